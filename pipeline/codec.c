@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Tables lead from a format to its codec. codec_encode_fitting() encodes again and
+ * again into the same bytes, at the qualities that quality_search.h asks for; a file that grows
+ * over max_bytes meets the end of its room there, and is given up. */
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/quality_search.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,17 +17,10 @@ const struct codec_limits codec_limits_default = {
     .profile_max = 1 << 20,
 };
 
-const struct encode_options encode_options_default = {
-    .format = FORMAT_JPEG,
-    .quality = 85,
-    .compression = 1,
-    .background = { 255, 255, 255 },
-};
-
 const char *note_text(int index) {
     static const char *const texts[NOTE_COUNT] = {
         "only the first frame of the animation was taken",
-        "16-bit samples were rounded to 8 bits, because JPEG holds no more",
+        "16-bit samples were rounded to 8 bits, because the output type holds no more",
         "transparency was laid on the background colour, because the output type has none",
         "the colour profile was dropped: it is too large, broken, or made for other colours",
         "CMYK was converted to RGB without a colour profile",
@@ -87,7 +84,89 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                                        capacity, length,   notes,   failure };
     assert(encoders[options->format]);
     *length = 0;
+    const enum status status = codec_check_sides(image, options->format, failure);
+    if (status) return status;
     return encoders[options->format](&encoding);
+}
+
+/* ---- within max_bytes */
+
+bool codec_has_quality(enum format format) {
+    return format == FORMAT_JPEG;
+}
+
+/* At the quality that SEARCH is at. A file whose size nobody is told is given up as soon as it
+ * cannot fit: its length is then one byte too many. */
+static enum status encode_try(const struct encoding *encoding,
+                              const struct quality_search *search) {
+    const bool gives_up = !quality_search_tells(search);
+    const size_t room = gives_up && search->max_bytes < encoding->capacity
+                            ? (size_t)search->max_bytes
+                            : encoding->capacity;
+    struct encode_options options = *encoding->options;
+    struct failure failure = { .status = STATUS_OK };
+    options.quality = search->quality;
+    const enum status status =
+        codec_encode(encoding->image, encoding->metadata, &options, encoding->progress,
+                     encoding->bytes, room, encoding->length, encoding->notes, &failure);
+    if (status != STATUS_TOO_LARGE || !gives_up) {
+        if (status && encoding->failure) *encoding->failure = failure;
+        return status;
+    }
+    *encoding->length = (size_t)search->max_bytes + 1;
+    return STATUS_OK;
+}
+
+static enum status search_quality(const struct encoding *encoding, struct fitting *fitting) {
+    struct quality_search search;
+    enum status status;
+    quality_search_begin(&search, encoding->options);
+    do {
+        status = encode_try(encoding, &search);
+        if (status) return status;
+    } while (quality_search_next(&search, *encoding->length));
+    *fitting = (struct fitting){ search.quality, search.tries };
+    if (search.fits) return STATUS_OK;
+    return quality_search_refuse(&search, encoding->options->format, encoding->failure);
+}
+
+static enum status refuse_size(const struct encoding *encoding) {
+    const char *name = format_name(encoding->options->format);
+    return fail(
+        encoding->failure, STATUS_TOO_LARGE,
+        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg, "
+        "whose quality can be lowered",
+        name, *encoding->length, (long long)encoding->options->max_bytes);
+}
+
+enum status codec_encode_fitting(const struct image *image, const struct metadata *metadata,
+                                 const struct encode_options *options, struct progress *progress,
+                                 uint8_t *bytes, size_t capacity, size_t *length,
+                                 struct fitting *fitting, uint32_t *notes,
+                                 struct failure *failure) {
+    const struct encoding encoding = { image,    metadata, options, progress, bytes,
+                                       capacity, length,   notes,   failure };
+    *fitting = (struct fitting){ 0, 0 };
+    enum status status = codec_check_sides(image, options->format, failure);
+    if (status) return status;
+    if (options->max_bytes && codec_has_quality(options->format))
+        return search_quality(&encoding, fitting);
+    status =
+        codec_encode(image, metadata, options, progress, bytes, capacity, length, notes, failure);
+    if (status || !options->max_bytes || *length <= (uint64_t)options->max_bytes) return status;
+    return refuse_size(&encoding);
+}
+
+/* ---- limits */
+
+enum status codec_check_sides(const struct image *shape, enum format format,
+                              struct failure *failure) {
+    static const uint32_t sides[FORMAT_COUNT] = { [FORMAT_JPEG] = 65500 }; /* libjpeg's */
+    const uint32_t most = sides[format];
+    if (!most || (shape->width <= most && shape->height <= most)) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the result is %u x %u pixels and a side of a %s may have at most %u; ask for PNG",
+                shape->width, shape->height, format_name(format), most);
 }
 
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,

@@ -14,6 +14,7 @@
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H
 
+#include "pipeline/encode_options.h"
 #include "pipeline/image.h"
 #include "pipeline/probe.h"
 #include "pipeline/progress.h"
@@ -38,7 +39,7 @@ extern const struct codec_limits codec_limits_default;
 /* What was dropped or changed on the way: bits, told to the user under `notes`. */
 enum note {
     NOTE_FIRST_FRAME = 1 << 0,     /* of an animation */
-    NOTE_DEPTH_CUT = 1 << 1,       /* 16 bit rounded to 8 for JPEG */
+    NOTE_DEPTH_CUT = 1 << 1,       /* 16 bit rounded to 8: the output type holds no more */
     NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
     NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
     NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
@@ -76,20 +77,32 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
  * not is noted in NOTES. METADATA may be NULL. */
 bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
 
-struct encode_options {
-    enum format format;
-    int quality;           /* JPEG 1..100 */
-    int compression;       /* PNG 0..3 */
-    uint8_t background[3]; /* R, G, B under alpha where the format has none */
-};
-extern const struct encode_options encode_options_default; /* JPEG, 85, 1, white */
-
 /* Bytes written to LENGTH. STATUS_TOO_LARGE when CAPACITY is too small. Same picture and options:
  * same bytes, whatever was encoded before. */
 enum status codec_encode(const struct image *image, const struct metadata *metadata,
                          const struct encode_options *options, struct progress *progress,
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,
                          struct failure *failure);
+
+/* How a file came to fit max_bytes. */
+struct fitting {
+    int32_t quality; /* of the answer */
+    int32_t tries;   /* qualities that were tried; 0: none had to be */
+};
+
+/* The same within the options' max_bytes, at the highest quality that halving finds
+ * (quality_search.h). STATUS_TOO_LARGE, naming both sizes, where there is none. */
+enum status codec_encode_fitting(const struct image *image, const struct metadata *metadata,
+                                 const struct encode_options *options, struct progress *progress,
+                                 uint8_t *bytes, size_t capacity, size_t *length,
+                                 struct fitting *fitting, uint32_t *notes, struct failure *failure);
+
+/* Whether quality changes how large a file of FORMAT is. */
+bool codec_has_quality(enum format format);
+
+/* STATUS_TOO_LARGE where no file of FORMAT has such sides. Told of a shape alone. */
+enum status codec_check_sides(const struct image *shape, enum format format,
+                              struct failure *failure);
 
 /* Bytes that always suffice to encode an image of that shape. */
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,

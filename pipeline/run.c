@@ -3,8 +3,9 @@
  * does them, and their images are never written - is decided by run_reserve, and holds for every
  * run of that batch. run_batch queues everything on the lane and waits once, in `finish`, when each
  * file's verdict is known: an item that the device's codec refused is told apart, and nothing else
- * of the batch suffers. */
+ * of the batch suffers. Files larger than asked are made again behind that (run_fit.h). */
 #include "pipeline/run.h"
+#include "pipeline/run_fit.h"
 #include "pipeline/run_layout.h"
 
 #include <assert.h>
@@ -218,7 +219,13 @@ enum status run_batch(struct lane *lane, const struct plan *plan, struct run_ite
     struct lane_times times = { 0 };
     struct timing spans = { .span_count = 0 };
     const enum status finished = lane->driver->finish(lane, &times, &spans, failure);
+    enum status all = STATUS_OK;
     if (!status) status = finished;
+    if (!status) {
+        judge_files(&files);
+        all = all_failed(items, count, failure);
+        if (!all) status = run_fit(lane, plan, items, count, &times, failure);
+    }
     if (status && !failure->status)
         fail(failure, status,
              status == STATUS_CANCELLED  ? "the client disconnected"
@@ -226,7 +233,6 @@ enum status run_batch(struct lane *lane, const struct plan *plan, struct run_ite
                                          : "the device failed");
     for (int i = 0; status && i < count; i++)
         if (!items[i].failure.status) items[i].failure = *failure;
-    if (!status) judge_files(&files);
     for (int i = 0; !status && i < count; i++) tell_times(&items[i], &times, &spans);
-    return status ? status : all_failed(items, count, failure);
+    return status ? status : all;
 }

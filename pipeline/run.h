@@ -19,6 +19,7 @@
 #ifndef BURIN_RUN_H
 #define BURIN_RUN_H
 
+#include "pipeline/codec.h"
 #include "pipeline/device.h"
 #include "pipeline/plan.h"
 
@@ -41,7 +42,9 @@ struct run_item {
     enum run_result want;
     struct lane_encoding file; /* with RUN_FILE: quality, profile, bytes, capacity by the caller */
     size_t encode_bytes;       /* and what the codec says of it */
-    bool refused;              /* by the device's codec: neither result nor values mean anything */
+    struct encode_options encode; /* likewise: max_bytes and min_quality are kept to */
+    struct fitting fitting;       /* set by run_batch: how it came to fit */
+    bool refused; /* by the device's codec: neither result nor values mean anything */
     /* Set by run_reserve, filled by run_batch, in host memory: the result, which is `in` where no
      * step makes an image, and what each step tells (type VALUE_NONE: nothing). */
     struct image out;

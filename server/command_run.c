@@ -49,6 +49,7 @@ struct run_state {
     struct metadata metadata;
     uint8_t *result; /* encoded, heap */
     size_t result_length, result_room;
+    struct fitting fitting;
     uint32_t notes;
     struct timing timing;
 };
@@ -78,6 +79,10 @@ static int usage(void) {
           "  --type png|jpeg|pnm             default by OUTPUT's extension; without one the\n"
           "                                  input's type\n"
           "  --quality 1..100                of a JPEG, default 85\n"
+          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
+          "                                  is a little smaller; default false\n"
+          "  --max-bytes N                   of a JPEG: at a lower quality if need be, down to\n"
+          "  --min-quality 1..100            default 10\n"
           "  --compression 0..3              of a PNG, default 1\n"
           "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
           "                                  background; default ffffff\n"
@@ -207,24 +212,24 @@ static enum status allocate_result(struct run_state *state, struct failure *fail
 static enum status encode(struct run_state *state, struct failure *failure) {
     const int64_t start = clock_ns();
     progress_line_stage(&state->line, "encoding");
-    const enum status status = codec_encode(
+    const enum status status = codec_encode_fitting(
         &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
-        state->result_room, &state->result_length, &state->notes, failure);
+        state->result_room, &state->result_length, &state->fitting, &state->notes, failure);
     state->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
 /* CODEC: the device's; NULL: the CPU's does all. */
 static void choose_codecs(struct run_state *state, const struct device_codec *codec) {
-    const struct codec_request request = {
+    struct codec_request request = {
         .bytes = state->bytes,
         .length = state->length,
         .probe = &state->probe,
-        .type = state->options.output ? state->options.encode.format : FORMAT_NONE,
-        .quality = state->options.encode.quality,
+        .encode = state->options.encode,
         .room = state->result,
         .room_bytes = state->result_room,
     };
+    if (!state->options.output) request.encode.format = FORMAT_NONE;
     metadata_release(&state->metadata);
     codec_choose(codec, CODEC_NOBODY, &state->limits, &state->options.plan, &request,
                  &state->choice, &state->item);
@@ -246,7 +251,9 @@ static enum status recode(struct run_state *state, const struct device_codec *co
     if (status == STATUS_OK) status = decode(state, failure);
     if (status == STATUS_OK) status = compute(state, failure);
     if (status != STATUS_OK || state->item.refused) return status;
+    if (state->item.failure.status) return *failure = state->item.failure, failure->status;
     state->result_length = state->item.file.length;
+    state->fitting = state->item.fitting;
     return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
 }
 
@@ -312,7 +319,7 @@ static void print_values_member(const struct run_state *state, FILE *out) {
 static void print_timing(const struct run_state *state) {
     char device[128];
     name_device(state, device, sizeof device);
-    const struct timing_report report = {
+    struct timing_report report = {
         .device = device,
         .input = timing_report_image(&state->probe.shape, state->probe.format, state->length),
         .output = timing_report_image(&state->item.out, state->options.encode.format,
@@ -323,6 +330,7 @@ static void print_timing(const struct run_state *state) {
     };
     FILE *out = text_out(state);
     char text[TIMING_REPORT_MAX];
+    report.output.fitting = state->fitting;
     timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
     char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);

@@ -25,6 +25,8 @@
 #define OPENAPI_SHARED_PARAMETERS                                                                  \
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/type'},"           \
     "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
+    "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
+    "{'$ref':'#/components/parameters/min_quality'},"                                              \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
@@ -57,6 +59,13 @@ static const char openapi_parameters[] =
     "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
     "the fastest, 3 the slowest and mostly the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
+    "'progressive':{'name':'progressive','in':'query','description':'A JPEG that shows early, in "
+    "six times the time','schema':{'type':'boolean','default':false},'example':false},"
+    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG has the "
+    "highest quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
+    "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
+    "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
+    "'default':10},'example':10},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
@@ -120,8 +129,8 @@ static const char openapi_schemas[] =
     "'required':['type','title','status','detail','message','code','request_id']},"
     "'Facts':{'type':'object','properties':{'type':" OPENAPI_TEXT ",'width':" OPENAPI_COUNT ","
     "'height':" OPENAPI_COUNT ",'channels':{'type':'integer','minimum':1,'maximum':4},"
-    "'depth':{'enum':[8,16]},'bytes':" OPENAPI_COUNT "},"
-    "'required':['type','width','height','channels','depth','bytes']},"
+    "'depth':{'enum':[8,16]},'bytes':" OPENAPI_COUNT ",'quality':" OPENAPI_COUNT ","
+    "'tries':" OPENAPI_COUNT "},'required':['type','width','height','channels','depth','bytes']},"
     "'Span':{'type':'object','properties':{'name':" OPENAPI_TEXT ",'ms':{'type':'number'},"
     "'kernels':{'type':'array','items':{'$ref':'#/components/schemas/Span'}}},"
     "'required':['name','ms']},"

@@ -17,33 +17,6 @@ static bool number_within(const char *text, long min, long max, long *number) {
     return param_integer(text, number) && *number >= min && *number <= max;
 }
 
-static bool set_type(struct run_options *options, const char *value) {
-    options->encode.format = format_from_name(value);
-    return options->encode.format != FORMAT_NONE;
-}
-
-static bool set_quality(struct run_options *options, const char *value) {
-    long number = 0;
-    const bool good = number_within(value, 1, 100, &number);
-    options->encode.quality = (int)number;
-    return good;
-}
-
-static bool set_compression(struct run_options *options, const char *value) {
-    long number = 0;
-    const bool good = number_within(value, 0, 3, &number);
-    options->encode.compression = (int)number;
-    return good;
-}
-
-static bool set_background(struct run_options *options, const char *value) {
-    uint32_t rgba;
-    if (!param_colour(value, &rgba)) return false;
-    for (int i = 0; i < 3; i++) options->encode.background[i] = (uint8_t)(rgba >> (24 - 8 * i));
-    options->background = value;
-    return true;
-}
-
 static bool set_damaged(struct run_options *options, const char *value) {
     options->accept_damage = strcmp(value, "accept") == 0;
     return options->accept_damage || strcmp(value, "refuse") == 0;
@@ -75,10 +48,6 @@ static const struct option {
     bool (*set)(struct run_options *options, const char *value); /* NULL: takes no value */
 } table[] = {
     { "--device", "auto, cpu, cuda or cuda:N", set_device },
-    { "--type", "png, jpeg or pnm", set_type },
-    { "--quality", "1..100", set_quality },
-    { "--compression", "0..3", set_compression },
-    { "--background", "RRGGBB or RRGGBBAA", set_background },
     { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
@@ -88,12 +57,40 @@ static const struct option {
 };
 enum { OPTION_COUNT = sizeof table / sizeof *table };
 
+enum { OPTION_NAME_MAX = 24, NAMES_MAX = OPTION_COUNT + 24 };
+
+/* How the result is written: encode_options.h has the settings, options are called with dashes. */
+static bool is_encode_option(const char *argument, size_t length, int index) {
+    const char *name = encode_option_name(index);
+    if (length != strlen(name) + 2 || strncmp(argument, "--", 2) != 0) return false;
+    size_t i = 0;
+    while (i < length - 2 && argument[i + 2] == (name[i] == '_' ? '-' : name[i])) i++;
+    return i == length - 2;
+}
+
+static int encode_option_of(const char *argument, size_t length) {
+    for (int i = 0; encode_option_name(i); i++)
+        if (is_encode_option(argument, length, i)) return i;
+    return -1;
+}
+
+static void dashed(const char *name, char text[OPTION_NAME_MAX]) {
+    snprintf(text, OPTION_NAME_MAX, "--%s", name);
+    for (char *c = text; *c; c++)
+        if (*c == '_') *c = '-';
+}
+
 static enum status unknown_option(const char *argument, size_t length, struct failure *failure) {
-    const char *names[OPTION_COUNT];
-    char name[32], shown[PARAM_SHOWN_MAX];
-    for (int i = 0; i < OPTION_COUNT; i++) names[i] = table[i].name;
+    const char *names[NAMES_MAX];
+    char texts[NAMES_MAX][OPTION_NAME_MAX], name[32], shown[PARAM_SHOWN_MAX];
+    int count = 0;
+    for (; count < OPTION_COUNT; count++) names[count] = table[count].name;
+    for (int i = 0; count < NAMES_MAX && encode_option_name(i); i++, count++) {
+        dashed(encode_option_name(i), texts[count]);
+        names[count] = texts[count];
+    }
     snprintf(name, sizeof name, "%.*s", (int)length, argument);
-    const char *near = nearest_name(name, names, OPTION_COUNT);
+    const char *near = nearest_name(name, names, count);
     if (near)
         return fail(failure, STATUS_BAD_PARAM, "there is no option %s; did you mean %s?",
                     param_shown(name, shown), near);
@@ -128,6 +125,18 @@ static const char *aux_of(const char *argument, size_t length) {
     return registry_aux(name);
 }
 
+static enum status take_encode_option(struct run_options *options, int index, const char *value,
+                                      struct failure *failure) {
+    char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX];
+    dashed(encode_option_name(index), name);
+    if (!value)
+        return fail(failure, STATUS_BAD_PARAM, "%s needs a value: %s", name,
+                    encode_option_range(index));
+    if (encode_option_set(&options->encode, index, value)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "%s must be %s, not \"%s\"", name,
+                encode_option_range(index), param_shown(value, shown));
+}
+
 /* Takes the option at argv[*i], and moves *I over its value. */
 static enum status take_option(struct run_options *options, int argc, char **argv, int *i,
                                struct failure *failure) {
@@ -137,6 +146,8 @@ static enum status take_option(struct run_options *options, int argc, char **arg
     for (int k = 0; k < OPTION_COUNT && !option; k++)
         if (strlen(table[k].name) == length && strncmp(table[k].name, argument, length) == 0)
             option = &table[k];
+    const int encode = encode_option_of(argument, length);
+    if (encode >= 0) return take_encode_option(options, encode, value_of(argc, argv, i), failure);
     const char *aux = option ? NULL : aux_of(argument, length);
     if (aux) return take_aux(options, aux, value_of(argc, argv, i), failure);
     if (!option) return unknown_option(argument, length, failure);
@@ -182,6 +193,13 @@ static enum status one_too_many(int count, char **words, struct failure *failure
                 count, param_shown(words[0], first), param_shown(words[1], second));
 }
 
+/* To steps that have one, and were given none of their own. */
+static enum status give_background(struct run_options *options, struct failure *failure) {
+    char text[COLOUR_TEXT_MAX];
+    param_colour_print(encode_background(&options->encode), text);
+    return plan_give(&options->plan, "background", text, failure);
+}
+
 /* Steps as far as arguments name operators, then INPUT and, if need be, OUTPUT. */
 static enum status read_words(struct run_options *options, int count, char **words,
                               struct failure *failure) {
@@ -197,8 +215,8 @@ static enum status read_words(struct run_options *options, int count, char **wor
         used += (size_t)length;
     }
     enum status status = plan_parse(&options->plan, text, failure);
-    if (status == STATUS_OK && options->background)
-        status = plan_give(&options->plan, "background", options->background, failure);
+    if (status == STATUS_OK && options->encode.has_background)
+        status = give_background(options, failure);
     if (status != STATUS_OK) return status;
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
     const int least = plan_tells_only(&options->plan) ? 1 : 2;
@@ -253,5 +271,6 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
     if (status != STATUS_OK || options->help) return status;
     status = operators_load(options->operators_dir, failure);
     if (status == STATUS_OK) status = read_words(options, words, argv, failure);
-    return status ? status : type_by_extension(options, failure);
+    if (status == STATUS_OK) status = type_by_extension(options, failure);
+    return status ? status : encode_options_check(&options->encode, failure);
 }

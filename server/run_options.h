@@ -27,7 +27,6 @@ struct run_options {
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;
-    const char *background; /* of the operators that have one too; NULL: not given */
     bool accept_damage;
     int threads;               /* 0: one a core */
     const char *operators_dir; /* NULL: none */

@@ -24,6 +24,10 @@ static void write_image(struct json_writer *json, const char *name,
     json_writer_key_number(json, "channels", image->channels);
     json_writer_key_number(json, "depth", image->depth);
     json_writer_key_number(json, "bytes", (int64_t)image->bytes);
+    if (image->fitting.tries) {
+        json_writer_key_number(json, "quality", image->fitting.quality);
+        json_writer_key_number(json, "tries", image->fitting.tries);
+    }
     json_writer_add(json, "}");
 }
 

@@ -9,7 +9,7 @@
 #ifndef BURIN_TIMING_REPORT_H
 #define BURIN_TIMING_REPORT_H
 
-#include "pipeline/probe.h"
+#include "pipeline/codec.h"
 #include "pipeline/timing.h"
 
 #include <stddef.h>
@@ -22,7 +22,8 @@ struct report_image {
     const char *type; /* "jpeg"... */
     uint32_t width, height;
     uint8_t channels, depth;
-    uint64_t bytes; /* encoded */
+    uint64_t bytes;         /* encoded */
+    struct fitting fitting; /* told where there were tries */
 };
 
 struct report_image timing_report_image(const struct image *shape, enum format format,
@@ -39,7 +40,8 @@ struct timing_report {
     size_t values_length; /* 0: nothing is told */
 };
 
-/* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,
+/* {"request_id", "device", "input": {...}, "output": {..., and where a quality was searched for
+ * "quality" and "tries"}, "notes": [...], "ms": {stages,
  * "operators" behind compute, "decode_kernels" and "encode_kernels" behind decode and encode where
  * a GPU did that, "total"}, "values": [...]} in one line; milliseconds with three
  * decimals. "values" is the last member; it is left out where it is longer than REPORT_VALUES_MAX,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 enum {
-    SIDE_MAX = 65500,         /* libjpeg's */
     FULL_CHROMA_QUALITY = 95, /* and above: 4:4:4, below: 4:2:0 */
     /* The bytes a block of 8 x 8 samples can take at quality 100, where coefficients are not
      * quantized. Parseval: their mean square is at most 128^2. The standard tables spend 18 bits on
@@ -20,7 +19,9 @@ enum {
      * and Cr together to 26626 a pixel, not 3 x 128^2: 73 bits for the three coefficients. */
     GRAY_BLOCK = 64 * 27 / 8,
     COLOUR_BLOCKS = 64 * 73 / 8,
-    HEADERS = 1024,         /* SOI to SOS with the standard tables: 623 bytes */
+    /* SOI to SOS with the standard tables: 623 bytes; of a progressive file, before each of ten
+     * scans, one table of up to 277. */
+    HEADERS = 4096,
     PROFILE_PIECE = 65519,  /* of an ICC profile in an APP2 segment */
     PROFILE_PIECE_HEAD = 18 /* marker, length, name, number, count */
 };
@@ -29,6 +30,7 @@ struct writer {
     struct jpeg_compress_struct cinfo;
     struct jpeg_guard guard;
     struct jpeg_destination_mgr sink;
+    struct jpeg_progress_mgr passes; /* of a progressive file, behind the last row */
     const struct encoding *encoding;
     unsigned colours;
     uint8_t *row;  /* one, flattened */
@@ -71,6 +73,23 @@ static void on_sink_end(j_compress_ptr cinfo) {
     (void)cinfo;
 }
 
+static void check_time(struct writer *writer) {
+    const enum status status = progress_check(writer->encoding->progress);
+    if (status != STATUS_OK)
+        jpeg_leave(&writer->guard, codec_stopped(status, writer->encoding->failure));
+}
+
+static void on_pass(j_common_ptr common) {
+    check_time(writer_of((j_compress_ptr)common));
+}
+
+/* Ten scans with tables of their own: libjpeg keeps all coefficients, 2 bytes each. */
+static void make_progressive(struct writer *writer) {
+    writer->passes.progress_monitor = on_pass;
+    writer->cinfo.progress = &writer->passes;
+    jpeg_simple_progression(&writer->cinfo);
+}
+
 static void set_up(struct writer *writer) {
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
     const struct encoding *encoding = writer->encoding;
@@ -93,14 +112,13 @@ static void set_up(struct writer *writer) {
     cinfo->dct_method = JDCT_ISLOW;
     if (encoding->options->quality >= FULL_CHROMA_QUALITY)
         cinfo->comp_info[0].h_samp_factor = cinfo->comp_info[0].v_samp_factor = 1;
+    if (encoding->options->progressive) make_progressive(writer);
 }
 
 static void write_jpeg_rows(struct writer *writer) {
     const struct encoding *encoding = writer->encoding;
     for (uint32_t y = 0; y < encoding->image->height; y++) {
-        const enum status status = progress_check(encoding->progress);
-        if (status != STATUS_OK)
-            jpeg_leave(&writer->guard, codec_stopped(status, encoding->failure));
+        check_time(writer);
         const uint8_t *row = flatten_row(encoding->image, y, writer->colours, 8,
                                          encoding->options->background, writer->row);
         JSAMPROW lines[1] = { (JSAMPROW)row }; /* libjpeg reads it only */
@@ -126,16 +144,7 @@ static void write_jpeg(void *argument) {
         jpeg_leave(&writer->guard, codec_overflow(writer->encoding));
 }
 
-static enum status check_sides(const struct encoding *encoding) {
-    if (encoding->image->width <= SIDE_MAX && encoding->image->height <= SIDE_MAX) return STATUS_OK;
-    return fail(encoding->failure, STATUS_TOO_LARGE,
-                "the result is %u x %u pixels and a JPEG's side may have at most %d; ask for PNG",
-                encoding->image->width, encoding->image->height, SIDE_MAX);
-}
-
 enum status jpeg_encode(const struct encoding *encoding) {
-    enum status status = check_sides(encoding);
-    if (status != STATUS_OK) return status;
     struct writer writer = { .encoding = encoding };
     writer.colours = flatten_colours(encoding->image, encoding->options->background);
     writer.row = malloc((size_t)encoding->image->width * 3);
@@ -144,7 +153,7 @@ enum status jpeg_encode(const struct encoding *encoding) {
     jpeg_guard_init(&writer.guard, encoding->failure);
     writer.cinfo.err = &writer.guard.errors;
     writer.cinfo.client_data = &writer.guard;
-    status = jpeg_guarded(&writer.guard, write_jpeg, &writer);
+    const enum status status = jpeg_guarded(&writer.guard, write_jpeg, &writer);
     jpeg_destroy_compress(&writer.cinfo);
     free(writer.row);
     if (status == STATUS_OK && encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;

@@ -4,6 +4,7 @@
  * "default [min,max] meaning": numbers as whole ones, or as thousandths for float and double. */
 #include "pipeline/skeletons/parameter_struct.h"
 
+#include "pipeline/encode_options.h"
 #include "pipeline/utf8.h"
 
 #include <limits.h>
@@ -11,10 +12,13 @@
 
 static const char directive[] = "#STRUCT";
 
-/* Parameters that every request has. */
-static const char *const taken[] = { "device",     "type",       "quality", "compression",
-                                     "background", "operations", "damaged", "image",
-                                     "file",       "media" };
+/* Parameters and parts that every request has, beside how its result is written. */
+static const char *const taken[] = { "device", "operations", "damaged", "image", "file", "media" };
+enum { TAKEN = sizeof taken / sizeof *taken };
+
+static const char *taken_name(int index) {
+    return index < TAKEN ? taken[index] : encode_option_name(index - TAKEN);
+}
 
 /* What a comment says; texts into the comment. */
 struct note {
@@ -174,11 +178,11 @@ static const struct token *comment_behind(const struct tokens *tokens, const str
 static bool name_is_free(const struct parameter_struct *out, const struct token *name,
                          struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
-    for (unsigned i = 0; i < sizeof taken / sizeof *taken; i++) {
-        if (!token_is(name, taken[i])) continue;
+    const char *other;
+    for (int i = 0; (other = taken_name(i)); i++) {
+        if (!token_is(name, other)) continue;
         diagnostics_add(diagnostics, name->line, directive,
-                        "every request has a parameter \"%s\" already: choose another name",
-                        taken[i]);
+                        "every request has a parameter \"%s\" already: choose another name", other);
         return false;
     }
     for (int i = 0; i < out->count; i++) {

@@ -63,6 +63,15 @@ static void fill_job(struct exchange *exchange) {
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }
 
+/* What is to be written has a type now. */
+static enum status check_result(const struct exchange *exchange, const struct image *shapes,
+                                struct failure *failure) {
+    const struct job *job = exchange_job(exchange);
+    if (job->json_only) return STATUS_OK;
+    return codec_check_sides(&shapes[exchange->settings.plan.count],
+                             job_output_type(job, &job->outputs[0]), failure);
+}
+
 static void describe_work(struct exchange *exchange, const struct image *shapes) {
     struct job *job = exchange_job(exchange);
     const struct plan *plan = &exchange->settings.plan;
@@ -82,6 +91,7 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     if (check_image(exchange, shapes, failure)) return failure->status;
     fill_job(exchange);
+    if (check_result(exchange, shapes, failure)) return failure->status;
     describe_work(exchange, shapes);
     if (!supervisor_submit(front->supervisor, exchange->slot, failure)) return STATUS_OK;
     if (failure->status == STATUS_BUSY)

@@ -90,7 +90,7 @@ static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]
     metrics_codec(exchange->front->metrics, job->decoded_by, output->encoded_by);
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
-    const struct timing_report report = {
+    struct timing_report report = {
         .request_id = exchange->request_id,
         .device = job->device_name,
         .input = timing_report_image(&job->probe.shape, job->probe.format, job->image_length),
@@ -101,6 +101,7 @@ static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]
         .values = slot_text(exchange, job->values_offset),
         .values_length = job->values_length,
     };
+    report.output.fitting = output->fitting;
     timing_report_write(&report, text);
 }
 

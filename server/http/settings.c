@@ -12,45 +12,6 @@
 
 /* ---- names that every operator shares */
 
-static enum status set_type(struct settings *settings, const char *value, struct failure *failure) {
-    settings->encode.format = format_from_name(value);
-    if (settings->encode.format || strcmp(value, "auto") == 0) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM, "type must be png, jpeg, pnm or auto");
-}
-
-static enum status set_number(int *field, const char *name, const char *value, long min, long max,
-                              struct failure *failure) {
-    long number;
-    if (!param_integer(value, &number) || number < min || number > max)
-        return fail(failure, STATUS_BAD_PARAM, "%s must be a whole number %ld..%ld", name, min,
-                    max);
-    *field = (int)number;
-    return STATUS_OK;
-}
-
-static enum status set_quality(struct settings *settings, const char *value,
-                               struct failure *failure) {
-    return set_number(&settings->encode.quality, "quality", value, 1, 100, failure);
-}
-
-static enum status set_compression(struct settings *settings, const char *value,
-                                   struct failure *failure) {
-    return set_number(&settings->encode.compression, "compression", value, 0, 3, failure);
-}
-
-static enum status set_background(struct settings *settings, const char *value,
-                                  struct failure *failure) {
-    uint32_t rgba;
-    if (!param_colour(value, &rgba))
-        return fail(failure, STATUS_BAD_PARAM,
-                    "background must be six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such "
-                    "as ffffff");
-    settings->background = rgba;
-    settings->has_background = true;
-    for (int i = 0; i < 3; i++) settings->encode.background[i] = (uint8_t)(rgba >> (24 - 8 * i));
-    return STATUS_OK;
-}
-
 static enum status set_damaged(struct settings *settings, const char *value,
                                struct failure *failure) {
     settings->accept_damage = strcmp(value, "accept") == 0;
@@ -181,30 +142,28 @@ static enum status set_operations(struct settings *settings, const char *value,
 
 /* ---- all together */
 
+/* Those of the request itself. How the result is written stands behind them (encode_options.h). */
 static const struct reserved {
     const char *name;
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
     bool pipeline_only;
 } reserved[] = {
-    { "device", set_device, false },         { "type", set_type, false },
-    { "quality", set_quality, false },       { "compression", set_compression, false },
-    { "background", set_background, false }, { "operations", set_operations, true },
+    { "device", set_device, false },
+    { "operations", set_operations, true },
     { "damaged", set_damaged, false },
 };
-enum { RESERVED = sizeof reserved / sizeof *reserved };
+enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
 
 const char *settings_reserved(int index) {
-    return index < RESERVED ? reserved[index].name : NULL;
+    return index < RESERVED ? reserved[index].name : encode_option_name(index - RESERVED);
 }
 
 enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
                           struct failure *failure) {
     *settings = (struct settings){
-        .pipeline = op == NULL,
-        .encode = { .quality = 85, .compression = 1, .background = { 255, 255, 255 } },
-        .device = "auto",
-        .plan.ops = ops
+        .pipeline = op == NULL, .encode = encode_options_default, .device = "auto", .plan.ops = ops
     };
+    settings->encode.format = FORMAT_NONE;
     return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
 }
 
@@ -214,33 +173,52 @@ void settings_init_info(struct settings *settings) {
     settings->info = true;
 }
 
+/* All of them, as a sentence ends: "operations, device, type". */
+static void list_names(char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "operations");
+    const char *name;
+    for (int i = 0; (name = settings_reserved(i)) && used < size; i++)
+        if (strcmp(name, "operations") != 0)
+            used += (size_t)snprintf(text + used, size - used, ", %s", name);
+}
+
 static enum status unknown(const char *name, struct failure *failure) {
-    const char *names[RESERVED];
-    char shown[PARAM_SHOWN_MAX];
-    for (int i = 0; i < RESERVED; i++) names[i] = reserved[i].name;
-    const char *near = nearest_name(name, names, RESERVED);
-    return fail(failure, STATUS_BAD_PARAM,
-                "/pipeline has no parameter \"%s\"%s%s%s; it accepts operations, device, type, "
-                "quality, compression, background, damaged",
+    const char *names[NAMES_MAX];
+    char shown[PARAM_SHOWN_MAX], all[160];
+    int count = 0;
+    while (count < NAMES_MAX && (names[count] = settings_reserved(count))) count++;
+    const char *near = nearest_name(name, names, count);
+    list_names(all, sizeof all);
+    return fail(failure, STATUS_BAD_PARAM, "/pipeline has no parameter \"%s\"%s%s%s; it accepts %s",
                 param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
-                near ? "\"?" : "");
+                near ? "\"?" : "", all);
+}
+
+static enum status set_reserved(struct settings *settings, int index, const char *value,
+                                struct failure *failure) {
+    const char *name = settings_reserved(index);
+    const int option = index - RESERVED;
+    if (settings->given & 1u << index)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%s is given twice; give it once, in the query or as a form field", name);
+    settings->given |= 1u << index;
+    if (option < 0) return reserved[index].set(settings, value, failure);
+    if (encode_option_set(&settings->encode, option, value)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name, encode_option_range(option));
 }
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
+    const char *reserved_name;
     if (settings->info && strcmp(name, "device") != 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "/info accepts only the parameter device; remove \"%s\"",
                     param_shown(name, shown));
-    for (int i = 0; i < RESERVED; i++) {
-        if (strcmp(name, reserved[i].name) != 0) continue;
-        if (reserved[i].pipeline_only && !settings->pipeline) break;
-        if (settings->given & 1u << i)
-            return fail(failure, STATUS_BAD_PARAM,
-                        "%s is given twice; give it once, in the query or as a form field", name);
-        settings->given |= 1u << i;
-        return reserved[i].set(settings, value, failure);
+    for (int i = 0; (reserved_name = settings_reserved(i)); i++) {
+        if (strcmp(name, reserved_name) != 0) continue;
+        if (i < RESERVED && reserved[i].pipeline_only && !settings->pipeline) break;
+        return set_reserved(settings, i, value, failure);
     }
     return settings->pipeline ? unknown(name, failure)
                               : plan_set(&settings->plan, name, value, failure);
@@ -256,8 +234,8 @@ bool settings_takes(const struct settings *settings, const char *name) {
 /* A request's background is of its operators too, but of those that were given one of their own. */
 static enum status give_background(struct settings *settings, struct failure *failure) {
     char text[COLOUR_TEXT_MAX];
-    if (!settings->has_background) return STATUS_OK;
-    param_colour_print(settings->background, text);
+    if (!settings->encode.has_background) return STATUS_OK;
+    param_colour_print(encode_background(&settings->encode), text);
     return plan_give(&settings->plan, "background", text, failure);
 }
 
@@ -267,6 +245,7 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
-    const enum status status = give_background(settings, failure);
+    enum status status = encode_options_check(&settings->encode, failure);
+    if (!status) status = give_background(settings, failure);
     return status ? status : plan_complete(&settings->plan, failure);
 }

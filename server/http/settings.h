@@ -21,8 +21,6 @@ struct settings {
     uint32_t given; /* bit a reserved name */
     struct plan plan;
     struct encode_options encode; /* format FORMAT_NONE: as Accept says (negotiation.h) */
-    uint32_t background;          /* R, G, B, alpha, from the highest byte on: of operators */
-    bool has_background;          /* it was given */
     bool accept_damage;           /* damaged=accept */
     char device[DEVICE_WANT_MAX];
 };

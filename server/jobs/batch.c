@@ -48,6 +48,7 @@ static enum status check_progress(struct job *job) {
 
 static void begin_output(struct job_output *output) {
     output->notes = 0;
+    output->fitting = (struct fitting){ 0, 0 };
     output->offset = output->length = 0;
     output->encoded_by = CODEC_NOBODY;
 }
@@ -204,9 +205,10 @@ static enum status encode(const struct executor *executor, struct item *item,
     enum status status;
     bool again = false;
     do {
-        status = codec_encode(
-            result, &item->choice.metadata, &options, &job->progress, item->bytes + output->offset,
-            slot_span(executor->slots) - output->offset, &length, &output->notes, &job->failure);
+        status = codec_encode_fitting(result, &item->choice.metadata, &options, &job->progress,
+                                      item->bytes + output->offset,
+                                      slot_span(executor->slots) - output->offset, &length,
+                                      &output->fitting, &output->notes, &job->failure);
         again = !again && reclaims(job);
     } while (again);
     output->length = length;
@@ -221,6 +223,7 @@ static void tell_result(struct item *item, const struct run_item *run) {
     if (run->want != RUN_FILE) return;
     output->offset = (uint64_t)(run->file.bytes - item->bytes);
     output->length = run->file.length;
+    output->fitting = run->fitting;
 }
 
 /* What it tells, its result where the cores encode that, and the answer. */

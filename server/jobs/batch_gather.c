@@ -21,15 +21,15 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
     struct job *job = item->job;
     const size_t span = slot_span(batch->executor->slots);
     const uint64_t offset = room_offset(job);
-    const struct codec_request request = {
+    struct codec_request request = {
         .bytes = item->bytes + job->image_offset,
         .length = job->image_length,
         .probe = &job->probe,
-        .type = job->json_only ? FORMAT_NONE : job_output_type(job, &job->outputs[0]),
-        .quality = job->outputs[0].encode.quality,
+        .encode = job->outputs[0].encode,
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
+    request.encode.format = job->json_only ? FORMAT_NONE : job_output_type(job, &job->outputs[0]);
     codec_choose(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits, &batch->plan,
                  &request, &item->choice, run);
     job->notes = item->choice.notes;

@@ -24,11 +24,12 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                        struct run_item *run) {
     struct lane_encoding *file = &run->file;
     const struct metadata *metadata = &choice->metadata;
-    if (request->type != FORMAT_JPEG) return CODEC_FORMAT;
+    if (request->encode.format != FORMAT_JPEG) return CODEC_FORMAT;
     if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
+    if (request->encode.progressive) return CODEC_KIND;
     if (!request->room_bytes) return CODEC_ROOM;
     *file = (struct lane_encoding){ .image = *result,
-                                    .quality = request->quality,
+                                    .quality = request->encode.quality,
                                     .bytes = request->room,
                                     .capacity = request->room_bytes };
     run->encode_bytes = codec->encode_bytes(file);
@@ -45,11 +46,12 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
                   const struct codec_request *request, struct codec_choice *choice,
                   struct run_item *run) {
     struct image shapes[PLAN_STEPS_MAX + 1];
-    const bool wanted = request->type != FORMAT_NONE;
+    const bool wanted = request->encode.format != FORMAT_NONE;
     *choice = (struct codec_choice){ .decoded_by = cores };
     choice->encoded_by = wanted ? cores : CODEC_NOBODY;
     run->jpeg = NULL;
     run->want = wanted ? RUN_PIXELS : RUN_NOTHING;
+    run->encode = request->encode;
     if (!codec) return;
     choice->decoded_by = choose_decoder(codec, limits, request, choice, &run->decode_bytes);
     if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;

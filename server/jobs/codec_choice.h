@@ -18,9 +18,8 @@ struct codec_request {
     const uint8_t *bytes; /* the file */
     size_t length;
     const struct probe *probe;
-    enum format type; /* of the result; FORMAT_NONE: only values are wanted */
-    int quality;
-    uint8_t *room; /* for the result */
+    struct encode_options encode; /* format FORMAT_NONE: only values are wanted */
+    uint8_t *room;                /* for the result */
     size_t room_bytes;
 };
 

@@ -57,6 +57,7 @@ struct job_output {
     enum format type;
     uint8_t encoded_by;      /* enum codec_place */
     uint32_t notes;          /* of its encoding */
+    struct fitting fitting;  /* where max_bytes is given */
     uint64_t offset, length; /* in the slot's bytes */
 };
 

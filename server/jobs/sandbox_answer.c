@@ -86,6 +86,7 @@ static void take_output(struct job_output *output, const struct job_output *answ
     output->image.pixels = NULL;
     output->type = answer->type;
     output->notes = answer->notes;
+    output->fitting = answer->fitting;
     output->offset = answer->offset;
     output->length = answer->length;
 }

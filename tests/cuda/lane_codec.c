@@ -57,6 +57,7 @@ static void all_scenes(size_t hot, bool pinned) {
     }
     run_mixed_wishes();
     run_files_alone();
+    run_fitting();
     run_masks();
     assert_true(file_jobs.decoded[CODEC_DEVICE] > 100 && file_jobs.encoded[CODEC_DEVICE] > 100);
     assert_true(file_jobs.decoded[CODEC_REFUSED] > 0);

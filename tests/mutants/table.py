@@ -50,7 +50,7 @@ TABLE = [
     ("a form may have one part too many", "http/multipart.c",
      "m->parts >= m->limits.parts_max", "m->parts > m->limits.parts_max", "unit http/multipart_limits"),
     ("a parameter given twice is taken twice", "http/settings.c",
-     "settings->given |= 1u << i;", "", "http test_bad_input.py -k test_parameters"),
+     "settings->given |= 1u << index;", "", "http test_bad_input.py -k test_parameters"),
     ("an origin that begins as one in the list may read", "config/origins.c",
      "if (named == length && memcmp(list, origin, length) == 0)", "if (memcmp(list, origin, named) == 0)", "unit config/origins"),
     ("any origin may read", "http/cors.c",

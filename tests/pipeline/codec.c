@@ -124,6 +124,54 @@ static void test_jpeg_is_close(void **state) {
     }
 }
 
+/* The coefficients are the same, in another order: so are the pixels. */
+static void test_progressive_jpeg_is_the_same_picture(void **state) {
+    (void)state;
+    static const int qualities[] = { 1, 50, 85, 95, 100 };
+    for (int i = 0; i < SIZES * 5 * 2; i++) {
+        struct image image = new_noise(sizes[i / 10][0], sizes[i / 10][1], i & 1 ? 3 : 1, 8, 4);
+        struct encode_options options = encode_options_default;
+        options.quality = qualities[i / 2 % 5];
+        struct bytes plain = must_encode(&image, NULL, &options, NULL);
+        options.progressive = true;
+        struct bytes made = must_encode(&image, NULL, &options, NULL);
+        struct probe probe;
+        assert_int_equal(
+            probe_image(made.data, made.length, &codec_limits_default.probe, &probe, NULL),
+            STATUS_OK);
+        assert_true(probe.progressive);
+        struct image a = must_decode(&plain, NULL, NULL), b = must_decode(&made, NULL, NULL);
+        assert_same(&a, &b);
+        free(a.pixels);
+        free(b.pixels);
+        free(plain.data);
+        free(made.data);
+        free(image.pixels);
+    }
+}
+
+/* Behind the last row most of the time is still to come. */
+static void test_progressive_jpeg_stops_in_time(void **state) {
+    (void)state;
+    struct image image = new_noise(2000, 1000, 3, 8, 1);
+    struct encode_options options = encode_options_default;
+    struct progress progress = { .deadline_ns = clock_ns() + 40000000 };
+    struct failure failure;
+    options.progressive = true;
+    options.quality = 100;
+    const size_t bound = codec_encode_bound(&image, NULL, FORMAT_JPEG);
+    uint8_t *bytes = malloc(bound);
+    size_t length;
+    uint32_t notes = 0;
+    const int64_t start = clock_ns();
+    assert_int_equal(
+        codec_encode(&image, NULL, &options, &progress, bytes, bound, &length, &notes, &failure),
+        STATUS_DEADLINE);
+    assert_true(clock_ns() - start < INT64_C(400000000));
+    free(bytes);
+    free(image.pixels);
+}
+
 /* Saturated noise at quality 100 is the most that JPEG can be asked for. */
 static void test_bounds_hold(void **state) {
     (void)state;
@@ -132,9 +180,13 @@ static void test_bounds_hold(void **state) {
         for (uint32_t y = 0; i / 4 % 2 && y < image.height; y++)
             for (size_t x = 0; x < image_row_bytes(&image); x++)
                 image_row(&image, y)[x] = image_row(&image, y)[x] & 1 ? 255 : 0;
-        struct encode_options options = { FORMAT_JPEG, 100, 1, { 255, 0, 0 } };
-        for (int format = FORMAT_JPEG; format < FORMAT_COUNT; format++) {
-            options.format = (enum format)format;
+        struct encode_options options = encode_options_default;
+        options.quality = 100;
+        options.background[1] = options.background[2] = 0;
+        for (int format = FORMAT_JPEG; format < 2 * FORMAT_COUNT; format++) {
+            options.format = (enum format)(format % FORMAT_COUNT);
+            options.progressive = format > FORMAT_COUNT;
+            if (!options.format) continue;
             struct bytes bytes = must_encode(&image, NULL, &options, NULL); /* asserts the bound */
             free(bytes.data);
         }
@@ -235,7 +287,8 @@ static unsigned sample(const struct image *image, uint32_t x, unsigned c) {
 /* One row of noise, laid on a background, against the same in floating point. */
 static void check_flattened(unsigned channels, unsigned depth, const uint8_t background[3]) {
     struct image image = new_noise(4096, 1, channels, depth, channels + depth);
-    struct encode_options options = { FORMAT_PNM, 85, 1, { 0 } };
+    struct encode_options options = encode_options_default;
+    options.format = FORMAT_PNM;
     memcpy(options.background, background, 3);
     uint32_t notes = 0;
     struct bytes bytes = must_encode(&image, NULL, &options, &notes);
@@ -372,6 +425,8 @@ int main(void) {
         cmocka_unit_test(test_large_png_is_exact),
         cmocka_unit_test(test_every_filter_is_exact),
         cmocka_unit_test(test_jpeg_is_close),
+        cmocka_unit_test(test_progressive_jpeg_is_the_same_picture),
+        cmocka_unit_test(test_progressive_jpeg_stops_in_time),
         cmocka_unit_test(test_bounds_hold),
         cmocka_unit_test(test_small_capacity_is_too_large),
         cmocka_unit_test(test_capacity_does_not_change_the_bytes),

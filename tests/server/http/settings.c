@@ -46,7 +46,7 @@ static void good_values(void **state) {
     assert_int_equal(set("histeq", "type", "auto"), STATUS_OK);
     assert_int_equal(settings.encode.format, FORMAT_NONE);
     assert_int_equal(set("histeq", "background", "#0aFf10"), STATUS_OK);
-    assert_memory_equal(settings.encode.background, "\x0a\xff\x10", 3);
+    assert_memory_equal(settings.encode.background, "\x0a\xff\x10\xff", 4);
     assert_int_equal(set("histeq", "device", "cuda:3"), STATUS_OK);
     assert_int_equal(set("histeq", "quality", "100"), STATUS_OK);
     assert_int_equal(settings.encode.quality, 100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Jobs whose files the device decodes and encodes, by the twins of the GPU's codec, beside the same
  * jobs on the CPU: whatever mixes in a batch, answers are equal in status and bytes.
- * covers: server/jobs/batch.c server/jobs/batch_gather.c pipeline/run_layout.c
+ * covers: server/jobs/batch.c server/jobs/batch_gather.c pipeline/run_layout.c pipeline/run_fit.c
  */
 #include "server/jobs/codec_choice.h"
 
@@ -40,6 +40,43 @@ static void files_alone(void **state) {
 static void masks_beside(void **state) {
     (void)state;
     run_masks();
+}
+
+static void clear(void);
+
+/* With the bytes of the CPU, found by the same tries, and none of the pixels comes down. */
+static void files_fit_max_bytes(void **state) {
+    (void)state;
+    clear();
+    run_fitting();
+    assert_int_equal(file_jobs.encoded[CODEC_REFUSED], 0);
+    assert_true(file_jobs.encoded[CODEC_DEVICE] > 10 * file_jobs.encoded[CODEC_KIND]);
+    assert_true(twin_device.encoded > 2 * file_jobs.encoded[CODEC_DEVICE]);
+}
+
+static int64_t stopped_at;
+
+/* The client of one goes away, of its three rounds after the first. */
+static void cancel_one(void) {
+    if (twin_device.batches == stopped_at)
+        slot_job(file_jobs.slots, file_jobs.taken[1])->progress.cancelled = 1;
+}
+
+static void a_search_that_is_stopped(void **state) {
+    (void)state;
+    clear();
+    for (int i = 0; i < 2; i++)
+        add_and_free(jpeg_of(90, 70, 3, 2, 2, 0, NULL), "", &(struct wish){ .max_bytes = 1000 });
+    run_side(file_jobs.cpu, 0, false);
+    stopped_at = 2;
+    twin_device.at_finish = cancel_one;
+    run_side(file_jobs.device, 1, true);
+    twin_device.at_finish = NULL;
+    const struct job *stopped = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    assert_int_equal(stopped->failure.status, STATUS_CANCELLED);
+    compare_pair(1);
+    for (int i = 0; i < 4; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+    file_jobs.count = 0;
 }
 
 static void clear(void) {
@@ -342,6 +379,8 @@ int main(void) {
         cmocka_unit_test(files_to_png_and_pnm),
         cmocka_unit_test(wishes_mix),
         cmocka_unit_test(files_alone),
+        cmocka_unit_test(files_fit_max_bytes),
+        cmocka_unit_test(a_search_that_is_stopped),
         cmocka_unit_test(masks_beside),
         cmocka_unit_test(no_pixel_is_copied),
         cmocka_unit_test(a_refused_file_runs_alone),

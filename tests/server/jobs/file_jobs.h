@@ -28,6 +28,9 @@ struct wish {
     int quality; /* 0: 85 */
     bool json_only, accept_damage;
     uint8_t background;
+    int64_t max_bytes;
+    int min_quality;
+    bool progressive;
     size_t margin; /* bytes in front of the file in the slot: parts of the body */
 };
 
@@ -69,18 +72,20 @@ static inline void publish_file(int slot, const struct bytes *file, const char *
     struct failure failure = { 0 };
     struct plan plan;
     struct image shapes[PLAN_STEPS_MAX + 1];
-    const int quality = wish->quality ? wish->quality : 85;
     memcpy(slot_bytes(file_jobs.slots, slot) + wish->margin, file->data, file->length);
     job->image_offset = wish->margin;
     job->image_length = file->length;
     job->body_length = wish->margin + file->length;
-    job->outputs[0].encode.format = wish->type;
-    job->outputs[0].encode.quality = quality;
-    job->outputs[0].encode.compression = 1;
+    struct encode_options *encode = &job->outputs[0].encode;
+    *encode = encode_options_default;
+    encode->format = wish->type;
+    encode->quality = wish->quality ? wish->quality : 85;
+    encode->max_bytes = wish->max_bytes;
+    encode->min_quality = wish->min_quality;
+    encode->progressive = wish->progressive;
+    encode->background[1] = (uint8_t)(255 - wish->background);
     job->json_only = wish->json_only;
     job->accept_damage = wish->accept_damage;
-    memset(job->outputs[0].encode.background, 255, sizeof job->outputs[0].encode.background);
-    job->outputs[0].encode.background[1] = (uint8_t)(255 - wish->background);
     snprintf(job->plan, sizeof job->plan, "%s", text);
     if (probe_image(file->data, file->length, &codec_limits_default.probe, &job->probe, &failure))
         fail_msg("%s", failure.message);
@@ -170,6 +175,8 @@ static inline void compare_pair(int number) {
     if (noted[0] != noted[1])
         fail_msg("job %d: notes %x on the CPU, %x on the device", number, noted[0], noted[1]);
     assert_string_equal(a->warning, b->warning);
+    assert_int_equal(a->outputs[0].fitting.tries, b->outputs[0].fitting.tries);
+    assert_int_equal(a->outputs[0].fitting.quality, b->outputs[0].fitting.quality);
     compare_bytes(number, "values", a, from + a->values_offset, a->values_length,
                   to + b->values_offset, b->values_length);
     compare_bytes(number, "the result", a, from + a->outputs[0].offset, a->outputs[0].length,

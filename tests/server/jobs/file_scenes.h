@@ -54,6 +54,24 @@ static inline void run_mixed_wishes(void) {
         }
 }
 
+/* From a limit that any quality fits to one that none does; every other file is small enough as it
+ * is. What is refused for its size is an answer, and nobody runs it again. */
+static inline void run_fitting(void) {
+    for (int p = 0; p < 3; p++)
+        for (int64_t max = 300; max < 9000; max = max * 4 / 3) {
+            for (unsigned i = 0; i < 12; i++) {
+                const struct wish wish = { .type = FORMAT_JPEG,
+                                           .quality = i % 5 == 4 ? 98 : 60 + (int)i,
+                                           .min_quality = i % 3 ? 0 : 1 + (int)i * 4,
+                                           .max_bytes = i % 7 == 6 ? 0 : max,
+                                           .progressive = i == 5 };
+                const uint32_t side = i % 2 ? 24 : 90 + i;
+                add_and_free(jpeg_of(side, 70, 3, 2, 2, i % 9, NULL), plans[p], &wish);
+            }
+            run_file_jobs();
+        }
+}
+
 static inline void run_files_alone(void) {
     const struct wish wish = { .type = FORMAT_NONE };
     for (int p = 0; p < PLANS; p++) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/encode_options.h"
+
+#include "pipeline/param.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct encode_options encode_options_default = {
+    .format = FORMAT_JPEG,
+    .quality = 85,
+    .compression = 1,
+    .background = { 255, 255, 255, 255 },
+};
+
+/* ---- reading one */
+
+static bool read_number(const char *value, long min, long max, long *number) {
+    return param_integer(value, number) && *number >= min && *number <= max;
+}
+
+static bool read_small(const char *value, long min, long max, int *field) {
+    long number = 0;
+    const bool good = read_number(value, min, max, &number);
+    if (good) *field = (int)number;
+    return good;
+}
+
+static bool read_flag(const char *value, bool *field) {
+    *field = strcmp(value, "true") == 0;
+    return *field || strcmp(value, "false") == 0;
+}
+
+static bool set_type(struct encode_options *options, const char *value) {
+    options->format = format_from_name(value);
+    return options->format || strcmp(value, "auto") == 0;
+}
+
+static bool set_quality(struct encode_options *options, const char *value) {
+    return read_small(value, 1, 100, &options->quality);
+}
+
+static bool set_compression(struct encode_options *options, const char *value) {
+    return read_small(value, 0, 3, &options->compression);
+}
+
+static bool set_progressive(struct encode_options *options, const char *value) {
+    return read_flag(value, &options->progressive);
+}
+
+static bool set_background(struct encode_options *options, const char *value) {
+    uint32_t rgba;
+    if (!param_colour(value, &rgba)) return false;
+    for (int i = 0; i < 4; i++) options->background[i] = (uint8_t)(rgba >> (24 - 8 * i));
+    options->has_background = true;
+    return true;
+}
+
+uint32_t encode_background(const struct encode_options *options) {
+    uint32_t rgba = 0;
+    for (int i = 0; i < 4; i++) rgba = rgba << 8 | options->background[i];
+    return rgba;
+}
+
+static bool set_max_bytes(struct encode_options *options, const char *value) {
+    long number = 0;
+    const bool good = read_number(value, 1, INT64_MAX, &number);
+    options->max_bytes = number;
+    return good;
+}
+
+static bool set_min_quality(struct encode_options *options, const char *value) {
+    return read_small(value, 1, 100, &options->min_quality);
+}
+
+/* ---- all of them */
+
+static const struct setting {
+    const char *name, *range;
+    bool (*set)(struct encode_options *options, const char *value);
+} settings[] = {
+    { "type", "png, jpeg, pnm or auto", set_type },
+    { "quality", "a whole number 1..100", set_quality },
+    { "compression", "a whole number 0..3", set_compression },
+    { "progressive", "true or false", set_progressive },
+    { "background", "six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such as ffffff",
+      set_background },
+    { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
+    { "min_quality", "a whole number 1..100", set_min_quality },
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+const char *encode_option_name(int index) {
+    return index >= 0 && index < SETTINGS ? settings[index].name : NULL;
+}
+
+const char *encode_option_range(int index) {
+    return settings[index].range;
+}
+
+bool encode_option_set(struct encode_options *options, int index, const char *value) {
+    return settings[index].set(options, value);
+}
+
+enum status encode_options_check(const struct encode_options *options, struct failure *failure) {
+    if (options->min_quality <= options->quality) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "min_quality must be 1..%d: no more than quality is",
+                options->quality);
+}
+
+int encode_min_quality(const struct encode_options *options) {
+    const int least = options->min_quality ? options->min_quality : MIN_QUALITY_DEFAULT;
+    return least < options->quality ? least : options->quality;
+}
