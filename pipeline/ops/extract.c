@@ -39,9 +39,9 @@ static enum status extract_size(const struct params *values, const struct image 
     const long *number = values->number, left = number[EXTRACT_LEFT], top = number[EXTRACT_TOP];
     const long width = number[EXTRACT_WIDTH], height = number[EXTRACT_HEIGHT];
     enum status status =
-        rectangle_side("extract", "left + width", left, width, in, in->width, failure);
+        rectangle_side("extract", "left + width", left + width, in, in->width, failure);
     if (!status)
-        status = rectangle_side("extract", "top + height", top, height, in, in->height, failure);
+        status = rectangle_side("extract", "top + height", top + height, in, in->height, failure);
     if (!status) *out = image_shape((uint32_t)width, (uint32_t)height, in->channels, in->depth);
     return status;
 }

@@ -16,17 +16,15 @@ struct rectangle {
     uint32_t left, top;
 };
 
-/* Tells it of a call, from parameters and shapes alone. */
-typedef struct rectangle (*rectangle_rule)(const struct op_call *call);
-
-/* STATUS_BAD_PARAM, unless FIRST and what follows lie within the LENGTH pixels of a side. */
-static inline enum status rectangle_side(const char *op, const char *what, long first, long wanted,
+/* Where it must end: WHAT, a parameter or the sum of two, is at most the LENGTH of a side; else
+ * STATUS_BAD_PARAM. */
+static inline enum status rectangle_side(const char *op, const char *what, long end,
                                          const struct image *in, uint32_t length,
                                          struct failure *failure) {
-    if (first + wanted <= (long)length) return STATUS_OK;
+    if (end <= (long)length) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "%s: %s %ld + %ld is beyond the edge: the image is %u x %u pixels", op, what, first,
-                wanted, in->width, in->height);
+                "%s: %s must be at most %u, not %ld: the image is %u x %u pixels", op, what, length,
+                end, in->width, in->height);
 }
 
 struct rectangle_band {

@@ -68,6 +68,14 @@ static const struct {
     { "edge", "border=zero,brightness=-40" },
     { "edge", "brightness=120,threshold=33" },
     { "edge", "binary=true" },
+    { "extract", "width=1,height=1" },
+    { "extract", "left=3,top=1,width=11,height=9" },
+    { "extract", "left=5,top=2,width=118,height=60" },
+    { "extract", "left=17,width=300,height=700" },
+    { "crop", "width=5" },
+    { "crop", "height=1,gravity=west" },
+    { "crop", "width=3,height=2,gravity=southeast" },
+    { "crop", "width=999,height=601,gravity=northeast" },
 };
 
 struct sets {

@@ -59,10 +59,12 @@ static void refused(const char *text, const char *name, const char *size) {
 
 static void beyond_the_edge_is_refused(void **state) {
     (void)state;
-    refused("extract:left=40,width=1,height=1", "left + width 40 + 1", "40 x 30");
+    refused("extract:left=40,width=1,height=1", "left + width must be at most 40, not 41",
+            "40 x 30");
     refused("extract:left=39,width=2,height=30", "left + width", "40 x 30");
-    refused("extract:width=41,height=1", "left + width 0 + 41", "40 x 30");
-    refused("extract:top=29,height=2,width=1", "top + height 29 + 2", "40 x 30");
+    refused("extract:width=41,height=1", "not 41", "40 x 30");
+    refused("extract:top=29,height=2,width=1", "top + height must be at most 30, not 31",
+            "40 x 30");
     refused("extract:top=65534,width=40,height=65535", "top + height", "40 x 30");
     refused("extract:left=65534,width=65535,height=1", "left + width", "40 x 30");
 }
