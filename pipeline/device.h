@@ -59,7 +59,6 @@ struct lane {
     uint8_t *in, *work, *out;    /* these and more of them, and memory in between, on the device */
     size_t work_bytes;           /* of `work`, as run_reserve asked for them */
     size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
-    uint32_t fused; /* run.c's own: bit s, step s hands its image on to the next inside a kernel */
 };
 
 /* Asked some times a second while memory that other lanes have is waited for: STATUS_OK as long as

@@ -3,7 +3,9 @@
  * does them, and their images are never written - is decided by run_reserve, and holds for every
  * run of that batch. run_batch queues everything on the lane and waits once, in `finish`, when each
  * file's verdict is known: an item that the device's codec refused is told apart, and nothing else
- * of the batch suffers. Files larger than asked are made again behind that (run_fit.h). */
+ * of the batch suffers. A plan is the trunk of a tree without branches. Of one that has some, the
+ * parts run one after the other, and all their files are encoded together. Files larger than asked
+ * are made again behind that (run_fit.h). */
 #include "pipeline/run.h"
 #include "pipeline/run_fit.h"
 #include "pipeline/run_layout.h"
@@ -11,15 +13,18 @@
 #include <assert.h>
 #include <stddef.h>
 
-static void fuse_steps(struct lane *lane, const struct plan *plan, const struct run_item *items) {
+static void fuse_steps(struct lane *lane, const struct run_part *part) {
+    const struct plan *plan = part->plan;
     const struct op *ops[PLAN_STEPS_MAX];
-    lane->fused = 0;
+    uint32_t *fused = &part->items[0].fused;
+    *fused = 0;
     if (!lane->driver->chain) return;
     for (int s = 0; s < plan->count; s++) ops[s] = plan->steps[s].op;
     for (int s = 0, length; s < plan->count; s += length) {
         bool ready = false;
-        length = lane->driver->chain(lane, ops + s, plan->count - s, &items[0].shapes[s], &ready);
-        for (int k = s; ready && k < s + length - 1; k++) lane->fused |= UINT32_C(1) << k;
+        length =
+            lane->driver->chain(lane, ops + s, plan->count - s, &part->items[0].shapes[s], &ready);
+        for (int k = s; ready && k < s + length - 1; k++) *fused |= UINT32_C(1) << k;
     }
 }
 
@@ -37,31 +42,56 @@ static enum status check_waiting(const void *context) {
     return status;
 }
 
-enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
-                        int count, uint64_t pixels_max, struct failure *failure) {
-    assert(count > 0 && count <= RUN_BATCH_MAX);
-    enum status status;
-    for (int i = 0; i < count; i++) {
+/* Shapes and what is told, from IN on; it may run a second time. */
+static enum status begin_item(const struct plan *plan, struct run_item *item,
+                              const struct image *in, uint64_t pixels_max,
+                              struct failure *failure) {
+    const enum status status = plan_shapes(plan, in, pixels_max, item->shapes, failure);
+    if (status) return status;
+    for (int s = 0; s < plan->count; s++)
+        item->values[s].shape = plan_step_values(plan, s, item->shapes);
+    item->file.image = item->shapes[plan->count];
+    item->file.length = 0;
+    item->refused = false;
+    item->failure = (struct failure){ .status = STATUS_OK };
+    return STATUS_OK;
+}
+
+static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, uint64_t pixels_max,
+                              struct failure *failure) {
+    const struct run_part *trunk = &tree->parts[0];
+    struct run_part *part = &tree->parts[p];
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &part->items[i];
+        const struct image *in = p ? &trunk->items[i].shapes[trunk->plan->count] : &item->in;
+        assert(lane->driver->codec || (!item->jpeg && !run_wants_file(item)));
+        assert(!p || item->want == RUN_NOTHING || run_last_maker(part->plan) >= 0);
+        const enum status status = begin_item(part->plan, item, in, pixels_max, failure);
+        if (status) return status;
+    }
+    if (p) run_place_branch(tree, p);
+    fuse_steps(lane, part);
+    return STATUS_OK;
+}
+
+enum status run_reserve_tree(struct lane *lane, struct run_tree *tree, uint64_t pixels_max,
+                             struct failure *failure) {
+    const struct run_item *items = tree->parts[0].items;
+    assert(tree->count > 0 && tree->count * tree->part_count <= RUN_BATCH_MAX);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < tree->count; i++)
         assert(items[i].in.channels == items[0].in.channels &&
                items[i].in.depth == items[0].in.depth);
-        assert(lane->driver->codec || (!items[i].jpeg && items[i].want != RUN_FILE));
-        status = plan_shapes(plan, &items[i].in, pixels_max, items[i].shapes, failure);
-        if (status) return status;
-        for (int s = 0; s < plan->count; s++)
-            items[i].values[s].shape = plan_step_values(plan, s, items[i].shapes);
-        items[i].file.image = items[i].shapes[plan->count];
-        items[i].file.length = 0;
-        items[i].refused = false;
-        items[i].failure = (struct failure){ .status = STATUS_OK }; /* it may run a second time */
-    }
-    fuse_steps(lane, plan, items);
-    const struct waiting waiting = { items, count };
-    struct lane_need need = run_layout_need(lane, plan, items, count);
+    for (int p = 0; !status && p < tree->part_count; p++)
+        status = begin_part(lane, tree, p, pixels_max, failure);
+    if (status) return status;
+    const struct waiting waiting = { items, tree->count };
+    struct lane_need need = run_layout_need(lane, tree);
     need.wait = (struct lane_wait){ check_waiting, &waiting };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
     lane->work_bytes = need.work;
-    run_place_host(lane, plan, items, count);
+    run_place_host(lane, tree);
     return STATUS_OK;
 }
 
@@ -69,47 +99,65 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
 
 /* CALLS are those of step S: they do the steps before as well that are fused with it, which are put
  * into BEFORE. */
-static void fuse_calls(const struct lane *lane, const struct plan *plan, int s,
-                       const struct run_item *items, int count, struct op_call *calls,
+static void fuse_calls(const struct run_part *part, int s, int count, struct op_call *calls,
                        struct op_call before[PLAN_STEPS_MAX]) {
+    const struct plan *plan = part->plan;
     int first = s;
-    while (first > 0 && run_is_fused(lane, first - 1)) first--;
+    while (first > 0 && run_is_fused(part, first - 1)) first--;
     for (int k = first; k < s; k++)
         before[k] = (struct op_call){ .op = plan->steps[k].op,
                                       .params = &plan->steps[k].params,
                                       .before = k > first ? &before[k - 1] : NULL };
     for (int i = 0; i < count && first < s; i++) {
-        calls[i].in = items[i].shapes[first];
+        calls[i].in = part->items[i].shapes[first];
         calls[i].before = &before[s - 1];
     }
 }
 
-static enum status run_step(struct lane *lane, const struct plan *plan, int s,
-                            struct run_item *items, int count, const struct run_layout *layout) {
+static uint32_t steps_before(const struct run_tree *tree, int p) {
+    uint32_t steps = 0;
+    for (int k = 0; k < p; k++) steps += (uint32_t)tree->parts[k].plan->count;
+    return steps;
+}
+
+static enum status run_step(struct lane *lane, struct run_tree *tree, int p, int s,
+                            const struct run_layout *layout) {
+    const struct run_part *part = &tree->parts[p];
     struct op_call calls[RUN_BATCH_MAX], before[PLAN_STEPS_MAX];
     const size_t images = layout->half[0] + layout->half[1];
-    run_place_step(lane, plan, s, items, count, layout);
-    run_make_calls(plan, s, items, count, calls);
-    fuse_calls(lane, plan, s, items, count, calls, before);
-    for (int i = 0; i < count; i++) {
-        progress_step(items[i].progress, (uint32_t)s);
-        if (items[i].values[s].numbers) /* the same place of the device's memory */
-            calls[i].values = lane->out + ((uint8_t *)items[i].values[s].numbers - lane->host_out);
+    run_place_step(lane, tree, p, s, layout);
+    run_make_calls(part, s, tree->count, calls);
+    fuse_calls(part, s, tree->count, calls, before);
+    for (int i = 0; i < tree->count; i++) {
+        const struct run_item *item = &part->items[i];
+        progress_step(item->progress, steps_before(tree, p) + (uint32_t)s);
+        if (item->values[s].numbers) /* the same place of the device's memory */
+            calls[i].values = lane->out + ((uint8_t *)item->values[s].numbers - lane->host_out);
     }
     calls[0].scratch = lane->work + images;
     calls[0].scratch_bytes = lane->work_bytes - images;
-    return lane->driver->run(lane, plan->steps[s].op, calls, count);
+    return lane->driver->run(lane, part->plan->steps[s].op, calls, tree->count);
 }
 
-static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
-                             int count, struct failure *failure) {
-    const struct run_layout layout = run_layout_of(lane, plan, items, count);
+static enum status run_steps(struct lane *lane, struct run_tree *tree, int p,
+                             struct failure *failure) {
+    const struct run_part *part = &tree->parts[p];
+    const struct run_layout layout = run_layout_of(lane, part, tree->count);
     enum status status = STATUS_OK;
-    for (int s = 0; !status && s < plan->count; s++) {
-        if (run_is_fused(lane, s)) continue;
-        status = run_step(lane, plan, s, items, count, &layout);
-        for (int i = 0; status && i < count; i++)
-            if (items[i].failure.status) *failure = items[i].failure;
+    for (int s = 0; !status && s < part->plan->count; s++) {
+        if (run_is_fused(part, s)) continue;
+        status = run_step(lane, tree, p, s, &layout);
+        for (int i = 0; status && i < tree->count; i++)
+            if (part->items[i].failure.status) *failure = part->items[i].failure;
+    }
+    return status;
+}
+
+static enum status run_parts(struct lane *lane, struct run_tree *tree, struct failure *failure) {
+    enum status status = run_steps(lane, tree, 0, failure);
+    for (int p = 1; !status && p < tree->part_count; p++) {
+        run_place_branch(tree, p);
+        status = run_steps(lane, tree, p, failure);
     }
     return status;
 }
@@ -124,9 +172,10 @@ struct files {
     struct lane_encoding encodings[RUN_BATCH_MAX];
 };
 
-static enum status decode_files(struct lane *lane, struct run_item *items, int count,
-                                struct files *files, struct failure *failure) {
-    for (int i = 0; i < count; i++) {
+static enum status decode_files(struct lane *lane, const struct run_tree *tree, struct files *files,
+                                struct failure *failure) {
+    struct run_item *items = tree->parts[0].items;
+    for (int i = 0; i < tree->count; i++) {
         if (!items[i].jpeg) continue;
         files->decodings[files->decoding_count] =
             (struct lane_decoding){ .jpeg = items[i].jpeg, .into = items[i].shapes[0] };
@@ -136,16 +185,21 @@ static enum status decode_files(struct lane *lane, struct run_item *items, int c
     return lane->driver->codec->decode(lane, files->decodings, files->decoding_count, failure);
 }
 
-static enum status encode_files(struct lane *lane, const struct plan *plan, struct run_item *items,
-                                int count, struct files *files, struct failure *failure) {
+static void add_encodings(const struct run_part *part, int count, struct files *files) {
     for (int i = 0; i < count; i++) {
-        if (items[i].want != RUN_FILE) continue;
+        struct run_item *item = &part->items[i];
+        if (!run_wants_file(item)) continue;
         struct lane_encoding *encoding = &files->encodings[files->encoding_count];
-        *encoding = items[i].file;
-        encoding->image = items[i].shapes[plan->count];
+        *encoding = item->file;
+        encoding->image = item->shapes[part->plan->count];
         encoding->length = 0;
-        files->encoded[files->encoding_count++] = &items[i];
+        files->encoded[files->encoding_count++] = item;
     }
+}
+
+static enum status encode_files(struct lane *lane, const struct run_tree *tree, struct files *files,
+                                struct failure *failure) {
+    for (int p = 0; p < tree->part_count; p++) add_encodings(&tree->parts[p], tree->count, files);
     if (!files->encoding_count) return STATUS_OK;
     return lane->driver->codec->encode(lane, files->encodings, files->encoding_count, failure);
 }
@@ -160,79 +214,162 @@ static void judge_files(const struct files *files) {
     }
 }
 
-/* ---- all of it */
+/* ---- times */
 
-static enum status queue_batch(struct lane *lane, const struct plan *plan, struct run_item *items,
-                               int count, struct files *files, struct failure *failure) {
-    const size_t down = run_downloaded_bytes(plan, items, count);
-    run_place_inputs(lane, plan, items, count);
-    enum status status = lane->driver->upload(lane, run_uploaded_bytes(items, count), failure);
-    if (!status) status = decode_files(lane, items, count, files, failure);
-    if (!status) status = run_steps(lane, plan, items, count, failure);
-    if (!status) status = encode_files(lane, plan, items, count, files, failure);
-    return status ? status : lane->driver->download(lane, down, failure);
+/* Of item I and of those that branches make of it. */
+static bool any_file(const struct run_tree *tree, int i) {
+    bool any = false;
+    for (int p = 0; p < tree->part_count; p++) any |= run_wants_file(&tree->parts[p].items[i]);
+    return any;
 }
 
 /* Every item carries the batch's times: it waited for all of it. What the device decoded or encoded
  * is told where that was done for this item; else the caller did it, and tells it. */
-static void tell_times(const struct run_item *item, const struct lane_times *times,
+static void tell_times(const struct run_tree *tree, int i, const struct lane_times *times,
                        const struct timing *spans) {
+    const struct run_item *item = &tree->parts[0].items[i];
     struct timing *timing = item->timing;
+    const bool file = any_file(tree, i);
     if (!timing) return;
     if (item->jpeg) timing->stage_ms[STAGE_DECODE] += times->decode_ms; /* beside other images */
     timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
     timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
     timing->stage_ms[STAGE_DOWNLOAD] = times->download_ms;
-    if (item->want == RUN_FILE) timing->stage_ms[STAGE_ENCODE] = times->encode_ms;
+    if (file) timing->stage_ms[STAGE_ENCODE] = times->encode_ms;
     for (int k = 0; k < spans->span_count; k++) {
         const struct span *span = &spans->spans[k];
         if (span->level == SPAN_DECODE && !item->jpeg) continue;
-        if (span->level == SPAN_ENCODE && item->want != RUN_FILE) continue;
+        if (span->level == SPAN_ENCODE && !file) continue;
         timing_span(timing, span->name, span->level, span->ms);
     }
 }
 
-static bool has_files(const struct run_item *items, int count) {
+static int calls_of(const struct run_part *part) {
+    int calls = 0;
+    for (int s = 0; s < part->plan->count; s++) calls += !run_is_fused(part, s);
+    return calls;
+}
+
+/* Of spans that are as many a call, one or one an item. Where there was no room for all of them,
+ * the last parts' times are not known. */
+static void tell_parts(struct run_tree *tree, const struct timing *spans) {
+    int calls = 0, operators = 0, k = 0;
+    for (int p = 0; p < tree->part_count; p++) calls += calls_of(&tree->parts[p]);
+    for (int s = 0; s < spans->span_count; s++) operators += spans->spans[s].level == SPAN_OPERATOR;
+    const int each = calls && operators > calls ? tree->count : 1;
+    for (int p = 0; p < tree->part_count; p++) {
+        struct run_part *part = &tree->parts[p];
+        part->compute_ms = 0;
+        for (int left = calls_of(part) * each; left && part->compute_ms >= 0; k++) {
+            if (k == spans->span_count) {
+                part->compute_ms = -1;
+            } else if (spans->spans[k].level == SPAN_OPERATOR) {
+                part->compute_ms += spans->spans[k].ms;
+                left--;
+            }
+        }
+    }
+}
+
+/* ---- all of it */
+
+static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct files *files,
+                               struct failure *failure) {
+    run_place_inputs(lane, tree);
+    enum status status = lane->driver->upload(lane, run_uploaded_bytes(tree), failure);
+    if (!status) status = decode_files(lane, tree, files, failure);
+    if (!status) status = run_parts(lane, tree, failure);
+    if (!status) status = encode_files(lane, tree, files, failure);
+    return status ? status : lane->driver->download(lane, run_downloaded_bytes(tree), failure);
+}
+
+/* Whether there is nothing to do: the results are what came in. */
+static bool is_empty(const struct run_tree *tree) {
+    if (tree->part_count > 1 || tree->parts[0].plan->count) return false;
     bool any = false;
-    for (int i = 0; i < count; i++) any |= items[i].jpeg || items[i].want == RUN_FILE;
-    return any;
+    for (int i = 0; i < tree->count; i++) any |= tree->parts[0].items[i].jpeg || any_file(tree, i);
+    return !any;
+}
+
+/* What befell a branch befell its trunk's item. */
+static void join_verdicts(struct run_tree *tree) {
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &tree->parts[0].items[i];
+        for (int p = 1; p < tree->part_count; p++) {
+            const struct run_item *other = &tree->parts[p].items[i];
+            item->refused |= other->refused;
+            if (!item->failure.status) item->failure = other->failure;
+        }
+    }
 }
 
 /* Items that were stopped fail on their own; the batch only where none is left. */
-static enum status all_failed(const struct run_item *items, int count, struct failure *failure) {
-    for (int i = 0; i < count; i++)
+static enum status all_failed(const struct run_tree *tree, struct failure *failure) {
+    const struct run_item *items = tree->parts[0].items;
+    for (int i = 0; i < tree->count; i++)
         if (!items[i].failure.status) return STATUS_OK;
     *failure = items[0].failure;
     return failure->status;
 }
 
-enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
-                      struct failure *failure) {
+static void fail_all(struct run_tree *tree, enum status status, struct failure *failure) {
+    if (!failure->status)
+        fail(failure, status,
+             status == STATUS_CANCELLED  ? "the client disconnected"
+             : status == STATUS_DEADLINE ? "not done within the time allowed"
+                                         : "the device failed");
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &tree->parts[0].items[i];
+        if (!item->failure.status) item->failure = *failure;
+    }
+}
+
+enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct failure *failure) {
     struct failure ignored;
     if (!failure) failure = &ignored;
     failure->status = STATUS_OK;
     failure->message[0] = 0;
-    if (plan->count == 0 && !has_files(items, count)) return STATUS_OK;
+    if (is_empty(tree)) return STATUS_OK;
     struct files files;
     files.decoding_count = files.encoding_count = 0;
-    enum status status = queue_batch(lane, plan, items, count, &files, failure);
+    enum status status = queue_batch(lane, tree, &files, failure);
     struct lane_times times = { 0 };
     struct timing spans = { .span_count = 0 };
     const enum status finished = lane->driver->finish(lane, &times, &spans, failure);
     enum status all = STATUS_OK;
     if (!status) status = finished;
-    if (!status) {
-        judge_files(&files);
-        all = all_failed(items, count, failure);
-        if (!all) status = run_fit(lane, plan, items, count, &times, failure);
+    if (!status) judge_files(&files);
+    join_verdicts(tree);
+    if (!status) all = all_failed(tree, failure);
+    if (!status && !all) status = run_fit(lane, tree, &times, failure);
+    join_verdicts(tree);
+    if (status) {
+        fail_all(tree, status, failure);
+        return status;
     }
-    if (status && !failure->status)
-        fail(failure, status,
-             status == STATUS_CANCELLED  ? "the client disconnected"
-             : status == STATUS_DEADLINE ? "not done within the time allowed"
-                                         : "the device failed");
-    for (int i = 0; status && i < count; i++)
-        if (!items[i].failure.status) items[i].failure = *failure;
-    for (int i = 0; !status && i < count; i++) tell_times(&items[i], &times, &spans);
-    return status ? status : all;
+    tell_parts(tree, &spans);
+    for (int i = 0; i < tree->count; i++) tell_times(tree, i, &times, &spans);
+    return all;
+}
+
+/* ---- one plan */
+
+static struct run_tree trunk_of(const struct plan *plan, struct run_item *items, int count) {
+    struct run_tree tree;
+    tree.count = count;
+    tree.part_count = 1;
+    tree.parts[0] = (struct run_part){ .plan = plan, .items = items };
+    return tree;
+}
+
+enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
+                        int count, uint64_t pixels_max, struct failure *failure) {
+    struct run_tree tree = trunk_of(plan, items, count);
+    return run_reserve_tree(lane, &tree, pixels_max, failure);
+}
+
+enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
+                      struct failure *failure) {
+    struct run_tree tree = trunk_of(plan, items, count);
+    return run_batch_tree(lane, &tree, failure);
 }

@@ -9,27 +9,31 @@
  * Where the device has a codec (device.h), an item may come as a file, and leave as one: each for
  * itself, whatever the others of the batch do.
  *
+ * Several results of one image, each from what common steps make of it: run_reserve_tree and
+ * run_batch_tree do the same for plans that part (struct run_tree).
+ *
  * Used by:  the worker, `burin run`, benchmarks.
  * Owns:     nothing; pixels and values belong to the lane and are good until its next run_reserve
  *           or trim.
  * Fails:    STATUS_NO_MEMORY, STATUS_DEVICE for all; an item's own failure stays with it.
  * Threads:  the lane's.
- * Limits:   RUN_BATCH_MAX items.
+ * Limits:   RUN_BATCH_MAX items, those of all parts together.
  */
 #ifndef BURIN_RUN_H
 #define BURIN_RUN_H
 
 #include "pipeline/codec.h"
 #include "pipeline/device.h"
-#include "pipeline/plan.h"
+#include "pipeline/plan_tree.h"
 
 enum { RUN_BATCH_MAX = 64 };
 
 /* What the caller wants of an item's result. */
 enum run_result {
-    RUN_PIXELS, /* in host memory */
-    RUN_FILE,   /* a JPEG that the device's codec takes (encode_bytes) */
-    RUN_NOTHING /* its values alone */
+    RUN_PIXELS,  /* in host memory */
+    RUN_FILE,    /* a JPEG that the device's codec takes (encode_bytes) */
+    RUN_NOTHING, /* its values alone */
+    RUN_BOTH     /* pixels and such a JPEG */
 };
 
 struct run_item {
@@ -53,6 +57,33 @@ struct run_item {
     struct timing *timing;     /* upload to download, what the device did; may be NULL */
     struct failure failure;    /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
+    uint32_t fused; /* likewise, of the first of a part's items: bit s, step s hands its image on to
+                       the next inside a kernel */
+};
+
+static inline bool run_wants_pixels(const struct run_item *item) {
+    return item->want == RUN_PIXELS || item->want == RUN_BOTH;
+}
+
+static inline bool run_wants_file(const struct run_item *item) {
+    return item->want == RUN_FILE || item->want == RUN_BOTH;
+}
+
+/* Steps that every item goes through. */
+struct run_part {
+    const struct plan *plan;
+    struct run_item *items;
+    double compute_ms; /* told by run_batch_tree, of all its items together; below 0: not known */
+};
+
+/* What the first part, the trunk, makes of item I is what every further one makes its own item I
+ * of: `in` of these is nobody's, and so are `jpeg` and `aux`: the trunk's images beside the input
+ * are theirs, unless a step of the trunk takes them. What is wanted of a part whose steps make no
+ * image is wanted of the trunk instead. */
+struct run_tree {
+    int count; /* of the items of each part */
+    int part_count;
+    struct run_part parts[PLAN_PARTS_MAX];
 };
 
 /* All items have as many channels and are as deep as the first. items[i].aux: shapes of what the
@@ -68,5 +99,11 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
  * came through: the others have their failure. */
 enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
                       struct failure *failure);
+
+/* The same for plans that part. The trunk's item has the failure and the refusal of any part's; its
+ * `timing` alone is told. */
+enum status run_reserve_tree(struct lane *lane, struct run_tree *tree, uint64_t pixels_max,
+                             struct failure *failure);
+enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct failure *failure);
 
 #endif

@@ -8,6 +8,7 @@ struct fit {
     struct lane *lane;
     int count;
     struct run_item *items[RUN_BATCH_MAX];
+    struct image images[RUN_BATCH_MAX];
     struct quality_search searches[RUN_BATCH_MAX];
     struct lane_encoding encodings[RUN_BATCH_MAX];
 };
@@ -30,19 +31,20 @@ static void judge(struct fit *fit) {
     for (int i = 0; i < fit->count; i++) {
         if (!goes_on(fit->items[i], &fit->searches[i])) continue;
         fit->items[left] = fit->items[i];
+        fit->images[left] = fit->images[i];
         fit->searches[left++] = fit->searches[i];
     }
     fit->count = left;
 }
 
 /* One more batch of the device, of files alone. */
-static enum status encode_round(struct fit *fit, const struct plan *plan, struct lane_times *times,
+static enum status encode_round(struct fit *fit, struct lane_times *times,
                                 struct failure *failure) {
     struct lane *lane = fit->lane;
     struct lane_times round = { 0 };
     for (int i = 0; i < fit->count; i++) {
         fit->encodings[i] = fit->items[i]->file;
-        fit->encodings[i].image = fit->items[i]->shapes[plan->count];
+        fit->encodings[i].image = fit->images[i];
         fit->encodings[i].quality = fit->searches[i].quality;
         fit->encodings[i].length = 0;
     }
@@ -59,22 +61,27 @@ static enum status encode_round(struct fit *fit, const struct plan *plan, struct
     return status ? status : finished;
 }
 
-enum status run_fit(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
-                    struct lane_times *times, struct failure *failure) {
-    struct fit fit = { .lane = lane };
+static void begin(struct fit *fit, const struct run_part *part, int count) {
     for (int i = 0; i < count; i++) {
-        struct run_item *item = &items[i];
+        struct run_item *item = &part->items[i];
         item->fitting = (struct fitting){ 0, 0 };
-        if (item->want != RUN_FILE || !item->encode.max_bytes || item->refused ||
+        if (!run_wants_file(item) || !item->encode.max_bytes || item->refused ||
             item->failure.status)
             continue;
-        quality_search_begin(&fit.searches[fit.count], &item->encode);
-        fit.items[fit.count++] = item;
+        quality_search_begin(&fit->searches[fit->count], &item->encode);
+        fit->images[fit->count] = item->shapes[part->plan->count];
+        fit->items[fit->count++] = item;
     }
+}
+
+enum status run_fit(struct lane *lane, const struct run_tree *tree, struct lane_times *times,
+                    struct failure *failure) {
+    struct fit fit = { .lane = lane };
+    for (int p = 0; p < tree->part_count; p++) begin(&fit, &tree->parts[p], tree->count);
     enum status status = STATUS_OK;
     judge(&fit);
     while (fit.count && !status) {
-        status = encode_round(&fit, plan, times, failure);
+        status = encode_round(&fit, times, failure);
         if (!status) judge(&fit);
     }
     return status;

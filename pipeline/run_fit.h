@@ -13,9 +13,9 @@
 
 #include "pipeline/run.h"
 
-/* ITEMS have run, those with RUN_FILE have a file or are refused; PLAN made their images. TIMES are
- * added to. */
-enum status run_fit(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
-                    struct lane_times *times, struct failure *failure);
+/* The parts of TREE have run, those items of which a file is wanted have one or are refused. TIMES
+ * are added to. */
+enum status run_fit(struct lane *lane, const struct run_tree *tree, struct lane_times *times,
+                    struct failure *failure);
 
 #endif

@@ -6,6 +6,8 @@
  * and the last goes back and forth between two halves of `work`, behind which lies the scratch of
  * whichever step is running; before the first step all of `work` is the decoder's, behind the last
  * the encoder's.
+ * Of plans that part, the trunk's result lies in `out` too, or it is the input; the branches'
+ * follow it, each part's values behind its results, and they share `work`, one after the other.
  * A step that tells values makes no image: the next one reads what it read. Where every step does,
  * the result is the input: as it still lies in host_in, or, decoded by the device, in `out`, if the
  * caller wants its pixels. */
@@ -26,8 +28,8 @@ int run_last_maker(const struct plan *plan) {
 }
 
 /* Whether step S writes an image. */
-static bool makes_image(const struct lane *lane, const struct plan *plan, int s) {
-    return !plan->steps[s].op->values && !run_is_fused(lane, s);
+static bool makes_image(const struct run_part *part, int s) {
+    return !part->plan->steps[s].op->values && !run_is_fused(part, s);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -41,9 +43,9 @@ static size_t shape_bytes(const struct run_item *item, int step) {
 }
 
 /* Bytes of the images after STEP steps, all items. */
-static size_t level_bytes(const struct run_item *items, int count, int step) {
+static size_t level_bytes(const struct run_part *part, int count, int step) {
     size_t bytes = 0;
-    for (int i = 0; i < count; i++) bytes += shape_bytes(&items[i], step);
+    for (int i = 0; i < count; i++) bytes += shape_bytes(&part->items[i], step);
     return bytes;
 }
 
@@ -54,16 +56,17 @@ static size_t aux_bytes(const struct run_item *items, int count) {
     return bytes;
 }
 
-size_t run_uploaded_bytes(const struct run_item *items, int count) {
-    size_t bytes = aux_bytes(items, count);
-    for (int i = 0; i < count; i++)
+size_t run_uploaded_bytes(const struct run_tree *tree) {
+    const struct run_item *items = tree->parts[0].items;
+    size_t bytes = aux_bytes(items, tree->count);
+    for (int i = 0; i < tree->count; i++)
         if (!items[i].jpeg) bytes += shape_bytes(&items[i], 0);
     return bytes;
 }
 
 /* Whether the image of ITEM is decoded into `out`, since it is the result. */
 static bool is_passed_on(const struct plan *plan, const struct run_item *item) {
-    return item->jpeg && item->want == RUN_PIXELS && run_last_maker(plan) < 0;
+    return item->jpeg && run_wants_pixels(item) && run_last_maker(plan) < 0;
 }
 
 /* Whether `out` holds the result of ITEM. */
@@ -71,90 +74,116 @@ static bool has_result(const struct plan *plan, const struct run_item *item) {
     return run_last_maker(plan) >= 0 || is_passed_on(plan, item);
 }
 
-/* Of the results that are downloaded, or of those that are not. */
-static size_t result_bytes(const struct plan *plan, const struct run_item *items, int count,
-                           bool downloaded) {
+/* Of a part's results that are downloaded, or of those that are not. */
+static size_t result_bytes(const struct run_part *part, int count, bool downloaded) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
-        if (has_result(plan, &items[i]) && (items[i].want == RUN_PIXELS) == downloaded)
-            bytes += shape_bytes(&items[i], plan->count);
+        if (has_result(part->plan, &part->items[i]) &&
+            run_wants_pixels(&part->items[i]) == downloaded)
+            bytes += shape_bytes(&part->items[i], part->plan->count);
     return bytes;
 }
 
-static size_t all_values_bytes(const struct plan *plan, const struct run_item *items, int count) {
+static size_t all_values_bytes(const struct run_part *part, int count) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
-        for (int s = 0; s < plan->count; s++)
-            bytes += aligned(values_bytes(&items[i].values[s].shape));
+        for (int s = 0; s < part->plan->count; s++)
+            bytes += aligned(values_bytes(&part->items[i].values[s].shape));
     return bytes;
 }
 
-size_t run_downloaded_bytes(const struct plan *plan, const struct run_item *items, int count) {
-    return result_bytes(plan, items, count, true) + all_values_bytes(plan, items, count);
+/* Of the parts before PART. */
+static size_t downloaded_before(const struct run_tree *tree, int part) {
+    size_t bytes = 0;
+    for (int p = 0; p < part; p++)
+        bytes += result_bytes(&tree->parts[p], tree->count, true) +
+                 all_values_bytes(&tree->parts[p], tree->count);
+    return bytes;
+}
+
+/* Likewise, of the results that stay on the device. */
+static size_t kept_before(const struct run_tree *tree, int part) {
+    size_t bytes = 0;
+    for (int p = 0; p < part; p++) bytes += result_bytes(&tree->parts[p], tree->count, false);
+    return bytes;
+}
+
+size_t run_downloaded_bytes(const struct run_tree *tree) {
+    return downloaded_before(tree, tree->part_count);
 }
 
 /* The decoder and the encoder are not at work at the same time. */
-static size_t codec_bytes(const struct run_item *items, int count) {
+static size_t codec_bytes(const struct run_tree *tree) {
     size_t decode = 0, encode = 0;
-    for (int i = 0; i < count; i++) {
-        if (items[i].jpeg) decode += items[i].decode_bytes;
-        if (items[i].want == RUN_FILE) encode += items[i].encode_bytes;
-    }
+    for (int i = 0; i < tree->count; i++)
+        if (tree->parts[0].items[i].jpeg) decode += tree->parts[0].items[i].decode_bytes;
+    for (int p = 0; p < tree->part_count; p++)
+        for (int i = 0; i < tree->count; i++)
+            if (run_wants_file(&tree->parts[p].items[i]))
+                encode += tree->parts[p].items[i].encode_bytes;
     return larger(decode, encode);
 }
 
 /* ---- the steps' memory */
 
-void run_make_calls(const struct plan *plan, int index, struct run_item *items, int count,
-                    struct op_call *calls) {
-    const bool takes_aux = index == plan_aux_step(plan);
+void run_make_calls(const struct run_part *part, int s, int count, struct op_call *calls) {
+    const struct plan *plan = part->plan;
+    const bool takes_aux = s == plan_aux_step(plan);
     for (int i = 0; i < count; i++) {
+        struct run_item *item = &part->items[i];
         calls[i] = (struct op_call){
-            .op = plan->steps[index].op,
-            .params = &plan->steps[index].params,
-            .in = items[i].shapes[index],
-            .out = items[i].shapes[index + 1],
-            .progress = items[i].progress,
-            .failure = &items[i].failure,
+            .op = plan->steps[s].op,
+            .params = &plan->steps[s].params,
+            .in = item->shapes[s],
+            .out = item->shapes[s + 1],
+            .progress = item->progress,
+            .failure = &item->failure,
         };
-        if (takes_aux) memcpy(calls[i].aux, items[i].aux, sizeof calls[i].aux);
+        if (takes_aux) memcpy(calls[i].aux, item->aux, sizeof calls[i].aux);
     }
 }
 
-/* Which half of `work` gets the image of step INDEX, which makes one. */
-static int half_of(const struct lane *lane, const struct plan *plan, int index) {
+/* Which half of `work` gets the image of step S, which makes one. */
+static int half_of(const struct run_part *part, int s) {
     int half = 0;
-    for (int s = 0; s < index; s++) half ^= makes_image(lane, plan, s);
+    for (int k = 0; k < s; k++) half ^= makes_image(part, k);
     return half;
 }
 
-struct run_layout run_layout_of(struct lane *lane, const struct plan *plan, struct run_item *items,
-                                int count) {
+struct run_layout run_layout_of(struct lane *lane, const struct run_part *part, int count) {
+    const struct plan *plan = part->plan;
     struct run_layout layout = { { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
-        const int half = half_of(lane, plan, s);
-        const bool kept = makes_image(lane, plan, s) && s != run_last_maker(plan);
-        const size_t bytes = kept ? level_bytes(items, count, s + 1) : 0;
+        const int half = half_of(part, s);
+        const bool kept = makes_image(part, s) && s != run_last_maker(plan);
+        const size_t bytes = kept ? level_bytes(part, count, s + 1) : 0;
         if (bytes > layout.half[half]) layout.half[half] = bytes;
-        run_make_calls(plan, s, items, count, calls);
+        run_make_calls(part, s, count, calls);
         const size_t scratch = lane->driver->scratch(lane, plan->steps[s].op, calls, count);
         if (scratch > layout.scratch) layout.scratch = scratch;
     }
     return layout;
 }
 
-struct lane_need run_layout_need(struct lane *lane, const struct plan *plan, struct run_item *items,
-                                 int count) {
-    const struct run_layout layout = run_layout_of(lane, plan, items, count);
-    const size_t steps = layout.half[0] + layout.half[1] + aligned(layout.scratch);
-    struct lane_need need = { .in = run_uploaded_bytes(items, count),
-                              .work = larger(steps, codec_bytes(items, count)),
-                              .out = run_downloaded_bytes(plan, items, count) };
-    for (int i = 0; i < count; i++)
-        if (items[i].jpeg && !is_passed_on(plan, &items[i]))
-            need.device_in += shape_bytes(&items[i], 0);
-    need.device_out = result_bytes(plan, items, count, false);
+static size_t steps_bytes(struct lane *lane, const struct run_tree *tree) {
+    size_t most = 0;
+    for (int p = 0; p < tree->part_count; p++) {
+        const struct run_layout layout = run_layout_of(lane, &tree->parts[p], tree->count);
+        most = larger(most, layout.half[0] + layout.half[1] + aligned(layout.scratch));
+    }
+    return most;
+}
+
+struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree) {
+    const struct run_part *trunk = &tree->parts[0];
+    struct lane_need need = { .in = run_uploaded_bytes(tree),
+                              .work = larger(steps_bytes(lane, tree), codec_bytes(tree)),
+                              .out = run_downloaded_bytes(tree) };
+    for (int i = 0; i < tree->count; i++)
+        if (trunk->items[i].jpeg && !is_passed_on(trunk->plan, &trunk->items[i]))
+            need.device_in += shape_bytes(&trunk->items[i], 0);
+    need.device_out = kept_before(tree, tree->part_count);
     need.in += need.device_in;
     need.out += need.device_out;
     return need;
@@ -162,16 +191,16 @@ struct lane_need run_layout_need(struct lane *lane, const struct plan *plan, str
 
 /* ---- places */
 
-static void place_level(struct run_item *items, int count, uint8_t *base, int step) {
+static void place_level(const struct run_part *part, int count, uint8_t *base, int step) {
     for (int i = 0; i < count; i++) {
-        items[i].shapes[step].pixels = base;
-        base += shape_bytes(&items[i], step);
+        part->items[i].shapes[step].pixels = base;
+        base += shape_bytes(&part->items[i], step);
     }
 }
 
 /* From BASE on, which is the host's or the device's. Those that are passed on lie elsewhere. */
-static void place_inputs(const struct plan *plan, struct run_item *items, int count,
-                         uint8_t *base) {
+static void place_inputs(const struct run_part *trunk, int count, uint8_t *base) {
+    struct run_item *items = trunk->items;
     for (int i = 0; i < count; i++)
         if (!items[i].jpeg) {
             items[i].shapes[0].pixels = base;
@@ -183,65 +212,93 @@ static void place_inputs(const struct plan *plan, struct run_item *items, int co
             base += aligned(image_bytes(&items[i].aux[p]));
         }
     for (int i = 0; i < count; i++)
-        if (items[i].jpeg && !is_passed_on(plan, &items[i])) {
+        if (items[i].jpeg && !is_passed_on(trunk->plan, &items[i])) {
             items[i].shapes[0].pixels = base;
             base += shape_bytes(&items[i], 0);
         }
 }
 
-/* Likewise those that `out` holds, as the images after STEP steps. */
-static void place_results(const struct plan *plan, struct run_item *items, int count, uint8_t *base,
-                          int step) {
-    uint8_t *read = base, *kept = base + run_downloaded_bytes(plan, items, count);
-    for (int i = 0; i < count; i++) {
-        if (!has_result(plan, &items[i])) continue;
-        uint8_t **next = items[i].want == RUN_PIXELS ? &read : &kept;
-        items[i].shapes[step].pixels = *next;
-        *next += shape_bytes(&items[i], step);
+/* Likewise those of part P that `out` holds, as the images after STEP steps. */
+static void place_results(const struct run_tree *tree, int p, uint8_t *base, int step) {
+    const struct run_part *part = &tree->parts[p];
+    uint8_t *read = base + downloaded_before(tree, p);
+    uint8_t *kept = base + run_downloaded_bytes(tree) + kept_before(tree, p);
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &part->items[i];
+        if (!has_result(part->plan, item)) continue;
+        uint8_t **next = run_wants_pixels(item) ? &read : &kept;
+        item->shapes[step].pixels = *next;
+        *next += shape_bytes(item, step);
     }
 }
 
-/* Behind the results that are downloaded, which begin at BASE. */
-static void place_values(const struct plan *plan, struct run_item *items, int count,
-                         uint8_t *base) {
-    base += result_bytes(plan, items, count, true);
-    for (int i = 0; i < count; i++)
-        for (int s = 0; s < plan->count; s++) {
-            struct values *values = &items[i].values[s];
+/* Behind the part's results that are downloaded. */
+static void place_values(const struct run_tree *tree, int p, uint8_t *base) {
+    const struct run_part *part = &tree->parts[p];
+    base += downloaded_before(tree, p) + result_bytes(part, tree->count, true);
+    for (int i = 0; i < tree->count; i++)
+        for (int s = 0; s < part->plan->count; s++) {
+            struct values *values = &part->items[i].values[s];
             values->numbers = values->shape.type ? base : NULL;
             base += aligned(values_bytes(&values->shape));
         }
 }
 
-void run_place_host(struct lane *lane, const struct plan *plan, struct run_item *items, int count) {
-    const int last = plan->count;
-    place_inputs(plan, items, count, lane->host_in);
-    for (int i = 0; i < count; i++) {
-        items[i].in = items[i].shapes[0];
-        if (items[i].jpeg) items[i].in.pixels = NULL;
-        items[i].shapes[last].pixels = items[i].in.pixels;
-    }
-    place_results(plan, items, count, lane->host_out, last);
-    place_values(plan, items, count, lane->host_out);
-    for (int i = 0; i < count; i++) {
-        items[i].out = items[i].shapes[last];
-        if (items[i].want != RUN_PIXELS) items[i].out.pixels = NULL;
+/* Where a branch makes no image its result is the trunk's. */
+static void place_host_branch(struct run_tree *tree, int p) {
+    const struct run_part *trunk = &tree->parts[0], *part = &tree->parts[p];
+    for (int i = 0; i < tree->count; i++) {
+        part->items[i].in = trunk->items[i].out;
+        part->items[i].shapes[part->plan->count].pixels = trunk->items[i].out.pixels;
     }
 }
 
-void run_place_inputs(struct lane *lane, const struct plan *plan, struct run_item *items,
-                      int count) {
-    place_inputs(plan, items, count, lane->in);
-    if (run_last_maker(plan) < 0) place_results(plan, items, count, lane->out, 0);
+void run_place_host(struct lane *lane, struct run_tree *tree) {
+    const struct run_part *trunk = &tree->parts[0];
+    place_inputs(trunk, tree->count, lane->host_in);
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &trunk->items[i];
+        item->in = item->shapes[0];
+        if (item->jpeg) item->in.pixels = NULL;
+        item->shapes[trunk->plan->count].pixels = item->in.pixels;
+    }
+    for (int p = 0; p < tree->part_count; p++) {
+        const struct run_part *part = &tree->parts[p];
+        const int last = part->plan->count;
+        if (p > 0) place_host_branch(tree, p);
+        place_results(tree, p, lane->host_out, last);
+        place_values(tree, p, lane->host_out);
+        for (int i = 0; i < tree->count; i++) {
+            part->items[i].out = part->items[i].shapes[last];
+            if (!run_wants_pixels(&part->items[i])) part->items[i].out.pixels = NULL;
+        }
+    }
 }
 
-void run_place_step(struct lane *lane, const struct plan *plan, int s, struct run_item *items,
-                    int count, const struct run_layout *layout) {
+void run_place_inputs(struct lane *lane, struct run_tree *tree) {
+    place_inputs(&tree->parts[0], tree->count, lane->in);
+    if (run_last_maker(tree->parts[0].plan) < 0) place_results(tree, 0, lane->out, 0);
+}
+
+void run_place_step(struct lane *lane, struct run_tree *tree, int p, int s,
+                    const struct run_layout *layout) {
+    const struct run_part *part = &tree->parts[p];
     uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
-    if (makes_image(lane, plan, s) && s == run_last_maker(plan))
-        place_results(plan, items, count, lane->out, s + 1);
-    else if (makes_image(lane, plan, s))
-        place_level(items, count, half[half_of(lane, plan, s)], s + 1);
+    if (makes_image(part, s) && s == run_last_maker(part->plan))
+        place_results(tree, p, lane->out, s + 1);
+    else if (makes_image(part, s))
+        place_level(part, tree->count, half[half_of(part, s)], s + 1);
     else
-        for (int i = 0; i < count; i++) items[i].shapes[s + 1].pixels = items[i].shapes[s].pixels;
+        for (int i = 0; i < tree->count; i++)
+            part->items[i].shapes[s + 1].pixels = part->items[i].shapes[s].pixels;
+}
+
+void run_place_branch(struct run_tree *tree, int p) {
+    const struct run_part *trunk = &tree->parts[0], *part = &tree->parts[p];
+    const bool has_aux = plan_aux_step(trunk->plan) < 0;
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &part->items[i];
+        item->shapes[0] = trunk->items[i].shapes[trunk->plan->count];
+        if (has_aux) memcpy(item->aux, trunk->items[i].aux, sizeof item->aux);
+    }
 }

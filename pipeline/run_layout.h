@@ -14,13 +14,12 @@
 int run_last_maker(const struct plan *plan);
 
 /* Whether step S is done by a later one, inside a kernel. */
-static inline bool run_is_fused(const struct lane *lane, int s) {
-    return lane->fused >> s & 1;
+static inline bool run_is_fused(const struct run_part *part, int s) {
+    return part->items[0].fused >> s & 1;
 }
 
 /* One operator's calls, shapes and params set. */
-void run_make_calls(const struct plan *plan, int index, struct run_item *items, int count,
-                    struct op_call *calls);
+void run_make_calls(const struct run_part *part, int s, int count, struct op_call *calls);
 
 /* Two halves of `work`, which steps that make an image use in turn, and the scratch behind them. */
 struct run_layout {
@@ -28,25 +27,28 @@ struct run_layout {
     size_t scratch;
 };
 
-struct run_layout run_layout_of(struct lane *lane, const struct plan *plan, struct run_item *items,
-                                int count);
+/* Of one part's steps: those of another come before or after them. */
+struct run_layout run_layout_of(struct lane *lane, const struct run_part *part, int count);
 
 /* The batch's memory, of items whose shapes and values are known. */
-struct lane_need run_layout_need(struct lane *lane, const struct plan *plan, struct run_item *items,
-                                 int count);
+struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree);
 
 /* What is copied each way. */
-size_t run_uploaded_bytes(const struct run_item *items, int count);
-size_t run_downloaded_bytes(const struct plan *plan, const struct run_item *items, int count);
+size_t run_uploaded_bytes(const struct run_tree *tree);
+size_t run_downloaded_bytes(const struct run_tree *tree);
 
 /* As the caller sees them: `in`, `out`, `aux` and `values`; pixels NULL where they never come to
  * the host. */
-void run_place_host(struct lane *lane, const struct plan *plan, struct run_item *items, int count);
+void run_place_host(struct lane *lane, struct run_tree *tree);
 
-/* As the device sees them: shapes[0] and `aux`; then, step by step, shapes[S + 1]. */
-void run_place_inputs(struct lane *lane, const struct plan *plan, struct run_item *items,
-                      int count);
-void run_place_step(struct lane *lane, const struct plan *plan, int s, struct run_item *items,
-                    int count, const struct run_layout *layout);
+/* As the device sees them: the trunk's shapes[0] and `aux`; then, part by part and step by step,
+ * shapes[S + 1]. */
+void run_place_inputs(struct lane *lane, struct run_tree *tree);
+void run_place_step(struct lane *lane, struct run_tree *tree, int part, int s,
+                    const struct run_layout *layout);
+
+/* Part PART, a branch, begins with what the trunk has made: where that lies now, and the images
+ * beside it. */
+void run_place_branch(struct run_tree *tree, int part);
 
 #endif

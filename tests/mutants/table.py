@@ -254,9 +254,9 @@ TABLE = [
      "aux->width == image->width && aux->height == image->height", "aux->width == image->width",
      "http test_ops_bad_input.py"),
     ("every step works in the same half of the memory", "pipeline/run_layout.c",
-     "half[half_of(lane, plan, s)],", "half[0],", "http test_steps.py"),
+     "half[half_of(part, s)],", "half[0],", "http test_steps.py"),
     ("a step that is fused has memory all the same", "pipeline/run_layout.c",
-     "return !plan->steps[s].op->values && !run_is_fused(lane, s);", "return !plan->steps[s].op->values;", "unit pipeline/run"),
+     "return !part->plan->steps[s].op->values && !run_is_fused(part, s);", "return !plan->steps[s].op->values;", "unit pipeline/run"),
     # ---- users' operators
     ("a decimal may have four places", "pipeline/param.c",
      "DECIMAL_PLACES_MAX = 3", "DECIMAL_PLACES_MAX = 4", "unit pipeline/param"),

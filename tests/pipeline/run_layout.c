@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Items that come as files and as pixels, and leave as files, pixels or nothing, each for itself in
- * one batch: results and values are those of the same images as pixels alone.
+ * one batch: results and values are those of the same images as pixels alone. Where plans part,
+ * those of each way are what the whole way's steps make of the image alone.
  *
  * How it works. The device is tests/twin_device.h: host memory apart from its own, everything
  * filled with 0xa5 beforehand.
@@ -67,14 +68,14 @@ static void wish(struct run_item *item, struct picture *picture, const struct pl
                  uint32_t *seed) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     *item = (struct run_item){ .in = picture->probe.shape };
-    item->want = (enum run_result)(next_random(seed) % 3);
+    item->want = (enum run_result)(next_random(seed) % 4);
     if (next_random(seed) % 2) item->jpeg = &picture->jpeg;
     assert_int_equal(plan_shapes(plan, &item->in, 1 << 20, shapes, NULL), STATUS_OK);
     item->file = (struct lane_encoding){
         .image = shapes[plan->count], .quality = 85, .bytes = picture->made, .capacity = FILE_ROOM
     };
     if (item->jpeg) item->decode_bytes = twin_codec.decode_bytes(item->jpeg);
-    if (item->want == RUN_FILE) item->encode_bytes = twin_codec.encode_bytes(&item->file);
+    if (run_wants_file(item)) item->encode_bytes = twin_codec.encode_bytes(&item->file);
 }
 
 static void compare(const struct plan *plan, const struct run_item *item,
@@ -89,9 +90,9 @@ static void compare(const struct plan *plan, const struct run_item *item,
         assert_int_equal(bytes, values_bytes(&expected->values[s].shape));
         if (bytes) assert_memory_equal(item->values[s].numbers, expected->values[s].numbers, bytes);
     }
-    if (item->want == RUN_PIXELS) assert_same(&item->out, &expected->out);
-    if (item->want != RUN_PIXELS) assert_null(item->out.pixels);
-    if (item->want != RUN_FILE) return;
+    if (run_wants_pixels(item)) assert_same(&item->out, &expected->out);
+    if (!run_wants_pixels(item)) assert_null(item->out.pixels);
+    if (!run_wants_file(item)) return;
     assert_int_equal(codec_encode(&expected->out, NULL, &encode_options_default, NULL, file,
                                   FILE_ROOM, &length, &notes, NULL),
                      STATUS_OK);
@@ -124,6 +125,101 @@ static void files_and_pixels_mix(void **state) {
     for (uint32_t seed = 0; seed < 60; seed++) try_mix(plans[seed % PLANS], seed);
 }
 
+/* ---- plans that part */
+
+enum { BRANCHES_MAX = 4 };
+
+/* Steps of each part, and their items. */
+struct scene {
+    int count, part_count;
+    const char *texts[1 + BRANCHES_MAX];
+    struct plan plans[1 + BRANCHES_MAX];
+    struct picture *pictures[1 + BRANCHES_MAX]; /* the trunk's; of a branch, room for its files */
+    struct run_item items[1 + BRANCHES_MAX][ITEMS_MAX];
+};
+
+/* Nothing is wanted of the trunk by chance alone: mostly it is the branches that ask. */
+static void wish_part(struct scene *scene, int p, uint32_t *seed) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    assert_int_equal(plan_parse(&scene->plans[p], scene->texts[p], NULL), STATUS_OK);
+    for (int i = 0; i < scene->count; i++) {
+        struct run_item *item = &scene->items[p][i];
+        if (!p) {
+            wish(item, &scene->pictures[0][i], &scene->plans[0], seed);
+            continue;
+        }
+        const struct image *in = &scene->pictures[0][i].probe.shape;
+        assert_int_equal(plan_shapes(&scene->plans[0], in, 1 << 20, shapes, NULL), STATUS_OK);
+        const struct image middle = shapes[scene->plans[0].count];
+        assert_int_equal(plan_shapes(&scene->plans[p], &middle, 1 << 20, shapes, NULL), STATUS_OK);
+        *item = (struct run_item){ .want = (enum run_result)(next_random(seed) % 4) };
+        if (run_last_maker(&scene->plans[p]) < 0) item->want = RUN_NOTHING;
+        item->file = (struct lane_encoding){ .image = shapes[scene->plans[p].count],
+                                             .quality = 85,
+                                             .bytes = scene->pictures[p][i].made,
+                                             .capacity = FILE_ROOM };
+        if (run_wants_file(item)) item->encode_bytes = twin_codec.encode_bytes(&item->file);
+    }
+}
+
+static void run_scene(struct scene *scene) {
+    struct failure failure = { 0 };
+    struct run_tree tree = { .count = scene->count, .part_count = scene->part_count };
+    for (int p = 0; p < scene->part_count; p++)
+        tree.parts[p] = (struct run_part){ .plan = &scene->plans[p], .items = scene->items[p] };
+    if (run_reserve_tree(twin, &tree, 1 << 20, &failure)) fail_msg("%s", failure.message);
+    for (int i = 0; i < scene->count; i++)
+        if (!scene->items[0][i].jpeg)
+            copy_rows(&scene->pictures[0][i].pixels, &scene->items[0][i].in);
+    if (run_batch_tree(twin, &tree, &failure)) fail_msg("%s", failure.message);
+    for (int p = 0; p < scene->part_count; p++)
+        assert_true(tree.parts[p].compute_ms >= 0 || scene->count * scene->part_count > 12);
+}
+
+/* By the CPU, the trunk's steps and the part's as one plan. */
+static void compare_part(struct scene *scene, int p) {
+    struct run_item expected[ITEMS_MAX];
+    struct plan whole;
+    char text[PLAN_TEXT_MAX];
+    const bool joined = p && *scene->texts[0] && *scene->texts[p];
+    snprintf(text, sizeof text, "%s%s%s", scene->texts[0], joined ? ";" : "",
+             p ? scene->texts[p] : "");
+    assert_int_equal(plan_parse(&whole, text, NULL), STATUS_OK);
+    for (int i = 0; i < scene->count; i++)
+        expected[i] = (struct run_item){ .in = scene->pictures[0][i].probe.shape };
+    run_items(cpu, &whole, scene->pictures[0], expected, scene->count);
+    const int before = p ? scene->plans[0].count : 0;
+    for (int i = 0; i < scene->count; i++) {
+        memmove(expected[i].values, expected[i].values + before,
+                (size_t)scene->plans[p].count * sizeof *expected[i].values);
+        compare(&scene->plans[p], &scene->items[p][i], &expected[i], &scene->pictures[p][i]);
+    }
+}
+
+static void try_tree(uint32_t seed) {
+    struct scene scene;
+    scene.part_count = 1 + (int)(next_random(&seed) % (1 + BRANCHES_MAX));
+    scene.count = 1 + (int)(next_random(&seed) % ITEMS_MAX);
+    for (int p = 0; p < scene.part_count; p++) {
+        scene.texts[p] = plans[next_random(&seed) % PLANS];
+        scene.pictures[p] = malloc((size_t)scene.count * sizeof(struct picture));
+        for (int i = 0; !p && i < scene.count; i++) make_picture(&scene.pictures[0][i], &seed);
+        wish_part(&scene, p, &seed);
+    }
+    run_scene(&scene);
+    for (int p = 0; p < scene.part_count; p++) compare_part(&scene, p);
+    for (int i = 0; i < scene.count; i++) {
+        free(scene.pictures[0][i].file.data);
+        free(scene.pictures[0][i].pixels.pixels);
+    }
+    for (int p = 0; p < scene.part_count; p++) free(scene.pictures[p]);
+}
+
+static void every_way_is_as_if_alone(void **state) {
+    (void)state;
+    for (uint32_t seed = 0; seed < 120; seed++) try_tree(seed);
+}
+
 int main(void) {
     struct failure failure = { 0 };
     const struct lane_options options = { .staging_bytes = 1 << 20 };
@@ -131,7 +227,8 @@ int main(void) {
         device_cpu.open(0, &options, &twin, &failure))
         return 1;
     twin_device_take(twin);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(files_and_pixels_mix) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(files_and_pixels_mix),
+                                        cmocka_unit_test(every_way_is_as_if_alone) };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     device_cpu.close(cpu);
     device_cpu.close(twin);

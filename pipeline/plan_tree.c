@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/plan_tree.h"
+
+#include <string.h>
+
+enum status plan_tree_parse(struct plan_tree *tree, const char *text, struct failure *failure) {
+    return plan_tree_parse_of(tree, NULL, text, failure);
+}
+
+static enum status check_steps(const struct plan_tree *tree, const struct plan *branch,
+                               struct failure *failure) {
+    if (tree->parts[0].count + branch->count <= PLAN_STEPS_MAX) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "a pipeline takes at most %d steps, those before its outputs part and those of "
+                "each output together",
+                PLAN_STEPS_MAX);
+}
+
+enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops, const char *text,
+                               struct failure *failure) {
+    char copy[PLAN_TEXT_MAX];
+    const size_t length = strnlen(text, sizeof copy);
+    tree->count = 0;
+    if (length == sizeof copy)
+        return fail(failure, STATUS_BAD_PARAM, "a pipeline's text takes at most %d characters",
+                    PLAN_TEXT_MAX - 1);
+    memcpy(copy, text, length + 1);
+    for (char *part = copy; part;) {
+        char *end = strchr(part, *PLAN_TREE_BAR);
+        if (end) *end++ = '\0';
+        if (tree->count == PLAN_PARTS_MAX)
+            return fail(failure, STATUS_BAD_PARAM, "a pipeline has at most %d branches",
+                        PLAN_BRANCHES_MAX);
+        struct plan *plan = &tree->parts[tree->count++];
+        enum status status = plan_parse_of(plan, ops, part, failure);
+        if (!status && tree->count > 1) status = check_steps(tree, plan, failure);
+        if (status) return status;
+        part = end;
+    }
+    return STATUS_OK;
+}
+
+const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index) {
+    for (int p = 0; p < tree->count; p++) {
+        const uint32_t count = (uint32_t)tree->parts[p].count;
+        if (index < count) return &tree->parts[p].steps[index];
+        index -= count;
+    }
+    return NULL;
+}
+
+uint32_t plan_tree_steps_before(const struct plan_tree *tree, int part) {
+    uint32_t steps = 0;
+    for (int p = 0; p < part; p++) steps += (uint32_t)tree->parts[p].count;
+    return steps;
+}
+
+const char *plan_tree_unit(const struct plan_tree *tree) {
+    const struct step *step;
+    for (uint32_t i = 0; (step = plan_tree_step(tree, i)); i++)
+        if (step->op->unit) return step->op->unit;
+    return "steps";
+}
+
+int plan_tree_aux_part(const struct plan_tree *tree) {
+    for (int p = 0; p < tree->count; p++)
+        if (plan_aux_step(&tree->parts[p]) >= 0) return p;
+    return -1;
+}
+
+bool plan_tree_has_user_operators(const struct plan_tree *tree) {
+    bool any = false;
+    for (int p = 0; p < tree->count; p++) any |= plan_has_user_operators(&tree->parts[p]);
+    return any;
+}
