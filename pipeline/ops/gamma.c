@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Each sample is looked up in a table: 256 bytes, which vectors hold, or for 16 bits
+ * 128 KiB, which threads make together before. Alpha is put back where it went through too. */
+#include "pipeline/ops/gamma.h"
+
+#include "pipeline/band.h"
+#include "pipeline/op.h"
+#include "pipeline/rows/lookup.h"
+#include "pipeline/sample.h"
+
+static const struct param params[] = {
+    [GAMMA_GAMMA] = { .name = "gamma",
+                      .summary = "Samples are raised to 1 / gamma, over their range",
+                      .type = PARAM_DECIMAL,
+                      .min = 1000,
+                      .max = 3000,
+                      .def = 2200 },
+    { .name = NULL },
+};
+
+enum { LEVELS16 = 65536 };
+
+static size_t gamma_scratch(const struct op_call *call) {
+    return call->in.depth == 8 ? 256 : LEVELS16 * sizeof(uint16_t);
+}
+
+static void make_band(void *argument, int index) {
+    const struct op_call *call = argument;
+    const struct band band = band_of(LEVELS16, index, pool_threads(call->pool));
+    gamma_table16(call->params->number[GAMMA_GAMMA], band.first, band.end, call->scratch);
+}
+
+static inline void look_up16(const uint16_t *table, const uint8_t *in, uint8_t *out,
+                             size_t samples) {
+    for (size_t i = 0; i < samples; i++) sample_put(out, i, 16, table[sample_get(in, i, 16)]);
+}
+
+static inline void keep_alpha(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
+                              unsigned depth) {
+    for (size_t i = channels - 1; i < (size_t)width * channels; i += channels)
+        sample_put(out, i, depth, sample_get(in, i, depth));
+}
+
+static void gamma_band(void *argument, int index) {
+    const struct op_call *call = argument;
+    const struct image *in = &call->in;
+    const struct band band = band_of(in->height, index, pool_threads(call->pool));
+    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
+        const uint8_t *from = image_row(in, y);
+        uint8_t *to = image_row(&call->out, y);
+        if (in->depth == 8)
+            lookup_bytes(call->scratch, from, to, image_row_bytes(in));
+        else
+            look_up16(call->scratch, from, to, (size_t)in->width * in->channels);
+        if (image_has_alpha(in))
+            SPECIALISE(in->channels, in->depth, keep_alpha, from, to, in->width);
+    }
+}
+
+static enum status gamma_run(struct op_call *call) {
+    if (call->in.depth == 8)
+        gamma_table8(call->params->number[GAMMA_GAMMA], call->scratch);
+    else
+        pool_run(call->pool, make_band, call, pool_threads(call->pool));
+    pool_run(call->pool, gamma_band, call, pool_threads(call->pool));
+    return progress_check(call->progress);
+}
+
+const struct op op_gamma = {
+    .name = "gamma",
+    .summary = "Brightens dark tones more than light ones, by a power; alpha is kept",
+    .params = params,
+    .scratch = gamma_scratch,
+    .run = gamma_run,
+};

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""extract, crop, rotate, flip, flop and gamma against numpy and 40-digit arithmetic. By hand:
+BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
+import mpmath
+import numpy as np
+import pytest
+
+from test_edge import SHAPES, picture, run
+
+KINDS = [(depth, channels) for depth in (8, 16) for channels in (1, 3)]
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_turns(shape, depth, channels):
+    image = picture(shape, depth, channels)
+    for angle in (0, 90, 180, 270):
+        assert np.array_equal(run(image, f"rotate:angle={angle}"), np.rot90(image, -angle // 90)), angle
+    assert np.array_equal(run(image, "flip"), np.flipud(image))
+    assert np.array_equal(run(image, "flop"), np.fliplr(image))
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+def test_parts(depth, channels):
+    image = picture((66, 123), depth, channels)
+    rng = np.random.default_rng(depth + channels)
+    for _ in range(12):
+        left, top = rng.integers(0, 123), rng.integers(0, 66)
+        width, height = rng.integers(1, 124 - left), rng.integers(1, 67 - top)
+        part = image[top:top + height, left:left + width]
+        assert np.array_equal(run(image, f"extract:left={left},top={top},width={width},height={height}"), part)
+        across, down = 123 - width, 66 - height
+        for gravity, (x, y) in {"centre": (across // 2, down // 2), "southeast": (across, down), "north": (across // 2, 0)}.items():
+            part = image[y:y + height, x:x + width]
+            assert np.array_equal(run(image, f"crop:width={width},height={height},gravity={gravity}"), part)
+
+
+def levels(maximum, gamma, values):
+    """floor(M (v / M)^(1 / gamma) + 1/2), in decimals that leave no doubt."""
+    with mpmath.workdps(40):
+        power = 1 / mpmath.mpf(gamma)
+        return [int(mpmath.floor(maximum * mpmath.power(mpmath.mpf(int(v)) / maximum, power) + mpmath.mpf("0.5"))) for v in values]
+
+
+@pytest.mark.parametrize("gamma", ["1", "1.001", "1.5", "1.8", "2.2", "2.4", "2.999", "3"])
+def test_gamma(gamma):
+    every = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    assert run(every, f"gamma:gamma={gamma}").ravel().tolist() == levels(255, gamma, every.ravel())
+    some = np.unique(np.concatenate([np.arange(0, 300), np.arange(0, 65536, 97), np.arange(65500, 65536)])).astype(np.uint16)
+    assert run(some[None, :], f"gamma:gamma={gamma}").ravel().tolist() == levels(65535, gamma, some)
