@@ -54,6 +54,7 @@ struct deadline {
     struct acked_bytes acked;
     int64_t pace_of; /* the start of the phase that `pace` is of */
     struct pace pace;
+    int64_t unread_ns; /* when bytes of its body were last seen that we had not read */
 };
 
 struct deadline_thread {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Each look goes through all connections once. Those that hold something and stand
  * still are cut off; the others become candidates. Where what the former hold does not suffice, the
- * slowest candidates follow, as many as are needed, and none that is as fast as is asked. Who was
- * cut off in an earlier look and still holds something is counted as gone: its I/O thread has not
- * had its turn yet.
+ * slowest candidates follow, as many as are needed, and none that is as fast as is asked. Those
+ * that are too young to be judged are waited for, where they are slower: they may stand still. Who
+ * was cut off in an earlier look and still holds something is counted as gone: its I/O thread has
+ * not had its turn yet.
  *
  * A client is not blamed for us: bytes of a body that we have not read, and an answer of which
  * nothing is on its way, are our own delay. */
@@ -53,6 +54,12 @@ static void begin_pace(struct deadline *deadline, enum phase phase, int64_t star
         pace_begin(&deadline->pace, now, count);
 }
 
+static bool waits_for_client(const struct deadline *deadline, enum phase phase) {
+    int bytes = 0;
+    if (is_body(phase)) return ioctl(deadline->fd, FIONREAD, &bytes) == 0 && bytes == 0;
+    return ioctl(deadline->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 /* False: nobody can know. */
 static bool measure(const struct deadline_thread *deadlines, struct deadline *deadline,
                     enum phase phase, int64_t now) {
@@ -63,21 +70,16 @@ static bool measure(const struct deadline_thread *deadlines, struct deadline *de
     if (count < 0) return false;
     if (deadline->pace_of != started) begin_pace(deadline, phase, started, now, count);
     pace_note(&deadline->pace, now, count, window_of(deadlines));
+    if (is_body(phase) && !waits_for_client(deadline, phase)) deadline->unread_ns = now;
     return true;
 }
 
 static bool is_still(const struct deadline_thread *deadlines, const struct deadline *deadline,
                      enum phase phase, int64_t now) {
-    const int64_t moved = is_body(phase)
-                              ? atomic_load_explicit(&deadline->moved_ns, memory_order_relaxed)
-                              : deadline->pace.moved_ns;
-    return now - moved >= window_of(deadlines);
-}
-
-static bool waits_for_client(const struct deadline *deadline, enum phase phase) {
-    int bytes = 0;
-    if (is_body(phase)) return ioctl(deadline->fd, FIONREAD, &bytes) == 0 && bytes == 0;
-    return ioctl(deadline->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    const int64_t window = window_of(deadlines);
+    if (!is_body(phase)) return now - deadline->pace.moved_ns >= window;
+    return now - atomic_load_explicit(&deadline->moved_ns, memory_order_relaxed) >= window &&
+           now - deadline->unread_ns >= window;
 }
 
 /* ---- one look */
@@ -106,6 +108,7 @@ static void let_go(struct look *look, struct deadline *deadline, int64_t word) {
 }
 
 static void add_candidate(struct look *look, struct deadline *deadline, int64_t word) {
+    const bool young = look->now - deadline->pace_of < window_of(look->deadlines);
     struct eviction *eviction = &look->deadlines->eviction;
     if (eviction->count == eviction->capacity) {
         const uint32_t capacity = eviction->capacity ? 2 * eviction->capacity : 64;
@@ -115,7 +118,7 @@ static void add_candidate(struct look *look, struct deadline *deadline, int64_t 
         eviction->capacity = capacity;
     }
     eviction->candidates[eviction->count++] =
-        (struct candidate){ deadline, word, pace_rate(&deadline->pace, look->now) };
+        (struct candidate){ deadline, word, pace_rate(&deadline->pace, look->now), young };
 }
 
 /* Whether it holds any of what is short. */
@@ -138,10 +141,9 @@ static void look_at(struct look *look, struct deadline *deadline) {
     }
     if (!is_wanted(look, deadline, phase) || !measure(look->deadlines, deadline, phase, look->now))
         return;
-    const int64_t age = look->now - deadline->pace_of;
     if (is_still(look->deadlines, deadline, phase, look->now))
         let_go(look, deadline, word);
-    else if (age >= window_of(look->deadlines))
+    else
         add_candidate(look, deadline, word);
 }
 
@@ -159,12 +161,19 @@ static double rate_asked(const struct look *look, enum phase phase, enum resourc
 }
 
 static void let_slowest_go(struct look *look, enum resource resource) {
-    struct eviction *eviction = &look->deadlines->eviction;
-    for (uint32_t i = 0; i < eviction->count && is_short_of(look, resource); i++) {
+    const int64_t missing = pressure_missing(&look->deadlines->pressure, resource);
+    const struct eviction *eviction = &look->deadlines->eviction;
+    int64_t awaited = 0; /* of the young */
+    for (uint32_t i = 0; i < eviction->count && look->freed[resource] + awaited < missing; i++) {
         const struct candidate *candidate = &eviction->candidates[i];
         const enum phase phase = deadline_phase(candidate->word);
-        if (!candidate->deadline->cut && share_of(candidate->deadline, phase, resource) &&
-            candidate->rate < rate_asked(look, phase, resource))
+        const int64_t share = share_of(candidate->deadline, phase, resource);
+        if (!share || candidate->deadline->cut ||
+            candidate->rate >= rate_asked(look, phase, resource))
+            continue;
+        if (candidate->young)
+            awaited += share;
+        else
             let_go(look, candidate->deadline, candidate->word);
     }
     if (is_short_of(look, resource))

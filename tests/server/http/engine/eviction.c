@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 
-enum { PATIENCE_MS = 200, CLIENTS = 4, LONGER_MS = 500 };
+enum { PATIENCE_MS = 200, CLIENTS = 4, LONGER_MS = 500, MORE_PATIENCE_MS = 1200 };
+
+static long patience_ms = PATIENCE_MS, rate = 1000;
 
 static _Atomic int64_t rooms[RESOURCES];
 
@@ -19,9 +21,9 @@ static int64_t room(const void *context, enum resource resource) {
 static struct deadline_thread *create(void) {
     const struct pressure_options pressure = { .room = room,
                                                .total = { CLIENTS, 1000, 1000 },
-                                               .patience_ms = PATIENCE_MS,
+                                               .patience_ms = patience_ms,
                                                .rate_max_bytes = 8000 };
-    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000,     SLOW_MS,
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, rate,     SLOW_MS,
                                             SLOW_MS, 1000,    &pressure };
     for (int r = 0; r < RESOURCES; r++) atomic_store(&rooms[r], 0);
     return deadline_thread_create(&limits);
@@ -104,20 +106,24 @@ static void nobody_goes_while_there_is_room(void **state) {
 /* What has come and is not read yet is our delay. */
 static void unread_bytes_are_no_silence(void **state) {
     (void)state;
+    patience_ms = MORE_PATIENCE_MS, rate = 0;
     struct deadline_thread *deadlines = create();
+    patience_ms = PATIENCE_MS, rate = 1000;
     const struct client client = connect_one(deadlines);
     begin_body(client, 1, 500);
     assert_int_equal(send(client.pair.theirs, "more", 4, 0), 4);
     deadline_thread_note_pressure(deadlines, RESOURCE_SLOTS, 1);
-    assert_false(is_cut(client, 2 * PATIENCE_MS - 100));
+    assert_false(is_cut(client, 2 * MORE_PATIENCE_MS - 100));
     char bytes[4];
     assert_int_equal(recv(client.pair.ours, bytes, 4, 0), 4);
+    const int64_t start = clock_ns();
     bool cut = false;
     for (int ms = 0; ms < LATE_MS && !cut; ms += 10) {
         deadline_thread_note_pressure(deadlines, RESOURCE_SLOTS, 1);
         cut = is_cut(client, 10);
     }
     assert_true(cut);
+    assert_true(ms_since(start) >= MORE_PATIENCE_MS / 4); /* they have just been read */
     leave(deadlines, client);
     deadline_thread_destroy(deadlines);
 }
