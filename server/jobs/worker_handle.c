@@ -5,7 +5,8 @@
  * and until then it may still write into the slots of its jobs. That its process is still the
  * kernel says when no heartbeat comes; that its lanes are, a clock, which begins anew when
  * something is first asked and when the front itself did not run. A worker that dies before it was
- * ever healthy is started again after 0.3 s, then twice as long each time, up to 10 s. */
+ * ever healthy is started again after 0.3 s, then twice as long each time, up to 10 s; one of the
+ * CPU, which is ready in 50 ms and perhaps the last one, up to 0.6 s. */
 #include "server/jobs/worker_handle.h"
 
 #include "server/jobs/heartbeat.h"
@@ -26,6 +27,8 @@ enum { HOPELESS_MS = 3000 };
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
 enum { END_MS = 3000 };
+
+enum { RESTART_MS = 160, CPU_DOUBLINGS = 2, GPU_DOUBLINGS = 6 };
 
 /* A self-test that was read and not answered for so long is asked for again: question or answer may
  * be lost. A worker whose lanes are at work drops the copy. */
@@ -120,8 +123,9 @@ bool worker_handle_reap(struct worker_handle *worker) {
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
              code < 0 ? "signal" : "code", code < 0 ? -code : code);
     log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
-    const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
-    worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
+    const int most = worker->cpu ? CPU_DOUBLINGS : GPU_DOUBLINGS;
+    const int shift = worker->early_deaths < most ? worker->early_deaths : most;
+    worker->restart_ns = clock_ns() + (worker->early_deaths ? (RESTART_MS << shift) * ms_ns : 0);
     return true;
 }
 

@@ -141,7 +141,7 @@ TABLE = [
     ("late news of a dead worker is the last word", "jobs/dispatcher.c",
      "job->run_number != run_number || at == WAITING", "at == WAITING", "unit jobs/dispatcher"),
     ("a worker that cannot start is started over and over", "jobs/worker_handle.c",
-     "(160 << shift)", "(0 << shift)", "unit jobs/worker_handle"),
+     "(RESTART_MS << shift)", "(0 << shift)", "unit jobs/worker_handle"),
     ("a worker that hangs while opening its device is never replaced", "jobs/worker_handle.c",
      "if (!worker->ready) return now - worker->moved_ns <= patience->start_ns;", "if (!worker->ready) return true;",
      "unit jobs/worker_handle"),

@@ -34,6 +34,7 @@ struct control {
 };
 
 static struct control *control;
+static int main_began; /* what libraries do before is theirs: CUDA's dies of the first failure */
 static _Thread_local uint64_t chance; /* 0: not seeded */
 
 extern void *__libc_malloc(size_t size);
@@ -52,7 +53,7 @@ __attribute__((constructor)) static void begin(void) {
 
 /* Whether this call is one that fails. */
 static int fails(enum fault fault) {
-    if (!control) return 0;
+    if (!control || !main_began) return 0;
     const uint32_t often = __atomic_load_n(&control->of_a_million[fault], __ATOMIC_RELAXED);
     if (!often || control->process == (uint32_t)getpid()) return 0;
     if (!chance) chance = (uint64_t)syscall(SYS_gettid) * 0x9e3779b97f4a7c15 | 1;
@@ -66,6 +67,28 @@ static int fails(enum fault fault) {
 
 static void *next(const char *name) {
     return dlsym(RTLD_NEXT, name);
+}
+
+/* ---- main */
+
+typedef int main_function(int count, char **arguments, char **environment);
+static main_function *real_main;
+
+static int begin_main(int count, char **arguments, char **environment) {
+    main_began = 1;
+    return real_main(count, arguments, environment);
+}
+
+/* The C library's, which calls constructors and then main. */
+int __libc_start_main(main_function *run_main, int count, char **arguments, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+int __libc_start_main(main_function *run_main, int count, char **arguments, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end) {
+    int (*real)(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                void *);
+    *(void **)&real = next("__libc_start_main");
+    real_main = run_main;
+    return real(begin_main, count, arguments, init, fini, rtld_fini, stack_end);
 }
 
 /* ---- memory */
