@@ -123,13 +123,16 @@ def check_answer(document, operation, answer):
 
 def test_every_operator_with_every_parameter(service):
     daemon, document = service
-    types = {"integer": "integer", "number": "number", "boolean": "boolean", "choice": "string", "integers": "array"}
+    types = {"integer": "integer", "number": "number", "boolean": "boolean", "choice": "string", "integers": "array",
+             "colour": "string"}
     listed = daemon.get("/ops").json["operators"]
     assert {op["name"] for op in listed} >= ({"white", "deep", "total", "tally"} if CC else set())
     for op in listed:
         operation = document["paths"]["/" + op["name"]]["post"]
         assert operation["operationId"] == op["name"] and operation["summary"] == op["summary"]
         own = {p["name"]: p for p in operation["parameters"] if "$ref" not in p}
+        names = [p["name"] for p in parameters(document, operation)]
+        assert len(names) == len(set(names)) and "background" in names and "type" in names
         assert list(own) == [p["name"] for p in op["parameters"]]
         for told in op["parameters"]:
             parameter, schema = own[told["name"]], own[told["name"]]["schema"]
@@ -139,6 +142,8 @@ def test_every_operator_with_every_parameter(service):
             assert schema.get("default") == told.get("default") and schema.get("enum") == told.get("choices")
             assert parameter.get("required", False) == told["required"]
             assert parameter["description"].startswith(told.get("summary", ""))
+            assert parameter["example"] == told.get("example", parameter["example"])
+            assert ("pattern" in schema) == (told["type"] == "colour")
             if told["type"] == "integers":
                 assert [schema["minItems"], schema["maxItems"]] == told["counts"]
         content = resolve(document, operation["requestBody"])["content"]["multipart/form-data"]
@@ -185,7 +190,7 @@ def test_a_validator_says_so(service, redocly, tmp_path):
 # ---- what it says is so
 
 def test_every_example_is_sent(service):
-    """Each parameter's, with no others but the required ones, and each body's."""
+    """Each parameter's, with no others but the needed ones, and each body's."""
     daemon, document = service
     sent = 0
     for path, operation in work(document):

@@ -12,8 +12,8 @@
 #ifndef BURIN_CARVE_ENERGY_MAP_H
 #define BURIN_CARVE_ENERGY_MAP_H
 
+#include "pipeline/arena.h"
 #include "pipeline/image.h"
-#include "pipeline/ops/carve/arena.h"
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* arena.h - scratch given out piece by piece, never back; without memory it is only counted.
  *
- * Used by:  context.c, energy_map.c.
+ * Used by:  carve and resize.
  * Owns:     nothing; the memory is the caller's.
  */
-#ifndef BURIN_CARVE_ARENA_H
-#define BURIN_CARVE_ARENA_H
+#ifndef BURIN_ARENA_H
+#define BURIN_ARENA_H
 
 #include <stddef.h>
 #include <stdint.h>

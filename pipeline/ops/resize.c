@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. frame.h says how large the picture becomes and what of it is kept; definition.h,
+ * what happens to its pixels. Mostly the part that is kept is made right where it belongs in the
+ * result (scale.h), and what is around it is filled (canvas.h). Where the picture must be seen
+ * before it is cut, all of it is made in the scratch: carve takes seams out of it, smart.h says
+ * where to cut, and what is kept is copied. */
+#include "pipeline/ops/resize/definition.h"
+
+#include "pipeline/arena.h"
+#include "pipeline/band.h"
+#include "pipeline/builtin_ops.h"
+#include "pipeline/op.h"
+#include "pipeline/ops/resize/canvas.h"
+#include "pipeline/ops/resize/frame.h"
+#include "pipeline/ops/resize/scale.h"
+#include "pipeline/ops/resize/smart.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct param params[] = {
+    [RESIZE_WIDTH] = { .name = "width",
+                       .summary = "Width of the result; one of width and height is enough",
+                       .unit = "pixels",
+                       .type = PARAM_INT,
+                       .min = 1,
+                       .max = IMAGE_SIDE_MAX,
+                       .example = 320 },
+    [RESIZE_HEIGHT] = { .name = "height",
+                        .summary = "Height of the result; if one is missing, it follows the shape",
+                        .unit = "pixels",
+                        .type = PARAM_INT,
+                        .min = 1,
+                        .max = IMAGE_SIDE_MAX,
+                        .example = 240 },
+    [RESIZE_FIT] = { .name = "fit",
+                     .summary = "With both: cut what is over; put background around; stretch; no "
+                                "larger; no smaller; take seams out of what is over",
+                     .type = PARAM_CHOICE,
+                     .choices = { "cover", "contain", "fill", "inside", "outside", "carve" } },
+    [RESIZE_KERNEL] = { .name = "kernel",
+                        .summary = "How source pixels are weighed, from the sharpest to none",
+                        .type = PARAM_CHOICE,
+                        .choices = { "lanczos3", "cubic", "linear", "box", "nearest" } },
+    [RESIZE_POSITION] = { .name = "position",
+                          .summary = "What is kept, or where it lies on a background; smart: where "
+                                     "most happens",
+                          .type = PARAM_CHOICE,
+                          .choices = { "centre", "north", "northeast", "east", "southeast", "south",
+                                       "southwest", "west", "northwest", "smart" } },
+    [RESIZE_X] = { .name = "x",
+                   .summary = "In place of position: a point to keep, from the left edge on",
+                   .unit = "thousandths",
+                   .type = PARAM_INT,
+                   .min = 0,
+                   .max = 1000,
+                   .def = -1 },
+    [RESIZE_Y] = { .name = "y",
+                   .summary = "In place of position: a point to keep, from the upper edge on",
+                   .unit = "thousandths",
+                   .type = PARAM_INT,
+                   .min = 0,
+                   .max = 1000,
+                   .def = -1 },
+    [RESIZE_ENLARGE] = { .name = "enlarge",
+                         .summary = "Whether the image may be scaled up",
+                         .type = PARAM_BOOL,
+                         .def = true },
+    [RESIZE_LINEAR] = { .name = "linear",
+                        .summary = "Weigh light, not samples: by sRGB's curve whatever the profile",
+                        .type = PARAM_BOOL },
+    [RESIZE_BACKGROUND] = { .name = "background",
+                            .summary =
+                                "Colour around the image with fit=contain, and under transparent "
+                                "pixels where the type has no transparency",
+                            .type = PARAM_COLOUR,
+                            .def = 0xffffffff },
+    [RESIZE_SHARE] = { .name = "share",
+                       .summary = "With fit=carve: how much of what is over goes by seams",
+                       .unit = "percent",
+                       .type = PARAM_INT,
+                       .min = 0,
+                       .max = 100,
+                       .def = 100 },
+    { .name = NULL },
+};
+
+static const struct op *carve(void) {
+    const struct op *found = NULL;
+    for (int i = 0; i < builtin_op_count() && !found; i++)
+        if (strcmp(builtin_op_at(i)->name, "carve") == 0) found = builtin_op_at(i);
+    return found;
+}
+
+/* ---- size, and how much work it is */
+
+static enum status resize_size(const struct params *values, const struct image *in,
+                               struct image *out, struct failure *failure) {
+    struct frame frame;
+    const enum status status = frame_make(&frame, values, in, failure);
+    if (status) return status;
+    if (values->number[RESIZE_FIT] == FIT_CARVE && !carve())
+        return fail(failure, STATUS_BAD_PARAM,
+                    "resize: fit=carve is not in this build; use cover, contain, fill, inside or "
+                    "outside");
+    *out = image_shape(frame.x.out, frame.y.out, frame.channels, in->depth);
+    return STATUS_OK;
+}
+
+/* Taps of the kernel for each target pixel, on an axis. */
+static double taps(const struct frame_side *side, long kernel) {
+    static const double widths[] = { 6, 4, 2, 1, 1 };
+    const double ratio = (double)side->from / side->to;
+    return side->from == side->to ? 1 : widths[kernel] * (ratio > 1 && kernel < 4 ? ratio : 1);
+}
+
+/* A pass is two taps for every pixel of the mean of input and result, or a seam through it. */
+static uint32_t resize_passes(const struct params *values, const struct image *in) {
+    struct frame frame;
+    if (frame_make(&frame, values, in, NULL)) return 1;
+    const long kernel = values->number[RESIZE_KERNEL];
+    const struct frame_side *x = &frame.x, *y = &frame.y;
+    const double width = frame.whole ? x->to : x->count, height = frame.whole ? y->to : y->count;
+    const double source_rows = (double)y->from * height / y->to;
+    const double pixels = ((double)image_pixels(in) + (double)x->out * y->out) / 2;
+    double work = (source_rows * taps(x, kernel) + height * taps(y, kernel)) * width / 2;
+    work += width * height * (x->seams + y->seams + frame.smart);
+    const double passes = work / pixels + 1;
+    return passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;
+}
+
+/* ---- what is kept in scratch: laid out alike whether it is counted or used */
+
+struct room {
+    struct arena arena;
+    struct image scaled, carved; /* where the picture must be seen as a whole */
+    struct scale scale;
+    struct params carving;
+    void *scratch; /* of what runs, one after the other: the largest of them */
+};
+
+static struct scale scale_of(const struct op_call *call, const struct frame *frame) {
+    const long kernel = call->params->number[RESIZE_KERNEL];
+    const struct frame_side *sides[2] = { &frame->x, &frame->y };
+    struct resample_axis axes[2];
+    for (int i = 0; i < 2; i++)
+        axes[i] = (struct resample_axis){
+            .from = sides[i]->from,
+            .to = sides[i]->to,
+            .first = frame->whole ? 0 : sides[i]->first,
+            .count = frame->whole ? sides[i]->to : sides[i]->count,
+            .kernel = kernel == KERNEL_NEAREST ? RESAMPLE_BOX : (enum resample_kernel)kernel,
+        };
+    return (struct scale){ .in = call->in,
+                           .x = axes[0],
+                           .y = axes[1],
+                           .nearest = kernel == KERNEL_NEAREST,
+                           .linear = call->params->number[RESIZE_LINEAR],
+                           .pool = call->pool,
+                           .progress = call->progress };
+}
+
+static struct image take_image(struct arena *arena, uint32_t width, uint32_t height,
+                               const struct image *like) {
+    struct image image = image_shape(width, height, like->channels, like->depth);
+    image.pixels = arena_take(arena, image_bytes(&image));
+    return image;
+}
+
+/* The call that takes the seams out. */
+static struct op_call carve_call(const struct op_call *call, struct room *room) {
+    char number[16];
+    params_init(&room->carving, carve()->params);
+    snprintf(number, sizeof number, "%u", room->carved.width);
+    params_set(&room->carving, carve()->params, "carve", "width", number, NULL);
+    snprintf(number, sizeof number, "%u", room->carved.height);
+    params_set(&room->carving, carve()->params, "carve", "height", number, NULL);
+    return (struct op_call){ .op = carve(),
+                             .params = &room->carving,
+                             .in = room->scaled,
+                             .out = room->carved,
+                             .scratch = room->scratch,
+                             .pool = call->pool,
+                             .progress = call->progress,
+                             .failure = call->failure };
+}
+
+static bool has_seams(const struct frame *frame) {
+    return frame->x.seams || frame->y.seams;
+}
+
+/* Of the side that is cut further. */
+static bool cuts_columns(const struct frame *frame) {
+    return frame->x.count < frame->x.to - frame->x.seams;
+}
+
+static void larger(size_t *most, size_t bytes) {
+    if (bytes > *most) *most = bytes;
+}
+
+static void lay_room(struct room *room, const struct op_call *call, const struct frame *frame) {
+    const struct frame_side *x = &frame->x, *y = &frame->y;
+    size_t most;
+    room->scale = scale_of(call, frame);
+    if (frame->whole) room->scaled = take_image(&room->arena, x->to, y->to, &call->in);
+    if (has_seams(frame))
+        room->carved = take_image(&room->arena, x->to - x->seams, y->to - y->seams, &call->in);
+    room->scale.out = frame->whole ? room->scaled : call->out;
+    if (!frame->whole) {
+        room->scale.out.width = x->count, room->scale.out.height = y->count;
+        if (call->out.pixels)
+            room->scale.out.pixels =
+                image_row(&call->out, y->at) + x->at * image_pixel_bytes(&call->out);
+    }
+    most = scale_bytes(&room->scale);
+    if (has_seams(frame)) {
+        const struct op_call carving = carve_call(call, room);
+        larger(&most, carve()->scratch(&carving));
+    }
+    if (frame->smart)
+        larger(&most,
+               smart_bytes(has_seams(frame) ? &room->carved : &room->scaled, cuts_columns(frame)));
+    room->scratch = room->scale.scratch = arena_take(&room->arena, most);
+}
+
+static size_t resize_scratch(const struct op_call *call) {
+    struct room room = { .arena = { .base = NULL } };
+    struct frame frame;
+    if (frame_make(&frame, call->params, &call->in, NULL)) return 0;
+    lay_room(&room, call, &frame);
+    return room.arena.used;
+}
+
+/* ---- run */
+
+struct copy {
+    const struct op_call *call;
+    const struct frame *frame;
+    struct image from;
+};
+
+static void copy_band(void *argument, int index) {
+    const struct copy *copy = argument;
+    const struct image *out = &copy->call->out;
+    const struct band band = band_of(out->height, index, pool_threads(copy->call->pool));
+    const size_t first = copy->frame->x.first * image_pixel_bytes(out);
+    for (uint32_t y = band.first; y < band.end; y++)
+        memcpy(image_row(out, y), image_row(&copy->from, copy->frame->y.first + y) + first,
+               image_row_bytes(out));
+}
+
+/* What is kept of the picture, which lies scaled in ROOM. */
+static enum status cut_whole(struct op_call *call, struct frame *frame, struct room *room) {
+    struct copy copy = { .call = call, .frame = frame, .from = room->scaled };
+    enum status status = STATUS_OK;
+    if (has_seams(frame)) {
+        struct op_call carving = carve_call(call, room);
+        status = carve()->run(&carving);
+        copy.from = room->carved;
+    }
+    if (!status && frame->smart)
+        status = smart_find(&copy.from, cuts_columns(frame),
+                            cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch,
+                            call->pool, call->progress,
+                            cuts_columns(frame) ? &frame->x.first : &frame->y.first);
+    if (!status) pool_run(call->pool, copy_band, &copy, pool_threads(call->pool));
+    return status;
+}
+
+static enum status resize_run(struct op_call *call) {
+    struct room room = { .arena = { .base = call->scratch } };
+    struct frame frame;
+    enum status status = frame_make(&frame, call->params, &call->in, call->failure);
+    if (status) return status;
+    lay_room(&room, call, &frame);
+    status = scale_run(&room.scale);
+    if (!status && frame.whole) status = cut_whole(call, &frame, &room);
+    if (!status)
+        canvas_fill(&frame, &call->out, (uint32_t)call->params->number[RESIZE_BACKGROUND],
+                    call->pool);
+    return status ? status : progress_check(call->progress);
+}
+
+const struct op op_resize = {
+    .name = "resize",
+    .summary = "Another size: cut, with background around, stretched, or with seams taken out",
+    .unit = "seams",
+    .params = params,
+    .size = resize_size,
+    .passes = resize_passes,
+    .scratch = resize_scratch,
+    .run = resize_run,
+};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* definition.h - resize: what both devices share, and what exactly is computed.
+ *
+ * How large the picture becomes, what of it is kept and where that lies is frame.h's. The pixels,
+ * where a side of the picture changes:
+ *   light    with `linear` each sample of a colour goes through a table to 16 bits of linear light,
+ *            alpha of 8 bits is multiplied by 257, and all that follows is done in 16 bits;
+ *   alpha    colours are multiplied by it (resize_multiply);
+ *   weights  x first, then y, each where it changes (rows/resample.h);
+ *   alpha    colours are divided by it again (resize_divide), and with `linear` go back through the
+ *            inverse table, alpha to (a + 128) / 257.
+ * `nearest` moves pixels: pixel i of an axis of n pixels that becomes m is pixel
+ * floor((2 i + 1) n / (2 m)). A picture that keeps its size is copied.
+ *
+ * Used by:  resize, on both devices.
+ * Source:   alpha of 8 bits as Pillow's Convert.c has it, between RGBA and RGBa.
+ */
+#ifndef BURIN_OPS_RESIZE_DEFINITION_H
+#define BURIN_OPS_RESIZE_DEFINITION_H
+
+#include "pipeline/host_device.h"
+
+#include <stdint.h>
+
+/* Places in the parameter list. */
+enum {
+    RESIZE_WIDTH,
+    RESIZE_HEIGHT,
+    RESIZE_FIT,
+    RESIZE_KERNEL,
+    RESIZE_POSITION,
+    RESIZE_X,
+    RESIZE_Y,
+    RESIZE_ENLARGE,
+    RESIZE_LINEAR,
+    RESIZE_BACKGROUND,
+    RESIZE_SHARE
+};
+enum { FIT_COVER, FIT_CONTAIN, FIT_FILL, FIT_INSIDE, FIT_OUTSIDE, FIT_CARVE };
+/* The first four are those of enum resample_kernel. */
+enum { KERNEL_LANCZOS3, KERNEL_CUBIC, KERNEL_LINEAR, KERNEL_BOX, KERNEL_NEAREST };
+enum {
+    POSITION_CENTRE,
+    POSITION_NORTH,
+    POSITION_NORTHEAST,
+    POSITION_EAST,
+    POSITION_SOUTHEAST,
+    POSITION_SOUTH,
+    POSITION_SOUTHWEST,
+    POSITION_WEST,
+    POSITION_NORTHWEST,
+    POSITION_SMART
+};
+
+/* ---- alpha: samples 0..MAX, which is 255 or 65535 */
+
+HOST_DEVICE uint32_t resize_multiply(uint32_t colour, uint32_t alpha, uint32_t max) {
+    if (max == 65535) return (colour * alpha + 32767) / 65535;
+    const uint32_t product = colour * alpha + 128;
+    return ((product >> 8) + product) >> 8;
+}
+
+HOST_DEVICE uint32_t resize_divide(uint32_t colour, uint32_t alpha, uint32_t max) {
+    if (alpha == 0 || alpha == max) return colour;
+    const uint32_t quotient = max * colour / alpha;
+    return quotient < max ? quotient : max;
+}
+
+/* ---- alpha beside linear light */
+
+HOST_DEVICE uint32_t resize_alpha_to_16(uint32_t alpha) {
+    return alpha * 257;
+}
+
+HOST_DEVICE uint32_t resize_alpha_to_8(uint32_t alpha) {
+    return (alpha + 128) / 257;
+}
+
+/* ---- nearest */
+
+HOST_DEVICE uint32_t resize_nearest(uint64_t i, uint64_t from, uint64_t to) {
+    return (uint32_t)((2 * i + 1) * from / (2 * to));
+}
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. First the sides of the scaled picture, then of each axis on its own what is kept of
+ * it and where that lies. */
+#include "pipeline/ops/resize/frame.h"
+
+#include "pipeline/ops/resize/definition.h"
+
+/* What is wanted of one axis: its length, 0 where none is; a point in thousandths; -1, 0 or 1 for
+ * the compass. */
+struct wish {
+    uint32_t size;
+    long point;
+    int compass;
+};
+
+/* Round half up, at least 1. Products of two sides and twice that fit easily. */
+static uint64_t in_proportion(uint64_t side, uint64_t other_goal, uint64_t other) {
+    const uint64_t rounded = (2 * side * other_goal + other) / (2 * other);
+    return rounded ? rounded : 1;
+}
+
+/* ---- the scaled picture */
+
+struct sides {
+    uint64_t x, y;
+};
+
+static struct sides in_width(const struct image *in, uint32_t width) {
+    return (struct sides){ width, in_proportion(in->height, width, in->width) };
+}
+
+static struct sides in_height(const struct image *in, uint32_t height) {
+    return (struct sides){ in_proportion(in->width, height, in->height), height };
+}
+
+/* OUTSIDE: the picture covers both, else both contain it. */
+static struct sides in_both(const struct image *in, uint64_t width, uint64_t height, bool outside) {
+    const bool wide = width * in->height <= height * in->width;
+    return wide != outside ? in_width(in, (uint32_t)width) : in_height(in, (uint32_t)height);
+}
+
+static struct sides scaled(const struct params *params, const struct image *in,
+                           const struct wish wishes[2]) {
+    const uint32_t width = wishes[0].size, height = wishes[1].size;
+    const long fit = params->number[RESIZE_FIT];
+    struct sides sides = { width, height };
+    if (!width || !height)
+        sides = width ? in_width(in, width) : in_height(in, height);
+    else if (fit != FIT_FILL)
+        sides = in_both(in, width, height, fit != FIT_INSIDE && fit != FIT_CONTAIN);
+    if (params->number[RESIZE_ENLARGE] || (sides.x <= in->width && sides.y <= in->height))
+        return sides;
+    if (fit != FIT_FILL || !width || !height) return (struct sides){ in->width, in->height };
+    return (struct sides){ sides.x < in->width ? sides.x : in->width,
+                           sides.y < in->height ? sides.y : in->height };
+}
+
+/* ---- what is kept, and where it lies */
+
+/* Of a window of COUNT pixels on LENGTH. */
+static uint32_t start_of(const struct wish *wish, uint64_t length, uint64_t count) {
+    const uint64_t slack = length - count;
+    if (wish->point < 0) return (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
+    const uint64_t middle = 2 * (uint64_t)wish->point * length, half = 1000 * count;
+    const uint64_t start = middle < half ? 0 : (middle - half) / 2000;
+    return (uint32_t)(start < slack ? start : slack);
+}
+
+static uint32_t place_of(const struct wish *wish, uint64_t slack) {
+    if (wish->point >= 0) return (uint32_t)(slack * (uint64_t)wish->point / 1000);
+    return (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
+}
+
+/* SHARE: percent of what is over that goes by seams. */
+static void cut(struct frame_side *side, const struct wish *wish, unsigned share) {
+    const uint64_t over = side->to > wish->size ? side->to - wish->size : 0;
+    side->seams = (uint32_t)((2 * over * share + 100) / 200);
+    side->count = side->out = (uint32_t)(side->to - over);
+    side->first = start_of(wish, side->to - side->seams, side->count);
+}
+
+static void lay(struct frame_side *side, const struct wish *wish) {
+    side->out = wish->size;
+    side->at = place_of(wish, side->out - side->to);
+}
+
+/* ---- judgement */
+
+static enum status check_wishes(const struct params *params, const struct wish wishes[2],
+                                struct failure *failure) {
+    if (!wishes[0].size && !wishes[1].size)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "resize: width or height must be given, or both: integer 1..%d pixels",
+                    IMAGE_SIDE_MAX);
+    if (params->number[RESIZE_POSITION] != POSITION_CENTRE &&
+        (params->number[RESIZE_X] >= 0 || params->number[RESIZE_Y] >= 0))
+        return fail(failure, STATUS_BAD_PARAM, "resize takes position, or x and y, not both");
+    return STATUS_OK;
+}
+
+static enum status check_whole(const struct frame *frame, const struct sides *sides,
+                               struct failure *failure) {
+    const uint64_t in = (uint64_t)frame->x.from * frame->y.from;
+    const uint64_t out = (uint64_t)frame->x.out * frame->y.out;
+    uint64_t most = FRAME_GROWTH_MAX * (in > out ? in : out);
+    if (most < FRAME_PIXELS_MIN) most = FRAME_PIXELS_MIN;
+    if (!frame->whole ||
+        (sides->x <= IMAGE_SIDE_MAX && sides->y <= IMAGE_SIDE_MAX && sides->x * sides->y <= most))
+        return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "resize: for fit=carve or position=smart the image becomes %llu x %llu before it "
+                "is cut, over %llu pixels or %d a side: choose width and height more like its own",
+                (unsigned long long)sides->x, (unsigned long long)sides->y,
+                (unsigned long long)most, IMAGE_SIDE_MAX);
+}
+
+/* ---- all together */
+
+static void read_wishes(const struct params *params, struct wish wishes[2]) {
+    static const signed char compass[][2] = {
+        [POSITION_NORTH] = { 0, -1 }, [POSITION_NORTHEAST] = { 1, -1 },
+        [POSITION_EAST] = { 1, 0 },   [POSITION_SOUTHEAST] = { 1, 1 },
+        [POSITION_SOUTH] = { 0, 1 },  [POSITION_SOUTHWEST] = { -1, 1 },
+        [POSITION_WEST] = { -1, 0 },  [POSITION_NORTHWEST] = { -1, -1 },
+        [POSITION_SMART] = { 0, 0 },
+    };
+    const long *number = params->number;
+    for (int i = 0; i < 2; i++)
+        wishes[i] = (struct wish){ .size = (uint32_t)number[i ? RESIZE_HEIGHT : RESIZE_WIDTH],
+                                   .point = number[i ? RESIZE_Y : RESIZE_X],
+                                   .compass = compass[number[RESIZE_POSITION]][i] };
+}
+
+/* By the parameters alone: the images of a batch stay alike. */
+static unsigned channels_of(const struct params *params, unsigned channels) {
+    const uint32_t rgba = (uint32_t)params->number[RESIZE_BACKGROUND];
+    const bool coloured =
+        (rgba >> 24 & 255) != (rgba >> 16 & 255) || (rgba >> 16 & 255) != (rgba >> 8 & 255);
+    const bool alpha = channels == 2 || channels == 4 || (rgba & 255) != 255;
+    return (channels > 2 || coloured ? 3 : 1) + alpha;
+}
+
+enum status frame_make(struct frame *frame, const struct params *params, const struct image *in,
+                       struct failure *failure) {
+    struct wish wishes[2];
+    read_wishes(params, wishes);
+    enum status status = check_wishes(params, wishes, failure);
+    if (status) return status;
+    const struct sides sides = scaled(params, in, wishes);
+    const long fit = params->number[RESIZE_FIT];
+    const bool both = wishes[0].size && wishes[1].size;
+    *frame = (struct frame){ .channels = in->channels };
+    for (int i = 0; i < 2; i++) {
+        struct frame_side *side = i ? &frame->y : &frame->x;
+        side->from = i ? in->height : in->width;
+        side->to = side->count = side->out = (uint32_t)(i ? sides.y : sides.x);
+        if (both && (fit == FIT_COVER || fit == FIT_CARVE))
+            cut(side, &wishes[i], fit == FIT_CARVE ? (unsigned)params->number[RESIZE_SHARE] : 0);
+        if (both && fit == FIT_CONTAIN) lay(side, &wishes[i]);
+        const bool rest = side->count < side->to - side->seams;
+        frame->smart |= rest && params->number[RESIZE_POSITION] == POSITION_SMART;
+        frame->whole |= side->seams > 0;
+    }
+    frame->whole |= frame->smart;
+    if (both && fit == FIT_CONTAIN) frame->channels = channels_of(params, in->channels);
+    return check_whole(frame, &sides, failure);
+}

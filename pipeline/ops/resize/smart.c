@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Each band of rows goes down its rows with the luma of two of them at hand, and adds
+ * the energies up: for columns into a row of sums of its own, which are added at the end. */
+#include "pipeline/ops/resize/smart.h"
+
+#include "pipeline/arena.h"
+#include "pipeline/band.h"
+#include "pipeline/ops/carve/definition.h"
+#include "pipeline/sample.h"
+
+#include <string.h>
+
+enum { BANDS_MAX = 16 };
+
+struct smart {
+    struct image picture;
+    bool columns;
+    int bands;
+    uint32_t *sums;      /* for each column of each band, or for each row */
+    uint8_t *luma;       /* two rows for each band, each with a pixel behind its end */
+    size_t sums_of_band; /* 0 where they are rows' */
+    struct progress *progress;
+};
+
+/* ---- the window */
+
+uint32_t smart_window(const uint32_t *sums, uint32_t n, uint32_t count) {
+    const uint32_t slack = n - count;
+    uint64_t sum = 0, best_sum = 0;
+    uint32_t best = 0, best_apart = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (uint64_t)sums[i] * (i + 1 < n - i ? i + 1 : n - i);
+        if (i + 1 < count) continue;
+        const uint32_t first = i + 1 - count;
+        const uint32_t apart = carve_apart(2 * first, slack); /* twice its way from the middle */
+        if (best_apart == UINT32_MAX || sum > best_sum || (sum == best_sum && apart < best_apart))
+            best = first, best_sum = sum, best_apart = apart;
+        sum -= (uint64_t)sums[first] * (first + 1 < n - first ? first + 1 : n - first);
+    }
+    return best;
+}
+
+/* ---- sums */
+
+static inline void luma_row(const uint8_t *from, uint8_t *to, uint32_t width, unsigned channels,
+                            unsigned depth) {
+    for (size_t x = 0; x < width; x++) {
+        const size_t i = x * channels;
+        to[x] = channels < 3
+                    ? (uint8_t)(sample_get(from, i, depth) >> (depth - 8))
+                    : carve_luma(sample_get(from, i, depth), sample_get(from, i + 1, depth),
+                                 sample_get(from, i + 2, depth), depth);
+    }
+    to[width] = to[width - 1];
+}
+
+static void fill_luma(const struct smart *smart, uint32_t y, uint8_t *luma) {
+    const struct image *picture = &smart->picture;
+    SPECIALISE(picture->channels, picture->depth, luma_row, image_row(picture, y), luma,
+               picture->width);
+}
+
+static void add_to_columns(const uint8_t *here, const uint8_t *below, uint32_t width,
+                           uint32_t *restrict sums) {
+    for (uint32_t x = 0; x < width; x++)
+        sums[x] += carve_gradient(here[x], here[x + 1], below[x], below[x + 1]);
+}
+
+static uint32_t row_sum(const uint8_t *here, const uint8_t *below, uint32_t width) {
+    uint32_t sum = 0;
+    for (uint32_t x = 0; x < width; x++)
+        sum += carve_gradient(here[x], here[x + 1], below[x], below[x + 1]);
+    return sum;
+}
+
+static void sum_band(void *argument, int index) {
+    const struct smart *smart = argument;
+    const uint32_t width = smart->picture.width, height = smart->picture.height;
+    const struct band band = band_of(height, index, smart->bands);
+    uint8_t *here = smart->luma + (size_t)index * 2 * (width + 1), *below = here + width + 1;
+    uint32_t *sums = smart->sums + (size_t)index * smart->sums_of_band;
+    if (smart->columns) memset(sums, 0, width * sizeof *sums);
+    fill_luma(smart, band.first, here);
+    for (uint32_t y = band.first; y < band.end && !progress_check(smart->progress); y++) {
+        if (y + 1 < height)
+            fill_luma(smart, y + 1, below);
+        else
+            memcpy(below, here, width + 1);
+        if (smart->columns)
+            add_to_columns(here, below, width, sums);
+        else
+            sums[y] = row_sum(here, below, width);
+        uint8_t *spare = here;
+        here = below, below = spare;
+    }
+}
+
+/* ---- all of it */
+
+static size_t lay(struct smart *smart, const struct image *picture, bool columns, int bands,
+                  void *memory) {
+    struct arena arena = { .base = memory };
+    *smart = (struct smart){ .picture = *picture, .columns = columns, .bands = bands };
+    smart->sums_of_band = columns ? picture->width : 0;
+    const size_t sums = columns ? (size_t)bands * picture->width : picture->height;
+    smart->sums = arena_take(&arena, sums * sizeof *smart->sums);
+    smart->luma = arena_take(&arena, (size_t)bands * 2 * (picture->width + 1));
+    return arena.used;
+}
+
+size_t smart_bytes(const struct image *picture, bool columns) {
+    struct smart smart;
+    return lay(&smart, picture, columns, BANDS_MAX, NULL);
+}
+
+enum status smart_find(const struct image *picture, bool columns, uint32_t count, void *scratch,
+                       struct pool *pool, struct progress *progress, uint32_t *first) {
+    struct smart smart;
+    lay(&smart, picture, columns, band_count(picture->height, pool_threads(pool), BANDS_MAX),
+        scratch);
+    smart.progress = progress;
+    pool_run(pool, sum_band, &smart, smart.bands);
+    const enum status status = progress_check(progress);
+    if (status) return status; /* then sums are missing */
+    for (int b = 1; columns && b < smart.bands; b++)
+        for (uint32_t x = 0; x < picture->width; x++)
+            smart.sums[x] += smart.sums[(size_t)b * smart.sums_of_band + x];
+    *first = smart_window(smart.sums, columns ? picture->width : picture->height, count);
+    return STATUS_OK;
+}
