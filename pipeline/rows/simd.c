@@ -20,12 +20,21 @@ bool simd_has_vbmi(void) {
     return limit > SIMD_AVX2 && __builtin_cpu_supports("avx512vbmi") &&
            __builtin_cpu_supports("avx512bw");
 }
+
+bool simd_has_vnni(void) {
+    return limit > SIMD_AVX2 && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
 #else
 bool simd_has_avx2(void) {
     return false;
 }
 
 bool simd_has_vbmi(void) {
+    return false;
+}
+
+bool simd_has_vnni(void) {
     return false;
 }
 #endif

@@ -14,6 +14,7 @@
 #include <immintrin.h>
 #define AVX2        __attribute__((target("avx2")))
 #define AVX512_VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #endif
 
 /* SIMD_NONE: plain C, which says what every kernel means. */
@@ -27,5 +28,6 @@ bool simd_allowed(void);
 
 bool simd_has_avx2(void);
 bool simd_has_vbmi(void); /* AVX-512 with byte permutations */
+bool simd_has_vnni(void); /* AVX-512 with sums of four products of bytes */
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both passes: every set of instructions against plain C, parts, threads, rows prepared and
- * finished; plain C against sums written down anew. */
+ * finished; plain C against sums written down anew.
+ * covers: pipeline/rows/resample_plain.c, pipeline/rows/resample_avx2.c,
+ * covers: pipeline/rows/resample_vnni.c */
 #include "pipeline/rows/resample.h"
 
 #include "pipeline/rows/simd.h"

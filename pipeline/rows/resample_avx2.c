@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16 bits; the bytes
+ * of a cell are widened to 16 bits, and one instruction adds the products of two neighbours. Sums
+ * of either part may overflow, the whole does not: modulo 2^32 it is exact. */
+#include "pipeline/rows/resample_way.h"
+
+#include "pipeline/rows/simd.h"
+
+#ifdef __x86_64__
+
+#define WAY           AVX2
+#define V(operation)  _mm256_##operation
+#define _mm256_and_si _mm256_and_si256
+
+enum { LANES = 8, WORDS = 4, GROUP = 2, LOW_BITS = 11 };
+
+typedef __m256i vec;
+
+#define PRIMITIVE static inline __attribute__((always_inline)) WAY
+
+PRIMITIVE vec load(const uint8_t *from) {
+    return _mm256_load_si256((const vec *)from);
+}
+
+PRIMITIVE void store(uint8_t *to, vec value) {
+    _mm256_store_si256((vec *)to, value);
+}
+
+PRIMITIVE vec either(vec a, vec b) {
+    return _mm256_or_si256(a, b);
+}
+
+/* ---- sums: the halves of `high` and `low` hold two lanes' each, in two sums of two products */
+
+struct weights {
+    vec high, low;
+};
+struct sums {
+    vec high[2], low[2];
+};
+
+PRIMITIVE vec four_words(const int32_t *words) {
+    int64_t four;
+    __builtin_memcpy(&four, words, sizeof four);
+    return _mm256_set1_epi64x(four);
+}
+
+PRIMITIVE struct weights weights_at(const int32_t *words) {
+    return (struct weights){ four_words(words), four_words(words + 2) };
+}
+
+PRIMITIVE struct sums sums_zero(void) {
+    const vec zero = _mm256_setzero_si256();
+    return (struct sums){ { zero, zero }, { zero, zero } };
+}
+
+PRIMITIVE void sums_add(struct sums *sums, vec cell, const struct weights *weights) {
+    const vec zero = _mm256_setzero_si256();
+    const vec a = _mm256_unpacklo_epi8(cell, zero), b = _mm256_unpackhi_epi8(cell, zero);
+    sums->high[0] = _mm256_add_epi32(sums->high[0], _mm256_madd_epi16(a, weights->high));
+    sums->high[1] = _mm256_add_epi32(sums->high[1], _mm256_madd_epi16(b, weights->high));
+    sums->low[0] = _mm256_add_epi32(sums->low[0], _mm256_madd_epi16(a, weights->low));
+    sums->low[1] = _mm256_add_epi32(sums->low[1], _mm256_madd_epi16(b, weights->low));
+}
+
+PRIMITIVE vec sums_total(const struct sums *sums) {
+    const vec high = _mm256_hadd_epi32(sums->high[0], sums->high[1]);
+    const vec low = _mm256_hadd_epi32(sums->low[0], sums->low[1]);
+    return _mm256_add_epi32(_mm256_slli_epi32(high, LOW_BITS), low);
+}
+
+static void encode(const int32_t *weights, int32_t *words) {
+    int16_t parts[2][4];
+    for (int i = 0; i < 4; i++) {
+        parts[0][i] = (int16_t)((weights[i] + (1 << (LOW_BITS - 1))) >> LOW_BITS);
+        parts[1][i] = (int16_t)(weights[i] - parts[0][i] * (1 << LOW_BITS));
+    }
+    __builtin_memcpy(words, parts, sizeof parts);
+}
+
+/* ---- bytes and words */
+
+PRIMITIVE vec in_all(const uint8_t bytes[16]) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bytes));
+}
+
+/* Sixteen bytes each of rows 0 and 4. */
+PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
+    return _mm256_loadu2_m128i((const __m128i *)(rows[4] + at), (const __m128i *)(rows[0] + at));
+}
+
+/* Packing clamps to either side: values have been shifted to less than 16 bits. */
+PRIMITIVE void store_bytes(uint8_t *to, vec value) {
+    const vec words = _mm256_packs_epi32(value, value), bytes = _mm256_packus_epi16(words, words);
+    _mm_storel_epi64((__m128i *)to, _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes),
+                                                       _mm256_extracti128_si256(bytes, 1)));
+}
+
+PRIMITIVE void store_words(uint8_t *to, vec value) {
+    const vec words = _mm256_permute4x64_epi64(_mm256_packus_epi32(value, value), 0x08);
+    _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(words));
+}
+
+/* Eight rows of four samples, one after the other, to two cells, STEP bytes apart. */
+PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
+    const vec order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    const vec cells = _mm256_permutevar8x32_epi32(load(from), order);
+    _mm_store_si128((__m128i *)to, _mm256_castsi256_si128(cells));
+    _mm_store_si128((__m128i *)(to + step), _mm256_extracti128_si256(cells, 1));
+}
+
+#include "pipeline/rows/resample_blocks.h"
+
+const struct resample_way resample_avx2 = {
+    .rows = LANES,
+    .cell = 4,
+    .cell_words = WORDS,
+    .encode = encode,
+    .ring_step = ring_step,
+    .workspace = workspace,
+    .across = across_blocks,
+    .down = down_blocks,
+};
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+/* resample_blocks.h - the ways that work on blocks of rows, for whichever vectors include it.
+ *
+ * How: a block is as many rows as a vector has lanes of 32 bits. Its bytes are parted into planes,
+ * one for each byte of a pixel, in which a cell, four neighbours of each row, is one vector: lane r
+ * holds those of row r. Then all lanes of a vector have the same window, weights are the same in
+ * every lane, and nothing is summed across lanes. What comes out is turned once more, so that in
+ * the ring a cell is four rows of one sample, and a lane a sample; there too all lanes have the
+ * same weights. 16 bit are two bytes, summed apart and put together at the end: planes and sets in
+ * the ring stand for the low bytes and the high ones.
+ *
+ * Used by:  resample_avx2.c, resample_vnni.c, which define before it: WAY, the target; vec and
+ *           V(operation), its intrinsics; LANES; WORDS, GROUP; struct weights, struct sums and the
+ *           functions that are called here and defined nowhere in it.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_RESAMPLE_BLOCKS_H
+#define BURIN_RESAMPLE_BLOCKS_H
+
+#include <string.h>
+
+enum { CELL = 4 * LANES, LINES_PADDING = 16, RING_PADDING = 64 };
+
+#define INLINE static inline __attribute__((always_inline)) WAY
+
+/* ---- memory */
+
+static size_t rounded(size_t count, size_t step) {
+    return (count + step - 1) / step * step;
+}
+
+static unsigned depth_of(const struct resample_layout *layout) {
+    return layout->job->depth;
+}
+
+static size_t plane_bytes(const struct resample_layout *layout) {
+    return rounded((layout->columns.count + 3) / 4, 4) * CELL;
+}
+
+/* Results of a block before they are turned: LANES bytes for each sample. */
+static size_t line_bytes(const struct resample_layout *layout) {
+    return rounded(layout->samples, LINES_PADDING) * LANES;
+}
+
+static size_t set_bytes(const struct resample_layout *layout) {
+    return rounded(layout->samples, RING_PADDING) * 4;
+}
+
+static size_t ring_step(const struct resample_layout *layout) {
+    return depth_of(layout) / 8 * set_bytes(layout);
+}
+
+static size_t workspace(const struct resample_layout *layout) {
+    const size_t bytes = depth_of(layout) / 8;
+    return bytes * (layout->job->in.channels * plane_bytes(layout) + line_bytes(layout));
+}
+
+/* ---- rows into planes; PIXEL is a constant wherever this is called: its bytes, 1 to 4, 6 or 8 */
+
+/* Where the bytes of four dwords come from: what stands PIECE_OFFSET bytes further is the second
+ * piece. Of more than four planes VECTOR 0 has the low bytes of all samples, 1 the high ones. */
+struct picks {
+    uint8_t first[16], second[16];
+};
+
+INLINE unsigned piece_offset(unsigned pixel) {
+    return pixel == 6 ? 8 : 16;
+}
+
+INLINE unsigned step_pixels(unsigned pixel) {
+    return pixel == 1 ? 16 : pixel == 2 ? 8 : 4;
+}
+
+INLINE struct picks picks_make(unsigned pixel, unsigned vector) {
+    struct picks picks;
+    for (unsigned i = 0; i < 16; i++) {
+        const unsigned word = i / 4, plane = pixel > 4 ? 2 * word + vector : word % pixel;
+        const unsigned neighbour = i % 4 + (pixel > 2 ? 0 : word / pixel * 4);
+        const unsigned from = neighbour * pixel + plane;
+        const bool none = plane >= pixel, second = from >= 16;
+        picks.first[i] = none || second ? 0x80 : (uint8_t)from;
+        picks.second[i] = none || !second ? 0x80 : (uint8_t)(from - piece_offset(pixel));
+    }
+    return picks;
+}
+
+/* Four planes or cells: dword w of every row into to[w]. */
+INLINE void turn(vec a, vec b, vec c, vec d, uint8_t *const to[4]) {
+    const vec ab = V(unpacklo_epi32)(a, b), cd = V(unpacklo_epi32)(c, d);
+    const vec ab2 = V(unpackhi_epi32)(a, b), cd2 = V(unpackhi_epi32)(c, d);
+    store(to[0], V(unpacklo_epi64)(ab, cd));
+    if (to[1]) store(to[1], V(unpackhi_epi64)(ab, cd));
+    if (to[2]) store(to[2], V(unpacklo_epi64)(ab2, cd2));
+    if (to[3]) store(to[3], V(unpackhi_epi64)(ab2, cd2));
+}
+
+/* Rows GROUP_OF_ROWS and every fourth one after it, one in each 128 bits. */
+INLINE vec picked(const uint8_t *const rows[], unsigned group, size_t at, const struct picks *picks,
+                  unsigned pixel) {
+    vec bytes = V(shuffle_epi8)(every_fourth(rows + group, at), in_all(picks->first));
+    if (pixel > 4)
+        bytes = either(bytes, V(shuffle_epi8)(every_fourth(rows + group, at + piece_offset(pixel)),
+                                              in_all(picks->second)));
+    return bytes;
+}
+
+/* The pixels of one step, from byte AT of the rows on. */
+INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks picks[2],
+                      uint8_t *to, size_t plane, unsigned pixel) {
+    for (unsigned v = 0; v < (pixel > 4 ? 2 : 1); v++) {
+        uint8_t *places[4];
+        for (unsigned w = 0; w < 4; w++) {
+            const unsigned index = pixel > 4 ? 2 * w + v : w % pixel;
+            places[w] = index < pixel ? to + index * plane : NULL;
+            if (pixel < 3) places[w] += w / pixel * CELL;
+            if (pixel == 3 && w == 3) places[w] = NULL;
+        }
+        turn(picked(rows, 0, at, &picks[v], pixel), picked(rows, 1, at, &picks[v], pixel),
+             picked(rows, 2, at, &picks[v], pixel), picked(rows, 3, at, &picks[v], pixel), places);
+    }
+}
+
+/* The last pixels, of which fewer than a step's loads take are left. */
+INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
+                      const struct picks picks[2], uint8_t *to, size_t plane, unsigned pixel) {
+    uint8_t rest[LANES][64] = { { 0 } };
+    const uint8_t *starts[LANES];
+    for (unsigned i = 0; i < LANES; i++) {
+        memcpy(rest[i], rows[i] + at, bytes - at);
+        starts[i] = rest[i];
+    }
+    const unsigned step = step_pixels(pixel);
+    for (size_t done = 0; done < bytes - at; done += step * pixel, to += step / 4 * CELL)
+        part_step(starts, done, picks, to, plane, pixel);
+}
+
+INLINE void part(const struct resample_layout *layout, const uint8_t *const rows[], uint8_t *to,
+                 unsigned pixel) {
+    const struct picks picks[2] = { picks_make(pixel, 0), picks_make(pixel, 1) };
+    const size_t bytes = (size_t)layout->columns.count * pixel, plane = plane_bytes(layout);
+    const size_t reach = pixel > 4 ? 16 + piece_offset(pixel) : 16;
+    const unsigned step = step_pixels(pixel);
+    size_t at = 0;
+    for (; at + reach <= bytes; at += step * pixel, to += step / 4 * CELL)
+        part_step(rows, at, picks, to, plane, pixel);
+    if (at < bytes) part_rest(rows, at, bytes, picks, to, plane, pixel);
+}
+
+WAY static void part_rows(const struct resample_layout *layout, const uint8_t *const rows[],
+                          uint8_t *to) {
+    switch (layout->job->in.channels * (depth_of(layout) / 8)) {
+    case 1: part(layout, rows, to, 1); break;
+    case 2: part(layout, rows, to, 2); break;
+    case 3: part(layout, rows, to, 3); break;
+    case 4: part(layout, rows, to, 4); break;
+    case 6: part(layout, rows, to, 6); break;
+    default: part(layout, rows, to, 8); break;
+    }
+}
+
+/* ---- sums: GROUP and depth are constants wherever these are called */
+
+/* Of COUNT cells that lie STEP bytes apart, of vectors that lie APART. */
+INLINE void sum_cells(struct sums *sums, const uint8_t *at, size_t apart, size_t step,
+                      const int32_t *words, uint32_t count, unsigned group) {
+    for (uint32_t k = 0; k < count; k++, at += step, words += WORDS) {
+        const struct weights weights = weights_at(words);
+#pragma GCC unroll 4
+        for (unsigned g = 0; g < group; g++) sums_add(&sums[g], load(at + g * apart), &weights);
+    }
+}
+
+INLINE vec result8(const struct sums *sums) {
+    const vec half = V(set1_epi32)(1 << (RESAMPLE_BITS - 1));
+    return V(srai_epi32)(V(add_epi32)(sums_total(sums), half), RESAMPLE_BITS);
+}
+
+/* (256 high + low + half) >> 22, in which low and half lose nothing if they are shifted first. */
+INLINE vec result16(const struct sums *low, const struct sums *high) {
+    const vec half = V(set1_epi32)(1 << (RESAMPLE_BITS - 1));
+    const vec carried = V(srai_epi32)(V(add_epi32)(sums_total(low), half), 8);
+    const vec value = V(srai_epi32)(V(add_epi32)(sums_total(high), carried), RESAMPLE_BITS - 8);
+    return V(min_epi32)(V(max_epi32)(value, V(set1_epi32)(0)), V(set1_epi32)(65535));
+}
+
+/* ---- across: each target pixel's planes FIRST .. FIRST + GROUP - 1 */
+
+INLINE void across_group(const struct resample_layout *layout, const uint8_t *planes,
+                         uint8_t *lines, unsigned first, unsigned group, unsigned depth) {
+    const struct resample_side *side = &layout->x;
+    const size_t plane = plane_bytes(layout), high = line_bytes(layout);
+    const uint32_t targets = layout->job->x.count;
+    const unsigned channels = layout->job->in.channels;
+    uint8_t *to = lines + first / (depth / 8) * LANES;
+    for (uint32_t i = 0; i < targets; i++, to += channels * LANES) {
+        const struct resample_window window = side->windows[i];
+        struct sums sums[GROUP];
+#pragma GCC unroll 4
+        for (unsigned g = 0; g < group; g++) sums[g] = sums_zero();
+        sum_cells(sums, planes + first * plane + (size_t)window.first * CELL, plane, CELL,
+                  side->weights + i * side->pitch, window.count, group);
+#pragma GCC unroll 4
+        for (unsigned g = 0; g < group; g += depth / 8) {
+            if (depth == 8) {
+                store_bytes(to + g * LANES, result8(&sums[g]));
+            } else {
+                const vec value = result16(&sums[g], &sums[g + 1]);
+                store_bytes(to + g / 2 * LANES, V(and_si)(value, V(set1_epi32)(255)));
+                store_bytes(to + g / 2 * LANES + high, V(srli_epi32)(value, 8));
+            }
+        }
+    }
+}
+
+WAY static void across_planes(const struct resample_layout *layout, const uint8_t *planes,
+                              uint8_t *lines) {
+    const unsigned depth = depth_of(layout), count = layout->job->in.channels * (depth / 8);
+    for (unsigned done = 0; done < count;) {
+        const unsigned left = count - done, group = left < GROUP ? left : GROUP;
+        if (depth == 16 && group == 2)
+            across_group(layout, planes, lines, done, 2, 16);
+        else if (depth == 16)
+            across_group(layout, planes, lines, done, GROUP, 16);
+        else if (group == 1)
+            across_group(layout, planes, lines, done, 1, 8);
+        else if (group == 2)
+            across_group(layout, planes, lines, done, 2, 8);
+        else if (group == 3)
+            across_group(layout, planes, lines, done, GROUP < 3 ? 2 : 3, 8);
+        else
+            across_group(layout, planes, lines, done, GROUP, 8);
+        done += group;
+    }
+}
+
+/* ---- into the ring */
+
+/* Samples 16 .. of a row: their low bytes, or with SET 1 their high ones. */
+INLINE __m128i sixteen(const uint8_t *row, unsigned set, unsigned depth) {
+    const __m128i *from = (const __m128i *)row;
+    if (depth == 8) return _mm_loadu_si128(from);
+    __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+    if (set) return _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8));
+    const __m128i low = _mm_set1_epi16(255);
+    return _mm_packus_epi16(_mm_and_si128(a, low), _mm_and_si128(b, low));
+}
+
+/* Sixteen samples of four rows. */
+INLINE void weave(const uint8_t *const rows[4], size_t at, uint8_t *to, unsigned set,
+                  unsigned depth) {
+    const __m128i a = sixteen(rows[0] + at, set, depth), b = sixteen(rows[1] + at, set, depth);
+    const __m128i c = sixteen(rows[2] + at, set, depth), d = sixteen(rows[3] + at, set, depth);
+    const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
+    const __m128i ab2 = _mm_unpackhi_epi8(a, b), cd2 = _mm_unpackhi_epi8(c, d);
+    __m128i *out = (__m128i *)to;
+    _mm_store_si128(out, _mm_unpacklo_epi16(ab, cd));
+    _mm_store_si128(out + 1, _mm_unpackhi_epi16(ab, cd));
+    _mm_store_si128(out + 2, _mm_unpacklo_epi16(ab2, cd2));
+    _mm_store_si128(out + 3, _mm_unpackhi_epi16(ab2, cd2));
+}
+
+/* Four rows as they are, one set of their bytes. */
+INLINE void weave_rows(const uint8_t *const rows[4], size_t samples, uint8_t *to, unsigned set,
+                       unsigned depth) {
+    const size_t step = 16 * (depth / 8), bytes = samples * (depth / 8);
+    size_t at = 0;
+    for (; at + step <= bytes; at += step, to += 64) weave(rows, at, to, set, depth);
+    if (at == bytes) return;
+    uint8_t rest[4][32] = { { 0 } };
+    for (int i = 0; i < 4; i++) memcpy(rest[i], rows[i] + at, bytes - at);
+    const uint8_t *const starts[4] = { rest[0], rest[1], rest[2], rest[3] };
+    weave(starts, 0, to, set, depth);
+}
+
+WAY static void copy_rows(const struct resample_layout *layout, const uint8_t *const from[],
+                          uint8_t *ring) {
+    const size_t set = set_bytes(layout);
+    for (unsigned i = 0; i < LANES; i += 4, ring += layout->ring_step) {
+        if (depth_of(layout) == 8) {
+            weave_rows(from + i, layout->samples, ring, 0, 8);
+        } else {
+            weave_rows(from + i, layout->samples, ring, 0, 16);
+            weave_rows(from + i, layout->samples, ring + set, 1, 16);
+        }
+    }
+}
+
+WAY static void across_blocks(const struct resample_layout *layout, const uint8_t *const from[],
+                              uint8_t *memory, uint8_t *ring) {
+    if (!layout->x.windows) {
+        copy_rows(layout, from, ring);
+        return;
+    }
+    const unsigned sets = depth_of(layout) / 8;
+    uint8_t *lines = memory + sets * layout->job->in.channels * plane_bytes(layout);
+    part_rows(layout, from, memory);
+    across_planes(layout, memory, lines);
+    for (unsigned s = 0; s < sets; s++, lines += line_bytes(layout), ring += set_bytes(layout))
+        for (size_t i = 0; i < layout->samples; i += 4)
+            spread_four(lines + i * LANES, ring + 4 * i, layout->ring_step);
+}
+
+/* ---- down: vectors of LANES samples */
+
+INLINE void store_samples(uint8_t *to, vec value, unsigned depth) {
+    if (depth == 8)
+        store_bytes(to, value);
+    else
+        store_words(to, value);
+}
+
+/* GROUP vectors, of 16 bit half as many, of which RING holds the first samples. */
+INLINE void down_group(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
+                       uint32_t y, uint8_t *out, unsigned group, unsigned depth) {
+    const uint32_t count = layout->y.windows[y].count, left = layout->ring_cells - first;
+    const uint32_t before = count < left ? count : left;
+    const int32_t *words = layout->y.weights + y * layout->y.pitch;
+    const size_t step = layout->ring_step, apart = depth == 8 ? CELL : step / 2;
+    struct sums sums[GROUP];
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < group; g++) sums[g] = sums_zero();
+    sum_cells(sums, ring + first * step, apart, step, words, before, group);
+    sum_cells(sums, ring, apart, step, words + before * WORDS, count - before, group);
+    if (depth == 16) {
+        store_words(out, result16(&sums[0], &sums[1]));
+        return;
+    }
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < group; g++) store_bytes(out + g * LANES, result8(&sums[g]));
+}
+
+/* LANES samples of one row as they are. */
+INLINE void pick(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
+                 uint32_t row, uint8_t *out, unsigned depth) {
+    const uint8_t *from = ring + first * layout->ring_step;
+    const __m128i shift = _mm_cvtsi32_si128((int)(8 * row));
+    const vec byte = V(set1_epi32)(255);
+    vec value = V(and_si)(V(srl_epi32)(load(from), shift), byte);
+    if (depth == 16) {
+        const vec high = V(and_si)(V(srl_epi32)(load(from + layout->ring_step / 2), shift), byte);
+        value = either(value, V(slli_epi32)(high, 8));
+    }
+    store_samples(out, value, depth);
+}
+
+INLINE void down(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
+                 uint32_t row, uint32_t y, uint8_t *out, unsigned depth) {
+    const size_t samples = layout->samples;
+    size_t i = 0;
+    if (layout->y.windows && depth == 8)
+        for (; i + GROUP * LANES <= samples; i += GROUP * LANES)
+            down_group(layout, ring + 4 * i, first, y, out + i, GROUP, 8);
+    for (; i < samples; i += LANES) {
+        uint8_t last[2 * LANES], *to = out + i * (depth / 8);
+        const bool whole = i + LANES <= samples;
+        if (!layout->y.windows)
+            pick(layout, ring + 4 * i, first, row, whole ? to : last, depth);
+        else
+            down_group(layout, ring + 4 * i, first, y, whole ? to : last, depth / 8, depth);
+        if (!whole) memcpy(to, last, (samples - i) * (depth / 8));
+    }
+}
+
+WAY static void down_blocks(const struct resample_layout *layout, const uint8_t *ring,
+                            uint32_t first, uint32_t row, uint32_t y, uint8_t *out) {
+    if (depth_of(layout) == 8)
+        down(layout, ring, first, row, y, out, 8);
+    else
+        down(layout, ring, first, row, y, out, 16);
+}
+
+#endif
