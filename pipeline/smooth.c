@@ -12,7 +12,9 @@
 
 #include <string.h>
 
-enum { WORKERS_MAX = 16, RING_BYTES = 256 << 10, CHUNKS_MIN = 4, CHUNKS_MAX = 64 };
+/* The ring and some rows of both images share 32 KB or more of first-level cache. Chunks come in
+ * threes where pixels have three samples, so that a strip ends with both. */
+enum { WORKERS_MAX = 16, RING_BYTES = 32 << 10, CHUNKS_MIN = 4, STRIP_BYTES = 512 };
 
 /* What all strips share. */
 struct smoothing {
@@ -21,16 +23,19 @@ struct smoothing {
     struct smooth_taps taps;
     struct smooth_sizes sizes;
     size_t worker_bytes;
+    size_t chunks; /* of a strip */
     uint32_t strip_pixels, strips, bands;
     uint32_t next; /* tile that nobody has begun */
 };
 
 static size_t strip_chunks(const struct image *in, const struct smooth_taps *taps) {
     const size_t wanted = ((size_t)in->width * in->channels + SMOOTH_CHUNK - 1) / SMOOTH_CHUNK;
+    const size_t most = STRIP_BYTES / SMOOTH_CHUNK / (in->depth / 8);
     size_t chunks = RING_BYTES / smooth_sizes_of(taps, 1).ring;
     if (chunks < CHUNKS_MIN) chunks = CHUNKS_MIN;
-    if (chunks > CHUNKS_MAX) chunks = CHUNKS_MAX;
-    return chunks < wanted ? chunks : wanted;
+    if (chunks > most) chunks = most;
+    if (chunks >= wanted) return wanted;
+    return in->channels == 3 ? chunks / 3 * 3 : chunks;
 }
 
 static size_t worker_bytes(const struct smooth_sizes *sizes) {
@@ -50,8 +55,21 @@ struct strip {
     const struct smoothing *all;
     uint32_t left, pixels;
     struct band band;
+    bool reads_image, writes_image; /* itself: no line and no row need be copied */
     uint8_t *line[2], *work, *ring, *row[2];
 };
+
+/* A line has some bytes more than its samples, which are read and make no difference. */
+static void find_direct(struct strip *strip) {
+    const struct smoothing *all = strip->all;
+    const struct image *in = &all->call->in;
+    const uint32_t reach = all->taps.gaussian.reach;
+    const size_t pixel = image_pixel_bytes(in);
+    if (image_has_alpha(in)) return;
+    strip->reads_image = strip->left >= reach &&
+                         (strip->left - reach) * pixel + all->sizes.line <= image_row_bytes(in);
+    strip->writes_image = !all->finish && strip->pixels * pixel == all->sizes.row;
+}
 
 static struct strip strip_of(const struct smoothing *all, uint32_t tile, uint8_t *memory) {
     const struct image *in = &all->call->in;
@@ -64,7 +82,15 @@ static struct strip strip_of(const struct smoothing *all, uint32_t tile, uint8_t
     strip.line[0] = strip.ring + sizes->ring, strip.line[1] = strip.line[0] + sizes->line;
     strip.work = strip.line[1] + sizes->line;
     strip.row[0] = strip.work + sizes->work, strip.row[1] = strip.row[0] + sizes->row;
+    find_direct(&strip);
     return strip;
+}
+
+/* As memcpy, which takes twice as long for the few hundred bytes of a strip's row. */
+static void copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes) {
+    size_t i = 0;
+    for (; i + 64 <= bytes; i += 64) memcpy(to + i, from + i, 64);
+    memcpy(to + i, from + i, bytes - i);
 }
 
 /* Pixels FIRST..END-1 of row Y into LINE, those beyond the borders reflected. */
@@ -76,52 +102,73 @@ static void copy_line(const struct image *in, uint32_t y, int32_t first, int32_t
                   inner_end = end < width ? end : width;
     for (int32_t x = first; x < inner; x++, line += pixel)
         memcpy(line, row + reflect(x, in->width) * pixel, pixel);
-    memcpy(line, row + (size_t)inner * pixel, (size_t)(inner_end - inner) * pixel);
+    copy(line, row + (size_t)inner * pixel, (size_t)(inner_end - inner) * pixel);
     line += (size_t)(inner_end - inner) * pixel;
     for (int32_t x = inner_end; x < end; x++, line += pixel)
         memcpy(line, row + reflect(x, in->width) * pixel, pixel);
 }
 
+/* Row Y of the strip, as many pixels on either side as the window reaches, in LINE or where it is.
+ */
+static const uint8_t *line_of(const struct strip *strip, uint32_t y, uint8_t *line) {
+    const struct image *in = &strip->all->call->in;
+    const int32_t reach = (int32_t)strip->all->taps.gaussian.reach,
+                  first = (int32_t)strip->left - reach;
+    const int32_t end = (int32_t)(strip->left + strip->pixels) + reach;
+    if (strip->reads_image) return image_row(in, y) + (size_t)first * image_pixel_bytes(in);
+    copy_line(in, y, first, end, line);
+    if (image_has_alpha(in)) alpha_multiply(line, (size_t)(end - first), in->channels, in->depth);
+    return line;
+}
+
 /* Pair of rows number PAIR of those that the band's first window begins with. */
 static void add_pair(const struct strip *strip, uint32_t pair) {
     const struct smoothing *all = strip->all;
-    const struct image *in = &all->call->in;
-    const int32_t reach = (int32_t)all->taps.gaussian.reach, left = (int32_t)strip->left,
-                  top = (int32_t)(strip->band.first + 2 * pair) - reach,
-                  end = left + (int32_t)strip->pixels + reach;
-    for (int i = 0; i < 2; i++) {
-        copy_line(in, reflect(top + i, in->height), left - reach, end, strip->line[i]);
-        if (image_has_alpha(in))
-            alpha_multiply(strip->line[i], (size_t)(end - left + reach), in->channels, in->depth);
-    }
-    smooth_across(&all->taps, (const uint8_t *const *)strip->line, strip->work,
-                  all->sizes.row / SMOOTH_CHUNK / (in->depth / 8), strip->ring,
+    const uint32_t height = all->call->in.height;
+    const int32_t top = (int32_t)(strip->band.first + 2 * pair) - (int32_t)all->taps.gaussian.reach;
+    const uint8_t *const lines[2] = { line_of(strip, reflect(top, height), strip->line[0]),
+                                      line_of(strip, reflect(top + 1, height), strip->line[1]) };
+    smooth_across(&all->taps, lines, strip->work, all->chunks, strip->ring,
                   pair % all->sizes.slots);
+}
+
+static uint8_t *out_of(const struct strip *strip, uint32_t y) {
+    const struct image *out = &strip->all->call->out;
+    return image_row(out, y) + strip->left * image_pixel_bytes(out);
 }
 
 static void finish_row(const struct strip *strip, uint32_t y, uint8_t *blurred) {
     const struct op_call *call = strip->all->call;
     const struct image *in = &call->in;
-    const size_t samples = (size_t)strip->pixels * in->channels,
-                 at = strip->left * image_pixel_bytes(in);
-    uint8_t *out = image_row(&call->out, y) + at;
+    const size_t samples = (size_t)strip->pixels * in->channels;
+    uint8_t *out = out_of(strip, y);
+    if (blurred == out) return;
     if (image_has_alpha(in)) alpha_divide(blurred, strip->pixels, in->channels, in->depth);
     if (strip->all->finish)
-        strip->all->finish(call, image_row(in, y) + at, blurred, out, samples);
+        strip->all->finish(call, image_row(in, y) + strip->left * image_pixel_bytes(in), blurred,
+                           out, samples);
     else
-        memcpy(out, blurred, samples * (in->depth / 8));
+        copy(out, blurred, samples * (in->depth / 8));
+}
+
+/* Rows FIRST and FIRST + 1; the latter may be the image's no more. */
+static void add_results(const struct strip *strip, uint32_t first, size_t slot) {
+    const struct smoothing *all = strip->all;
+    const bool both = first + 1 < strip->band.end, direct = strip->writes_image;
+    uint8_t *const rows[2] = { direct ? out_of(strip, first) : strip->row[0],
+                               direct && both ? out_of(strip, first + 1) : strip->row[1] };
+    smooth_down(&all->taps, strip->ring, slot, all->chunks, rows);
+    finish_row(strip, first, rows[0]);
+    if (both) finish_row(strip, first + 1, rows[1]);
 }
 
 static void run_strip(const struct strip *strip) {
     const struct smoothing *all = strip->all;
     const uint32_t reach = all->taps.gaussian.reach, rows = strip->band.end - strip->band.first;
-    const size_t chunks = all->sizes.row / SMOOTH_CHUNK / (all->call->in.depth / 8);
     for (uint32_t pair = 0; pair < reach; pair++) add_pair(strip, pair);
     for (uint32_t y = 0; y < rows && !progress_check(all->call->progress); y += 2) {
         add_pair(strip, y / 2 + reach);
-        smooth_down(&all->taps, strip->ring, y / 2 % all->sizes.slots, chunks, strip->row);
-        finish_row(strip, strip->band.first + y, strip->row[0]);
-        if (y + 1 < rows) finish_row(strip, strip->band.first + y + 1, strip->row[1]);
+        add_results(strip, strip->band.first + y, y / 2 % all->sizes.slots);
     }
 }
 
@@ -153,10 +200,10 @@ enum status smooth_run(struct op_call *call, const struct gaussian *gaussian,
     const int threads = pool_threads(call->pool),
               workers = threads < WORKERS_MAX ? threads : WORKERS_MAX;
     smooth_taps_make(&all.taps, gaussian, in->channels);
-    const size_t chunks = strip_chunks(in, &all.taps);
-    all.sizes = smooth_sizes_of(&all.taps, chunks);
+    all.chunks = strip_chunks(in, &all.taps);
+    all.sizes = smooth_sizes_of(&all.taps, all.chunks);
     all.worker_bytes = worker_bytes(&all.sizes);
-    all.strip_pixels = (uint32_t)(chunks * SMOOTH_CHUNK / in->channels);
+    all.strip_pixels = (uint32_t)(all.chunks * SMOOTH_CHUNK / in->channels);
     all.strips = (in->width + all.strip_pixels - 1) / all.strip_pixels;
     all.bands = bands_of(&all, workers);
     pool_run(call->pool, run_worker, &all, workers);

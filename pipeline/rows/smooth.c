@@ -20,35 +20,56 @@ static uint16_t weight_of(const struct gaussian *gaussian, int tap) {
     return size <= gaussian->reach ? gaussian->weight[size] : 0;
 }
 
-/* What is too heavy becomes two taps at one place. Returns how many there are now. */
-static int add_tap(struct smooth_tap *list, int count, struct smooth_tap tap) {
-    struct smooth_tap rest = { .place = tap.place };
-    uint32_t any = 0, left = 0;
-    for (int i = 0; i < 4; i++) {
-        uint16_t *weight = &tap.weight[i / 2][i % 2];
-        any |= *weight;
-        if (*weight <= WEIGHT_MAX) continue;
-        left |= rest.weight[i / 2][i % 2] = (uint16_t)(*weight - WEIGHT_MAX);
-        *weight = WEIGHT_MAX;
-    }
-    if (any) list[count++] = tap;
-    if (left) list[count++] = rest;
+static uint32_t words_of(uint32_t first, uint32_t second) {
+    return first | second << 16;
+}
+
+static uint32_t at_most(uint32_t weight) {
+    return weight < WEIGHT_MAX ? weight : WEIGHT_MAX;
+}
+
+/* Weights of the two results, each of a first and a second. What is too heavy becomes two taps at
+ * one place. Returns how many there are now. */
+static int add_tap(struct smooth_tap *list, int count, int place, const uint32_t weight[4]) {
+    uint32_t first[4], rest[4];
+    for (int i = 0; i < 4; i++) first[i] = at_most(weight[i]), rest[i] = weight[i] - first[i];
+    const struct smooth_tap tap = {
+        .place = (uint16_t)place,
+        .bytes = (uint16_t)(first[0] | first[1] << 8),
+        .words = { words_of(first[0], first[1]), words_of(first[2], first[3]) },
+    };
+    const struct smooth_tap more = {
+        .place = (uint16_t)place,
+        .words = { words_of(rest[0], rest[1]), words_of(rest[2], rest[3]) },
+    };
+    if (tap.words[0] | tap.words[1]) list[count++] = tap;
+    if (more.words[0] | more.words[1]) list[count++] = more;
     return count;
+}
+
+static void add_quads(struct smooth_taps *taps) {
+    for (int tap = 0; tap <= 2 * (int)taps->gaussian.reach; tap += 4) {
+        struct smooth_quad quad = { .place = (uint32_t)tap };
+        for (int i = 0; i < 4; i++)
+            quad.weights |= (uint32_t)weight_of(&taps->gaussian, tap + i) << 8 * i;
+        if (quad.weights) taps->quads[taps->quad_count++] = quad;
+    }
 }
 
 void smooth_taps_make(struct smooth_taps *taps, const struct gaussian *gaussian,
                       uint32_t channels) {
     taps->gaussian = *gaussian;
     taps->channels = channels;
-    taps->across_count = taps->down_count = 0;
+    taps->across_count = taps->down_count = taps->quad_count = 0;
+    if (gaussian->depth == 8) add_quads(taps);
     for (int pair = 0; pair <= (int)gaussian->reach; pair++) {
-        const uint16_t first = weight_of(gaussian, 2 * pair),
-                       second = weight_of(gaussian, 2 * pair + 1),
-                       before = weight_of(gaussian, 2 * pair - 1);
-        const struct smooth_tap across = { (uint16_t)(2 * pair), { { first, second } } };
-        const struct smooth_tap down = { (uint16_t)pair, { { first, second }, { before, first } } };
-        taps->across_count = add_tap(taps->across, taps->across_count, across);
-        taps->down_count = add_tap(taps->down, taps->down_count, down);
+        const uint32_t before = weight_of(gaussian, 2 * pair - 1),
+                       first = weight_of(gaussian, 2 * pair),
+                       second = weight_of(gaussian, 2 * pair + 1);
+        taps->across_count = add_tap(taps->across, taps->across_count, 2 * pair,
+                                     (const uint32_t[]){ first, second, 0, 0 });
+        taps->down_count = add_tap(taps->down, taps->down_count, pair,
+                                   (const uint32_t[]){ first, second, before, first });
     }
 }
 
@@ -71,7 +92,7 @@ static void across_row8(const struct smooth_taps *taps, const uint8_t *line, siz
     uint16_t sums[SMOOTH_CHUNK] = { 0 };
     for (int k = 0; k < taps->across_count; k++) {
         const struct smooth_tap *tap = &taps->across[k];
-        const uint16_t one = tap->weight[0][0], two = tap->weight[0][1];
+        const uint16_t one = (uint16_t)tap->words[0], two = (uint16_t)(tap->words[0] >> 16);
         const uint8_t *first = line + chunk * SMOOTH_CHUNK + tap->place * taps->channels,
                       *second = first + taps->channels;
         for (int i = 0; i < SMOOTH_CHUNK; i++)
@@ -85,12 +106,11 @@ static void across_row16(const struct smooth_taps *taps, const uint8_t *line, si
     uint32_t sums[SMOOTH_CHUNK] = { 0 };
     for (int k = 0; k < taps->across_count; k++) {
         const struct smooth_tap *tap = &taps->across[k];
-        const uint16_t one = tap->weight[0][0], two = tap->weight[0][1];
-        const uint16_t *first = (const uint16_t *)line + chunk * SMOOTH_CHUNK +
-                                tap->place * taps->channels,
-                       *second = first + taps->channels;
-        for (int i = 0; i < SMOOTH_CHUNK; i++)
-            sums[i] += (uint32_t)one * first[i] + (uint32_t)two * second[i];
+        const uint16_t one = (uint16_t)tap->words[0], two = (uint16_t)(tap->words[0] >> 16);
+        const uint8_t *first = line + 2 * (chunk * SMOOTH_CHUNK + tap->place * taps->channels),
+                      *second = first + 2 * (size_t)taps->channels;
+        for (size_t i = 0; i < SMOOTH_CHUNK; i++)
+            sums[i] += one * sample_get(first, i, 16) + two * sample_get(second, i, 16);
     }
     memcpy(to, sums, sizeof sums);
 }
@@ -110,7 +130,8 @@ static void down_row8(const struct smooth_taps *taps, const uint8_t *pairs, size
     uint32_t sums[SMOOTH_CHUNK] = { 0 };
     for (int k = 0; k < taps->down_count; k++) {
         const uint16_t *pair = (const uint16_t *)(pairs + smooth_tap_offset(taps, k, slot));
-        const uint16_t one = taps->down[k].weight[row][0], two = taps->down[k].weight[row][1];
+        const uint32_t words = taps->down[k].words[row];
+        const uint16_t one = (uint16_t)words, two = (uint16_t)(words >> 16);
         for (int i = 0; i < SMOOTH_CHUNK; i++)
             sums[i] += (uint32_t)one * pair[i] + (uint32_t)two * pair[SMOOTH_CHUNK + i];
     }
@@ -122,7 +143,8 @@ static void down_row16(const struct smooth_taps *taps, const uint8_t *pairs, siz
     uint64_t sums[SMOOTH_CHUNK] = { 0 };
     for (int k = 0; k < taps->down_count; k++) {
         const uint32_t *pair = (const uint32_t *)(pairs + smooth_tap_offset(taps, k, slot));
-        const uint32_t one = taps->down[k].weight[row][0], two = taps->down[k].weight[row][1];
+        const uint32_t words = taps->down[k].words[row];
+        const uint16_t one = (uint16_t)words, two = (uint16_t)(words >> 16);
         for (int i = 0; i < SMOOTH_CHUNK; i++)
             sums[i] += (uint64_t)one * pair[i] + (uint64_t)two * pair[SMOOTH_CHUNK + i];
     }
@@ -142,7 +164,10 @@ static void smooth_down_plain(const struct smooth_taps *taps, const uint8_t *rin
 /* ---- the way that the CPU has */
 
 #ifdef __x86_64__
-#define WAY(name) (simd_has_avx2() ? name##_avx2 : name##_plain)
+#define WAY(name)                                                                                  \
+    (simd_has_vnni() && simd_has_vbmi() ? name##_avx512                                            \
+     : simd_has_avx2()                  ? name##_avx2                                              \
+                                        : name##_plain)
 #else
 #define WAY(name) name##_plain
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* smooth.h - two rows at a time through symmetric integer weights, across and then down, with
- * AVX2 where the CPU has it.
+ * AVX-512 or AVX2 where the CPU has it.
  *
  * Nothing is rounded between the passes, and what is kept between them holds every sum: 8 bit has
  * 8.8 bits there, 16 bit 16.16. The result is (sum + half) >> 16 (>> 32 of 16 bit).
@@ -23,17 +23,25 @@ enum { SMOOTH_CHUNK = 32 };
 /* Pairs of taps, one more where the centre is too heavy for 16 signed bits. */
 enum { SMOOTH_PAIRS_MAX = GAUSSIAN_REACH_MAX + 2 };
 
-/* Two rows whose sums stand next to each other, sample by sample: rows 2k and 2k + 1 of those that
- * the window of the first result begins with. */
+/* Two taps: neighbours across, or two rows down whose sums stand next to each other. */
 struct smooth_tap {
-    uint16_t place; /* pixels from the first tap (across), pairs of rows from the first (down) */
-    uint16_t weight[2][2]; /* of the pair's first and second, in the first and second result */
+    uint16_t place;    /* from the first tap: pixels, or pairs of rows */
+    uint16_t bytes;    /* across 8 bit: the first's weight, and the second's in the upper byte */
+    uint32_t words[2]; /* the first's weight, and the second's in the upper half: for the first
+                          result and for the second, a row below, which there is down alone */
+};
+
+/* Four taps across, a byte each, the first in the lowest. */
+struct smooth_quad {
+    uint32_t place; /* pixels from the first tap */
+    uint32_t weights;
 };
 
 struct smooth_taps {
     struct gaussian gaussian;
     uint32_t channels;
-    int across_count, down_count; /* pairs that are all 0 are left out */
+    int across_count, down_count, quad_count;             /* those that are all 0 are left out */
+    struct smooth_quad quads[GAUSSIAN_REACH_MAX / 2 + 1]; /* of 8 bit alone */
     struct smooth_tap across[SMOOTH_PAIRS_MAX], down[SMOOTH_PAIRS_MAX];
 };
 

@@ -23,11 +23,6 @@ INLINE void store(uint8_t *to, __m256i vector) {
     _mm256_storeu_si256((__m256i *)to, vector);
 }
 
-/* Two weights in every 32 bits. */
-INLINE __m256i words(const uint16_t weight[2]) {
-    return _mm256_set1_epi32((int)(weight[0] | (uint32_t)weight[1] << 16));
-}
-
 INLINE __m256i halves(const uint8_t *low, const uint8_t *high) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
                                    _mm_loadu_si128((const __m128i *)high), 1);
@@ -53,8 +48,7 @@ INLINE void across_chunk8(const struct smooth_taps *taps, const uint8_t *const p
     for (int k = 0; k < taps->across_count; k++) {
         const struct smooth_tap *tap = &taps->across[k];
         const size_t at = 2 * (size_t)tap->place * taps->channels;
-        const __m256i weight =
-            _mm256_set1_epi16((short)(tap->weight[0][0] | tap->weight[0][1] << 8));
+        const __m256i weight = _mm256_set1_epi16((short)tap->bytes);
         a0 = _mm256_add_epi16(a0, _mm256_maddubs_epi16(weight, load(pairs[0] + at)));
         a1 = _mm256_add_epi16(a1, _mm256_maddubs_epi16(weight, load(pairs[0] + at + VECTOR)));
         b0 = _mm256_add_epi16(b0, _mm256_maddubs_epi16(weight, load(pairs[1] + at)));
@@ -86,7 +80,7 @@ INLINE void across_half16(const struct smooth_taps *taps, const uint8_t *const p
     for (int k = 0; k < taps->across_count; k++) {
         const struct smooth_tap *tap = &taps->across[k];
         const size_t at = first + 4 * (size_t)tap->place * taps->channels;
-        const __m256i weight = words(tap->weight[0]);
+        const __m256i weight = _mm256_set1_epi32((int)tap->words[0]);
         for (int i = 0; i < 2; i++) {
             const uint8_t *from = pairs[0] + at + i * VECTOR, *below = pairs[1] + at + i * VECTOR;
             a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(weight, load(from)));
@@ -123,63 +117,57 @@ AVX2 void smooth_across_avx2(const struct smooth_taps *taps, const uint8_t *cons
 
 /* ---- down */
 
-/* Sums of 16 samples from FROM on, which is a vector or two behind the place of a tap. */
+/* Sums of 16 pairs, for both rows of results. */
 struct sums {
     __m256i row[2][2];
 };
 
-INLINE void add(struct sums *sums, const struct smooth_tap *tap, const uint8_t *pair) {
-    const __m256i first = words(tap->weight[0]), second = words(tap->weight[1]);
-    for (int i = 0; i < 2; i++) {
-        const __m256i rows = load(pair + i * VECTOR);
-        sums->row[0][i] = _mm256_add_epi32(sums->row[0][i], _mm256_madd_epi16(first, rows));
-        sums->row[1][i] = _mm256_add_epi32(sums->row[1][i], _mm256_madd_epi16(second, rows));
+/* PAIRS are a chunk's first, or those a vector or more behind. */
+INLINE struct sums sum_up(const struct smooth_taps *taps, const size_t *places,
+                          const uint8_t *pairs, int start) {
+    const __m256i first = _mm256_set1_epi32(start);
+    struct sums sums = { { { first, first }, { first, first } } };
+    for (int k = 0; k < taps->down_count; k++) {
+        const uint8_t *at = pairs + places[k];
+        const struct smooth_tap *tap = &taps->down[k];
+        for (int i = 0; i < 4; i++) {
+            const __m256i weight = _mm256_set1_epi32((int)tap->words[i / 2]);
+            sums.row[i / 2][i % 2] = _mm256_add_epi32(
+                sums.row[i / 2][i % 2], _mm256_madd_epi16(weight, load(at + i % 2 * VECTOR)));
+        }
     }
+    return sums;
 }
 
-INLINE __m256i rounded8(const struct sums *sums, int row) {
-    const __m256i half = _mm256_set1_epi32(HALF8 + HALF16);
-    return _mm256_packs_epi32(_mm256_srli_epi32(_mm256_add_epi32(sums->row[row][0], half), 16),
-                              _mm256_srli_epi32(_mm256_add_epi32(sums->row[row][1], half), 16));
+INLINE __m256i levels8(const __m256i sums[2]) {
+    return _mm256_packs_epi32(_mm256_srli_epi32(sums[0], 16), _mm256_srli_epi32(sums[1], 16));
 }
 
 INLINE void down_chunk8(const struct smooth_taps *taps, const size_t *places, const uint8_t *pairs,
                         uint8_t *const out[2], size_t at) {
-    const __m256i zero = _mm256_setzero_si256();
-    struct sums sums[2] = { { { { zero, zero }, { zero, zero } } },
-                            { { { zero, zero }, { zero, zero } } } };
-    for (int k = 0; k < taps->down_count; k++) {
-        add(&sums[0], &taps->down[k], pairs + places[k]);
-        add(&sums[1], &taps->down[k], pairs + places[k] + 2 * VECTOR);
+    const struct sums left = sum_up(taps, places, pairs, HALF8 + HALF16),
+                      right = sum_up(taps, places, pairs + 2 * VECTOR, HALF8 + HALF16);
+    for (int row = 0; row < 2; row++) {
+        const __m256i levels = _mm256_packus_epi16(levels8(left.row[row]), levels8(right.row[row]));
+        store(out[row] + at, _mm256_permute4x64_epi64(levels, 0xd8));
     }
-    for (int row = 0; row < 2; row++)
-        store(out[row] + at,
-              _mm256_permute4x64_epi64(
-                  _mm256_packus_epi16(rounded8(&sums[0], row), rounded8(&sums[1], row)), 0xd8));
 }
 
-/* Upper half + (lower half >> 16) + 2^15, over 2^16; both begin at -2^31. */
-INLINE __m256i rounded16(__m256i upper, __m256i lower) {
-    const __m256i half = _mm256_set1_epi32((int)0x80000000 + HALF16);
-    const __m256i low =
-        _mm256_srli_epi32(_mm256_xor_si256(lower, _mm256_set1_epi32((int)0x80000000)), 16);
-    return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(upper, half), low), 16);
+/* Upper half + (lower half >> 16) + 2^15, over 2^16. */
+INLINE __m256i levels16(__m256i upper, __m256i lower) {
+    return _mm256_srli_epi32(_mm256_add_epi32(upper, _mm256_srli_epi32(lower, 16)), 16);
 }
 
 INLINE void down_half16(const struct smooth_taps *taps, const size_t *places, const uint8_t *pairs,
                         uint8_t *const out[2], size_t at) {
-    const __m256i zero = _mm256_setzero_si256();
-    struct sums upper = { { { zero, zero }, { zero, zero } } }, lower = upper;
-    for (int k = 0; k < taps->down_count; k++) {
-        add(&upper, &taps->down[k], pairs + places[k]);
-        add(&lower, &taps->down[k], pairs + places[k] + 4 * VECTOR);
+    const int least = (int)0x80000000;
+    const struct sums upper = sum_up(taps, places, pairs, least + HALF16),
+                      lower = sum_up(taps, places, pairs + 4 * VECTOR, least);
+    for (int row = 0; row < 2; row++) {
+        const __m256i levels = _mm256_packus_epi32(levels16(upper.row[row][0], lower.row[row][0]),
+                                                   levels16(upper.row[row][1], lower.row[row][1]));
+        store(out[row] + 2 * at, _mm256_permute4x64_epi64(levels, 0xd8));
     }
-    for (int row = 0; row < 2; row++)
-        store(out[row] + 2 * at,
-              _mm256_permute4x64_epi64(
-                  _mm256_packus_epi32(rounded16(upper.row[row][0], lower.row[row][0]),
-                                      rounded16(upper.row[row][1], lower.row[row][1])),
-                  0xd8));
 }
 
 AVX2 void smooth_down_avx2(const struct smooth_taps *taps, const uint8_t *ring, size_t slot,

@@ -34,6 +34,10 @@ void smooth_across_avx2(const struct smooth_taps *taps, const uint8_t *const lin
                         uint8_t *work, size_t chunks, uint8_t *ring, size_t slot);
 void smooth_down_avx2(const struct smooth_taps *taps, const uint8_t *ring, size_t slot,
                       size_t chunks, uint8_t *const out[2]);
+void smooth_across_avx512(const struct smooth_taps *taps, const uint8_t *const lines[2],
+                          uint8_t *work, size_t chunks, uint8_t *ring, size_t slot);
+void smooth_down_avx512(const struct smooth_taps *taps, const uint8_t *ring, size_t slot,
+                        size_t chunks, uint8_t *const out[2]);
 #endif
 
 #endif
