@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -402,7 +403,8 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
     for k in range(3, 15):
         again(k)
     assert settles(daemon) and len(daemon.children()) == children
-    assert wait_until(lambda: descriptors(daemon.process.pid) == files), descriptors(daemon.process.pid)
+    # The connection of a client that has left may have been there at first, and no longer.
+    assert wait_until(lambda: not Counter(descriptors(daemon.process.pid)) - Counter(files)), (descriptors(daemon.process.pid), files)
     assert outcomes(daemon) < 15 * 20, "twenty signals were not twenty times the work"
     if "san-" not in BURIN:  # a sanitizer keeps what was freed
         assert memory(daemon.process.pid) < before + (4 << 20)
