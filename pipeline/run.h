@@ -76,6 +76,9 @@ struct run_part {
     double compute_ms; /* told by run_batch_tree, of all its items together; below 0: not known */
 };
 
+/* The last step that makes an image; -1: none does, and the result is the input. */
+int run_last_maker(const struct plan *plan);
+
 /* What the first part, the trunk, makes of item I is what every further one makes its own item I
  * of: `in` of these is nobody's, and so are `jpeg` and `aux`: the trunk's images beside the input
  * are theirs, unless a step of the trunk takes them. What is wanted of a part whose steps make no

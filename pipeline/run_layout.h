@@ -10,9 +10,6 @@
 
 #include "pipeline/run.h"
 
-/* The last step that makes an image; -1: none does, and the result is the input. */
-int run_last_maker(const struct plan *plan);
-
 /* Whether step S is done by a later one, inside a kernel. */
 static inline bool run_is_fused(const struct run_part *part, int s) {
     return part->items[0].fused >> s & 1;

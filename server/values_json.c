@@ -6,7 +6,8 @@
 #include <string.h>
 
 size_t values_json_bound(uint64_t count) {
-    return (size_t)count * VALUES_NUMBER_MAX + PLAN_STEPS_MAX * VALUES_STEP_MAX + PLAN_TEXT_MAX;
+    const size_t steps = count < VALUES_STEPS_MAX ? (size_t)count : VALUES_STEPS_MAX;
+    return (size_t)count * VALUES_NUMBER_MAX + steps * VALUES_STEP_MAX + PLAN_TEXT_MAX;
 }
 
 void values_json_number(struct json_writer *json, const struct values *values, size_t index) {
@@ -32,11 +33,12 @@ static void write_channel(struct json_writer *json, const struct values *values,
     if (shape->is_list) json_writer_add(json, "]");
 }
 
-static void write_step(struct json_writer *json, const char *operation, int step,
+static void write_step(struct json_writer *json, const char *operation, int step, int output,
                        const struct values *values) {
     json_writer_add(json, "{");
     json_writer_key_string(json, "operation", operation);
     json_writer_key_number(json, "step", step);
+    if (output >= 0) json_writer_key_number(json, "output", output);
     json_writer_key(json, "value");
     json_writer_add(json, "[");
     for (uint32_t c = 0; c < values->shape.channels; c++) {
@@ -48,12 +50,22 @@ static void write_step(struct json_writer *json, const char *operation, int step
 
 size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
                          size_t size) {
+    return values_json_write_parts(&(struct values_part){ plan, values, -1 }, 1, text, size);
+}
+
+size_t values_json_write_parts(const struct values_part *parts, int count, char *text,
+                               size_t size) {
     struct json_writer json = json_writer_in(text, size);
     json_writer_add(&json, "[");
-    for (int s = 0; s < plan->count; s++) {
-        if (values[s].shape.type == VALUE_NONE) continue;
-        if (json.length > 1) json_writer_add(&json, ",");
-        write_step(&json, plan->steps[s].op->name, s, &values[s]);
+    for (int p = 0; p < count; p++) {
+        const struct plan *plan = parts[p].plan;
+        const int before = p ? parts[0].plan->count : 0;
+        for (int s = 0; s < plan->count; s++) {
+            const struct values *values = &parts[p].values[s];
+            if (values->shape.type == VALUE_NONE) continue;
+            if (json.length > 1) json_writer_add(&json, ",");
+            write_step(&json, plan->steps[s].op->name, before + s, parts[p].output, values);
+        }
     }
     json_writer_add(&json, "]");
     return json.full ? 0 : json.length;
@@ -125,9 +137,11 @@ static bool skip_channels(struct cursor *cursor, uint64_t *count) {
 
 static bool skip_step(struct cursor *cursor, uint64_t *count) {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    return skip(cursor, "{\"operation\":\"") && skip_some(cursor, name) &&
-           skip(cursor, "\",\"step\":") && skip_integer(cursor) && skip(cursor, ",\"value\":[") &&
-           skip_channels(cursor, count) && skip(cursor, "]}");
+    if (!skip(cursor, "{\"operation\":\"") || !skip_some(cursor, name) ||
+        !skip(cursor, "\",\"step\":") || !skip_integer(cursor))
+        return false;
+    if (skip(cursor, ",\"output\":") && !skip_integer(cursor)) return false;
+    return skip(cursor, ",\"value\":[") && skip_channels(cursor, count) && skip(cursor, "]}");
 }
 
 bool values_json_check(const char *text, size_t length, uint64_t count) {

@@ -10,15 +10,16 @@
 #ifndef BURIN_VALUES_JSON_H
 #define BURIN_VALUES_JSON_H
 
-#include "pipeline/plan.h"
+#include "pipeline/plan_tree.h"
 #include "server/json_writer.h"
 
 /* A number with its comma; everything else of a step; all steps, operators' names included. */
 enum {
     VALUES_NUMBER_MAX = 28,
     VALUES_STEP_MAX = 128,
+    VALUES_STEPS_MAX = PLAN_PARTS_MAX * PLAN_STEPS_MAX,
     VALUES_JSON_MAX =
-        PLAN_VALUES_MAX * VALUES_NUMBER_MAX + PLAN_STEPS_MAX * VALUES_STEP_MAX + PLAN_TEXT_MAX
+        PLAN_VALUES_MAX * VALUES_NUMBER_MAX + VALUES_STEPS_MAX * VALUES_STEP_MAX + PLAN_TEXT_MAX
 };
 
 /* Enough bytes for the list, its zero byte included; the numbers are COUNT. */
@@ -29,6 +30,17 @@ size_t values_json_bound(uint64_t count);
  * every step. Returns its length; 0: it does not fit into SIZE. */
 size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
                          size_t size);
+
+/* What the steps of one part of a plan that parts have told. */
+struct values_part {
+    const struct plan *plan;
+    const struct values *values;
+    int output; /* the first of the results that these steps lead to; below 0: all do */
+};
+
+/* The same list of all parts: steps are counted from the trunk's first on, and those of a branch
+ * have "output" behind "step". */
+size_t values_json_write_parts(const struct values_part *parts, int count, char *text, size_t size);
 
 /* Whether TEXT, which comes from a process that is not believed, can be what values_json_write made
  * of COUNT numbers: its form and its characters are right. */

@@ -34,8 +34,9 @@ static const struct param params[] = {
                         .max = IMAGE_SIDE_MAX,
                         .example = 240 },
     [RESIZE_FIT] = { .name = "fit",
-                     .summary = "With both: cut what is over; put background around; stretch; no "
-                                "larger; no smaller; take seams out of what is over",
+                     .summary =
+                         "cover cuts what is over, contain puts background around, fill stretches, "
+                         "inside is no larger, outside no smaller, carve takes out seams",
                      .type = PARAM_CHOICE,
                      .choices = { "cover", "contain", "fill", "inside", "outside", "carve" } },
     [RESIZE_KERNEL] = { .name = "kernel",

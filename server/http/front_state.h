@@ -29,6 +29,7 @@ struct front_listener {
     int pipe[2]; /* on which finished jobs come back; -1: the admin's has none */
     bool admin;  /* probes and metrics alone */
     struct queue_seen queue_seen;
+    int64_t looked_ns; /* when completions were looked for last that the pipe has lost */
 };
 
 enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
@@ -36,7 +37,7 @@ enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 struct front {
     const struct config *config;
     struct networks trusted_proxies; /* as config has them */
-    struct generations generations; /* the operators that requests get */
+    struct generations generations;  /* the operators that requests get */
     struct slots *slots;
     struct supervisor *supervisor;
     struct deadline_thread *deadlines;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How far a request is that another connection waits for. That it is not here is an answer too: it
  * may have ended just now. */
+#include "pipeline/plan_tree.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
@@ -8,19 +9,20 @@
 
 /* A GPU is given all steps at once: at which of several it is, is not told. */
 static json_t *describe(const struct op_set *ops, const struct job_progress *now) {
-    struct plan plan;
+    struct plan_tree plans;
     json_t *json = json_pack("{s:s}", "state", now->waiting ? "waiting" : "running");
-    if (now->waiting || plan_parse_of(&plan, ops, now->plan, NULL) ||
-        now->step >= (uint32_t)plan.count)
-        return json;
-    const bool told = now->in_order || plan.count == 1;
-    const struct op *op = plan.steps[now->step].op;
+    if (now->waiting || plan_tree_parse_of(&plans, ops, now->plan, NULL)) return json;
+    const struct step *step = plan_tree_step(&plans, now->step);
+    if (!step) return json;
+    const bool told = now->in_order || !plan_tree_step(&plans, 1);
+    const struct op *op = step->op;
     if (told) json_object_set_new(json, "step", json_integer(now->step));
     if (told) json_object_set_new(json, "operation", json_string(op->name));
     if (!now->total) return json;
     json_object_set_new(json, "done", json_integer(now->done));
     json_object_set_new(json, "total", json_integer(now->total));
-    json_object_set_new(json, "unit", json_string(told && op->unit ? op->unit : plan_unit(&plan)));
+    json_object_set_new(json, "unit",
+                        json_string(told && op->unit ? op->unit : plan_tree_unit(&plans)));
     return json;
 }
 

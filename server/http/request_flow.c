@@ -24,6 +24,9 @@
  * answer, and its next request can be read. Of a larger one so many milliseconds. */
 enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 
+/* How often lost completions are looked for. */
+enum { LOST_MS = 200 };
+
 /* ---- answers, at whatever point of the way */
 
 /* Notes the first failure of the request; later ones are its consequences. Its slot, its bytes and
@@ -106,8 +109,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
     enum head_excess excess;
     if (connection_refusal(exchange->connection, failure, &excess)) {
         if (excess == EXCESS_LINE) exchange->http_status = MHD_HTTP_URI_TOO_LONG;
-        if (excess == EXCESS_HEAD)
-            exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+        if (excess == EXCESS_HEAD) exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
         metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
         return failure->status;
     }
@@ -291,11 +293,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
     return send_problem(exchange);
 }
 
-/* Finished jobs have come back to this thread: resume the connections that wait for them. */
-void request_flow_jobs_completed(void *context, int pipe) {
-    struct front *front = ((const struct front_listener *)context)->front;
-    struct completion completions[64];
-    const int count = completion_pipe_take(pipe, completions, 64);
+static void resume_all(struct front *front, const struct completion *completions, int count) {
     for (int i = 0; i < count; i++) {
         if (!supervisor_returned(front->supervisor, completions[i].slot, completions[i].run_number))
             continue;
@@ -303,6 +301,20 @@ void request_flow_jobs_completed(void *context, int pipe) {
         MHD_resume_connection(exchange->library);
         __atomic_sub_fetch(&front->suspended, 1, __ATOMIC_RELEASE);
     }
+}
+
+/* Finished jobs have come back to this thread, or should have: resume the connections that wait for
+ * them. */
+void request_flow_jobs_completed(void *context, int pipe) {
+    struct front_listener *listener = context;
+    struct front *front = listener->front;
+    struct completion completions[64];
+    const int64_t now = clock_ns();
+    resume_all(front, completions, completion_pipe_take(pipe, completions, 64));
+    if (now - listener->looked_ns < LOST_MS * INT64_C(1000000)) return;
+    listener->looked_ns = now;
+    const int thread = (int)(listener - front->listeners);
+    resume_all(front, completions, supervisor_overdue(front->supervisor, thread, completions, 64));
 }
 
 static enum MHD_Result answer_job(struct exchange *exchange) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What cores decode and encode is spread over the pool, an image a thread. A batch
- * keeps its layout: an image that fails to decode goes through it blank, and its job is answered
- * with the failure. A job is answered as soon as its own result is there, by the thread that made
- * it. What steps tell is written as JSON by the same thread: a long histogram would keep an I/O
- * thread of the front busy. */
+/* How it works. What cores decode is spread over the pool, an image a thread. A batch keeps its
+ * layout: an image that fails to decode goes through it blank, and its job is answered with the
+ * failure. What they encode: batch_answer.c. */
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
 #include "pipeline/cpu_memory.h"
-#include "server/values_json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,16 +14,16 @@
 
 /* How far a job came that was too slow. */
 static void add_progress(struct job *job) {
-    struct plan plan;
+    struct plan_tree plans;
     char *message = job->failure.message;
     const size_t length = strnlen(message, sizeof job->failure.message);
     if (job->failure.status == STATUS_DEADLINE && job->progress.total &&
-        plan_parse(&plan, job->plan, NULL) == STATUS_OK)
+        plan_tree_parse(&plans, job->plan, NULL) == STATUS_OK)
         snprintf(message + length, sizeof job->failure.message - length, "; %u of %u %s were done",
-                 job->progress.done, job->progress.total, plan_unit(&plan));
+                 job->progress.done, job->progress.total, plan_tree_unit(&plans));
 }
 
-static void answer(const struct executor *executor, struct item *item) {
+void batch_answer_item(const struct executor *executor, struct item *item) {
     struct job *job = item->job;
     add_progress(job);
     metadata_release(&item->choice.metadata);
@@ -35,7 +32,7 @@ static void answer(const struct executor *executor, struct item *item) {
     executor->answer(executor->context, item->slot);
 }
 
-static enum status check_progress(struct job *job) {
+enum status batch_check_progress(struct job *job) {
     switch (progress_check(&job->progress)) {
     case STATUS_OK: return STATUS_OK;
     case STATUS_CANCELLED:
@@ -50,6 +47,7 @@ static void begin_output(struct job_output *output) {
     output->notes = 0;
     output->fitting = (struct fitting){ 0, 0 };
     output->offset = output->length = 0;
+    output->compute_ms = output->encode_ms = -1;
     output->encoded_by = CODEC_NOBODY;
 }
 
@@ -62,7 +60,7 @@ static void begin(struct job *job, int64_t now, bool again) {
     job->notes = 0;
     job->values_offset = job->values_length = 0;
     job->decoded_by = CODEC_NOBODY;
-    begin_output(&job->outputs[0]);
+    for (int o = 0; o < job_output_count(job); o++) begin_output(&job->outputs[o]);
     job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
 }
 
@@ -72,8 +70,8 @@ int batch_begin(const struct executor *executor, bool again, int *slots, int cou
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(executor->slots, slots[i]);
         begin(job, now, again);
-        if (check_progress(job))
-            answer(executor, &(struct item){ .slot = slots[i], .job = job });
+        if (batch_check_progress(job))
+            batch_answer_item(executor, &(struct item){ .slot = slots[i], .job = job });
         else
             slots[left++] = slots[i];
     }
@@ -84,13 +82,15 @@ int batch_begin(const struct executor *executor, bool again, int *slots, int cou
 
 static enum status decode_aux(const struct batch *batch, const struct item *item,
                               const struct run_item *run) {
+    const int part = plan_tree_aux_part(&batch->plans);
+    const struct plan *plan = part < 0 ? NULL : &batch->plans.parts[part];
     struct job *job = item->job;
     const uint8_t *bytes = item->bytes;
     enum status status = STATUS_OK;
-    for (int p = 0; p < OP_AUX_MAX && !status; p++) {
+    for (int p = 0; plan && p < OP_AUX_MAX && !status; p++) {
         const struct job_aux *aux = &job->aux[p];
         if (aux->length)
-            status = fail_named(plan_aux_name(&batch->plan, p),
+            status = fail_named(plan_aux_name(plan, p),
                                 aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
                                                  &batch->executor->limits, &job->progress,
                                                  &run->aux[p], &job->failure),
@@ -112,7 +112,7 @@ static enum status decode_image(const struct batch *batch, struct item *item,
 static bool fail_beside(const struct batch *batch, struct item *item, struct run_item *run) {
     struct job *job = item->job;
     if (!decode_aux(batch, item, run)) return false;
-    if (!run->jpeg || check_progress(job)) return true;
+    if (!run->jpeg || batch_check_progress(job)) return true;
     job->failure.status = STATUS_OK;
     run->refused = true;
     return false;
@@ -120,12 +120,11 @@ static bool fail_beside(const struct batch *batch, struct item *item, struct run
 
 /* Where the device decodes the image, the images beside it alone. */
 static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
-    return check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
+    return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
            fail_beside(batch, item, run);
 }
 
-/* Whether a codec that was refused memory may find some now. */
-static bool reclaims(struct job *job) {
+bool batch_reclaims(struct job *job) {
     if (job->failure.status != STATUS_NO_MEMORY) return false;
     cpu_memory_reclaim();
     job->failure.status = STATUS_OK;
@@ -140,7 +139,7 @@ static void decode_one(void *argument, int index) {
     struct run_item *run = &batch->run_items[number];
     const int64_t start = clock_ns();
     item->failed = fails_to_decode(batch, item, run);
-    if (item->failed && reclaims(job)) item->failed = fails_to_decode(batch, item, run);
+    if (item->failed && batch_reclaims(job)) item->failed = fails_to_decode(batch, item, run);
     memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
@@ -168,7 +167,7 @@ bool batch_decode(struct batch *batch) {
         if (!batch->run_items[i].jpeg || has_aux(item->job))
             batch->chosen[count++] = i;
         else
-            item->failed = check_progress(item->job) != STATUS_OK;
+            item->failed = batch_check_progress(item->job) != STATUS_OK;
     }
     if (count) pool_run(batch->executor->codecs, decode_one, batch, count);
     for (int i = 0; i < batch->count; i++) any |= !batch->items[i].failed;
@@ -176,109 +175,14 @@ bool batch_decode(struct batch *batch) {
     return any;
 }
 
-/* ---- encode and answer */
-
-/* Behind the upload, before the result: how long they become is known beforehand. */
-static enum status write_values(const struct batch *batch, struct item *item,
-                                const struct run_item *run) {
-    struct job *job = item->job;
-    const struct executor *executor = batch->executor;
-    if (!job->value_count) return STATUS_OK;
-    const uint64_t offset = slot_paged(job->body_length), span = slot_span(executor->slots);
-    const size_t room = offset < span ? span - offset : 0;
-    char *text = (char *)item->bytes + offset;
-    job->values_offset = offset;
-    job->values_length = room ? values_json_write(&batch->plan, run->values, text, room) : 0;
-    if (job->values_length) return STATUS_OK;
-    return fail(&job->failure, STATUS_INTERNAL, "the slot has no room for %u values",
-                job->value_count);
-}
-
-static enum status encode(const struct executor *executor, struct item *item,
-                          const struct image *result) {
-    struct job *job = item->job;
-    struct job_output *output = &job->outputs[0];
-    struct encode_options options = output->encode;
-    options.format = job_output_type(job, output);
-    output->offset = slot_paged(job_bytes_end(job));
-    size_t length = 0;
-    enum status status;
-    bool again = false;
-    do {
-        status = codec_encode_fitting(result, &item->choice.metadata, &options, &job->progress,
-                                      item->bytes + output->offset,
-                                      slot_span(executor->slots) - output->offset, &length,
-                                      &output->fitting, &output->notes, &job->failure);
-        again = !again && reclaims(job);
-    } while (again);
-    output->length = length;
-    return status;
-}
-
-static void tell_result(struct item *item, const struct run_item *run) {
-    struct job_output *output = &item->job->outputs[0];
-    output->image = run->out;
-    output->image.pixels = NULL;
-    output->type = job_output_type(item->job, output);
-    if (run->want != RUN_FILE) return;
-    output->offset = (uint64_t)(run->file.bytes - item->bytes);
-    output->length = run->file.length;
-    output->fitting = run->fitting;
-}
-
-/* What it tells, its result where the cores encode that, and the answer. */
-static void finish(struct batch *batch, int number) {
-    struct item *item = &batch->items[number];
-    const struct run_item *run = &batch->run_items[number];
-    struct job *job = item->job;
-    const int64_t start = clock_ns();
-    if (!job->failure.status) job->failure = run->failure;
-    if (!job->failure.status) {
-        if (!check_progress(job) && !write_values(batch, item, run)) {
-            tell_result(item, run);
-            if (run->want == RUN_PIXELS) encode(batch->executor, item, &run->out);
-        }
-        if (run->want == RUN_PIXELS || job->value_count)
-            job->timing.stage_ms[STAGE_ENCODE] += ns_to_ms(clock_ns() - start);
-    }
-    answer(batch->executor, item);
-}
-
-static void finish_one(void *argument, int index) {
-    struct batch *batch = argument;
-    finish(batch, batch->chosen[index]);
-}
-
-/* Whether it runs again: whatever else failed is an answer. */
-static bool is_refused(const struct batch *batch, int i) {
-    const struct job *job = batch->items[i].job;
-    return batch->run_items[i].refused && !job->failure.status &&
-           !batch->run_items[i].failure.status;
-}
-
-void batch_answer(struct batch *batch) {
-    int count = 0;
-    for (int i = 0; i < batch->count; i++) {
-        const struct run_item *run = &batch->run_items[i];
-        const struct job *job = batch->items[i].job;
-        if (is_refused(batch, i)) {
-            metadata_release(&batch->items[i].choice.metadata);
-            batch->refused[batch->refused_count++] = batch->items[i].slot;
-        } else if (run->want != RUN_PIXELS && !job->value_count) {
-            finish(batch, i);
-        } else {
-            batch->chosen[count++] = i;
-        }
-    }
-    if (count) pool_run(batch->executor->codecs, finish_one, batch, count);
-}
+/* ---- without a result */
 
 void batch_refuse(struct batch *batch, const struct failure *failure) {
     for (int i = 0; i < batch->count; i++) {
         struct item *item = &batch->items[i];
         struct job *job = item->job;
         if (!job->failure.status) job->failure = *failure;
-        answer(batch->executor, item);
+        batch_answer_item(batch->executor, item);
     }
 }
 

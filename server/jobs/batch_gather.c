@@ -11,13 +11,65 @@
  * the lane that takes them. */
 enum { MISFITS_MAX = 4 };
 
+enum { ROOM_LEAST = 4096 };
+
 /* Behind the values, whose length is known only when they are. */
 static uint64_t room_offset(const struct job *job) {
     const uint64_t offset = slot_paged(job->body_length);
     return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
 }
 
-static void choose_codecs(const struct batch *batch, struct item *item, struct run_item *run) {
+/* Shapes of the trunk's image and result, and of every part's result. */
+struct part_shapes {
+    bool known; /* else the plan refuses the image, as run_reserve will say */
+    struct image results[PLAN_PARTS_MAX];
+};
+
+static void find_shapes(const struct batch *batch, const struct image *in,
+                        struct part_shapes *out) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    out->known = true;
+    for (int p = 0; p < batch->plans.count && out->known; p++) {
+        const struct plan *plan = &batch->plans.parts[p];
+        out->known = !plan_shapes(plan, p ? &out->results[0] : in, UINT64_MAX, shapes, NULL);
+        out->results[p] = shapes[plan->count];
+    }
+}
+
+/* What a device's codec makes of an image is mostly far smaller, and what is not it refuses. Of
+ * several files in one slot each gets so much, so that all lie near its beginning, which is pinned.
+ * One alone has what there is. */
+static uint64_t file_room(const struct image *image, const struct encode_options *encode,
+                          const struct codec_choice *choice) {
+    const uint64_t pixels = image_pixels(image);
+    const uint64_t samples = encode->quality < 90   ? pixels / 8 * 5
+                             : encode->quality < 95 ? pixels / 4 * 5
+                                                    : pixels / 4 * 5 * image->channels;
+    return samples + ROOM_LEAST + choice->metadata.profile_length;
+}
+
+/* Places what the device is to encode from REQUEST's room on, which shrinks. */
+static void choose_encoder(struct batch *batch, struct item *item, struct job_output *output,
+                           const struct part_shapes *shapes, struct codec_request *request) {
+    struct job *job = item->job;
+    const int part = batch_image_part(batch, output->part);
+    const struct image *result = &shapes->results[part];
+    const uint64_t left = request->room_bytes;
+    const uint64_t wanted = shapes->known ? file_room(result, &output->encode, &item->choice) : 0;
+    request->encode = output->encode;
+    request->encode.format = job_output_type(job, output);
+    if (job->further && wanted < left) request->room_bytes = wanted;
+    const enum codec_place place = codec_choose_encoder(
+        shapes->known ? batch->attempt.codec : NULL, batch->attempt.cores, request, result,
+        &item->choice, batch_run_item(batch, part, (int)(item - batch->items)), &output->notes);
+    const uint64_t taken = place == CODEC_DEVICE ? slot_aligned(request->room_bytes) : 0;
+    output->encoded_by = (uint8_t)place;
+    request->room_bytes = left > taken ? left - taken : 0;
+    request->room += taken;
+}
+
+static void choose_codecs(struct batch *batch, struct item *item,
+                          const struct part_shapes *shapes) {
     struct job *job = item->job;
     const size_t span = slot_span(batch->executor->slots);
     const uint64_t offset = room_offset(job);
@@ -25,34 +77,36 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
         .bytes = item->bytes + job->image_offset,
         .length = job->image_length,
         .probe = &job->probe,
-        .encode = job->outputs[0].encode,
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
-    request.encode.format = job->json_only ? FORMAT_NONE : job_output_type(job, &job->outputs[0]);
-    codec_choose(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits, &batch->plan,
-                 &request, &item->choice, run);
+    codec_choose_decoder(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits,
+                         &request, &item->choice, &batch->run_items[batch->count]);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
+        choose_encoder(batch, item, &job->outputs[o], shapes, &request);
     job->notes = item->choice.notes;
     job->decoded_by = (uint8_t)item->choice.decoded_by;
-    job->outputs[0].encoded_by = (uint8_t)item->choice.encoded_by;
 }
 
 /* The next item of the batch, if it fits; nothing of it is counted yet. */
-static void propose(struct batch *batch, int slot) {
+static void propose(struct batch *batch, int slot, struct part_shapes *shapes) {
     const struct slots *slots = batch->executor->slots;
     struct item *item = &batch->items[batch->count];
-    struct run_item *run = &batch->run_items[batch->count];
     struct job *job = slot_job(slots, slot);
     item->slot = slot;
     item->job = job;
     item->bytes = slot_bytes(slots, slot);
     item->failed = false;
-    *run = (struct run_item){ .in = job->probe.shape,
-                              .progress = &job->progress,
-                              .timing = &job->timing };
+    for (int p = 0; p < batch->plans.count; p++)
+        *batch_run_item(batch, p, batch->count) =
+            (struct run_item){ .want = RUN_NOTHING, .progress = &job->progress };
+    struct run_item *run = &batch->run_items[batch->count];
+    run->in = job->probe.shape;
+    run->timing = &job->timing;
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
-    choose_codecs(batch, item, run);
+    find_shapes(batch, &run->in, shapes);
+    choose_codecs(batch, item, shapes);
 }
 
 /* Bytes of staging, each way, and of device memory that a batch takes. */
@@ -61,26 +115,31 @@ struct load {
     int misfits; /* jobs that were more than the lane holds */
 };
 
-/* What the plan makes of it; 0 where it refuses the image, as run_reserve will say. */
-static size_t result_bytes(const struct batch *batch, const struct run_item *run) {
-    struct image shapes[PLAN_STEPS_MAX + 1];
-    return plan_shapes(&batch->plan, &run->in, UINT64_MAX, shapes, NULL)
-               ? 0
-               : image_bytes(&shapes[batch->plan.count]);
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
 }
 
 /* Between two steps there are two more images, where the codec works at other times. */
-static struct load load_of(const struct batch *batch, const struct run_item *run,
-                           const struct job *job) {
-    const size_t image = image_bytes(&run->in), result = result_bytes(batch, run);
-    struct load load = { .out = sizeof(int64_t) * job->value_count };
-    size_t work = batch->plan.count > 1 ? 2 * (image > result ? image : result) : 0;
-    if (run->jpeg && run->decode_bytes > work) work = run->decode_bytes;
-    if (run->want == RUN_FILE && run->encode_bytes > work) work = run->encode_bytes;
-    if (run->jpeg || run->want == RUN_FILE) load.device = image + result + work;
-    if (!run->jpeg) load.in = image;
-    if (run->want == RUN_PIXELS) load.out += result;
-    for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&run->aux[p]);
+static struct load load_of(struct batch *batch, const struct job *job,
+                           const struct part_shapes *shapes) {
+    const struct run_item *trunk = &batch->run_items[batch->count];
+    const size_t image = image_bytes(&trunk->in);
+    size_t results = 0, work = 0, encode = 0;
+    bool files = trunk->jpeg != NULL;
+    struct load load = { .in = trunk->jpeg ? 0 : image, .out = sizeof(int64_t) * job->value_count };
+    for (int p = 0; p < batch->plans.count; p++) {
+        const struct run_item *run = batch_run_item(batch, p, batch->count);
+        const size_t in = p && shapes->known ? image_bytes(&shapes->results[0]) : image;
+        const size_t result = shapes->known ? image_bytes(&shapes->results[p]) : 0;
+        if (batch->plans.parts[p].count > 1) work = larger(work, 2 * larger(in, result));
+        if (run_wants_file(run)) encode += run->encode_bytes;
+        if (run_wants_pixels(run)) load.out += result;
+        files |= run_wants_file(run);
+        results += result;
+    }
+    if (trunk->jpeg) work = larger(work, trunk->decode_bytes);
+    if (files) load.device = image + results + larger(work, encode);
+    for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&trunk->aux[p]);
     return load;
 }
 
@@ -98,10 +157,12 @@ static bool fits(const struct load *all, const struct executor *executor) {
 static bool take(struct batch *batch, int slot, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
+    struct part_shapes shapes;
+    if (batch->count == batch_room(batch)) return false;
     if (batch->count && !job_is_alike(job, batch->items[0].job)) return false;
     if (all->misfits == MISFITS_MAX) return false;
-    propose(batch, slot);
-    const struct load one = load_of(batch, &batch->run_items[batch->count], job);
+    propose(batch, slot, &shapes);
+    const struct load one = load_of(batch, job, &shapes);
     const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device,
                               all->misfits };
     const bool misfit = !fits(&sum, executor);
@@ -115,11 +176,21 @@ static bool take(struct batch *batch, int slot, struct load *all) {
     return true;
 }
 
+/* The tree of what was gathered. */
+static void plant(struct batch *batch) {
+    batch->tree.count = batch->count;
+    batch->tree.part_count = batch->plans.count;
+    for (int p = 0; p < batch->plans.count; p++)
+        batch->tree.parts[p] = (struct run_part){ .plan = &batch->plans.parts[p],
+                                                  .items = batch_run_item(batch, p, 0) };
+}
+
 int batch_gather(struct batch *batch, int *slots, int count) {
     struct load all = { .misfits = 0 };
     int left = 0;
     for (int i = 0; i < count; i++)
         if (!take(batch, slots[i], &all)) slots[left++] = slots[i];
     for (int i = 0; i < batch->count; i++) batch->items[i].job->batch = (uint32_t)batch->count;
+    plant(batch);
     return left;
 }

@@ -17,16 +17,28 @@ static enum codec_place choose_decoder(const struct device_codec *codec,
     return CODEC_DEVICE;
 }
 
-/* RESULT: its shape. A profile that only the cores can find is known too late to be laid out. */
+void codec_choose_decoder(const struct device_codec *codec, enum codec_place cores,
+                          const struct codec_limits *limits, const struct codec_request *request,
+                          struct codec_choice *choice, struct run_item *run) {
+    *choice = (struct codec_choice){ .decoded_by = cores };
+    run->jpeg = NULL;
+    run->want = RUN_NOTHING;
+    if (!codec) return;
+    choice->decoded_by = choose_decoder(codec, limits, request, choice, &run->decode_bytes);
+    if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
+}
+
+/* A profile that only the cores can find is known too late to be laid out. */
 static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_request *request,
-                                       const struct image *result, struct codec_choice *choice,
-                                       struct run_item *run) {
+                                       const struct image *result,
+                                       const struct codec_choice *choice, struct run_item *run,
+                                       uint32_t *notes) {
     struct lane_encoding *file = &run->file;
     const struct metadata *metadata = &choice->metadata;
     if (request->encode.format != FORMAT_JPEG) return CODEC_FORMAT;
     if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
-    if (request->encode.progressive) return CODEC_KIND;
+    if (request->encode.progressive || run_wants_file(run)) return CODEC_KIND;
     if (!request->room_bytes) return CODEC_ROOM;
     *file = (struct lane_encoding){ .image = *result,
                                     .quality = request->encode.quality,
@@ -34,11 +46,24 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                     .capacity = request->room_bytes };
     run->encode_bytes = codec->encode_bytes(file);
     if (!run->encode_bytes) return CODEC_KIND;
-    if (!codec_profile_fits(metadata, image_colours(result), &choice->notes)) return CODEC_DEVICE;
+    if (!codec_profile_fits(metadata, image_colours(result), notes)) return CODEC_DEVICE;
     file->profile = metadata->profile;
     file->profile_length = metadata->profile_length;
     run->encode_bytes = codec->encode_bytes(file);
     return run->encode_bytes ? CODEC_DEVICE : CODEC_PROFILE;
+}
+
+enum codec_place codec_choose_encoder(const struct device_codec *codec, enum codec_place cores,
+                                      const struct codec_request *request,
+                                      const struct image *result, const struct codec_choice *choice,
+                                      struct run_item *run, uint32_t *notes) {
+    const enum codec_place place =
+        codec ? choose_encoder(codec, request, result, choice, run, notes) : cores;
+    const bool pixels = place != CODEC_DEVICE || run_wants_pixels(run);
+    const bool file = place == CODEC_DEVICE || run_wants_file(run);
+    run->want = pixels && file ? RUN_BOTH : file ? RUN_FILE : RUN_PIXELS;
+    if (place == CODEC_DEVICE) run->encode = request->encode;
+    return place;
 }
 
 void codec_choose(const struct device_codec *codec, enum codec_place cores,
@@ -46,17 +71,12 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
                   const struct codec_request *request, struct codec_choice *choice,
                   struct run_item *run) {
     struct image shapes[PLAN_STEPS_MAX + 1];
-    const bool wanted = request->encode.format != FORMAT_NONE;
-    *choice = (struct codec_choice){ .decoded_by = cores };
-    choice->encoded_by = wanted ? cores : CODEC_NOBODY;
-    run->jpeg = NULL;
-    run->want = wanted ? RUN_PIXELS : RUN_NOTHING;
-    run->encode = request->encode;
-    if (!codec) return;
-    choice->decoded_by = choose_decoder(codec, limits, request, choice, &run->decode_bytes);
-    if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
+    codec_choose_decoder(codec, cores, limits, request, choice, run);
+    choice->encoded_by = CODEC_NOBODY;
+    if (request->encode.format == FORMAT_NONE) return;
     /* A shape that the plan refuses is told by run_reserve. */
-    if (!wanted || plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL)) return;
-    choice->encoded_by = choose_encoder(codec, request, &shapes[plan->count], choice, run);
-    if (choice->encoded_by == CODEC_DEVICE) run->want = RUN_FILE;
+    const bool refused = plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL) != STATUS_OK;
+    choice->encoded_by =
+        codec_choose_encoder(refused ? NULL : codec, cores, request,
+                             refused ? NULL : &shapes[plan->count], choice, run, &choice->notes);
 }

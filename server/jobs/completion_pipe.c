@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { PER_SLOT = 2, PAGE = 4096 };
@@ -38,11 +37,6 @@ bool completion_pipe_send(int end, const struct completion *completion) {
     do sent = write(end, completion, sizeof *completion);
     while (sent < 0 && errno == EINTR);
     return sent == (ssize_t)sizeof *completion;
-}
-
-int completion_pipe_unread(int end) {
-    int bytes;
-    return ioctl(end, FIONREAD, &bytes) == 0 ? bytes / (int)sizeof(struct completion) : INT_MAX;
 }
 
 int completion_pipe_take(int end, struct completion *completions, int count) {

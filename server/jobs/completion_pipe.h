@@ -9,9 +9,8 @@
  *           enough; then both ends are -1.
  * Threads:  any may send, for a message of this size goes through whole. A sender never waits: the
  *           supervisor sends under a lock that the reader needs. So a pipe holds two messages for
- *           every slot: of a worker that dies right after it, and of the supervisor. What may have
- *           been lost is sent again only while less than COMPLETION_UNREAD_MAX are unread, for
- *           which there is room beside them.
+ *           every slot: of a worker that dies right after it, and of the supervisor. One that is
+ *           lost is not sent again: who reads the pipe looks for it, supervisor_overdue.
  */
 #ifndef BURIN_COMPLETION_PIPE_H
 #define BURIN_COMPLETION_PIPE_H
@@ -21,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { COMPLETION_PIPES_MAX = 64, COMPLETION_UNREAD_MAX = 16 };
+enum { COMPLETION_PIPES_MAX = 64 };
 
 struct completion {
     int32_t slot;
@@ -31,8 +30,6 @@ struct completion {
 /* ends[0] is read and does not block; both close on exec. SLOTS: how many there are at all. */
 enum status completion_pipe_open(int ends[2], int slots, struct failure *failure);
 bool completion_pipe_send(int end, const struct completion *completion);
-/* How many are unread; END is either of the two. */
-int completion_pipe_unread(int end);
 /* Up to COUNT of those that are there; 0 when there is none. */
 int completion_pipe_take(int end, struct completion *completions, int count);
 

@@ -13,37 +13,15 @@
 
 #include "server/jobs/admission.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/dispatcher_state.h"
 #include "server/jobs/lane_watch.h"
-#include "server/jobs/queue.h"
-#include "server/jobs/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16 };
-enum { PASSED_MAX = 32, WHOLE_WALK_MS = 4 };
+enum { SMOOTHING = 16, PASSED_MAX = 32, WHOLE_WALK_MS = 4 };
 static const int64_t ms_ns = 1000000;
-
-struct place {
-    short at;      /* WAITING, COMING_BACK, or the worker's number */
-    short died_at; /* the worker that died with it, or NOWHERE */
-    struct forecast_job forecast;
-    struct stillness lane; /* of the thread that runs it */
-    int64_t sent_ns;       /* a message of it, last */
-};
-
-struct dispatcher {
-    struct dispatcher_options options;
-    struct queue *queue;
-    struct place *places; /* by slot */
-    uint32_t runs;        /* numbers them */
-    int running;
-    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
-    struct forecast forecast;
-    int64_t whole_walk_ns; /* when all that waits was looked at last */
-    int64_t sweep_ns;      /* when lost messages were looked for last */
-};
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
                                      struct failure *failure) {
@@ -72,10 +50,6 @@ void dispatcher_destroy(struct dispatcher *dispatcher) {
     free(dispatcher);
 }
 
-static struct job *job_of(const struct dispatcher *dispatcher, int slot) {
-    return slot_job(dispatcher->options.slots, slot);
-}
-
 static short number_of(const struct dispatcher *dispatcher, const struct worker_handle *worker) {
     return (short)(worker - dispatcher->options.workers->all);
 }
@@ -84,7 +58,7 @@ static short number_of(const struct dispatcher *dispatcher, const struct worker_
 static void send_back(struct dispatcher *dispatcher, int slot) {
     struct job *job = job_of(dispatcher, slot);
     dispatcher->places[slot].at = COMING_BACK;
-    dispatcher->places[slot].sent_ns = clock_coarse_ns();
+    dispatcher->places[slot].sent.ns = clock_coarse_ns();
     job->run_number = ++dispatcher->runs;
     completion_pipe_send(dispatcher->options.pipes[job->io_thread],
                          &(struct completion){ slot, job->run_number });
@@ -129,7 +103,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
     place->at = (short)worker;
-    place->sent_ns = clock_coarse_ns();
+    sweep_note_sent(&dispatcher->channels[worker], &place->sent, clock_coarse_ns());
     place->forecast.backlog = *backlog;
     backlog_add(&dispatcher->forecast.backlogs[worker], backlog);
     return true;
@@ -273,6 +247,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
     if (job->run_number != run_number || at == WAITING) return false;
     dispatcher->places[slot].at = WAITING;
     if (at != COMING_BACK) {
+        sweep_note_received(&dispatcher->channels[at], &dispatcher->places[slot].sent);
         record_run(dispatcher, &dispatcher->options.workers->all[at], slot);
         dispatcher_hand_out(dispatcher);
         if (!dispatcher->running && !queue_length(dispatcher->queue)) queue_rest(dispatcher->queue);
@@ -301,21 +276,6 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
             continue;
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
-    }
-}
-
-void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
-    const struct dispatcher_options *options = &dispatcher->options;
-    if (now - dispatcher->sweep_ns < SWEEP_MS * ms_ns) return;
-    dispatcher->sweep_ns = now;
-    for (int slot = 0; slot < slots_count(options->slots); slot++) {
-        struct place *place = &dispatcher->places[slot];
-        const struct job *job = job_of(dispatcher, slot);
-        if (place->at == WAITING) continue;
-        const struct worker_handle *at = place->at >= 0 ? &options->workers->all[place->at] : NULL;
-        const struct sweep_job what = { slot, job, at, options->pipes[job->io_thread],
-                                        place->sent_ns };
-        if (sweep_send_again(&what, now)) place->sent_ns = now;
     }
 }
 

@@ -17,6 +17,7 @@
 #define BURIN_DISPATCHER_H
 
 #include "config/config.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/forecast.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
@@ -66,9 +67,13 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot);
 /* Sends back the waiting jobs whose time is over, or for which no worker is left. */
 void dispatcher_expire(struct dispatcher *dispatcher);
 
-/* Finds messages that were lost between here, the workers and the completion pipes, and sends them
- * again. Called every 50 ms, it looks every 250. */
+/* Finds messages that were lost on their way to the workers, and sends them again. */
 void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now);
+
+/* Up to COUNT of the jobs that came back through the pipe of IO_THREAD long ago, as if they were
+ * read there now. Returns how many. */
+int dispatcher_overdue(const struct dispatcher *dispatcher, int io_thread, int64_t now,
+                       struct completion *completions, int count);
 
 /* Tells the worker when its jobs last went on. True if one of them hangs: it is past its deadline
  * by processing_ms and more, so nothing looks at its progress any more, whatever the other lanes

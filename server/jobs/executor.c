@@ -50,7 +50,8 @@ static void run_together(struct batch *batch, struct lane *lane, struct failure 
 
 /* The front has parsed it: no further attempt would do better. */
 static int refuse_plan(struct batch *batch, int *slots, int count, struct failure *failure) {
-    batch->plan.count = 0;
+    batch->plans.count = 1;
+    batch->plans.parts[0].count = 0;
     batch->attempt.codec = NULL;
     failure->status = STATUS_INTERNAL;
     const int left = batch_gather(batch, slots, count);
@@ -61,13 +62,13 @@ static int refuse_plan(struct batch *batch, int *slots, int count, struct failur
 /* Takes a batch out of SLOTS. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
                     const struct attempt *attempt, struct failure *failure) {
-    struct batch batch; /* some 105 KB: on the lane's own stack */
+    struct batch batch; /* some 200 KB: on the lane's own stack */
     count = batch_begin(executor, attempt->again, slots, count);
     if (!count) return 0;
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
-    if (plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure))
+    if (plan_tree_parse(&batch.plans, slot_job(executor->slots, slots[0])->plan, failure))
         return refuse_plan(&batch, slots, count, failure);
     int left = batch_gather(&batch, slots, count);
     if (left && executor->leave && !attempt->again) {
@@ -98,8 +99,10 @@ static bool has_waited(const struct batch *batch, enum status status, int64_t st
 /* Whether less of it at once, or without the device's codec, may do better. */
 static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
-    for (int i = 0; i < batch->count; i++)
-        coded |= batch->run_items[i].jpeg || batch->run_items[i].want == RUN_FILE;
+    for (int p = 0; p < batch->tree.part_count; p++)
+        for (int i = 0; i < batch->count; i++)
+            coded |= batch->tree.parts[p].items[i].jpeg ||
+                     run_wants_file(&batch->tree.parts[p].items[i]);
     if (batch->count > 1) return true;
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;
 }
@@ -132,7 +135,7 @@ static void run_apart(struct batch *batch, struct lane *lane, struct failure *fa
 static bool may_run_on_cpu(const struct batch *batch, const struct lane *lane, enum status status) {
     const char *device = batch->items[0].job->device;
     return (status == STATUS_INTERNAL || status == STATUS_NO_MEMORY) &&
-           strcmp(lane->driver->kind, "cpu") != 0 && !plan_has_user_operators(&batch->plan) &&
+           strcmp(lane->driver->kind, "cpu") != 0 && !plan_tree_has_user_operators(&batch->plans) &&
            (!*device || strcmp(device, "auto") == 0);
 }
 
@@ -154,10 +157,9 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
 
 static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
     const int64_t start_ns = clock_ns();
-    enum status status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
-                                     batch->executor->limits.probe.pixels_max, failure);
-    if (!status && batch_decode(batch))
-        status = run_batch(lane, &batch->plan, batch->run_items, batch->count, failure);
+    enum status status =
+        run_reserve_tree(lane, &batch->tree, batch->executor->limits.probe.pixels_max, failure);
+    if (!status && batch_decode(batch)) status = run_batch_tree(lane, &batch->tree, failure);
     if (status == STATUS_DEVICE) return;
     if (!status) {
         batch_answer(batch);

@@ -150,13 +150,13 @@ bool forecast_is_unbatched(const struct forecast *forecast, const struct forecas
 
 /* Whether a GPU's cores did what its codec was predicted to do: that says nothing of the codec. */
 static bool is_exceptional(const struct job *job) {
-    return job->decoded_by > CODEC_FORMAT || job->outputs[0].encoded_by > CODEC_FORMAT;
+    return job->decoded_by > CODEC_FORMAT || job_encoders(job) >> (CODEC_FORMAT + 1);
 }
 
 /* A core decodes or encodes one image at a time. */
 static unsigned own_stages(const struct job *job) {
     return (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
-           (job->outputs[0].encoded_by == CODEC_FORMAT ? 1U << COST_ENCODE : 0);
+           (job_encoders(job) == 1U << CODEC_FORMAT ? 1U << COST_ENCODE : 0);
 }
 
 /* Of the TOTAL_MS that the job took, the part in which it had a core: how long it waited for one

@@ -51,6 +51,7 @@ struct job_aux {
 struct job_output {
     /* ---- asked for by the front */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
+    int32_t part;                 /* of the plan, whose image it is: 0, the trunk */
 
     /* ---- answered by the worker */
     struct image image; /* shape alone */
@@ -59,12 +60,15 @@ struct job_output {
     uint32_t notes;          /* of its encoding */
     struct fitting fitting;  /* where max_bytes is given */
     uint64_t offset, length; /* in the slot's bytes */
+    uint32_t checksum;       /* CRC-32 of these, if checksums are wanted */
+    double compute_ms;       /* of its part's steps; below 0: not known */
+    double encode_ms;        /* likewise; of what a GPU encoded it is not */
 };
 
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX];
-    char plan[PLAN_TEXT_MAX];
+    char plan[PLAN_TEXT_MAX];            /* plan_tree.h */
     char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
     struct in6_addr client;              /* to whom the queue is fair: http/client.h's unit */
     struct probe probe;                  /* of the image's header, within the limits */
@@ -74,6 +78,8 @@ struct job {
     struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
     bool accept_damage;                  /* of a damaged image, what can be had (codec.h) */
     int32_t json_only;     /* the client wants the account alone: nothing is encoded */
+    bool checksums;        /* of its results */
+    uint32_t further;      /* outputs beside the first */
     uint32_t value_count;  /* numbers that the plan's steps tell of this image */
     uint32_t generation;   /* some step is a user's, of that generation: for the workers of those,
                                and no other; 0: none is */
@@ -117,12 +123,26 @@ static inline enum format job_output_type(const struct job *job, const struct jo
     return output->encode.format ? output->encode.format : job->probe.format;
 }
 
+static inline int job_output_count(const struct job *job) {
+    return job->further < OUTPUTS_MAX ? 1 + (int)job->further : OUTPUTS_MAX;
+}
+
+/* Who encoded its results: bit P for place P. */
+static inline unsigned job_encoders(const struct job *job) {
+    unsigned places = 0;
+    for (int o = 0; o < job_output_count(job); o++)
+        if (job->outputs[o].encoded_by < CODEC_PLACES) places |= 1U << job->outputs[o].encoded_by;
+    return places;
+}
+
 /* Where the last of the upload, the values and the result ends in the slot's bytes: what lies
  * behind was never written. */
 static inline uint64_t job_bytes_end(const struct job *job) {
-    const uint64_t result = job->outputs[0].offset + job->outputs[0].length;
-    const uint64_t values = job->values_offset + job->values_length;
-    const uint64_t answer = result > values ? result : values;
+    uint64_t answer = job->values_offset + job->values_length;
+    for (int o = 0; o < job_output_count(job); o++) {
+        const uint64_t end = job->outputs[o].offset + job->outputs[o].length;
+        if (end > answer) answer = end;
+    }
     const uint64_t upload =
         job->written_length > job->body_length ? job->written_length : job->body_length;
     return answer > upload ? answer : upload;

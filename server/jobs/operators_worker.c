@@ -138,7 +138,7 @@ static void take_completion(struct operators_worker *worker) {
 
 /* ---- while it runs */
 
-/* As dispatcher_sweep() does for workers. */
+/* As dispatcher_sweep() and dispatcher_overdue() do for workers. */
 static void find_lost(struct operators_worker *worker, int64_t now) {
     switch (sweep_look(slot_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
     case SWEEP_NOT_RECEIVED:

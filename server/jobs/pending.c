@@ -22,7 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8 };
+enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8, LOOK_MS = 250 };
 static const int64_t ms_ns = 1000000;
 
 struct pending {
@@ -180,9 +180,10 @@ static void drain(struct pending *pending) {
 }
 
 /* Milliseconds for which to wait on the channel: as long as asked, but no longer than until a
- * waiting job is old. */
+ * waiting job is old. Where a lane may give jobs back, what tells of them may be lost. */
 static int patience(const struct pending *pending, int64_t until) {
     const int64_t now = clock_ns();
+    if (pending->returned >= 0 && until > now + LOOK_MS * ms_ns) until = now + LOOK_MS * ms_ns;
     for (int i = 0; i < pending->count; i++) {
         if (pending->waiting[i] == SELF_TEST || pending->options.apart) continue;
         const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));

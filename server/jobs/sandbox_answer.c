@@ -19,6 +19,11 @@ static double clean_ms(double ms) {
     return ms >= 0 && ms < 1e9 ? ms : 0;
 }
 
+/* Below 0: not known. */
+static double known_ms(double ms) {
+    return ms >= 0 && ms < 1e9 ? ms : -1;
+}
+
 static void clean_timing(struct timing *timing) {
     for (int i = 0; i < STAGE_COUNT; i++) timing->stage_ms[i] = clean_ms(timing->stage_ms[i]);
     timing->total_ms = clean_ms(timing->total_ms);
@@ -72,11 +77,16 @@ static bool check_values_place(const struct job *answer, const struct job *asked
             answer->values_offset + answer->values_length <= answer->outputs[0].offset);
 }
 
+/* All results together fit into the slot: what is copied is bounded. */
 static bool check(const struct job *answer, const struct job *asked, size_t span) {
-    const enum format wanted = job_output_type(asked, &asked->outputs[0]);
-    return check_notes(answer->notes, asked) &&
-           check_output(&answer->outputs[0], asked, wanted, span) &&
-           check_values_place(answer, asked, span);
+    uint64_t bytes = 0;
+    bool right = check_notes(answer->notes, asked) && check_values_place(answer, asked, span);
+    for (int o = 0; right && o < job_output_count(asked); o++) {
+        const struct job_output *output = &answer->outputs[o];
+        right = check_output(output, asked, job_output_type(asked, &asked->outputs[o]), span);
+        bytes += output->length;
+    }
+    return right && bytes <= span;
 }
 
 /* ---- all of it */
@@ -89,10 +99,14 @@ static void take_output(struct job_output *output, const struct job_output *answ
     output->fitting = answer->fitting;
     output->offset = answer->offset;
     output->length = answer->length;
+    output->checksum = answer->checksum;
+    output->compute_ms = known_ms(answer->compute_ms);
+    output->encode_ms = known_ms(answer->encode_ms);
 }
 
 static void take_fields(struct job *job, const struct job *answer) {
-    take_output(&job->outputs[0], &answer->outputs[0]);
+    for (int o = 0; o < job_output_count(job); o++)
+        take_output(&job->outputs[o], &answer->outputs[o]);
     job->values_offset = answer->values_offset;
     job->values_length = answer->values_length;
     job->notes = answer->notes;
@@ -102,8 +116,10 @@ static void take_fields(struct job *job, const struct job *answer) {
 /* The values are checked where nobody else can write: in the front's slot. */
 static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
                        const struct job *asked) {
-    const struct job_output *output = &answer->outputs[0];
-    memcpy(to + output->offset, from + output->offset, output->length);
+    for (int o = 0; o < job_output_count(asked); o++) {
+        const struct job_output *output = &answer->outputs[o];
+        memcpy(to + output->offset, from + output->offset, output->length);
+    }
     memcpy(to + answer->values_offset, from + answer->values_offset, answer->values_length);
     return !asked->value_count || values_json_check((const char *)to + answer->values_offset,
                                                     answer->values_length, asked->value_count);

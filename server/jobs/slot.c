@@ -256,8 +256,7 @@ static void release_cold(struct slots *slots, int slot) {
     const size_t hot = hot_bytes(slots, slot);
     /* A worker that died may have written anywhere, and so may an encoder that failed, or the
      * device before the cores did the job once more. */
-    const bool again =
-        job->decoded_by >= CODEC_REFUSED || job->outputs[0].encoded_by >= CODEC_REFUSED;
+    const bool again = job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
     const bool unknown = job->lost_runs || job->deaths || job->failure.status || again;
     if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -29,6 +29,13 @@ static inline uint64_t slot_paged(uint64_t bytes) {
     return (bytes + SLOT_PAGE - 1) / SLOT_PAGE * SLOT_PAGE;
 }
 
+enum { SLOT_ALIGN = 64 };
+
+/* Where a further result may begin. */
+static inline uint64_t slot_aligned(uint64_t bytes) {
+    return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+}
+
 struct slot_class {
     int count;
     size_t hot_bytes;

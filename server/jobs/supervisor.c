@@ -345,6 +345,15 @@ bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_n
     return last;
 }
 
+int supervisor_overdue(struct supervisor *supervisor, int io_thread, struct completion *completions,
+                       int count) {
+    pthread_mutex_lock(&supervisor->lock);
+    const int found =
+        dispatcher_overdue(supervisor->dispatcher, io_thread, clock_ns(), completions, count);
+    pthread_mutex_unlock(&supervisor->lock);
+    return found;
+}
+
 void supervisor_cancel(struct supervisor *supervisor, int slot) {
     pthread_mutex_lock(&supervisor->lock);
     dispatcher_cancel(supervisor->dispatcher, slot);
@@ -371,8 +380,7 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
 enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
                                 int more, struct failure *failure) {
     pthread_mutex_lock(&supervisor->lock);
-    const enum status status =
-        dispatcher_has_room(supervisor->dispatcher, client, more, failure);
+    const enum status status = dispatcher_has_room(supervisor->dispatcher, client, more, failure);
     pthread_mutex_unlock(&supervisor->lock);
     return status;
 }

@@ -4,9 +4,10 @@
  *
  * A submitted job comes back once through its completion pipe, whatever happens: done, failed,
  * timed out, cancelled, or its worker killed. Whoever reads the pipe asks supervisor_returned
- * whether the message is the job's last. A worker that dies is started again at once; a job that it
- * had begun runs once more, alone on a worker so that it cannot take others along; a job with which
- * a second worker dies is answered as failed.
+ * whether the message is the job's last, and now and then supervisor_overdue what was lost there. A
+ * worker that dies is started again at once; a job that it had begun runs once more, alone on a
+ * worker so that it cannot take others along; a job with which a second worker dies is answered as
+ * failed.
  *
  * Used by:  server/http.
  * Owns:     the worker processes, and a submitted job until supervisor_returned says true.
@@ -33,7 +34,7 @@ struct supervisor_options {
     struct slots *slots;
     const int *pipes; /* write ends of the I/O threads' completion pipes, borrowed */
     int pipe_count;
-    struct generation *generation; /* the first: workers of their own are started for its users'
+    struct generation *generation;     /* the first: workers of their own are started for its users'
                                       operators; it is held */
     const struct worker_list *workers; /* by worker_list_make; none of them has begun; copied */
 };
@@ -57,6 +58,11 @@ enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_
  * worker died or whose job was answered otherwise. */
 bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_number);
 
+/* Up to COUNT completions that should have come through the pipe of IO_THREAD and did not: they are
+ * asked for as those that came. Returns how many. Looks at every slot: for now and then. */
+int supervisor_overdue(struct supervisor *supervisor, int io_thread, struct completion *completions,
+                       int count);
+
 /* The client has disconnected: a waiting job comes back at once, a running one when its worker sees
  * the flag. */
 void supervisor_cancel(struct supervisor *supervisor, int slot);
@@ -76,7 +82,7 @@ bool supervisor_operators_ready(struct supervisor *supervisor, const struct gene
 /* ---- questions */
 
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
-int supervisor_clients(struct supervisor *supervisor); /* whose jobs wait */
+int supervisor_clients(struct supervisor *supervisor);            /* whose jobs wait */
 /* Those for users' operators are the ones of the generation in force. */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 

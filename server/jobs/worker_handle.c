@@ -291,7 +291,7 @@ static bool send_run(const struct worker_handle *worker, int slot, const struct 
 }
 
 bool worker_handle_send_again(const struct worker_handle *worker, int slot, const struct job *job) {
-    return channel_is_read(worker->channel) && send_run(worker, slot, job);
+    return send_run(worker, slot, job);
 }
 
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {

@@ -163,8 +163,7 @@ bool worker_handle_has_room(const struct worker_handle *worker, const struct job
 /* false: the channel is closed or full. */
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job);
 
-/* The worker has read all, and has not had the message of JOB: it was lost. Returns whether it was
- * sent again. */
+/* The message of JOB was lost: sends it again. false: as above. */
 bool worker_handle_send_again(const struct worker_handle *worker, int slot, const struct job *job);
 
 /* One of its jobs came back at WHEN. */

@@ -15,12 +15,20 @@ export function identityTaps(count) {
     return Array.from({ length: count }, (_, i) => (i === (count - 1) / 2 ? 1 : 0)).join(',');
 }
 
+/** As it is taken from the palette: with what it must have, and numbers to begin with. */
 export function newStep(operator) {
+    const step = emptyStep(operator);
+    for (const { name, example } of operator.parameters)
+        if (example !== undefined) step.values[name] = String(example);
+    return step;
+}
+
+/** With what it must have. */
+function emptyStep(operator) {
     const values = {};
     for (const parameter of operator.parameters) {
-        if (parameter.example !== undefined) values[parameter.name] = String(parameter.example);
-        else if (!parameter.required) continue;
-        else if (parameter.type === 'integers')
+        if (!parameter.required) continue;
+        if (parameter.type === 'integers')
             values[parameter.name] = identityTaps(parameter.counts[0]);
         else if (parameter.type === 'choice') values[parameter.name] = parameter.choices[0];
         else if (parameter.type === 'boolean') values[parameter.name] = 'false';
@@ -55,7 +63,7 @@ function readStep(text, operators, strangers) {
     const name = colon < 0 ? text : text.slice(0, colon);
     const operator = operators.find((known) => known.name === name);
     if (!operator) return (strangers.push(name), null);
-    const step = newStep(operator);
+    const step = emptyStep(operator);
     for (const setting of colon < 0 ? [] : text.slice(colon + 1).split(/,(?! *[-+\d])/)) {
         const equals = setting.indexOf('=');
         const parameter = parameterOf(step, setting.slice(0, equals));

@@ -10,6 +10,7 @@
  * covers: cuda/ops/gamma.cu
  * covers: cuda/ops/extract.cu cuda/ops/crop.cu cuda/ops/rotate.cu cuda/ops/flip.cu cuda/ops/flop.cu
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/move/turn.cuh
+ * covers: cuda/ops/resize.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/skeletons/user_twin.cu cuda/skeletons/launch.cuh cuda/skeletons/pixels.cuh
  * covers: cuda/skeletons/point.cuh cuda/skeletons/neighbourhood.cuh cuda/skeletons/scalar.cuh

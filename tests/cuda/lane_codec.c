@@ -80,6 +80,15 @@ static void slots_that_are_pinned_in_part(void **state) {
     all_scenes(SLOT_PAGE, true);
 }
 
+/* What the device makes of one image lies behind one another in its slot. */
+static void several_outputs(void **state) {
+    (void)state;
+    open_jobs(64 << 10, LARGE_SPAN, true);
+    run_several_outputs();
+    assert_true(file_jobs.encoded[CODEC_DEVICE] > 0);
+    close_jobs(true);
+}
+
 /* What cannot be pinned is told, and nothing else is spoilt. */
 static void memory_that_cannot_be_pinned(void **state) {
     (void)state;
@@ -274,6 +283,7 @@ int main(int arguments, char **argument) {
         cmocka_unit_test(slots_that_are_pinned),
         cmocka_unit_test(slots_that_are_not),
         cmocka_unit_test(slots_that_are_pinned_in_part),
+        cmocka_unit_test(several_outputs),
         cmocka_unit_test(memory_that_cannot_be_pinned),
         cmocka_unit_test(sizes_and_qualities),
         cmocka_unit_test(large_with_small),

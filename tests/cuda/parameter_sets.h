@@ -76,6 +76,20 @@ static const struct {
     { "crop", "height=1,gravity=west" },
     { "crop", "width=3,height=2,gravity=southeast" },
     { "crop", "width=999,height=601,gravity=northeast" },
+    { "resize", "width=1" },
+    { "resize", "height=1000" },
+    { "resize", "width=1,height=1,fit=fill" },
+    { "resize", "width=700,height=3,fit=fill,kernel=cubic" },
+    { "resize", "width=3,height=900,fit=fill,kernel=linear,linear=true" },
+    { "resize", "width=1000,height=17,fit=fill,kernel=box" },
+    { "resize", "width=13,height=42,fit=cover,x=900,y=100" },
+    { "resize", "width=123,height=66,fit=contain,background=80c0ff,position=southeast" },
+    { "resize", "width=61,height=200,fit=contain,linear=true,background=00000000,kernel=nearest" },
+    { "resize", "width=100,height=30,position=smart,kernel=linear" },
+    { "resize", "width=40,height=90,position=smart,linear=true" },
+    { "resize", "width=60,height=60,fit=carve,share=50,position=smart" },
+    { "resize", "width=300,height=200,enlarge=false,position=west,linear=true" },
+    { "resize", "width=64,height=64,kernel=nearest,position=smart" },
 };
 
 struct sets {

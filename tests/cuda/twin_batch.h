@@ -168,13 +168,13 @@ static void compare(struct job *job) {
     free(expected);
 }
 
-/* A change of size by seams that the reference would take more than some milliseconds for. */
-static bool is_long(const struct op *op, const struct image *in, const struct image *out) {
+/* Seams, which the reference would take more than some milliseconds for. */
+static bool is_long(const struct step *step, const struct image *in, const struct image *out) {
+    const struct op *op = step->op;
     if (!op->unit) return false;
-    const int64_t across = (int64_t)in->width - out->width,
-                  down = (int64_t)in->height - out->height;
-    const uint64_t lines = (uint64_t)llabs(across) + (uint64_t)llabs(down);
-    return lines * (image_pixels(in) + image_pixels(out)) > UINT64_C(1) << 22;
+    const uint64_t passes = op->passes ? op->passes(&step->params, in) : 1;
+    return passes * (image_pixels(in) + image_pixels(out)) >
+           UINT64_C(1) << (strcmp(op->name, "carve") == 0 ? 22 : 26);
 }
 
 /* Nothing where the operator refuses such an image. */
@@ -182,7 +182,7 @@ static void add_image(struct job *job, struct image in, enum padding padding) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
     struct image out = shapes[1];
-    if (is_long(job->plan.steps[0].op, &in, &out)) return;
+    if (is_long(&job->plan.steps[0], &in, &out)) return;
     for (int p = 0; p < OP_AUX_MAX; p++) {
         struct image *aux = &job->aux[job->count * OP_AUX_MAX + p];
         *aux = job->with_aux ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };

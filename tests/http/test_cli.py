@@ -322,6 +322,11 @@ def test_run_options(files):
     done = burin("run", "--background", "1020fF", "clear.png", "o.ppm", cwd=files, **TEXT)
     assert done.stderr.startswith("burin: note: transparency")
     assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [0x10, 0x20, 0xFF]
+    if "resize" in operators():  # around it too, unless the step says otherwise
+        done = burin("run", "--background", "010203", "resize:width=4,height=6,fit=contain", "clear.png", "o.ppm", cwd=files, **TEXT)
+        assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [1, 2, 3], done.stderr
+        done = burin("run", "--background", "010203", "resize:width=4,height=6,fit=contain,background=090807", "clear.png", "o.ppm", cwd=files, **TEXT)
+        assert from_pnm((files / "o.ppm").read_bytes())[[0, 2], 0].tolist() == [[9, 8, 7], [1, 2, 3]], done.stderr
     (files / "half.jpg").write_bytes((files / "in.jpg").read_bytes()[:-100])
     done = burin("run", "--damaged", "accept", "half.jpg", "o.ppm", cwd=files, **TEXT)
     assert done.returncode == 0 and done.stderr.startswith("burin: note: the image is damaged")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve and carve: each is told in one answer
+"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve, carve and resize: each is told in one answer
 that names what is wrong, and the next request works."""
 import json
 
@@ -78,6 +78,29 @@ CASES = [
     ("convolve", f"taps={TAPS}&offset=256", 400, ["offset", "-255..255"]),
     ("convolve", f"taps={TAPS}&offset=-256", 400, ["offset", "-255..255"]),
     ("convolve", f"taps={TAPS}&abs=2", 400, ["abs", "true", "false"]),
+    ("resize", "", 400, ["width", "height", "1..65535"]),
+    ("resize", "fit=contain&kernel=box", 400, ["width", "height", "1..65535"]),
+    ("resize", "width=0", 400, ["width", "1..65535", "not 0"]),
+    ("resize", "height=65536", 400, ["height", "1..65535", "not 65536"]),
+    ("resize", "width=20.5", 400, ["width", "20.5"]),
+    ("resize", "width=20&width=20", 400, ["width", "twice"]),
+    ("resize", "width=20&fit=crop", 400, ["fit", "cover", "contain", "fill", "inside", "outside", "carve", '"crop"']),
+    ("resize", "width=20&kernel=lanczos", 400, ["kernel", "lanczos3", "nearest", '"lanczos"']),
+    ("resize", "width=20&position=middle", 400, ["position", "centre", "northwest", "smart", '"middle"']),
+    ("resize", "width=20&height=20&position=north&x=3", 400, ["position", "x and y"]),
+    ("resize", "width=20&x=1001", 400, ["x", "0..1000"]),
+    ("resize", "width=20&y=-1", 400, ["y", "0..1000"]),
+    ("resize", "width=20&share=101", 400, ["share", "0..100"]),
+    ("resize", "width=20&enlarge=perhaps", 400, ["enlarge", "true", "false"]),
+    ("resize", "width=20&linear=2", 400, ["linear", "true", "false"]),
+    ("resize", "width=20&background=red", 400, ["background", "RRGGBB"]),
+    ("resize", "width=20&widht=20", 400, ['"widht"', 'did you mean "width"']),
+    ("resize", "width=65535", 422, ["resize", "65535", "pixels_max"]),
+    ("resize", "width=65535&height=65535", 422, ["resize", "width 65535", "height 65535", "pixels_max"]),
+    ("resize", "width=65535&height=65535&fit=contain", 422, ["resize", "pixels_max"]),
+    ("resize", "width=1&height=65535&fit=outside", 422, ["resize", "a side is at most 65535"]),
+    ("resize", "width=1&height=65535&position=smart", 422, ["resize", "smart", "87380 x 65535", "width", "height"]),
+    ("resize", "width=1&height=65535&fit=carve", 422 if "carve" in operators() else 400, ["resize", "fit=carve"]),
 ]
 CASES = [case for case in CASES if case[0] in operators()]
 IDS = [f"{operator} {query[:40]}" for operator, query, _, _ in CASES]
@@ -115,6 +138,8 @@ ENDS = [
     ("carve", "width=1&height=1"), ("carve", "dx=-31&dy=-23"), ("carve", "dx=0&dy=0"), ("carve", "width=32&dy=1"),
     ("edge", "brightness=-255&threshold=255&binary=yes&border=zero"), ("edge", "brightness=255&threshold=0&binary=0"),
     ("brightness", "shift=-255"), ("brightness", "shift=255"), ("threshold", "level=0"), ("threshold", "level=255"),
+    ("resize", "width=1&height=1"), ("resize", "width=1&height=65535"), ("resize", "width=65535&height=1&fit=fill&x=0&y=1000"),
+    ("resize", "width=1&height=9000&fit=contain&background=00000000"), ("resize", "width=65535&enlarge=false&share=0"),
     ("convolve", "taps=" + ",".join(["1024"] * 25)), ("convolve", "taps=" + "%20".join(["-1024"] * 9)),
     ("convolve", f"taps={TAPS}&divisor=1048576&offset=-255"), ("convolve", f"taps={TAPS}&divisor=0&offset=255&abs=on")]
 

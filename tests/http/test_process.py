@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, noise, png, png_of_chunks, pnm,
+from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, needs, noise, png, png_of_chunks, pnm,
                       responses, smooth, wait_until)
 
 PHOTO = smooth(64, 48)
@@ -653,3 +653,24 @@ def test_an_unused_input_is_no_image(daemon):
     check_problem(daemon.post_form("/carve?dx=-1", [("image", b"", "a.pgm")]), 400, "empty")
     check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("file", IMAGE, "")]), 400, "two image parts")
     check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("mask", b"", "m")]), 400, "mask is empty")
+
+
+@needs("resize")
+@pytest.mark.parametrize("background,around", [(None, (255, 255, 255)), ("ff0000", (255, 0, 0)), ("%230080FF80", (0, 128, 255))])
+def test_background_around_and_under(daemon, background, around):
+    """One parameter: of the canvas, and of what transparency is laid on. A canvas that is not opaque is laid on its own colour."""
+    picture = np.full((10, 20, 4), (200, 100, 50, 255), np.uint8)
+    picture[:, 10:, 3] = 0
+    query = f"&background={background}" if background else ""
+    flat = daemon.post("/resize?type=pnm&width=20&height=30&fit=contain" + query, png(picture))
+    assert flat.status == 200, flat.body
+    expected = np.full((30, 20, 3), around)
+    expected[10:20, :10] = (200, 100, 50)
+    assert np.array_equal(from_pnm(flat.body), expected)
+    steps = [{"operation": "resize", "params": {"width": 20, "height": 30, "fit": "contain"}}]
+    many = daemon.post_form("/pipeline?type=pnm" + query, [("image", png(picture), "a"), ("operations", json.dumps(steps), None)])
+    assert many.body == flat.body
+    steps[0]["params"]["background"] = "010203"
+    own = daemon.post_form("/pipeline?type=pnm" + query, [("image", png(picture), "a"), ("operations", json.dumps(steps), None)])
+    expected[:10], expected[20:] = (1, 2, 3), (1, 2, 3)
+    assert np.array_equal(from_pnm(own.body), expected)

@@ -212,7 +212,9 @@ def test_each_operator(page, daemon, photo, tmp_path):
     for operator in operators(daemon):
         name = operator["name"]
         page.add_step(name)
-        text = name + (":taps=0,0,0,0,1,0,0,0,0" if name == "convolve" else "")
+        begun = [f"{p['name']}={p['example']}" for p in operator["parameters"] if "example" in p]
+        begun += ["taps=0,0,0,0,1,0,0,0,0"] if name == "convolve" else []
+        text = name + (":" + ",".join(begun) if begun else "")
         page.shown(text)
         assert page.find(f'.step[data-operator="{name}"]')
         fields = page.run("return [...document.querySelectorAll('.step-body > .field')].length")
@@ -261,6 +263,30 @@ def test_choices_switches_and_taps(page, photo, tmp_path):
     text = "convolve:taps=0,-1,0,-1,5,-1,0,-1,0"
     page.shown("edge:kernel=sobel5,binary=true;" + text)
     check_canvas(page, run_pixels(tmp_path, photo, "edge:kernel=sobel5,binary=true", text))
+
+
+def test_a_colour_and_its_opacity(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    page.find('.step [data-name="fit"] input[value="contain"]').click()
+    page.set_field("resize", "background", "#12ab34")
+    text = "resize:width=320,height=240,fit=contain,background=12ab34"
+    page.shown(text)
+    check_canvas(page, run_pixels(tmp_path, photo, text))
+    page.run("""const opacity = document.querySelector('.step input[aria-label="background, opacity"]'); opacity.value = 64;
+        opacity.dispatchEvent(new Event('input')); opacity.dispatchEvent(new Event('change'));""")
+    page.shown(text + "40")
+    assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}40"
+
+
+def test_a_step_of_the_address_has_what_stands_there(page, photo, tmp_path):
+    """And nothing to begin with: without a height it follows the width."""
+    page.open_page(page.url, "#steps=resize:width=100")
+    page.choose_file(photo)
+    page.opened()
+    page.shown("resize:width=100")
+    check_canvas(page, run_pixels(tmp_path, photo, "resize:width=100"))
 
 
 def test_masks(page, photo, tmp_path):

@@ -59,7 +59,7 @@ struct deadline {
 
 struct deadline_thread {
     struct deadline_limits limits;
-    int64_t shortest; /* of all deadlines that can be set */
+    int64_t shortest; /* of all deadlines that can be set, and a second */
     int64_t pace;     /* between two looks at a long answer */
     int epoll, wake;
     pthread_t thread;

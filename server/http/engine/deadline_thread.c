@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The thread reads the words of all connections (deadline.c) when the first deadline
- * it saw has come, at most once a TICK; one set meanwhile lies at least `shortest` in the future,
- * so sleeping that long misses none and nobody need wake the thread. While there is a long answer
- * it looks every `pace`; while something is short every PRESSED_PACE, and lets clients go that hold
- * of it (eviction.h).
+ * it saw has come, at most once a TICK and at least once a second; one set meanwhile lies at least
+ * `shortest` in the future, so sleeping that long misses none and nobody need wake the thread.
+ * While there is a long answer it looks every `pace`; while something is short every PRESSED_PACE,
+ * and lets clients go that hold of it (eviction.h).
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
  * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
@@ -34,7 +34,8 @@
 #define TICK         (50 * MS_NS)  /* the thread looks no more often */
 #define GRACE        (250 * MS_NS) /* for the library to notice a FIN */
 #define PRESSED_PACE (2 * TICK)
-#define WAKE         UINT64_MAX /* epoll's id for the eventfd */
+#define LONGEST_PACE (1000 * MS_NS) /* what was to wake the thread may be lost */
+#define WAKE         UINT64_MAX     /* epoll's id for the eventfd */
 #define EVENTS       64
 
 static void count(struct deadline_thread *deadlines, enum end_reason reason) {
@@ -261,7 +262,7 @@ static void *run(void *argument) {
 static int64_t shortest_of(const struct deadline_limits *limits) {
     const long all[] = { limits->header_ms, limits->body_ms, limits->keep_alive_ms,
                          limits->write_ms };
-    int64_t shortest = 3600 * 1000 * MS_NS;
+    int64_t shortest = LONGEST_PACE;
     for (int i = 0; i < 4; i++)
         if (all[i] > 0 && all[i] * MS_NS < shortest) shortest = all[i] * MS_NS;
     return shortest;

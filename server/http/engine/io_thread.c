@@ -23,6 +23,7 @@ struct io_thread {
     bool accepts;              /* atomic: reset by this thread when it has stopped */
     uint64_t turns;            /* atomic */
     unsigned connections;      /* open when the library last ran */
+    int64_t completed_ns;      /* when the pipe was looked at last */
     struct io_calls calls;
     pthread_t thread;
 };
@@ -68,8 +69,9 @@ static bool is_full(const struct io_thread *io) {
 }
 
 /* Where it is full the library does not listen, so nobody wakes the thread for those who wait to be
- * accepted; and else a write that was to wake it may be lost: it looks by itself. */
-enum { LOOK_MS = 500 };
+ * accepted; and else a write that was to wake it may be lost: it looks by itself, at the pipe too,
+ * however much it is woken for other things. */
+enum { LOOK_MS = 250 };
 
 static int timeout_of(const struct io_thread *io) {
     const int timeout = library_timeout(io->daemon), most = is_full(io) ? FULL_MS : LOOK_MS;
@@ -92,12 +94,17 @@ static void stop_accepting(struct io_thread *io) {
     __atomic_store_n(&io->accepts, false, __ATOMIC_RELEASE);
 }
 
-static void take_events(struct io_thread *io, const struct epoll_event *ready, int count) {
+static void take_events(struct io_thread *io, const struct epoll_event *ready, int count,
+                        int64_t now) {
     uint64_t ignored;
+    bool look = io->pipe >= 0 && now - io->completed_ns >= LOOK_MS * INT64_C(1000000);
     for (int i = 0; i < count; i++) {
-        if (ready[i].data.u32 == PIPE) io->calls.completed(io->calls.context, io->pipe);
+        look |= ready[i].data.u32 == PIPE;
         if (ready[i].data.u32 == WAKE && read(io->wake, &ignored, sizeof ignored) < 0) continue;
     }
+    if (!look) return;
+    io->completed_ns = now;
+    io->calls.completed(io->calls.context, io->pipe);
 }
 
 /* Milliseconds until there is something to do, though nothing happens. */
@@ -125,7 +132,7 @@ static void *run(void *argument) {
         const int count = epoll_wait(io->events, ready, SOURCES, next_timeout(io));
         pace(io, last_ns);
         last_ns = clock_ns();
-        take_events(io, ready, count);
+        take_events(io, ready, count, last_ns);
         stop_accepting(io);
         run_library(io);
         if (is_full(io)) io->calls.full(io->calls.full_context);

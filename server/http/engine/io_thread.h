@@ -22,7 +22,7 @@ struct io_thread;
 
 /* What the thread calls. */
 struct io_calls {
-    void (*completed)(void *context, int pipe); /* there is something to read on the pipe */
+    void (*completed)(void *context, int pipe); /* there may be something to read on the pipe */
     void *context;
     void (*full)(void *context); /* all connections are taken: after each turn, and every 20 ms */
     void *full_context;

@@ -46,8 +46,7 @@ static void judge(struct pressure *pressure, enum resource resource) {
     const int64_t total = options->total[resource];
     demand->missing = 0;
     if (demand->wanted < 0) return;
-    const int64_t room =
-        options->room ? options->room(options->context, resource) : INT64_MAX;
+    const int64_t room = options->room ? options->room(options->context, resource) : INT64_MAX;
     const int64_t wanted = least(demand->wanted, total);
     if (room >= wanted) {
         demand->wanted = -1;

@@ -104,6 +104,50 @@ static void bad_values_are_refused_with_a_word_that_helps(void **state) {
     }
 }
 
+static uint32_t background_of(int step) {
+    const struct step *at = &settings.plan.steps[step];
+    for (int i = 0; at->op->params[i].name; i++)
+        if (strcmp(at->op->params[i].name, "background") == 0)
+            return (uint32_t)at->params.number[i];
+    return 0;
+}
+
+/* It reaches what lays transparency on it and every step that has one, but those given their own,
+ * in whatever order they come. */
+static void a_background_is_of_the_steps_too(void **state) {
+    (void)state;
+    static const char operations[] =
+        "[{\"operation\":\"resize\",\"params\":{\"width\":9,\"background\":\"00ff0080\"}},"
+        "{\"operation\":\"histeq\"},{\"operation\":\"resize\",\"params\":{\"width\":9}}]";
+    if (!registry_find("resize")) return;
+    assert_int_equal(set("resize", "background", "0a0B0c"), STATUS_OK);
+    assert_int_equal(settings_set(&settings, "background", "ffffff", &failure), STATUS_BAD_PARAM);
+    assert_int_equal(settings_set(&settings, "width", "9", &failure), STATUS_OK);
+    assert_int_equal(settings_complete(&settings, &failure), STATUS_OK);
+    assert_int_equal(encode_background(&settings.encode), 0x0a0b0cff);
+    assert_int_equal(background_of(0), 0x0a0b0cff);
+    for (int first = 0; first < 2; first++) {
+        const char *names[] = { "operations", "background" },
+                   *values[] = { operations, "#01020304" };
+        assert_int_equal(set(NULL, names[first], values[first]), STATUS_OK);
+        assert_int_equal(settings_set(&settings, names[!first], values[!first], &failure),
+                         STATUS_OK);
+        assert_int_equal(settings_complete(&settings, &failure), STATUS_OK);
+        assert_int_equal(encode_background(&settings.encode), 0x01020304);
+        assert_int_equal(background_of(0), 0x00ff0080);
+        assert_int_equal(background_of(2), 0x01020304);
+    }
+    assert_int_equal(set(NULL, "operations", operations), STATUS_OK);
+    assert_int_equal(settings_complete(&settings, &failure), STATUS_OK);
+    assert_int_equal(encode_background(&settings.encode), 0xffffffff);
+    assert_int_equal(background_of(2), 0xffffffff);
+    /* what an operator has not is no step's */
+    assert_int_equal(set(NULL, "operations",
+                         "[{\"operation\":\"histeq\",\"params\":{\"background\":\"ffffff\"}}]"),
+                     STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "belongs beside operations"));
+}
+
 static void twice_is_refused(void **state) {
     (void)state;
     assert_int_equal(set("histeq", "bins", "64"), STATUS_OK);
@@ -182,6 +226,7 @@ int main(void) {
         cmocka_unit_test(decimals_in_json),
         cmocka_unit_test(info_takes_a_device_alone),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
+        cmocka_unit_test(a_background_is_of_the_steps_too),
         cmocka_unit_test(twice_is_refused),
         cmocka_unit_test(a_pipeline_needs_operations_and_at_most_ten),
     };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Jobs whose files the device decodes and encodes, by the twins of the GPU's codec, beside the same
  * jobs on the CPU: whatever mixes in a batch, answers are equal in status and bytes.
- * covers: server/jobs/batch.c server/jobs/batch_gather.c pipeline/run_layout.c pipeline/run_fit.c
+ * covers: server/jobs/batch.c server/jobs/batch_gather.c server/jobs/batch_answer.c
+ *         pipeline/run_layout.c pipeline/run_fit.c
  */
 #include "server/jobs/codec_choice.h"
 
@@ -40,6 +41,21 @@ static void files_alone(void **state) {
 static void masks_beside(void **state) {
     (void)state;
     run_masks();
+}
+
+static struct lane *lane;
+enum { SPAN = 192 << 10, LARGE_SPAN = 4 * SPAN };
+
+/* Each file of a slot may have a long profile. */
+static void several_outputs(void **state) {
+    (void)state;
+    file_jobs_close();
+    file_jobs_open(lane, 64 << 10, LARGE_SPAN);
+    run_several_outputs();
+    assert_true(file_jobs.encoded[CODEC_DEVICE] > file_jobs.encoded[CODEC_KIND]);
+    assert_true(file_jobs.encoded[CODEC_KIND] > 0 && file_jobs.encoded[CODEC_FORMAT] > 0);
+    file_jobs_close();
+    file_jobs_open(lane, 64 << 10, SPAN);
 }
 
 static void clear(void);
@@ -352,15 +368,13 @@ static void times_are_told(void **state) {
     free(png.data);
 }
 
-static struct lane *lane;
-
 static int open_all(void **state) {
     (void)state;
     struct failure failure = { 0 };
     const struct lane_options options = { .staging_bytes = 1 << 20 };
     if (device_cpu.open(0, &options, &lane, &failure)) return 1;
     twin_device_take(lane);
-    file_jobs_open(lane, 64 << 10, 192 << 10);
+    file_jobs_open(lane, 64 << 10, SPAN);
     return 0;
 }
 
@@ -382,6 +396,7 @@ int main(void) {
         cmocka_unit_test(files_fit_max_bytes),
         cmocka_unit_test(a_search_that_is_stopped),
         cmocka_unit_test(masks_beside),
+        cmocka_unit_test(several_outputs),
         cmocka_unit_test(no_pixel_is_copied),
         cmocka_unit_test(a_refused_file_runs_alone),
         cmocka_unit_test(no_jpeg_waits_for_a_core),

@@ -22,6 +22,13 @@ static struct file_jobs {
     int decoded[CODEC_PLACES], encoded[CODEC_PLACES]; /* on the device's side, by place */
 } file_jobs;
 
+/* One of several results. */
+struct wish_output {
+    int part;
+    enum format type;
+    int quality;
+};
+
 /* What a request asks for beside the plan. */
 struct wish {
     enum format type;
@@ -32,6 +39,8 @@ struct wish {
     int min_quality;
     bool progressive;
     size_t margin; /* bytes in front of the file in the slot: parts of the body */
+    const struct wish_output *outputs; /* NULL: one, of what stands above alone */
+    int output_count;
 };
 
 static void file_jobs_answer(void *context, int slot) {
@@ -66,12 +75,37 @@ static inline void file_jobs_close(void) {
     slots_destroy(file_jobs.slots);
 }
 
+/* Of an image that the plan takes. */
+static inline uint32_t count_values(const char *text, const struct image *in) {
+    struct plan_tree plans;
+    struct image shapes[PLAN_STEPS_MAX + 1], middle = *in;
+    uint32_t count = 0;
+    assert_int_equal(plan_tree_parse(&plans, text, NULL), STATUS_OK);
+    for (int p = 0; p < plans.count; p++) {
+        const struct plan *plan = &plans.parts[p];
+        if (plan_shapes(plan, p ? &middle : in, UINT64_MAX, shapes, NULL)) return 0;
+        count += (uint32_t)plan_value_count(plan, shapes);
+        if (!p) middle = shapes[plan->count];
+    }
+    return count;
+}
+
+static inline void wish_outputs(struct job *job, const struct wish *wish) {
+    job->further = wish->outputs ? (uint32_t)wish->output_count - 1 : 0;
+    job->checksums = wish->outputs != NULL;
+    for (int o = 0; wish->outputs && o < wish->output_count; o++) {
+        struct job_output *output = &job->outputs[o];
+        output->encode = job->outputs[0].encode;
+        output->encode.format = wish->outputs[o].type;
+        output->encode.quality = wish->outputs[o].quality;
+        output->part = wish->outputs[o].part;
+    }
+}
+
 static inline void publish_file(int slot, const struct bytes *file, const char *text,
                                 const struct wish *wish) {
     struct job *job = slot_job(file_jobs.slots, slot);
     struct failure failure = { 0 };
-    struct plan plan;
-    struct image shapes[PLAN_STEPS_MAX + 1];
     memcpy(slot_bytes(file_jobs.slots, slot) + wish->margin, file->data, file->length);
     job->image_offset = wish->margin;
     job->image_length = file->length;
@@ -89,9 +123,8 @@ static inline void publish_file(int slot, const struct bytes *file, const char *
     snprintf(job->plan, sizeof job->plan, "%s", text);
     if (probe_image(file->data, file->length, &codec_limits_default.probe, &job->probe, &failure))
         fail_msg("%s", failure.message);
-    assert_int_equal(plan_parse(&plan, text, &failure), STATUS_OK);
-    if (!plan_shapes(&plan, &job->probe.shape, UINT64_MAX, shapes, NULL))
-        job->value_count = (uint32_t)plan_value_count(&plan, shapes);
+    wish_outputs(job, wish);
+    job->value_count = count_values(text, &job->probe.shape);
 }
 
 /* FILE is copied. Returns the number of the pair. */
@@ -154,6 +187,42 @@ static inline void compare_bytes(int number, const char *what, const struct job 
              what, length, other_length, at);
 }
 
+/* As ZIP has it, bit by bit. */
+static inline uint32_t crc_32(const uint8_t *bytes, size_t length) {
+    uint32_t sum = UINT32_MAX;
+    for (size_t i = 0; i < length; i++) {
+        sum ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
+    }
+    return ~sum;
+}
+
+static inline void compare_output(int number, int o, const struct job *a, const uint8_t *from,
+                                  const struct job *b, const uint8_t *to) {
+    const struct job_output *one = &a->outputs[o], *other = &b->outputs[o];
+    char what[32];
+    snprintf(what, sizeof what, "result %d", o);
+    file_jobs.encoded[other->encoded_by]++;
+    if (a->failure.status) return;
+    assert_true(image_same_shape(&one->image, &other->image));
+    assert_int_equal(one->type, other->type);
+    const uint32_t noted[2] = { a->notes | one->notes, b->notes | other->notes };
+    if (noted[0] != noted[1])
+        fail_msg("job %d: notes %x on the CPU, %x on the device", number, noted[0], noted[1]);
+    assert_int_equal(one->fitting.tries, other->fitting.tries);
+    assert_int_equal(one->fitting.quality, other->fitting.quality);
+    compare_bytes(number, what, a, from + one->offset, one->length, to + other->offset,
+                  other->length);
+    assert_int_equal(one->checksum, other->checksum);
+    if (a->checksums && one->length)
+        assert_int_equal(one->checksum, crc_32(from + one->offset, one->length));
+    assert_true(other->offset >= b->body_length || !other->length);
+    assert_true(other->offset >= b->values_offset + b->values_length || !other->length);
+    for (int before = 0; before < o && other->length; before++)
+        assert_true(other->offset >= b->outputs[before].offset + b->outputs[before].length ||
+                    b->outputs[before].offset >= other->offset + other->length);
+}
+
 static inline void compare_pair(int number) {
     const int one = file_jobs.taken[2 * number], other = file_jobs.taken[2 * number + 1];
     const struct job *a = slot_job(file_jobs.slots, one), *b = slot_job(file_jobs.slots, other);
@@ -167,23 +236,11 @@ static inline void compare_pair(int number) {
                  b->failure.status ? b->failure.message : "fine", b->decoded_by,
                  b->outputs[0].encoded_by);
     file_jobs.decoded[b->decoded_by]++;
-    file_jobs.encoded[b->outputs[0].encoded_by]++;
+    for (int o = 0; o < job_output_count(a); o++) compare_output(number, o, a, from, b, to);
     if (a->failure.status) return;
-    assert_true(image_same_shape(&a->outputs[0].image, &b->outputs[0].image));
-    assert_int_equal(a->outputs[0].type, b->outputs[0].type);
-    const uint32_t noted[2] = { a->notes | a->outputs[0].notes, b->notes | b->outputs[0].notes };
-    if (noted[0] != noted[1])
-        fail_msg("job %d: notes %x on the CPU, %x on the device", number, noted[0], noted[1]);
     assert_string_equal(a->warning, b->warning);
-    assert_int_equal(a->outputs[0].fitting.tries, b->outputs[0].fitting.tries);
-    assert_int_equal(a->outputs[0].fitting.quality, b->outputs[0].fitting.quality);
     compare_bytes(number, "values", a, from + a->values_offset, a->values_length,
                   to + b->values_offset, b->values_length);
-    compare_bytes(number, "the result", a, from + a->outputs[0].offset, a->outputs[0].length,
-                  to + b->outputs[0].offset, b->outputs[0].length);
-    assert_true(b->outputs[0].offset >= b->body_length || !b->outputs[0].length);
-    assert_true(b->outputs[0].offset >= b->values_offset + b->values_length ||
-                !b->outputs[0].length);
     compare_bytes(number, "the upload", a, from, a->body_length, to, b->body_length);
 }
 

@@ -80,6 +80,31 @@ static inline void run_files_alone(void) {
     }
 }
 
+/* Plans that part: what the device encodes beside what the cores do, one image as several files,
+ * results of the trunk, and branches that only tell. */
+static inline void run_several_outputs(void) {
+    static const struct wish_output outputs[] = {
+        { 1, FORMAT_JPEG, 85 }, { 2, FORMAT_PNG, 85 },  { 1, FORMAT_NONE, 40 },
+        { 0, FORMAT_JPEG, 97 }, { 3, FORMAT_PNM, 85 },  { 3, FORMAT_JPEG, 70 },
+        { 0, FORMAT_PNG, 85 },  { 2, FORMAT_JPEG, 50 },
+    };
+    static const char *const trees[] = {
+        "|brightness:shift=10|grayscale;mean|minimum",
+        "grayscale|edge|brightness:shift=3;threshold:level=99|mean;maximum",
+        "mean|carve:dx=-3|carve:dy=-2|brightness:shift=-9",
+        "minimum;brightness:shift=2|mean||grayscale",
+    };
+    for (int t = 0; t < 4; t++)
+        for (int count = 1; count <= 8; count++) {
+            const struct wish wish = { .outputs = outputs,
+                                       .output_count = count,
+                                       .json_only = count == 7,
+                                       .margin = (size_t)t * 77 };
+            add_all_kinds(trees[t], &wish, 21, 19);
+            run_file_jobs();
+        }
+}
+
 /* The first mask is whole, the second damaged, and so is the third with its image. */
 static inline void run_masks(void) {
     struct bytes mask = png_of(30, 30, PNG_COLOR_TYPE_GRAY, 8, NULL);

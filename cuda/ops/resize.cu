@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+/* resize.cu - another size on the GPU, the twin of pipeline/ops/resize.c; resize/ holds its parts.
+ *
+ * How it works. A batch is a constant number of launches, whatever its images' sizes:
+ *   across, down   pictures that are weighed, x and y (weigh.cuh): into their place in the result,
+ *                  or into scratch where they must be seen before they are cut
+ *   move           pictures that are moved: nearest, or such as keep their size
+ *   carve's own    seams out of those in scratch, one picture after the other
+ *   sum, choose    where smart cuts them; the place stays on the device
+ *   cut            what is kept of those in scratch
+ *   canvas         what is around them
+ * What no picture needs is not launched. Weights come from the host and stay on the device
+ * (device_tables.cuh); a batch that wants more of them than that holds is done in parts, and the
+ * lane waits between two.
+ *
+ * Where to begin reading: run() at the end, then weigh.cuh and the kernels in across.cuh and
+ * down.cuh. tests/bench/kernels/resize.cu has their times beside simpler ones.
+ */
+#include "pipeline/ops/resize/definition.h"
+
+#include "cuda/ops/resize/group.cuh"
+#include "cuda/ops/resize/move.cuh"
+#include "cuda/ops/resize/smart.cuh"
+#include "pipeline/ops/resize/canvas.h"
+
+/* ---- moved */
+
+static void (*move_kernel_of(const struct image &in))(struct move_batch) {
+    static void (*const kernels[4][2])(struct move_batch) = {
+        { move_kernel<1, 8>, move_kernel<1, 16> },
+        { move_kernel<2, 8>, move_kernel<2, 16> },
+        { move_kernel<3, 8>, move_kernel<3, 16> },
+        { move_kernel<4, 8>, move_kernel<4, 16> },
+    };
+    return kernels[in.channels - 1][in.depth / 16];
+}
+
+static void add_move(const struct image &in, const struct image &out, struct move_image image,
+                     struct tiles<move_batch> *tiles) {
+    image.in = in.pixels;
+    image.out = out.pixels;
+    image.in_stride = (uint32_t)in.stride;
+    image.out_stride = (uint32_t)out.stride;
+    image.width = (uint16_t)out.width;
+    image.height = (uint16_t)out.height;
+    tiles->batch.channels = out.channels;
+    tiles_add(tiles, image, tiles_over(out.width, MOVE_SIDE), tiles_over(out.height, MOVE_SIDE));
+}
+
+static enum status launch_moves(const struct group *group, const struct tiles<move_batch> &tiles,
+                                const char *name) {
+    const enum status status = tiles_launch(tiles, move_kernel_of(group->pictures[0].call->in),
+                                            MOVE_THREADS, group->context->stream, group->failure);
+    if (!status && tiles.batch.count) cuda_record_kernel(group->context, name);
+    return status;
+}
+
+static enum status move_pictures(const struct group *group) {
+    struct tiles<move_batch> tiles = {};
+    for (int i = 0; i < group->count; i++) {
+        const struct picture &picture = group->pictures[i];
+        if (!picture_is_moved(&picture)) continue;
+        struct move_image image = {};
+        image.columns = (const uint32_t *)picture.columns.memory;
+        image.rows = (const uint32_t *)picture.rows.memory;
+        image.first_column = (uint16_t)picture.weigh.x.first;
+        image.first_row = (uint16_t)picture.weigh.y.first;
+        struct image to = picture.weigh.to;
+        to.width = picture.weigh.x.count, to.height = picture.weigh.y.count;
+        add_move(picture.weigh.in, to, image, &tiles);
+    }
+    return launch_moves(group, tiles, "move");
+}
+
+/* ---- weighed */
+
+static enum status weigh_pictures(const struct group *group) {
+    struct weighing weighings[CUDA_BATCH_MAX];
+    int count = 0;
+    for (int i = 0; i < group->count; i++)
+        if (!group->pictures[i].moves) weighings[count++] = group->pictures[i].weigh;
+    return weigh(group->context, weighings, count, group->rule, group->failure);
+}
+
+/* ---- seen as a whole, and cut */
+
+static enum status carve_pictures(struct group *group) {
+    struct op_call calls[CUDA_BATCH_MAX];
+    const int count = group_carve_calls(group, calls);
+    if (count == 0) return STATUS_OK;
+    calls[0].scratch = group->rest;
+    calls[0].scratch_bytes = group->rest_bytes;
+    return cuda_twin(carve_op())->run(group->context, calls, count);
+}
+
+static void (*smart_kernel_of(const struct image &in))(struct smart_batch) {
+    static void (*const kernels[4][2])(struct smart_batch) = {
+        { smart_sum_kernel<1, 8>, smart_sum_kernel<1, 16> },
+        { smart_sum_kernel<2, 8>, smart_sum_kernel<2, 16> },
+        { smart_sum_kernel<3, 8>, smart_sum_kernel<3, 16> },
+        { smart_sum_kernel<4, 8>, smart_sum_kernel<4, 16> },
+    };
+    return kernels[in.channels - 1][in.depth / 16];
+}
+
+static struct smart_image smart_of(const struct picture &picture) {
+    const struct image whole = picture_whole(&picture);
+    struct smart_image image = {};
+    image.picture = whole.pixels;
+    image.stride = (uint32_t)whole.stride;
+    image.sums = picture.sums;
+    image.weighed = picture.weighed;
+    image.width = (uint16_t)whole.width;
+    image.height = (uint16_t)whole.height;
+    image.columns = picture_cuts_columns(&picture);
+    image.count = (uint16_t)(image.columns ? picture.frame.x.count : picture.frame.y.count);
+    return image;
+}
+
+static enum status find_windows(const struct group *group) {
+    cudaStream_t stream = group->context->stream;
+    struct tiles<smart_batch> tiles = {};
+    for (int i = 0; i < group->count; i++) {
+        if (!group->pictures[i].frame.smart) continue;
+        const struct smart_image image = smart_of(group->pictures[i]);
+        tiles_add(&tiles, image, tiles_over(image.width, SMART_SIDE),
+                  tiles_over(image.height, SMART_SIDE));
+    }
+    if (tiles.batch.count == 0) return STATUS_OK;
+    CUDA_TRY(group->failure, cudaMemsetAsync(group->sums, 0, group->sums_bytes, stream));
+    enum status status = tiles_launch(tiles, smart_kernel_of(group->pictures[0].call->in),
+                                      SMART_THREADS, stream, group->failure);
+    cuda_record_kernel(group->context, "sum");
+    tiles.count = (uint64_t)tiles.batch.count; /* a block each */
+    if (!status)
+        status = tiles_launch(tiles, smart_choose_kernel, SMART_CHOOSERS, stream, group->failure);
+    cuda_record_kernel(group->context, "choose");
+    return status;
+}
+
+static enum status cut_pictures(const struct group *group) {
+    struct tiles<move_batch> tiles = {};
+    for (int i = 0; i < group->count; i++) {
+        const struct picture &picture = group->pictures[i];
+        const struct frame &frame = picture.frame;
+        if (!frame.whole) continue;
+        const struct image whole = picture_whole(&picture);
+        struct move_image image = {};
+        image.first_column = (uint16_t)frame.x.first;
+        image.first_row = (uint16_t)frame.y.first;
+        image.found = frame.smart;
+        const bool columns = picture_cuts_columns(&picture);
+        if (frame.smart)
+            *(columns ? &image.columns : &image.rows) =
+                picture.sums + (columns ? whole.width : whole.height);
+        add_move(whole, picture.call->out, image, &tiles);
+    }
+    return launch_moves(group, tiles, "cut");
+}
+
+/* ---- what is around */
+
+static enum status fill_canvases(const struct group *group) {
+    const struct op_call *const first = group->pictures[0].call;
+    struct tiles<canvas_batch> tiles = {};
+    tiles.batch.channels = first->out.channels;
+    tiles.batch.depth = first->out.depth;
+    canvas_pixel((uint32_t)first->params->number[RESIZE_BACKGROUND], first->out.channels,
+                 first->out.depth, tiles.batch.pixel);
+    for (int i = 0; i < group->count; i++) {
+        const struct frame_side &x = group->pictures[i].frame.x, &y = group->pictures[i].frame.y;
+        const struct image &out = group->pictures[i].call->out;
+        if (x.count == x.out && y.count == y.out) continue;
+        struct canvas_image image = {};
+        image.out = out.pixels;
+        image.stride = (uint32_t)out.stride;
+        image.width = (uint16_t)out.width, image.height = (uint16_t)out.height;
+        image.left = (uint16_t)x.at, image.columns = (uint16_t)x.count;
+        image.top = (uint16_t)y.at, image.rows = (uint16_t)y.count;
+        tiles_add(&tiles, image, tiles_over(out.width, MOVE_SIDE),
+                  tiles_over(out.height, MOVE_SIDE));
+    }
+    const enum status status =
+        tiles_launch(tiles, canvas_kernel, MOVE_THREADS, group->context->stream, group->failure);
+    if (!status && tiles.batch.count) cuda_record_kernel(group->context, "canvas");
+    return status;
+}
+
+/* ---- the twin */
+
+static enum status run_group(struct group *group) {
+    enum status status = weigh_pictures(group);
+    if (!status) status = move_pictures(group);
+    if (!status) status = carve_pictures(group);
+    if (!status) status = find_windows(group);
+    if (!status) status = cut_pictures(group);
+    if (!status) status = fill_canvases(group);
+    return status;
+}
+
+/* So that the next pictures' tables may take the place of those in use. */
+static enum status wait_for_group(const struct group *group) {
+    CUDA_TRY(group->failure, cudaStreamSynchronize(group->context->stream));
+    device_tables_next_batch(group->context->tables);
+    return STATUS_OK;
+}
+
+static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
+    struct failure failure = {};
+    struct op_call carving[CUDA_BATCH_MAX];
+    struct group group;
+    size_t bytes = 0;
+    group.context = context;
+    group.failure = &failure;
+    if (group_lay(&group, calls, count, NULL, &bytes)) return 0; /* run tells why */
+    const int carved = group_carve_calls(&group, carving);
+    return bytes + (carved ? cuda_twin(carve_op())->scratch(context, carving, carved) : 0);
+}
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    struct group group;
+    enum status status = STATUS_OK;
+    group.context = context;
+    group.failure = calls[0].failure;
+    for (int done = 0; !status && done < count; done += group.count) {
+        size_t bytes;
+        if (done) status = wait_for_group(&group);
+        if (!status)
+            status =
+                group_lay(&group, calls + done, count - done, (uint8_t *)calls[0].scratch, &bytes);
+        if (!status) status = group_get_tables(&group);
+        if (status) return status;
+        group.rest_bytes = calls[0].scratch_bytes - bytes;
+        status = run_group(&group);
+    }
+    return status;
+}
+
+extern "C" const struct cuda_op cuda_op_resize = { scratch, run };

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/* tiles.cuh - a batch of images as tiles that blocks make: counted, found, launched.
+ *
+ * Used by:  across.cuh, down.cuh, move.cuh, smart.cuh: their batches have `count` and `images`, and
+ *           each image the number of its `first_tile`.
+ * Fails:    STATUS_TOO_LARGE where there are more tiles than blocks of a launch; as check.cuh says.
+ * Limits:   CUDA_BATCH_MAX images; what goes to a kernel has 4 KiB.
+ */
+#ifndef BURIN_RESIZE_TILES_CUH
+#define BURIN_RESIZE_TILES_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/cuda_limits.h"
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* The image that TILE belongs to. */
+template <class B> static __device__ inline int tiles_find(const B &batch, uint32_t tile) {
+    int low = 0, high = batch.count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (batch.images[middle].first_tile <= tile)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline uint32_t tiles_over(uint32_t pixels, uint32_t side) {
+    return (pixels + side - 1) / side;
+}
+
+/* A batch that is being put together. */
+template <class B> struct tiles {
+    B batch;
+    uint64_t count;      /* tiles so far */
+    size_t shared_bytes; /* of the image that needs most */
+};
+
+/* Another image, of ACROSS x DOWN tiles. */
+template <class B, class I>
+static inline void tiles_add(struct tiles<B> *tiles, I image, uint32_t across, uint32_t down) {
+    image.first_tile = (uint32_t)tiles->count;
+    image.tiles_across = (uint16_t)across;
+    tiles->batch.images[tiles->batch.count++] = image;
+    tiles->count += (uint64_t)across * down;
+}
+
+template <class B>
+static inline enum status tiles_launch(const struct tiles<B> &tiles, void (*kernel)(B),
+                                       unsigned threads, cudaStream_t stream,
+                                       struct failure *failure) {
+    static_assert(sizeof(B) <= 4096, "an older GPU's kernel gets no more");
+    if (tiles.batch.count == 0) return STATUS_OK;
+    if (tiles.count > INT32_MAX)
+        return fail(failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+    if (tiles.shared_bytes > 48 << 10)
+        CUDA_TRY(failure, cudaFuncSetAttribute((const void *)kernel,
+                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               (int)tiles.shared_bytes));
+    void *arguments[] = { (void *)&tiles.batch };
+    CUDA_TRY(failure, cudaLaunchKernel((const void *)kernel, dim3((unsigned)tiles.count),
+                                       dim3(threads), arguments, tiles.shared_bytes, stream));
+    return STATUS_OK;
+}
+
+#endif

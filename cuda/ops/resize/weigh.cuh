@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* weigh.cuh - pictures that are scaled by weights: their tables, what lies between the two passes,
+ * and both passes over a batch.
+ *
+ * Used by:  resize.cu.
+ * Owns:     nothing; what lies between is scratch.
+ * Fails:    as tiles.cuh and device_tables.cuh say.
+ * Limits:   between_bytes() of scratch a picture.
+ *
+ * How it works. What lies between has the result's columns and the source's rows, which may be far
+ * more than both have: then the result is made in strips of columns, all pictures' first ones in
+ * one pair of launches, then the second ones in the same scratch. Nearly always there is one strip.
+ */
+#ifndef BURIN_RESIZE_WEIGH_CUH
+#define BURIN_RESIZE_WEIGH_CUH
+
+#include "cuda/cuda_op.h"
+#include "cuda/ops/resize/down.cuh"
+#include "cuda/ops/resize/table.cuh"
+
+/* One picture. */
+struct weighing {
+    struct image in, to; /* `to`: as many columns and rows as are wanted */
+    struct resample_axis x, y;
+    struct device_table across, down;
+    uint32_t *between;
+};
+
+/* ---- what lies between */
+
+/* Fours of rows from the first to the last that are needed, as many as across.cuh writes. */
+static inline uint32_t between_lines(const struct resample_axis *y) {
+    const struct resample_window rows = resample_span(y);
+    const uint32_t fours = (rows.first + rows.count + 3) / 4 - rows.first / 4;
+    return tiles_over(fours, ACROSS_ROWS / 4) * (ACROSS_ROWS / 4);
+}
+
+/* Bytes of a column, its samples of BYTES. */
+static inline size_t between_column_bytes(const struct weighing *weighing, unsigned bytes) {
+    return (size_t)between_lines(&weighing->y) * weighing->in.channels * bytes * 4;
+}
+
+/* Columns that are made at a time: all of them unless that took more than input and result. */
+static inline uint32_t strip_columns(const struct weighing *weighing, unsigned bytes) {
+    const size_t least = (size_t)16 << 20;
+    const uint64_t pixels =
+        image_pixels(&weighing->in) + (uint64_t)weighing->x.count * weighing->y.count;
+    const size_t both = pixels * weighing->in.channels * bytes;
+    const size_t most = (both > least ? both : least) / between_column_bytes(weighing, bytes);
+    if (most >= weighing->x.count) return weighing->x.count;
+    return most < 32 ? 32 : (uint32_t)(most / 32 * 32);
+}
+
+static inline size_t between_bytes(const struct weighing *weighing, unsigned bytes) {
+    return between_pitch(strip_columns(weighing, bytes)) * between_column_bytes(weighing, bytes);
+}
+
+/* ---- tiles */
+
+/* Words of a row that COLUMNS targets in a row need, of WORDS each. */
+static inline uint32_t across_span(const struct resample_axis *x, uint32_t columns,
+                                   uint32_t words) {
+    const uint64_t apart = ((uint64_t)columns - 1) * x->from / x->to + 2;
+    return ((uint32_t)(apart / 4) + 2 + words) | 1;
+}
+
+static inline size_t across_bytes(unsigned planes, uint32_t columns, uint32_t span) {
+    return (size_t)planes * (ACROSS_ROWS * span + columns * ACROSS_RESULTS) * 4;
+}
+
+/* The widest tile that leaves room for three blocks or more, or two of many planes. Where even a
+ * column a warp is too much, its words come in pieces. */
+static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
+                                   unsigned planes, size_t shared_bytes) {
+    const size_t wanted = (planes <= 2 ? 48 : planes <= 4 ? 72 : 96) << 10;
+    const size_t most = wanted < shared_bytes ? wanted : shared_bytes;
+    uint32_t columns = x->from <= 4 * (uint64_t)x->to ? 64 : 32;
+    uint32_t span = across_span(x, columns, image->words);
+    while (columns > ACROSS_WARPS && across_bytes(planes, columns, span) > most)
+        columns /= 2, span = across_span(x, columns, image->words);
+    if (across_bytes(planes, columns, span) > most)
+        span = ((uint32_t)(most / 4 / planes - columns * ACROSS_RESULTS) / ACROSS_ROWS - 1) | 1;
+    image->tile_columns = (uint16_t)columns;
+    image->span = (uint16_t)span;
+    return across_bytes(planes, columns, span);
+}
+
+/* Columns FIRST..FIRST+COUNT-1. */
+template <class K>
+static inline void add_across(const struct cuda_context *context, const struct weighing &weighing,
+                              uint32_t first, uint32_t count, struct tiles<across_batch> *tiles) {
+    const uint32_t words = weighing.across.note;
+    struct across_image image = {};
+    image.in = weighing.in.pixels;
+    image.table = (const uint4 *)weighing.across.memory + (size_t)first * words;
+    image.between = weighing.between;
+    image.in_stride = (uint32_t)weighing.in.stride;
+    image.width = (uint16_t)weighing.in.width;
+    image.height = (uint16_t)weighing.in.height;
+    image.columns = (uint16_t)count;
+    image.words = (uint16_t)words;
+    image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
+    image.aligned = ((uintptr_t)image.in | image.in_stride) % 4 == 0;
+    const size_t bytes =
+        across_choose(&image, &weighing.x, K::PLANES, (size_t)context->shared_bytes);
+    if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
+    tiles_add(tiles, image, tiles_over(count, image.tile_columns),
+              between_lines(&weighing.y) / (ACROSS_ROWS / 4));
+}
+
+template <class K>
+static inline void add_down(const struct weighing &weighing, uint32_t first, uint32_t count,
+                            struct tiles<down_batch> *tiles) {
+    struct down_image image = {};
+    image.between = weighing.between;
+    image.table = (const uint4 *)weighing.down.memory;
+    image.out = weighing.to.pixels + first * image_pixel_bytes(&weighing.to);
+    image.out_stride = (uint32_t)weighing.to.stride;
+    image.columns = (uint16_t)count;
+    image.rows = (uint16_t)weighing.y.count;
+    image.words = (uint16_t)weighing.down.note;
+    image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
+    tiles_add(tiles, image, tiles_over(count, 32), tiles_over(image.rows, DOWN_WARPS));
+}
+
+/* ---- both passes */
+
+/* Strips of number TURN; false where no picture has so many. */
+template <class K>
+static inline enum status
+weigh_turn(const struct cuda_context *context, const struct weighing *weighings, int count,
+           const struct work_rule &rule, uint32_t turn, bool *some, struct failure *failure) {
+    struct tiles<across_batch> across = {};
+    struct tiles<down_batch> down = {};
+    across.batch.rule = down.batch.rule = rule;
+    for (int i = 0; i < count; i++) {
+        const uint64_t columns = strip_columns(&weighings[i], K::BYTES);
+        const uint64_t first = turn * columns, all = weighings[i].x.count;
+        if (first >= all) continue;
+        const uint32_t wanted = (uint32_t)(all - first < columns ? all - first : columns);
+        add_across<K>(context, weighings[i], (uint32_t)first, wanted, &across);
+        add_down<K>(weighings[i], (uint32_t)first, wanted, &down);
+        down.batch.channels = weighings[i].to.channels;
+    }
+    *some = across.batch.count > 0;
+    enum status status =
+        tiles_launch(across, across_kernel<K>, ACROSS_THREADS, context->stream, failure);
+    if (!status && *some) cuda_record_kernel(context, "across");
+    if (!status)
+        status = tiles_launch(down, down_kernel<K>, DOWN_THREADS, context->stream, failure);
+    if (!status && *some) cuda_record_kernel(context, "down");
+    return status;
+}
+
+template <class K>
+static inline enum status weigh_kind(const struct cuda_context *context,
+                                     const struct weighing *weighings, int count,
+                                     const struct work_rule &rule, struct failure *failure) {
+    enum status status = STATUS_OK;
+    bool some = true;
+    for (uint32_t turn = 0; !status && some; turn++)
+        status = weigh_turn<K>(context, weighings, count, rule, turn, &some, failure);
+    return status;
+}
+
+template <int CHANNELS>
+static inline enum status weigh_channels(const struct cuda_context *context,
+                                         const struct weighing *weighings, int count,
+                                         const struct work_rule &rule, struct failure *failure) {
+    if (weighings[0].in.depth == 16)
+        return weigh_kind<work_kind<CHANNELS, 16, true>>(context, weighings, count, rule, failure);
+    if (rule.to_light)
+        return weigh_kind<work_kind<CHANNELS, 8, true>>(context, weighings, count, rule, failure);
+    return weigh_kind<work_kind<CHANNELS, 8, false>>(context, weighings, count, rule, failure);
+}
+
+/* COUNT pictures of the same channels and depth. */
+static inline enum status weigh(const struct cuda_context *context,
+                                const struct weighing *weighings, int count,
+                                const struct work_rule &rule, struct failure *failure) {
+    if (count == 0) return STATUS_OK;
+    switch (weighings[0].in.channels) {
+    case 1: return weigh_channels<1>(context, weighings, count, rule, failure);
+    case 2: return weigh_channels<2>(context, weighings, count, rule, failure);
+    case 3: return weigh_channels<3>(context, weighings, count, rule, failure);
+    default: return weigh_channels<4>(context, weighings, count, rule, failure);
+    }
+}
+
+#endif

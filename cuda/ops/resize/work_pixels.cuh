@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/* work_pixels.cuh - pixels on their way from an image into planes, and from sums into an image.
+ *
+ * Used by:  across.cuh, which reads; down.cuh, which writes.
+ *
+ * How it works. Four neighbouring pixels are a few words; their bytes are sorted into one word for
+ * each plane. Where alpha is multiplied in, or light made linear, samples are taken out of the
+ * words first, changed as pipeline/ops/resize/definition.h says, and put into planes one by one.
+ */
+#ifndef BURIN_RESIZE_WORK_PIXELS_CUH
+#define BURIN_RESIZE_WORK_PIXELS_CUH
+
+#include "cuda/chunk.cuh"
+#include "cuda/ops/resize/axis_sum.cuh"
+#include "pipeline/ops/resize/definition.h"
+
+/* What is done to samples on the way, the same for a batch. */
+struct work_rule {
+    bool multiplied;          /* by alpha */
+    const uint16_t *to_light; /* linear light of each sample; NULL: as they are */
+    const void *from_light;   /* the sample of each linear light, in the image's depth */
+};
+
+/* An image of CHANNELS and DEPTH, worked on with 16 bits where it is WIDE. */
+template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<CHANNELS_, WIDE_> {
+    static constexpr int DEPTH = DEPTH_, PIXEL_BYTES = CHANNELS_ * DEPTH / 8;
+    static constexpr int WORDS = PIXEL_BYTES; /* of four pixels */
+    static constexpr int COLOURS = CHANNELS_ < 3 ? 1 : 3;
+    static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
+    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255; /* of a sample between */
+};
+
+/* ---- reading */
+
+/* Four pixels, or the BYTES that there are of them. 0 bytes: nothing is read. */
+template <int WORDS>
+static __device__ __forceinline__ void work_load(uint32_t (&words)[WORDS], const uint8_t *from,
+                                                 uint32_t bytes, bool aligned) {
+    if (bytes == 4 * WORDS && aligned) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) words[i] = __ldg((const uint32_t *)from + i);
+    } else if (bytes) {
+        load_unaligned(words, from, bytes);
+    } else {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) words[i] = 0;
+    }
+}
+
+/* Bytes FIRST, FIRST + STEP and so on of WORDS, four of them; numbers are constants once loops are
+ * unrolled. */
+template <int WORDS>
+static __device__ __forceinline__ uint32_t gather_bytes(const uint32_t (&words)[WORDS], int first,
+                                                        int step) {
+    const int b = first + step, c = first + 2 * step, d = first + 3 * step;
+    const uint32_t low = __byte_perm(words[first / 4], words[b / 4], first % 4 | (4 + b % 4) << 4);
+    const uint32_t high = __byte_perm(words[c / 4], words[d / 4], c % 4 | (4 + d % 4) << 4);
+    return __byte_perm(low, high, 0x5410);
+}
+
+/* One pixel's samples, made ready. */
+template <class K>
+static __device__ __forceinline__ void work_prepare(uint32_t (&samples)[K::CHANNELS],
+                                                    const struct work_rule &rule) {
+    uint32_t &alpha = samples[K::CHANNELS - 1];
+    if (K::ALPHA && K::WIDE && K::DEPTH == 8) alpha = resize_alpha_to_16(alpha);
+#pragma unroll
+    for (int c = 0; c < K::COLOURS; c++) {
+        if (rule.to_light) samples[c] = __ldg(rule.to_light + samples[c]);
+        if (K::ALPHA && rule.multiplied) samples[c] = resize_multiply(samples[c], alpha, K::MAX);
+    }
+}
+
+/* Four pixels as a word of each plane. */
+template <class K>
+static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES],
+                                                   const uint32_t (&words)[K::WORDS],
+                                                   const struct work_rule &rule) {
+    if (K::DEPTH == 8 * K::BYTES && !rule.to_light && !rule.multiplied) {
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++)
+            planes[p] = gather_bytes(words, p / K::BYTES * K::BYTES + K::BYTES - 1 - p % K::BYTES,
+                                     K::PIXEL_BYTES);
+        return;
+    }
+#pragma unroll
+    for (int p = 0; p < K::PLANES; p++) planes[p] = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        uint32_t samples[K::CHANNELS];
+#pragma unroll
+        for (int c = 0; c < K::CHANNELS; c++)
+            samples[c] = chunk_sample<K::DEPTH>(words, i * K::CHANNELS + c);
+        work_prepare<K>(samples, rule);
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++)
+            planes[p] |= (samples[p / K::BYTES] >> 8 * (K::BYTES - 1 - p % K::BYTES) & 255)
+                         << 8 * i;
+    }
+}
+
+/* ---- writing */
+
+/* One pixel's samples in the image's own terms. */
+template <class K>
+static __device__ __forceinline__ void work_finish(uint32_t (&samples)[K::CHANNELS],
+                                                   const struct work_rule &rule) {
+    uint32_t &alpha = samples[K::CHANNELS - 1];
+#pragma unroll
+    for (int c = 0; c < K::COLOURS; c++) {
+        if (K::ALPHA && rule.multiplied) samples[c] = resize_divide(samples[c], alpha, K::MAX);
+        if (rule.from_light)
+            samples[c] = load_sample<K::DEPTH>((const uint8_t *)rule.from_light, samples[c]);
+    }
+    if (K::ALPHA && K::WIDE && K::DEPTH == 8) alpha = resize_alpha_to_8(alpha);
+}
+
+template <int DEPTH>
+static __device__ __forceinline__ void store_sample(uint8_t *pixel, int index, uint32_t sample) {
+    if (DEPTH == 8)
+        pixel[index] = (uint8_t)sample;
+    else
+        ((uint16_t *)pixel)[index] = (uint16_t)sample;
+}
+
+/* To a pixel of CHANNELS, as many as there are samples or more: gray becomes RGB, alpha opaque. */
+template <class K>
+static __device__ __forceinline__ void work_store(uint8_t *pixel, unsigned channels,
+                                                  const uint32_t (&samples)[K::CHANNELS]) {
+    if (channels == K::CHANNELS) {
+#pragma unroll
+        for (int c = 0; c < K::CHANNELS; c++) store_sample<K::DEPTH>(pixel, c, samples[c]);
+        return;
+    }
+    const int colours = channels < 3 ? 1 : 3;
+    for (int c = 0; c < colours; c++)
+        store_sample<K::DEPTH>(pixel, c, samples[K::COLOURS == 1 ? 0 : min(c, K::COLOURS - 1)]);
+    if (channels % 2 == 0)
+        store_sample<K::DEPTH>(pixel, colours,
+                               K::ALPHA ? samples[K::CHANNELS - 1] : (1u << K::DEPTH) - 1);
+}
+
+#endif
