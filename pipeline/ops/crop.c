@@ -28,14 +28,7 @@ static const struct param params[] = {
 static enum status crop_size(const struct params *values, const struct image *in, struct image *out,
                              struct failure *failure) {
     const long *number = values->number;
-    if (!number[CROP_WIDTH] && !number[CROP_HEIGHT])
-        return fail(failure, STATUS_BAD_PARAM, "crop: width, height or both must be given");
-    const long width = number[CROP_WIDTH] ? number[CROP_WIDTH] : (long)in->width;
-    const long height = number[CROP_HEIGHT] ? number[CROP_HEIGHT] : (long)in->height;
-    enum status status = rectangle_side("crop", "width", width, in, in->width, failure);
-    if (!status) status = rectangle_side("crop", "height", height, in, in->height, failure);
-    if (!status) *out = image_shape((uint32_t)width, (uint32_t)height, in->channels, in->depth);
-    return status;
+    return rectangle_size("crop", number[CROP_WIDTH], number[CROP_HEIGHT], in, out, failure);
 }
 
 static enum status crop_run(struct op_call *call) {

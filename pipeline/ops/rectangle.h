@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rectangle.h - a part of an image, as an image of its own.
  *
- * Used by:  extract.c, crop.c and their twins.
+ * Used by:  extract.c, crop.c, smartcrop.c and their twins.
  */
 #ifndef BURIN_OPS_RECTANGLE_H
 #define BURIN_OPS_RECTANGLE_H
@@ -25,6 +25,20 @@ static inline enum status rectangle_side(const char *op, const char *what, long 
     return fail(failure, STATUS_BAD_PARAM,
                 "%s: %s must be at most %u, not %ld: the image is %u x %u pixels", op, what, length,
                 end, in->width, in->height);
+}
+
+/* WIDTH x HEIGHT of the image, one of which may be 0, which is all of that side. */
+static inline enum status rectangle_size(const char *op, long width, long height,
+                                         const struct image *in, struct image *out,
+                                         struct failure *failure) {
+    if (!width && !height)
+        return fail(failure, STATUS_BAD_PARAM, "%s: width, height or both must be given", op);
+    if (!width) width = (long)in->width;
+    if (!height) height = (long)in->height;
+    enum status status = rectangle_side(op, "width", width, in, in->width, failure);
+    if (!status) status = rectangle_side(op, "height", height, in, in->height, failure);
+    if (!status) *out = image_shape((uint32_t)width, (uint32_t)height, in->channels, in->depth);
+    return status;
 }
 
 struct rectangle_band {

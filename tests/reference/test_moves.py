@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, rotate, flip, flop and gamma against numpy and 40-digit arithmetic. By hand:
+"""extract, crop, smartcrop, rotate, flip, flop and gamma against numpy and 40-digit arithmetic. By hand:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -48,3 +48,48 @@ def test_gamma(gamma):
     assert run(every, f"gamma:gamma={gamma}").ravel().tolist() == levels(255, gamma, every.ravel())
     some = np.unique(np.concatenate([np.arange(0, 300), np.arange(0, 65536, 97), np.arange(65500, 65536)])).astype(np.uint16)
     assert run(some[None, :], f"gamma:gamma={gamma}").ravel().tolist() == levels(65535, gamma, some)
+
+
+def energy(image):
+    """Carve's gradient of 8-bit luma, the border replicated."""
+    wide = image.astype(np.int64)
+    luma = wide if image.ndim == 2 else (wide @ [77, 150, 29] + 128) >> 8
+    luma = luma >> (8 if image.dtype == np.uint16 else 0)
+    wide = np.pad(luma, ((0, 1), (0, 1)), "edge")
+    right, below, across = (np.abs(luma - other) for other in (wide[:-1, 1:], wide[1:, :-1], wide[1:, 1:]))
+    return right + below + (46341 * across >> 16)
+
+
+def smart_corner(image, width, height):
+    rows, columns = image.shape[:2]
+    weighed = energy(image)
+    if width < columns:
+        weighed = weighed * np.minimum(np.arange(columns) + 1, columns - np.arange(columns))
+    if height < rows:
+        weighed = weighed * np.minimum(np.arange(rows) + 1, rows - np.arange(rows))[:, None]
+    sums = np.pad(weighed.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    parts = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
+    tops, lefts = np.indices(parts.shape)
+    apart = np.abs(2 * tops - (rows - height)) + np.abs(2 * lefts - (columns - width))
+    best = np.lexsort((lefts.ravel(), tops.ravel(), apart.ravel(), -parts.ravel()))[0]
+    return tops.ravel()[best], lefts.ravel()[best]
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+@pytest.mark.parametrize("kind", ["noise", "waves"])
+def test_smartcrop(depth, channels, kind):
+    for rows, columns, width, height in ((66, 123, 50, 31), (66, 123, 123, 9), (66, 123, 7, 66), (66, 123, 1, 1), (1, 29, 5, 1), (42, 13, 12, 41),
+                                         (42, 13, 13, 42)):
+        image = picture((rows, columns), depth, channels, kind)
+        top, left = smart_corner(image, width, height)
+        part = image[top:top + height, left:left + width]
+        assert np.array_equal(run(image, f"smartcrop:width={width},height={height}"), part), (rows, columns, width, height)
+
+
+@pytest.mark.parametrize("name", ["coffee", "rocket", "astronaut"])
+def test_smartcrop_of_photographs(name):
+    data = pytest.importorskip("skimage.data")
+    image = getattr(data, name)()
+    for width, height in ((200, 150), (image.shape[1], 100), (100, image.shape[0])):
+        top, left = smart_corner(image, width, height)
+        assert np.array_equal(run(image, f"smartcrop:width={width},height={height}"), image[top:top + height, left:left + width])
