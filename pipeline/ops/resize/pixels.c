@@ -7,6 +7,7 @@
 
 #include "pipeline/ops/resize/definition.h"
 #include "pipeline/ops/resize/light.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ INLINE uint32_t multiply_pair(uint32_t pair, uint32_t alpha) {
     return (product + (product >> 8 & 0x00ff00ff)) >> 8 & 0x00ff00ff;
 }
 
-INLINE void multiply_rgba(const uint8_t *from, uint8_t *to, size_t pixels) {
+INLINE void multiply_rgba(const uint8_t *restrict from, uint8_t *restrict to, size_t pixels) {
     for (size_t i = 0; i < pixels; i++) {
         uint32_t pixel;
         memcpy(&pixel, from + 4 * i, 4);
@@ -33,21 +34,6 @@ INLINE void multiply_rgba(const uint8_t *from, uint8_t *to, size_t pixels) {
     }
 }
 
-static void multiply_rgba_plain(const uint8_t *from, uint8_t *to, size_t pixels) {
-    multiply_rgba(from, to, pixels);
-}
-
-#ifdef __x86_64__
-__attribute__((target("avx2"))) static void multiply_rgba_avx2(const uint8_t *from, uint8_t *to,
-                                                               size_t pixels) {
-    multiply_rgba(from, to, pixels);
-}
-#define FAST() __builtin_cpu_supports("avx2")
-#else
-#define multiply_rgba_avx2 multiply_rgba_plain
-#define FAST()             false
-#endif
-
 /* floor(255 * 2^16 / alpha) + 1; where colours stay as they are, 2^16. */
 static const uint32_t reciprocals[256] = {
 #define R(a)   ((a) == 0 || (a) == 255 ? 65536u : 255u * 65536 / ((a) + ((a) == 0)) + 1)
@@ -57,14 +43,47 @@ static const uint32_t reciprocals[256] = {
     R64(0), R64(64), R64(128), R64(192)
 };
 
-static void divide_8(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels) {
-    for (size_t i = 0; i < pixels; i++, from += channels, to += channels) {
-        const uint32_t alpha = from[channels - 1], by = reciprocals[alpha];
-        for (unsigned c = 0; c < channels - 1; c++) {
-            const uint32_t quotient = from[c] * by >> 16;
-            to[c] = (uint8_t)(quotient < 255 ? quotient : 255);
-        }
-        to[channels - 1] = (uint8_t)alpha;
+INLINE uint32_t divided(uint32_t colour, uint32_t by) {
+    const uint32_t quotient = colour * by >> 16;
+    return quotient < 255 ? quotient : 255;
+}
+
+INLINE void divide_rgba(const uint8_t *restrict from, uint8_t *restrict to, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++) {
+        uint32_t pixel;
+        memcpy(&pixel, from + 4 * i, 4);
+        const uint32_t by = reciprocals[pixel >> 24];
+        pixel = divided(pixel & 255, by) | divided(pixel >> 8 & 255, by) << 8 |
+                divided(pixel >> 16 & 255, by) << 16 | (pixel & 0xff000000);
+        memcpy(to + 4 * i, &pixel, 4);
+    }
+}
+
+static void multiply_rgba_plain(const uint8_t *from, uint8_t *to, size_t pixels) {
+    multiply_rgba(from, to, pixels);
+}
+
+static void divide_rgba_plain(const uint8_t *from, uint8_t *to, size_t pixels) {
+    divide_rgba(from, to, pixels);
+}
+
+#ifdef __x86_64__
+AVX2 static void multiply_rgba_avx2(const uint8_t *from, uint8_t *to, size_t pixels) {
+    multiply_rgba(from, to, pixels);
+}
+
+AVX2 static void divide_rgba_avx2(const uint8_t *from, uint8_t *to, size_t pixels) {
+    divide_rgba(from, to, pixels);
+}
+#else
+#define multiply_rgba_avx2 multiply_rgba_plain
+#define divide_rgba_avx2   divide_rgba_plain
+#endif
+
+static void divide_gray(const uint8_t *from, uint8_t *to, size_t pixels) {
+    for (size_t i = 0; i < 2 * pixels; i += 2) {
+        to[i] = (uint8_t)divided(from[i], reciprocals[from[i + 1]]);
+        to[i + 1] = from[i + 1];
     }
 }
 
@@ -134,7 +153,7 @@ static const struct light_tables *light_of(const struct pixels_rule *rule) {
 void pixels_prepare(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
     const struct pixels_rule *rule = argument;
     if (rule->channels == 4 && rule->depth == 8 && !rule->linear)
-        (FAST() ? multiply_rgba_avx2 : multiply_rgba_plain)(from, to, pixels);
+        (simd_has_avx2() ? multiply_rgba_avx2 : multiply_rgba_plain)(from, to, pixels);
     else
         SPECIALISE(rule->channels, rule->depth, prepare, light_of(rule), from, to, pixels);
 }
@@ -144,8 +163,10 @@ void pixels_finish(const void *argument, const uint8_t *from, uint8_t *to, size_
     const unsigned channels = rule->channels;
     if (!pixels_change(rule))
         memcpy(to, from, pixels * channels * (rule->depth / 8));
+    else if (rule->depth == 8 && !rule->linear && channels == 4)
+        (simd_has_avx2() ? divide_rgba_avx2 : divide_rgba_plain)(from, to, pixels);
     else if (rule->depth == 8 && !rule->linear)
-        divide_8(from, to, pixels, channels);
+        divide_gray(from, to, pixels);
     else
         SPECIALISE(channels, rule->depth, finish, light_of(rule), from, to, pixels);
     pixels_widen(rule, to, pixels);

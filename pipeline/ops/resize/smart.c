@@ -6,11 +6,15 @@
 #include "pipeline/arena.h"
 #include "pipeline/band.h"
 #include "pipeline/ops/carve/definition.h"
+#include "pipeline/rows/rgb_luma.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 #include <string.h>
 
 enum { BANDS_MAX = 16 };
+
+#define INLINE static inline __attribute__((always_inline))
 
 struct smart {
     struct image picture;
@@ -51,27 +55,53 @@ static inline void luma_row(const uint8_t *from, uint8_t *to, uint32_t width, un
                     : carve_luma(sample_get(from, i, depth), sample_get(from, i + 1, depth),
                                  sample_get(from, i + 2, depth), depth);
     }
-    to[width] = to[width - 1];
 }
 
 static void fill_luma(const struct smart *smart, uint32_t y, uint8_t *luma) {
     const struct image *picture = &smart->picture;
-    SPECIALISE(picture->channels, picture->depth, luma_row, image_row(picture, y), luma,
-               picture->width);
+    if (picture->channels == 3 && picture->depth == 8)
+        rgb_luma(image_row(picture, y), luma, picture->width);
+    else
+        SPECIALISE(picture->channels, picture->depth, luma_row, image_row(picture, y), luma,
+                   picture->width);
+    luma[picture->width] = luma[picture->width - 1];
 }
 
-static void add_to_columns(const uint8_t *here, const uint8_t *below, uint32_t width,
+INLINE void add_to_columns(const uint8_t *here, const uint8_t *below, uint32_t width,
                            uint32_t *restrict sums) {
     for (uint32_t x = 0; x < width; x++)
         sums[x] += carve_gradient(here[x], here[x + 1], below[x], below[x + 1]);
 }
 
-static uint32_t row_sum(const uint8_t *here, const uint8_t *below, uint32_t width) {
+INLINE uint32_t row_sum(const uint8_t *here, const uint8_t *below, uint32_t width) {
     uint32_t sum = 0;
     for (uint32_t x = 0; x < width; x++)
         sum += carve_gradient(here[x], here[x + 1], below[x], below[x + 1]);
     return sum;
 }
+
+/* SUMS: of the columns, or what the row's is. */
+INLINE void add_row(const uint8_t *here, const uint8_t *below, uint32_t width, bool columns,
+                    uint32_t *sums) {
+    if (columns)
+        add_to_columns(here, below, width, sums);
+    else
+        *sums = row_sum(here, below, width);
+}
+
+static void add_row_plain(const uint8_t *here, const uint8_t *below, uint32_t width, bool columns,
+                          uint32_t *sums) {
+    add_row(here, below, width, columns, sums);
+}
+
+#ifdef __x86_64__
+AVX2 static void add_row_avx2(const uint8_t *here, const uint8_t *below, uint32_t width,
+                              bool columns, uint32_t *sums) {
+    add_row(here, below, width, columns, sums);
+}
+#else
+#define add_row_avx2 add_row_plain
+#endif
 
 static void sum_band(void *argument, int index) {
     const struct smart *smart = argument;
@@ -86,10 +116,8 @@ static void sum_band(void *argument, int index) {
             fill_luma(smart, y + 1, below);
         else
             memcpy(below, here, width + 1);
-        if (smart->columns)
-            add_to_columns(here, below, width, sums);
-        else
-            sums[y] = row_sum(here, below, width);
+        (simd_has_avx2() ? add_row_avx2 : add_row_plain)(here, below, width, smart->columns,
+                                                         smart->columns ? sums : sums + y);
         uint8_t *spare = here;
         here = below, below = spare;
     }
