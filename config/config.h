@@ -29,8 +29,9 @@ struct config {
     long io_threads;
     long connections_max;
     bool insecure;
-    char cors_origins[CONFIG_ORIGINS_MAX]; /* origins.h reads it; "": pages of no other site */
+    char cors_origins[CONFIG_ORIGINS_MAX];    /* origins.h reads it; "": pages of no other site */
     char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
+    char prefer[CONFIG_TEXT_MAX];             /* types.h reads it; "": the input's type */
 
     /* what a request may cost */
     long body_bytes_max;

@@ -5,6 +5,7 @@
 #include "config/devices.h"
 #include "config/networks.h"
 #include "config/origins.h"
+#include "config/types.h"
 #include "pipeline/param.h"
 
 #include <arpa/inet.h>
@@ -69,6 +70,13 @@ bool formats_devices(const char *text) {
 
 bool formats_origins(const char *text) {
     return origins_are_a_list(text);
+}
+
+/* ---- types of images */
+
+bool formats_types(const char *text) {
+    struct types ignored;
+    return types_read(text, &ignored);
 }
 
 /* ---- networks */

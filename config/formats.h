@@ -25,6 +25,9 @@ bool formats_devices(const char *text);
 /* Nothing, "*", or origins as browsers send them, with commas between. */
 bool formats_origins(const char *text);
 
+/* Nothing, or types of images with commas between, each once. */
+bool formats_types(const char *text);
+
 /* Nothing, or networks in CIDR notation and "unix", with commas between. */
 bool formats_networks(const char *text);
 

@@ -79,6 +79,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
         [FORMAT_JPEG] = jpeg_encode,
         [FORMAT_PNG] = png_encode,
         [FORMAT_PNM] = pnm_encode,
+        [FORMAT_WEBP] = webp_encode,
     };
     const struct encoding encoding = { image,    metadata, options, progress, bytes,
                                        capacity, length,   notes,   failure };
@@ -91,8 +92,8 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
 
 /* ---- within max_bytes */
 
-bool codec_has_quality(enum format format) {
-    return format == FORMAT_JPEG;
+bool codec_has_quality(const struct encode_options *options) {
+    return options->format == FORMAT_JPEG || (options->format == FORMAT_WEBP && !options->lossless);
 }
 
 /* At the quality that SEARCH is at. A file whose size nobody is told is given up as soon as it
@@ -134,8 +135,8 @@ static enum status refuse_size(const struct encoding *encoding) {
     const char *name = format_name(encoding->options->format);
     return fail(
         encoding->failure, STATUS_TOO_LARGE,
-        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg, "
-        "whose quality can be lowered",
+        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg or "
+        "webp, whose quality can be lowered",
         name, *encoding->length, (long long)encoding->options->max_bytes);
 }
 
@@ -149,8 +150,7 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
     *fitting = (struct fitting){ 0, 0 };
     enum status status = codec_check_sides(image, options->format, failure);
     if (status) return status;
-    if (options->max_bytes && codec_has_quality(options->format))
-        return search_quality(&encoding, fitting);
+    if (options->max_bytes && codec_has_quality(options)) return search_quality(&encoding, fitting);
     status =
         codec_encode(image, metadata, options, progress, bytes, capacity, length, notes, failure);
     if (status || !options->max_bytes || *length <= (uint64_t)options->max_bytes) return status;
@@ -161,7 +161,10 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
 
 enum status codec_check_sides(const struct image *shape, enum format format,
                               struct failure *failure) {
-    static const uint32_t sides[FORMAT_COUNT] = { [FORMAT_JPEG] = 65500 }; /* libjpeg's */
+    static const uint32_t sides[FORMAT_COUNT] = {
+        [FORMAT_JPEG] = 65500, /* libjpeg's */
+        [FORMAT_WEBP] = 16383, /* 14 bits */
+    };
     const uint32_t most = sides[format];
     if (!most || (shape->width <= most && shape->height <= most)) return STATUS_OK;
     return fail(failure, STATUS_TOO_LARGE,
@@ -174,5 +177,6 @@ size_t codec_encode_bound(const struct image *image, const struct metadata *meta
     const size_t profile_length = metadata ? metadata->profile_length : 0;
     if (format == FORMAT_JPEG) return jpeg_bound(image, profile_length);
     if (format == FORMAT_PNG) return png_bound(image, profile_length);
+    if (format == FORMAT_WEBP) return webp_bound(image, profile_length);
     return pnm_bound(image);
 }

@@ -97,8 +97,8 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
                                  uint8_t *bytes, size_t capacity, size_t *length,
                                  struct fitting *fitting, uint32_t *notes, struct failure *failure);
 
-/* Whether quality changes how large a file of FORMAT is. */
-bool codec_has_quality(enum format format);
+/* Whether quality changes how large the file is. */
+bool codec_has_quality(const struct encode_options *options);
 
 /* STATUS_TOO_LARGE where no file of FORMAT has such sides. Told of a shape alone. */
 enum status codec_check_sides(const struct image *shape, enum format format,

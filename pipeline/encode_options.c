@@ -10,6 +10,7 @@ const struct encode_options encode_options_default = {
     .format = FORMAT_JPEG,
     .quality = 85,
     .compression = 1,
+    .effort = 4,
     .background = { 255, 255, 255, 255 },
 };
 
@@ -48,6 +49,14 @@ static bool set_progressive(struct encode_options *options, const char *value) {
     return read_flag(value, &options->progressive);
 }
 
+static bool set_lossless(struct encode_options *options, const char *value) {
+    return read_flag(value, &options->lossless);
+}
+
+static bool set_effort(struct encode_options *options, const char *value) {
+    return read_small(value, 0, 6, &options->effort);
+}
+
 static bool set_background(struct encode_options *options, const char *value) {
     uint32_t rgba;
     if (!param_colour(value, &rgba)) return false;
@@ -79,10 +88,12 @@ static const struct setting {
     const char *name, *range;
     bool (*set)(struct encode_options *options, const char *value);
 } settings[] = {
-    { "type", "png, jpeg, pnm or auto", set_type },
+    { "type", "png, jpeg, webp, pnm or auto", set_type },
     { "quality", "a whole number 1..100", set_quality },
     { "compression", "a whole number 0..3", set_compression },
     { "progressive", "true or false", set_progressive },
+    { "lossless", "true or false", set_lossless },
+    { "effort", "a whole number 0..6", set_effort },
     { "background", "six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such as ffffff",
       set_background },
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },

@@ -27,15 +27,17 @@ enum { MIN_QUALITY_DEFAULT = 10 };
 
 struct encode_options {
     enum format format;    /* FORMAT_NONE: as the input, or as somebody else chooses */
-    int quality;           /* JPEG 1..100 */
+    int quality;           /* JPEG, WebP 1..100 */
     int compression;       /* PNG 0..3 */
     bool progressive;      /* JPEG */
+    bool lossless;         /* WebP: quality does nothing */
+    int effort;            /* WebP 0..6: time for fewer bytes */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A: of operators */
     bool has_background;   /* it was given: operators that have one get it too */
     int min_quality;       /* with max_bytes; 0: none is given */
     int64_t max_bytes;     /* of the file, by a lower quality if need be; 0: any */
 };
-extern const struct encode_options encode_options_default; /* JPEG, 85, 1, white */
+extern const struct encode_options encode_options_default; /* JPEG, 85, 1, 4, white */
 
 /* The INDEX-th setting's name; NULL behind the last. */
 const char *encode_option_name(int index);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The first bytes choose a row of the table of formats, whose function reads the
+ * header; limits and orientation are judged here, once for all of them. */
 #include "pipeline/codecs/codecs.h"
 
 #include <string.h>
@@ -15,6 +17,7 @@ static const struct {
     [FORMAT_JPEG] = { "jpeg", "image/jpeg", jpeg_probe },
     [FORMAT_PNG] = { "png", "image/png", png_probe },
     [FORMAT_PNM] = { "pnm", "image/x-portable-anymap", pnm_probe },
+    [FORMAT_WEBP] = { "webp", "image/webp", NULL },
 };
 
 /* Not read here, but known well enough to be called by name in the refusal. */
@@ -131,8 +134,9 @@ enum format format_from_name(const char *name) {
         const char *name;
         enum format format;
     } names[] = {
-        { "png", FORMAT_PNG }, { "jpeg", FORMAT_JPEG }, { "jpg", FORMAT_JPEG },
-        { "pnm", FORMAT_PNM }, { "ppm", FORMAT_PNM },   { "pgm", FORMAT_PNM },
+        { "png", FORMAT_PNG },   { "jpeg", FORMAT_JPEG }, { "jpg", FORMAT_JPEG },
+        { "pnm", FORMAT_PNM },   { "ppm", FORMAT_PNM },   { "pgm", FORMAT_PNM },
+        { "webp", FORMAT_WEBP },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcasecmp(name, names[i].name) == 0) return names[i].format;

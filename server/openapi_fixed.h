@@ -26,7 +26,8 @@
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/type'},"           \
     "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
-    "{'$ref':'#/components/parameters/min_quality'},"                                              \
+    "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
+    "{'$ref':'#/components/parameters/effort'},"                                                   \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
@@ -52,17 +53,21 @@ static const char openapi_parameters[] =
     "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
     "'example':'cpu'},"
     "'type':{'name':'type','in':'query','description':'Type of the answer; auto follows Accept, "
-    "then the input','schema':{'type':'string','enum':['auto','png','jpeg','pnm'],"
+    "then the input','schema':{'type':'string','enum':['auto','png','jpeg','webp','pnm'],"
     "'default':'auto'},'example':'png'},"
-    "'quality':{'name':'quality','in':'query','description':'Of a JPEG','schema':{"
+    "'quality':{'name':'quality','in':'query','description':'Of a JPEG or WebP','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
     "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
     "the fastest, 3 the slowest and mostly the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
     "'progressive':{'name':'progressive','in':'query','description':'A JPEG that shows early, in "
     "six times the time','schema':{'type':'boolean','default':false},'example':false},"
-    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG has the "
-    "highest quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
+    "'lossless':{'name':'lossless','in':'query','description':'A WebP that keeps every sample; "
+    "quality does nothing','schema':{'type':'boolean','default':false},'example':false},"
+    "'effort':{'name':'effort','in':'query','description':'Of a WebP: more is slower and smaller',"
+    "'schema':{'type':'integer','minimum':0,'maximum':6,'default':4},'example':0},"
+    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG or WebP has "
+    "a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
@@ -100,7 +105,7 @@ static const char openapi_headers[] =
 #define OPENAPI_REPORT                                                                             \
     "'application/json':{'schema':{'$ref':'#/components/schemas/Report'}},'multipart/mixed':{}"
 
-#define OPENAPI_IMAGES "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{}"
+#define OPENAPI_IMAGES "'image/jpeg':{},'image/png':{},'image/webp':{},'image/x-portable-anymap':{}"
 
 static const char openapi_results[] =
     "'Image':{'description':'The image',"

@@ -244,8 +244,8 @@ static enum status type_by_extension(struct run_options *options, struct failure
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .pnm, .ppm "
-                "or .pgm, or give --type png, jpeg or pnm",
+                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .webp, "
+                ".pnm, .ppm or .pgm, or give --type png, jpeg, webp or pnm",
                 param_shown(extension, shown));
 }
 

@@ -45,6 +45,8 @@ static void fill_job(struct exchange *exchange) {
     const struct settings *settings = &exchange->settings;
     struct negotiation accept = { 0 };
     struct header_lines lines;
+    struct types prefer;
+    types_read(exchange->front->config->prefer, &prefer);
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer =
@@ -55,7 +57,7 @@ static void fill_job(struct exchange *exchange) {
     job->client = client_unit(&exchange->client);
     output->encode = settings->encode;
     if (!output->encode.format)
-        output->encode.format = negotiation_type(&accept, job->probe.format);
+        output->encode.format = negotiation_type(&accept, job->probe.format, &prefer);
     job->generation = plan_has_user_operators(&settings->plan) ? exchange->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
@@ -80,10 +82,9 @@ static void describe_work(struct exchange *exchange, const struct image *shapes)
         if (job->aux[i].length)
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
     cost_work_add_plan(&job->work, plan, shapes);
-    if (!job->json_only)
-        cost_work_add_result(&job->work, &shapes[plan->count],
-                             job_output_type(job, &job->outputs[0]),
-                             job->outputs[0].encode.compression);
+    struct encode_options encode = job->outputs[0].encode;
+    encode.format = job_output_type(job, &job->outputs[0]);
+    if (!job->json_only) cost_work_add_result(&job->work, &shapes[plan->count], &encode);
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {

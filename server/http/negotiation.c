@@ -10,15 +10,26 @@
 #include <strings.h>
 
 /* Of several image types that are preferred most, the first: it loses nothing, and is small. */
-enum kind { KIND_PNG, KIND_JPEG, KIND_PNM, KIND_MULTIPART, KIND_JSON, KINDS, KIND_IMAGES = 3 };
+enum kind {
+    KIND_PNG,
+    KIND_JPEG,
+    KIND_WEBP,
+    KIND_PNM,
+    KIND_MULTIPART,
+    KIND_JSON,
+    KINDS,
+    KIND_IMAGES = KIND_MULTIPART
+};
 static_assert((int)KINDS == NEGOTIATION_KINDS, "a preference each");
 
 static const struct {
     const char *type, *subtypes[3];
     enum format format;
+    bool slow; /* takes ten times as long to write as the others */
 } kinds[KINDS] = {
     [KIND_PNG] = { "image", { "png" }, FORMAT_PNG },
     [KIND_JPEG] = { "image", { "jpeg" }, FORMAT_JPEG },
+    [KIND_WEBP] = { "image", { "webp" }, FORMAT_WEBP, true },
     [KIND_PNM] = { "image",
                    { "x-portable-anymap", "x-portable-pixmap", "x-portable-graymap" },
                    FORMAT_PNM },
@@ -97,7 +108,9 @@ static enum depth match(const struct range *range, enum kind kind) {
 
 void negotiation_add(struct negotiation *negotiation, const char *line) {
     struct range range;
-    while (next_range(&line, &range))
+    while (next_range(&line, &range)) {
+        negotiation->page |= is(range.type, range.type_length, "text") &&
+                             is(range.subtype, range.subtype_length, "html");
         for (int k = 0; k < KINDS; k++) {
             const int depth = match(&range, (enum kind)k);
             struct preference *preference = &negotiation->preferences[k];
@@ -105,12 +118,19 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
             if (depth == preference->depth && range.weight <= preference->weight) continue;
             *preference = (struct preference){ depth, range.weight };
         }
+    }
+}
+
+/* Whether what the client says of KIND is a wish for it. */
+static bool is_wish(const struct negotiation *negotiation, int kind) {
+    return !kinds[kind].slow || !negotiation->page;
 }
 
 static int best_image(const struct negotiation *negotiation) {
     int best = 0;
     for (int k = 0; k < KIND_IMAGES; k++)
-        if (negotiation->preferences[k].weight > best) best = negotiation->preferences[k].weight;
+        if (is_wish(negotiation, k) && negotiation->preferences[k].weight > best)
+            best = negotiation->preferences[k].weight;
     return best;
 }
 
@@ -120,7 +140,8 @@ static int best_image(const struct negotiation *negotiation) {
 static bool names_image(const struct negotiation *negotiation) {
     for (int k = 0; k < KIND_IMAGES; k++) {
         const struct preference *preference = &negotiation->preferences[k];
-        if (preference->depth > DEPTH_ANYTHING && preference->weight > 0) return true;
+        if (is_wish(negotiation, k) && preference->depth > DEPTH_ANYTHING && preference->weight > 0)
+            return true;
     }
     return false;
 }
@@ -140,11 +161,27 @@ enum answer negotiation_answer(const struct negotiation *negotiation, bool value
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
 }
 
-enum format negotiation_type(const struct negotiation *negotiation, enum format input) {
+/* The first of PREFER's types that is named in full and liked no less than what would be chosen.
+ * What a page's browser names is liked as well as anything. */
+static enum format preferred(const struct negotiation *negotiation, const struct types *prefer,
+                             int best) {
+    for (int i = 0; i < prefer->count; i++)
+        for (int k = 0; k < KIND_IMAGES; k++) {
+            const struct preference *preference = &negotiation->preferences[k];
+            if (kinds[k].format == prefer->types[i] && preference->depth == DEPTH_WHOLE &&
+                preference->weight && preference->weight >= best)
+                return kinds[k].format;
+        }
+    return FORMAT_NONE;
+}
+
+enum format negotiation_type(const struct negotiation *negotiation, enum format input,
+                             const struct types *prefer) {
     const int best = best_image(negotiation);
-    enum format choice = FORMAT_NONE;
+    enum format choice = preferred(negotiation, prefer, best);
+    if (choice) return choice == input ? FORMAT_NONE : choice;
     for (int k = KIND_IMAGES - 1; best && k >= 0; k--) {
-        if (negotiation->preferences[k].weight < best) continue;
+        if (negotiation->preferences[k].weight < best || !is_wish(negotiation, k)) continue;
         if (kinds[k].format == input) return FORMAT_NONE;
         choice = kinds[k].format;
     }

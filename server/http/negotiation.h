@@ -8,6 +8,10 @@
  * Both in parts go to a client that names multipart and prefers it no less than what it would get
  * otherwise.
  *
+ * A browser that opens a page, and so names text/html, lists beside it every image type that it can
+ * show: that says nothing of the types that take long to write, which it gets only where `prefer`
+ * has them.
+ *
  * Used by:  handle_process.c.
  * Owns:     nothing: a pure module.
  * Fails:    never: where nothing that can be answered is acceptable, it is as if there were no
@@ -18,13 +22,13 @@
 #ifndef BURIN_NEGOTIATION_H
 #define BURIN_NEGOTIATION_H
 
-#include "pipeline/probe.h"
+#include "config/types.h"
 
 #include <stdbool.h>
 
 enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
 
-enum { NEGOTIATION_KINDS = 5 }; /* image types, parts, JSON */
+enum { NEGOTIATION_KINDS = 6 }; /* image types, parts, JSON */
 
 /* Zeroed: nothing is asked for. */
 struct negotiation {
@@ -32,6 +36,7 @@ struct negotiation {
         int depth;  /* how specific the range is that decides */
         int weight; /* thousandths */
     } preferences[NEGOTIATION_KINDS];
+    bool page; /* text/html is named */
 };
 
 /* One line of several, in any order: together they are one list (RFC 9110, 5.3). */
@@ -41,8 +46,10 @@ void negotiation_add(struct negotiation *accept, const char *line);
  * it, is wanted unless an image type is named. */
 enum answer negotiation_answer(const struct negotiation *accept, bool values_suffice);
 
-/* The image's type, within parts too. FORMAT_NONE: as the INPUT, which is preferred as much as any,
- * or no type is acceptable. */
-enum format negotiation_type(const struct negotiation *accept, enum format input);
+/* The image's type, within parts too. Of types that are preferred most the first in PREFER that the
+ * client names in full, then the INPUT's, which is told as FORMAT_NONE; so is it that no type is
+ * acceptable. */
+enum format negotiation_type(const struct negotiation *accept, enum format input,
+                             const struct types *prefer);
 
 #endif

@@ -13,8 +13,22 @@
 #include <math.h>
 #include <string.h>
 
-enum { DECODE_JPEG, DECODE_JPEG_CORES, DECODE_PNG, DECODE_PNM };
-enum { ENCODE_JPEG, ENCODE_PNG, ENCODE_PNM = ENCODE_PNG + 4 };
+enum { DECODE_JPEG, DECODE_JPEG_CORES, DECODE_PNG, DECODE_PNM, DECODE_WEBP };
+/* FITTED: made within max_bytes, some times. From ENCODE_CORES on no device does it. */
+enum {
+    ENCODE_JPEG,
+    ENCODE_JPEG_FITTED,
+    ENCODE_PNM,
+    ENCODE_CORES,
+    ENCODE_PROGRESSIVE = ENCODE_CORES,
+    ENCODE_PROGRESSIVE_FITTED,
+    ENCODE_PNG, /* by its compression, 0 to 3 */
+    ENCODE_WEBP = ENCODE_PNG + 4,
+    ENCODE_WEBP_FITTED,
+    ENCODE_WEBP_LOSSLESS,
+    ENCODE_AVIF,
+    ENCODE_AVIF_FITTED,
+};
 enum { RATIO_MAX = 4, SEEN_MAX = 6, SMOOTHING = 16 };
 static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
 
@@ -22,24 +36,32 @@ static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
  * megabyte of file, a megabyte of pixels. A GPU decodes and encodes JPEG itself; the rest is its
  * cores' work too. */
 
+#define DECODERS_OF_CORES                                                                          \
+    { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f }, {                                 \
+        0.1f, 10, 3                                                                                \
+    }
 static const float decoders[2][COST_DECODE_KINDS][3] = {
-    { { 0.15f, 0.02f, 0.01f }, { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f } },
-    { { 0.05f, 5, 1 }, { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f } },
+    { { 0.15f, 0.02f, 0.01f }, DECODERS_OF_CORES },
+    { { 0.05f, 5, 1 }, DECODERS_OF_CORES },
 };
+#define ENCODERS_OF_CORES                                                                          \
+    [ENCODE_PNM] = { 0.02f, 0.1f }, [ENCODE_PROGRESSIVE] = { 0.1f, 4 },                            \
+    [ENCODE_PROGRESSIVE_FITTED] = { 0.4f, 16 }, [ENCODE_PNG] = { 0.05f, 0.5f },                    \
+    [ENCODE_PNG + 1] = { 0.05f, 2.2f }, [ENCODE_PNG + 2] = { 0.05f, 5 },                           \
+    [ENCODE_PNG + 3] = { 0.05f, 12 }, [ENCODE_WEBP] = { 0.3f, 26 },                                \
+    [ENCODE_WEBP_FITTED] = { 1.2f, 104 }, [ENCODE_WEBP_LOSSLESS] = { 0.3f, 24 },                   \
+    [ENCODE_AVIF] = { 3, 87 }, [ENCODE_AVIF_FITTED] = { 12, 348 }
 static const float encoders[2][COST_ENCODE_KINDS][2] = {
-    { { 0.02f, 0.004f },
-      { 0.05f, 0.5f },
-      { 0.05f, 2.2f },
-      { 0.05f, 5 },
-      { 0.05f, 12 },
-      { 0.02f, 0.1f } },
-    { { 0.03f, 1 },
-      { 0.05f, 0.5f },
-      { 0.05f, 2.2f },
-      { 0.05f, 5 },
-      { 0.05f, 12 },
-      { 0.02f, 0.1f } },
+    { [ENCODE_JPEG] = { 0.02f, 0.004f },
+      [ENCODE_JPEG_FITTED] = { 0.08f, 0.016f },
+      ENCODERS_OF_CORES },
+    { [ENCODE_JPEG] = { 0.03f, 1 }, [ENCODE_JPEG_FITTED] = { 0.12f, 4 }, ENCODERS_OF_CORES },
 };
+/* Times of each effort beside that of 4, for which the defaults are. */
+enum { EFFORTS = 7 };
+static const double webp_efforts[EFFORTS] = { 0.33, 0.45, 0.5, 1, 1, 1.1, 1.9 };
+static const double lossless_efforts[EFFORTS] = { 0.25, 0.65, 1, 1, 1, 1.2, 1.8 };
+static const double avif_efforts[EFFORTS] = { 0.25, 0.25, 0.5, 0.7, 1, 1.6, 2.5 };
 static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
 
 /* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
@@ -97,6 +119,7 @@ static int decode_kind(const struct probe *probe) {
     case FORMAT_JPEG:
         return probe->progressive || probe->components == 4 ? DECODE_JPEG_CORES : DECODE_JPEG;
     case FORMAT_PNG: return DECODE_PNG;
+    case FORMAT_WEBP: return DECODE_WEBP;
     default: return DECODE_PNM;
     }
 }
@@ -113,9 +136,9 @@ bool cost_work_is_cores(const struct cost_work *work) {
     for (uint32_t i = 0; i < work->count; i++) {
         const int row = work->terms[i].row;
         if (work->terms[i].amount <= 0) continue;
-        cores |= row / 3 == DECODE_JPEG_CORES || row / 3 == DECODE_PNG;
-        cores |=
-            row >= COST_ENCODE_ROWS + 2 * ENCODE_PNG && row < COST_ENCODE_ROWS + 2 * ENCODE_PNM;
+        const int decode = row < COST_ENCODE_ROWS ? row / 3 : DECODE_PNM;
+        cores |= decode != DECODE_JPEG && decode != DECODE_PNM;
+        cores |= row >= COST_ENCODE_ROWS + 2 * ENCODE_CORES && row < COST_REST_ROWS;
     }
     return cores;
 }
@@ -142,14 +165,36 @@ void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
     add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
 }
 
-void cost_work_add_result(struct cost_work *work, const struct image *result, enum format type,
-                          int compression) {
-    const int level = compression < 0 ? 0 : compression > 3 ? 3 : compression;
-    const int kind = type == FORMAT_JPEG  ? ENCODE_JPEG
-                     : type == FORMAT_PNG ? ENCODE_PNG + level
-                                          : ENCODE_PNM;
+static int within(int value, int most) {
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+static int encode_kind(const struct encode_options *options) {
+    const bool fitted = options->max_bytes != 0;
+    switch (options->format) {
+    case FORMAT_JPEG: return (options->progressive ? ENCODE_PROGRESSIVE : ENCODE_JPEG) + fitted;
+    case FORMAT_PNG: return ENCODE_PNG + within(options->compression, 3);
+    case FORMAT_WEBP: return options->lossless ? ENCODE_WEBP_LOSSLESS : ENCODE_WEBP + fitted;
+    default: return ENCODE_PNM;
+    }
+}
+
+/* Megabytes of pixels, or what takes as long. WebP and AVIF make colour of whatever comes. */
+static double encode_amount(const struct image *result, int kind,
+                            const struct encode_options *options) {
+    const int effort = within(options->effort, EFFORTS - 1);
+    const double colour = (double)image_pixels(result) * 3 / 1e6;
+    if (kind >= ENCODE_AVIF) return colour * avif_efforts[effort];
+    if (kind == ENCODE_WEBP_LOSSLESS) return colour * lossless_efforts[effort];
+    if (kind >= ENCODE_WEBP) return colour * webp_efforts[effort];
+    return megabytes(result);
+}
+
+void cost_work_add_result(struct cost_work *work, const struct image *result,
+                          const struct encode_options *options) {
+    const int kind = encode_kind(options);
     add(work, COST_ENCODE_ROWS + 2 * kind, COST_ENCODE, 1);
-    add(work, COST_ENCODE_ROWS + 2 * kind + 1, COST_ENCODE, megabytes(result));
+    add(work, COST_ENCODE_ROWS + 2 * kind + 1, COST_ENCODE, encode_amount(result, kind, options));
 }
 
 /* ---- prediction */

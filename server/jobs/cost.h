@@ -15,6 +15,7 @@
 #ifndef BURIN_COST_H
 #define BURIN_COST_H
 
+#include "pipeline/encode_options.h"
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
 #include "pipeline/timing.h"
@@ -32,8 +33,8 @@ enum cost_stage {
 };
 
 enum {
-    COST_DECODE_KINDS = 4, /* JPEG; JPEG that cores alone decode; PNG; PNM */
-    COST_ENCODE_KINDS = 6, /* JPEG; PNG by its compression, 0 to 3; PNM */
+    COST_DECODE_KINDS = 5,  /* JPEG; JPEG that cores alone decode; PNG; PNM; WebP */
+    COST_ENCODE_KINDS = 14, /* cost.c names them */
     COST_BUILTIN_OPS = 48,
     COST_USER_OPS = 16,
     /* Rows: of a decoder the file, its megabytes, the pixels' megabytes; of an encoder, of an
@@ -67,9 +68,9 @@ void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint6
 void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
                         const struct image *shapes);
 
-/* The result's encoding; COMPRESSION of a PNG. */
-void cost_work_add_result(struct cost_work *work, const struct image *result, enum format type,
-                          int compression);
+/* The result's encoding; OPTIONS have its format. */
+void cost_work_add_result(struct cost_work *work, const struct image *result,
+                          const struct encode_options *options);
 
 /* The coefficients of one worker, and how good they have been. */
 struct cost {

@@ -2,7 +2,7 @@
 /* Four sources of values and which wins, what each refuses and in which words, and what is told
  * of where values came from.
  *
- * covers: config/keys.c config/formats.c */
+ * covers: config/keys.c config/formats.c config/types.c */
 #include "config/config.h"
 #include "config/keys.h"
 
@@ -297,6 +297,9 @@ static void forms(void **state) {
         { "cors_origins", "" },
         { "cors_origins", "*" },
         { "cors_origins", "https://a.example,http://localhost:3000" },
+        { "prefer", "" },
+        { "prefer", "webp" },
+        { "prefer", "webp,jpeg,png,pnm" },
         { "trusted_proxies", "" },
         { "trusted_proxies", "unix,10.0.0.0/8" },
     };
@@ -336,6 +339,14 @@ static void forms(void **state) {
         { "devices", "all,cpu" },
         { "cors_origins", "null" },
         { "cors_origins", "https://a.example/" },
+        { "prefer", "gif" },
+        { "prefer", "webp," },
+        { "prefer", ",webp" },
+        { "prefer", "webp,webp" },
+        { "prefer", "jpeg,jpg" },
+        { "prefer", "auto" },
+        { "prefer", "webp, jpeg" },
+        { "prefer", "averylongnameofnothing" },
         { "trusted_proxies", "10.0.0.1/8" },
         { "trusted_proxies", "proxy.example" },
     };

@@ -394,7 +394,7 @@ def test_run_timing(files):
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
     (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
-    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg or pnm"),
+    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp or pnm"),
 ])
 def test_run_refuses(files, arguments, message):
     assert message in refused("run", *arguments, cwd=files)

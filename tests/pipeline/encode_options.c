@@ -32,6 +32,10 @@ static void good_values(void **state) {
     assert_int_equal(set("quality", "100").quality, 100);
     assert_int_equal(set("compression", "0").compression, 0);
     assert_int_equal(set("compression", "3").compression, 3);
+    assert_int_equal(set("type", "webp").format, FORMAT_WEBP);
+    assert_true(set("lossless", "true").lossless);
+    assert_int_equal(set("effort", "0").effort, 0);
+    assert_int_equal(set("effort", "6").effort, 6);
     assert_true(set("progressive", "true").progressive);
     assert_false(set("progressive", "false").progressive);
     assert_int_equal(set("max_bytes", "1").max_bytes, 1);
@@ -47,27 +51,18 @@ static void good_values(void **state) {
 static void bad_values(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        { "type", "gif" },
-        { "type", "" },
-        { "quality", "0" },
-        { "quality", "101" },
-        { "quality", "85x" },
-        { "quality", "" },
-        { "quality", "8.5" },
-        { "compression", "-1" },
-        { "compression", "4" },
-        { "progressive", "" },
-        { "progressive", "maybe" },
-        { "max_bytes", "0" },
-        { "max_bytes", "-5" },
-        { "max_bytes", "1e3" },
-        { "max_bytes", "9223372036854775808" },
-        { "min_quality", "0" },
-        { "min_quality", "101" },
-        { "background", "red" },
-        { "background", "12345g" },
-        { "background", "#12345" },
-        { "background", "" },
+        { "type", "gif" },          { "type", "" },
+        { "quality", "0" },         { "quality", "101" },
+        { "quality", "85x" },       { "quality", "" },
+        { "quality", "8.5" },       { "compression", "-1" },
+        { "effort", "7" },          { "effort", "-1" },
+        { "lossless", "1" },        { "compression", "4" },
+        { "progressive", "" },      { "progressive", "maybe" },
+        { "max_bytes", "0" },       { "max_bytes", "-5" },
+        { "max_bytes", "1e3" },     { "max_bytes", "9223372036854775808" },
+        { "min_quality", "0" },     { "min_quality", "101" },
+        { "background", "red" },    { "background", "12345g" },
+        { "background", "#12345" }, { "background", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct encode_options options = encode_options_default;

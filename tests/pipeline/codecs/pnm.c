@@ -94,7 +94,8 @@ static void test_samples_above_the_maximum(void **state) {
 static void test_cuts_are_corrupt(void **state) {
     (void)state;
     struct image image = new_noise(13, 42, 3, 16, 1);
-    const struct encode_options options = { FORMAT_PNM, 85, 1, { 0 } };
+    struct encode_options options = encode_options_default;
+    options.format = FORMAT_PNM;
     struct bytes bytes = { malloc(codec_encode_bound(&image, NULL, FORMAT_PNM)), 0 };
     uint32_t notes = 0;
     assert_int_equal(codec_encode(&image, NULL, &options, NULL, bytes.data,

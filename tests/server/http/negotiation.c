@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#define PNM "image/x-portable-anymap"
+#define PNM  "image/x-portable-anymap"
+#define PAGE "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
 /* TYPES: of the image for a JPEG, a PNG and a PNM that came in; '-' is as it came. */
 static const struct {
@@ -26,6 +27,12 @@ static const struct {
     { "IMAGE/PNG", ANSWER_IMAGE, "p-p" },
     { "image/jpeg", ANSWER_IMAGE, "-jj" },
     { PNM, ANSWER_IMAGE, "nn-" },
+    { "image/webp", ANSWER_IMAGE, "www" },
+    { "image/webp, image/*;q=0.9", ANSWER_IMAGE, "www" },
+    { "image/webp;q=0.9, image/*;q=0.8", ANSWER_IMAGE, "www" },
+    { "image/webp;q=0.7, image/*;q=0.8", ANSWER_IMAGE, "---" },
+    { "image/webp, image/png", ANSWER_IMAGE, "p-p" },
+    { "image/webp, " PNM, ANSWER_IMAGE, "ww-" },
     { "image/x-portable-graymap", ANSWER_IMAGE, "nn-" },
     { "application/json", ANSWER_JSON, "---" },
     { "application/*", ANSWER_JSON, "---" },
@@ -34,7 +41,7 @@ static const struct {
     { "multipart/*", ANSWER_MULTIPART, "---" },
     /* what is not here, or never: as if nothing were said */
     { "text/html", ANSWER_IMAGE, "---" },
-    { "image/webp", ANSWER_IMAGE, "---" },
+    { "image/gif", ANSWER_IMAGE, "---" },
     { "application/json;q=0", ANSWER_IMAGE, "---" },
     { "multipart/mixed;q=0", ANSWER_IMAGE, "---" },
     { "*/*;q=0", ANSWER_IMAGE, "---" },
@@ -58,12 +65,18 @@ static const struct {
     { "image/jpeg, image/png", ANSWER_IMAGE, "--p" },
     { "image/png;q=0.001, image/*;q=0.002", ANSWER_IMAGE, "-j-" },
     { "image/jpeg;q=0, */*", ANSWER_IMAGE, "p--" },
-    { "image/png;q=0, image/jpeg;q=0, image/*", ANSWER_IMAGE, "nn-" },
+    { "image/png;q=0, image/jpeg;q=0, image/*", ANSWER_IMAGE, "ww-" },
+    { "image/png;q=0, image/jpeg;q=0, image/webp;q=0.9, image/*", ANSWER_IMAGE, "nn-" },
     { "image/png;level=1;q=0.2, image/png;q=0.7, image/jpeg;q=0.5", ANSWER_IMAGE, "p-p" },
     { "image/avif,image/webp,image/png,image/*;q=0.8", ANSWER_IMAGE, "p-p" },
     { "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", ANSWER_IMAGE, "---" },
+    /* a page is opened: what it can show is no wish */
     { "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", ANSWER_IMAGE,
       "---" },
+    { PAGE, ANSWER_IMAGE, "---" },
+    { "text/html,image/webp", ANSWER_IMAGE, "---" },
+    { "text/html;q=0.1,image/png;q=0.5,image/webp", ANSWER_IMAGE, "p-p" },
+    { "text/htmlx,image/webp", ANSWER_IMAGE, "www" },
     /* parts, and the image within them */
     { "multipart/mixed, image/png", ANSWER_MULTIPART, "p-p" },
     { "multipart/mixed, */*", ANSWER_MULTIPART, "---" },
@@ -108,6 +121,8 @@ static const struct {
     { "application/json", ANSWER_JSON },
     { "application/json, */*", ANSWER_JSON },
     { "*/*;q=0.1", ANSWER_JSON },
+    { "text/html,image/webp", ANSWER_JSON },
+    { "image/webp", ANSWER_IMAGE },
     { "image/png", ANSWER_IMAGE },
     { "image/*", ANSWER_IMAGE },
     { "*/*, image/jpeg;q=0.1", ANSWER_IMAGE },
@@ -137,14 +152,15 @@ static void values_go_to_who_names_no_image(void **state) {
 
 static void each_gets_what_it_likes_best(void **state) {
     (void)state;
-    static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n' };
+    static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n', 'w' };
+    const struct types none = { .count = 0 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *line = cases[i].accept;
         struct negotiation accept = { 0 };
         if (line) negotiation_add(&accept, line);
-        const char types[] = { letters[negotiation_type(&accept, FORMAT_JPEG)],
-                               letters[negotiation_type(&accept, FORMAT_PNG)],
-                               letters[negotiation_type(&accept, FORMAT_PNM)], '\0' };
+        const char types[] = { letters[negotiation_type(&accept, FORMAT_JPEG, &none)],
+                               letters[negotiation_type(&accept, FORMAT_PNG, &none)],
+                               letters[negotiation_type(&accept, FORMAT_PNM, &none)], '\0' };
         const enum answer answer = negotiation_answer(&accept, false);
         if (answer != cases[i].answer || strcmp(types, cases[i].types) != 0)
             fail_msg("%s: %d %s, not %d %s", line ? line : "none", answer, types, cases[i].answer,
@@ -173,11 +189,48 @@ static void lines_are_one_list(void **state) {
     assert_true(cut > 20);
 }
 
+/* PREFER decides between types that are named and liked equally, and between them alone. */
+static void an_order_of_types_decides_ties(void **state) {
+    (void)state;
+    static const struct {
+        const char *prefer, *accept;
+        enum format input, type;
+    } orders[] = {
+        { "webp", "image/webp,image/png,*/*;q=0.8", FORMAT_JPEG, FORMAT_WEBP },
+        { "webp", "image/avif,image/webp,image/apng,image/*,*/*;q=0.8", FORMAT_JPEG, FORMAT_WEBP },
+        { "webp", "image/webp,image/*", FORMAT_WEBP, FORMAT_NONE },
+        { "webp", "image/webp;q=0.9,image/jpeg", FORMAT_JPEG, FORMAT_NONE },
+        { "webp", "image/webp;q=0.9,image/jpeg", FORMAT_PNG, FORMAT_JPEG },
+        { "webp", "image/*", FORMAT_JPEG, FORMAT_NONE }, /* not named */
+        { "webp", "*/*", FORMAT_JPEG, FORMAT_NONE },
+        { "webp", "image/webp;q=0,*/*", FORMAT_JPEG, FORMAT_NONE },
+        { "webp", "text/html", FORMAT_JPEG, FORMAT_NONE },
+        { "webp", PAGE, FORMAT_JPEG, FORMAT_WEBP },
+        { "png", PAGE, FORMAT_JPEG, FORMAT_NONE },
+        { "jpeg,webp", "image/webp,image/jpeg", FORMAT_PNG, FORMAT_JPEG },
+        { "webp,jpeg", "image/webp,image/jpeg", FORMAT_PNG, FORMAT_WEBP },
+        { "webp,jpeg", "image/webp,image/jpeg", FORMAT_JPEG, FORMAT_WEBP },
+        { "pnm", PNM ",image/png,image/jpeg", FORMAT_JPEG, FORMAT_PNM },
+        { "", "image/webp,image/jpeg", FORMAT_JPEG, FORMAT_NONE },
+    };
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct negotiation accept = { 0 };
+        struct types prefer;
+        assert_true(types_read(orders[i].prefer, &prefer));
+        negotiation_add(&accept, orders[i].accept);
+        const enum format type = negotiation_type(&accept, orders[i].input, &prefer);
+        if (type != orders[i].type)
+            fail_msg("\"%s\" before %s of %s: %s, not %s", orders[i].prefer, orders[i].accept,
+                     format_name(orders[i].input), format_name(type), format_name(orders[i].type));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gets_what_it_likes_best),
         cmocka_unit_test(values_go_to_who_names_no_image),
         cmocka_unit_test(lines_are_one_list),
+        cmocka_unit_test(an_order_of_types_decides_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,9 @@ static struct cost_work work_of(const char *text, uint32_t width, uint32_t heigh
         fail_msg("%s", failure.message);
     cost_work_add_file(&work, &probe, file_bytes);
     cost_work_add_plan(&work, &plan, shapes);
-    if (out) cost_work_add_result(&work, &shapes[plan.count], out, 1);
+    struct encode_options options = encode_options_default;
+    options.format = out;
+    if (out) cost_work_add_result(&work, &shapes[plan.count], &options);
     return work;
 }
 
@@ -77,6 +79,64 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
     }
 }
 
+/* 1080p of RGB on a core, beside 5 to 8 ms of a JPEG. */
+static double predict_result(bool cpu, struct encode_options options) {
+    const struct image result = image_shape(1920, 1080, 3, 8);
+    struct cost_work work = { .count = 0 };
+    cost_work_add_result(&work, &result, &options);
+    return predict(cpu, work);
+}
+
+static void every_type_has_its_price(void **state) {
+    (void)state;
+    struct encode_options options = encode_options_default;
+    check_between(predict_result(true, options), 4, 8);
+    options.progressive = true;
+    check_between(predict_result(true, options), 20, 30);
+    options.format = FORMAT_WEBP;
+    check_between(predict_result(true, options), 140, 180);
+    assert_true(predict_result(true, options) == predict_result(false, options));
+    options.effort = 0;
+    check_between(predict_result(true, options), 45, 65);
+    options.effort = 6;
+    check_between(predict_result(true, options), 250, 400);
+    options.lossless = true;
+    check_between(predict_result(true, options), 200, 400);
+    /* A search takes some of them. */
+    options = encode_options_default;
+    options.max_bytes = 1;
+    check_between(predict_result(true, options), 15, 35);
+    options.format = FORMAT_WEBP;
+    check_between(predict_result(true, options), 500, 800);
+    options.format = FORMAT_PNG;
+    const double png = predict_result(true, options);
+    options.max_bytes = 0;
+    assert_true(predict_result(true, options) == png);
+}
+
+/* What a GPU has no codec for. */
+static void cores_are_needed_for_what_no_gpu_makes(void **state) {
+    (void)state;
+    static const struct {
+        enum format in, out;
+        bool progressive, cores;
+    } cases[] = {
+        { FORMAT_JPEG, FORMAT_JPEG, false, false }, { FORMAT_JPEG, FORMAT_JPEG, true, true },
+        { FORMAT_JPEG, FORMAT_WEBP, false, true },  { FORMAT_JPEG, FORMAT_PNG, false, true },
+        { FORMAT_JPEG, FORMAT_PNM, false, false },  { FORMAT_PNM, FORMAT_JPEG, false, false },
+        { FORMAT_WEBP, FORMAT_JPEG, false, true },  { FORMAT_PNG, FORMAT_JPEG, false, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cost_work work = work_of("histeq", 100, 100, cases[i].in, 1000, FORMAT_NONE);
+        const struct image result = image_shape(100, 100, 3, 8);
+        struct encode_options options = encode_options_default;
+        options.format = cases[i].out;
+        options.progressive = cases[i].progressive;
+        cost_work_add_result(&work, &result, &options);
+        assert_int_equal(cost_work_is_cores(&work), cases[i].cores);
+    }
+}
+
 static void an_empty_work_is_hardly_any_time(void **state) {
     (void)state;
     check_between(predict(true, (struct cost_work){ .count = 0 }), 1e-9, 0.01);
@@ -109,7 +169,7 @@ static struct timing run(const struct cost *truth, const struct cost_work *work,
 
 static struct cost slower_truth(void) {
     struct cost truth;
-    uint32_t noise = 3;
+    uint32_t noise = 7;
     cost_init(&truth, true);
     for (int i = 0; i < COST_ROWS; i++)
         truth.rows[i] *= (float)(noise_unit(&noise) < 0.5 ? 3 : 0.3);
@@ -247,6 +307,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_near_what_was_measured),
         cmocka_unit_test(the_work_grows_with_the_image_and_the_seams),
+        cmocka_unit_test(every_type_has_its_price),
+        cmocka_unit_test(cores_are_needed_for_what_no_gpu_makes),
         cmocka_unit_test(an_empty_work_is_hardly_any_time),
         cmocka_unit_test(predictions_come_near_the_truth),
         cmocka_unit_test(an_outlier_moves_little),
