@@ -55,8 +55,8 @@ static long medium_slots(const struct config *config, int gpus) {
 
 static enum status open_pipes(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->config;
-    const long slots = config->slots_small + medium_slots(config, gpus) + config->slots_large +
-                       config->slots_huge;
+    const long slots =
+        config->slots_small + medium_slots(config, gpus) + config->slots_large + config->slots_huge;
     for (int i = 0; i < front->io_threads; i++) {
         struct front_listener *listener = &front->listeners[i];
         const enum status status = completion_pipe_open(listener->pipe, (int)slots, failure);
@@ -137,8 +137,8 @@ static bool has_admin(const struct front *front, const struct front_sockets *soc
 static void limit_connections(struct front *front, const struct front_sockets *sockets) {
     const struct descriptors now = descriptors_now();
     const long wanted = front->config->connections_max;
-    front->limits = connection_limits_find(front->config, front->io_threads,
-                                           has_admin(front, sockets), &now);
+    front->limits =
+        connection_limits_find(front->config, front->io_threads, has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
         log_event(LOG_ERROR,
@@ -159,6 +159,7 @@ static struct admission_options admission_of(struct front_listener *listener) {
     const struct config *config = listener->front->config;
     return (struct admission_options){
         .room = overload_room,
+        .wanted = overload_wanted,
         .refusal = overload_refusal,
         .client = overload_client,
         .context = listener,

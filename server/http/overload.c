@@ -41,23 +41,25 @@ static bool few_wait(struct front_listener *listener, int count) {
     return seen->waiting + count < ample(listener->front->config);
 }
 
-/* Other listeners are taken to have let in as many. Who waits for a slot is one more reason to let
- * those go who hold one and stand still. */
+/* Other listeners are taken to have let in as many. */
 enum room overload_room(void *context, const struct in6_addr *client, int count) {
     struct front_listener *listener = context;
     const struct front *front = listener->front;
     const int slots = slots_count(front->slots), used = slots_in_use(front->slots);
     count *= front->io_threads;
     if (front_draining(front) > 1) return ROOM_FREE; /* to hear of it */
-    if (used >= slots) {
-        deadline_thread_note_pressure(listener->front->deadlines, RESOURCE_SLOTS, 1);
-        return ROOM_NONE;
-    }
+    if (used >= slots) return ROOM_NONE;
     if (used + count >= slots) return ROOM_UNSURE;
     if (used + count < ample(front->config) || few_wait(listener, count)) return ROOM_FREE;
     if (supervisor_has_room(front->supervisor, counted(client), 0, NULL)) return ROOM_NONE;
     return supervisor_has_room(front->supervisor, counted(client), count, NULL) ? ROOM_UNSURE
                                                                                 : ROOM_FREE;
+}
+
+/* Who waits for a slot is one more reason to let those go who hold one and stand still. */
+void overload_wanted(void *context) {
+    const struct front *front = ((struct front_listener *)context)->front;
+    if (front_full(front)) deadline_thread_note_pressure(front->deadlines, RESOURCE_SLOTS, 1);
 }
 
 struct in6_addr overload_client(void *context, const struct sockaddr *peer) {

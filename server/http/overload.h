@@ -2,7 +2,7 @@
 /* overload.h - when there is no room for one more request, and the refusal that its client gets
  * then: the same 503 that request_flow.c would give, made without the library.
  *
- * Used by:  front.c hands both functions to the engine (engine/admission.h).
+ * Used by:  front.c hands the functions to the engine (engine/admission.h).
  * Fails:    never; a refusal of 0 bytes lets the request in, to be judged by request_flow.c.
  * Threads:  the listener's I/O thread.
  * Limits:   queue_jobs, queue_client_jobs, and the slots.
@@ -23,6 +23,9 @@ struct queue_seen {
 
 /* LISTENER: a struct front_listener; COUNT: requests of it that were let in a moment ago. */
 enum room overload_room(void *listener, const struct in6_addr *client, int count);
+
+/* A request is refused or waits: it needs a slot, maybe. */
+void overload_wanted(void *listener);
 
 /* A trusted proxy's requests are many clients', who stand in their heads: all together they are ::,
  * for whom nothing is counted, and each is judged by request_flow.c. */

@@ -138,6 +138,26 @@ def test_who_moves_keeps_his_place_beside_who_does_not(start):
     assert daemon.becomes_idle()
 
 
+def test_who_wants_no_slot_presses_nobody(start):
+    """All slots are taken by clients that move, slowly: probes and pages need none, and nobody is let go for them."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1000", "--body-rate-bytes", "50", *SLOW)
+    moving = [Sender(daemon, 20) for _ in range(4)]
+    try:
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for path in ("/metrics", "/readyz", "/ops", "/"):
+                daemon.get(path)
+            assert daemon.request("POST", "/livez", None).status == 405
+        assert ended(daemon, "body") == 0
+        assert [s.end() for s in moving] == [200] * 4
+    finally:
+        for s in moving:
+            s.stop = True
+            s.thread.join()
+            s.sock.close()
+
+
 # ---- connections
 
 def ask(s):

@@ -239,6 +239,7 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
     if (got < 0 && errno == EAGAIN) return FINDS_NOTHING;
     if (length == 0) return LETS_IN;
     entry->in_doubt = room == ROOM_UNSURE;
+    options->wanted(options->context);
     if (room == ROOM_UNSURE || !can_spend(entry->admission, now)) return KEEPS_OUT;
     const size_t refusal = options->refusal(options->context, &entry->client, &request, &facts,
                                             text, sizeof text, &entry->last);
@@ -298,6 +299,7 @@ static bool try_row(struct admission *admission, const struct row *row, int64_t 
         atomic_load(&first->hung_up) || waited_ns > admission->options.waiting_ns;
     const enum room room = ask(admission, &first->client);
     const bool to_be_refused = room == ROOM_NONE && first->in_doubt; /* the long way */
+    if (room != ROOM_FREE) admission->options.wanted(admission->options.context);
     if (!long_enough && room != ROOM_FREE && !to_be_refused) {
         admission->crowded |= waited_ns > LONG_NS;
         return false;

@@ -32,6 +32,9 @@ enum room { ROOM_FREE, ROOM_UNSURE /* those that were let in may fill it */, ROO
 struct admission_options {
     /* For CLIENT; COUNT requests were let in and may not be counted yet. */
     enum room (*room)(void *context, const struct in6_addr *client, int count);
+    /* A request that needs room, as far as its head tells, is refused or waits; again and again
+     * while it does. */
+    void (*wanted)(void *context);
     /* There is ROOM_NONE: the refusal of REQUEST into OUT, of SIZE bytes. Its length; 0: it is to
      * be let in. *LAST: it ends its connection, and says so. */
     size_t (*refusal)(void *context, const struct in6_addr *client,

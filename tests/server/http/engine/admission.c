@@ -32,6 +32,13 @@ static enum room room(void *context, const struct in6_addr *client, int count) {
     return says.room == ROOM_FREE && says.most >= 0 && count >= says.most ? ROOM_UNSURE : says.room;
 }
 
+static int wanted_times;
+
+static void wanted(void *context) {
+    (void)context;
+    wanted_times++;
+}
+
 static size_t refusal(void *context, const struct in6_addr *client,
                       const struct request_head *request, const struct request_facts *facts,
                       char *out, size_t size, bool *last) {
@@ -56,6 +63,7 @@ struct wire {
 
 static struct wire open_wire(int64_t refusing_ns, int64_t waiting_ns) {
     const struct admission_options options = { .room = room,
+                                               .wanted = wanted,
                                                .refusal = refusal,
                                                .client = client_of,
                                                .refusing_ns = refusing_ns,
@@ -63,6 +71,7 @@ static struct wire open_wire(int64_t refusing_ns, int64_t waiting_ns) {
     says.room = ROOM_FREE;
     says.most = -1;
     says.last = says.unwritten = says.second_full = false;
+    wanted_times = 0;
     return (struct wire){ .admission = admission_create(&options), .epoll = epoll_create1(0) };
 }
 
@@ -132,6 +141,7 @@ static void with_room_all_pass(void **state) {
     assert_false(kept_out(&wire, 0));
     assert_int_equal(unread(&wire, 0), strlen(POST));
     assert_int_equal(admission_turn(wire.admission), -1);
+    assert_int_equal(wanted_times, 0);
     close_wire(&wire);
 }
 
@@ -143,6 +153,7 @@ static void without_room_a_request_is_refused_and_dropped(void **state) {
     send_text(&wire, 0, POST POST);
     assert_true(kept_out(&wire, 0));
     answered(&wire, 0, NO NO);
+    assert_int_equal(wanted_times, 2);
     assert_int_equal(unread(&wire, 0), 0);
     says.room = ROOM_FREE;
     send_text(&wire, 0, POST);
@@ -204,6 +215,7 @@ static void what_is_no_plain_request_is_let_in(void **state) {
         send_text(&wire, 0, others[i]);
         assert_false(kept_out(&wire, 0));
         answered(&wire, 0, "");
+        assert_int_equal(wanted_times, 0);
         says.unwritten = true;
         send_text(&wire, 1, POST);
         assert_false(kept_out(&wire, 1));
@@ -224,7 +236,9 @@ static void who_is_not_refused_waits(void **state) {
         assert_true(kept_out(&wire, i));
         answered(&wire, i, i == 0 ? NO : "");
     }
+    const int before = wanted_times;
     assert_true(admission_turn(wire.admission) > 0);
+    assert_true(wanted_times > before); /* as long as it waits */
     assert_int_equal(told(&wire), -1);
     says.room = ROOM_FREE;
     says.most = 1;
