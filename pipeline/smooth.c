@@ -42,6 +42,14 @@ static size_t worker_bytes(const struct smooth_sizes *sizes) {
     return (2 * sizes->line + sizes->work + sizes->ring + 2 * sizes->row + 255) / 256 * 256;
 }
 
+/* Eight pixels of reach cost what reading and writing does; rows beyond the borders are summed up
+ * too. */
+uint32_t smooth_passes(const struct image *in, long sigma) {
+    struct gaussian gaussian;
+    gaussian_make(&gaussian, sigma, in->depth);
+    return (1 + gaussian.reach / 8) * (in->height + 2 * gaussian.reach) / in->height;
+}
+
 size_t smooth_scratch(const struct image *in, const struct gaussian *gaussian) {
     struct smooth_taps taps;
     smooth_taps_make(&taps, gaussian, in->channels);

@@ -18,6 +18,9 @@
 typedef void (*smooth_finish)(const struct op_call *call, const uint8_t *in, const uint8_t *blurred,
                               uint8_t *out, size_t samples);
 
+/* As op.passes; SIGMA is in thousandths. */
+uint32_t smooth_passes(const struct image *in, long sigma);
+
 size_t smooth_scratch(const struct image *in, const struct gaussian *gaussian);
 
 enum status smooth_run(struct op_call *call, const struct gaussian *gaussian, smooth_finish finish);

@@ -14,7 +14,8 @@ import urllib.request
 
 # Pipelines: path and query. Seams are few, since the CPU takes them one by one from 20 megapixels too.
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
-        "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "threshold?level=90", "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
+        "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "sharpen?sigma=2&amount=150&threshold=3", "threshold?level=90",
+        "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
 # What tells values of the photograph: those are compared.
 VALUES = ["histogram?bins=256", "histogram?bins=5000", "minimum?quality=85", "maximum?quality=85",

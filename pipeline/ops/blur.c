@@ -20,12 +20,8 @@ static struct gaussian gaussian_of(const struct op_call *call) {
     return gaussian;
 }
 
-/* Eight pixels of reach cost what reading and writing does; rows beyond the borders are summed up
- * too. */
 static uint32_t blur_passes(const struct params *values, const struct image *in) {
-    struct gaussian gaussian;
-    gaussian_make(&gaussian, values->number[BLUR_SIGMA], in->depth);
-    return (1 + gaussian.reach / 8) * (in->height + 2 * gaussian.reach) / in->height;
+    return smooth_passes(in, values->number[BLUR_SIGMA]);
 }
 
 static size_t blur_scratch(const struct op_call *call) {
