@@ -4,11 +4,13 @@
  * with the CPU's operator before a time is printed. Microseconds an image, medians over events:
  * `warm` on one set of pictures, `cold` over so many sets that the L2 cache holds none of them,
  * `train` a batch's share of 20 in a row; `across` and `down` are the two kernels' parts of a batch
- * alone, each with what an event costs. `tile` is the operator with other widths of a block's tile.
+ * alone, each with what an event costs. `tile` is the operator with other widths of a block's tile,
+ * `tensor cores` with another first pass (resize_mma.cuh).
  *
  * Predicted before the first run, on an H200 (the goal behind it): 4K to 320x180 16 alone (22) and
  * 12 in batches (14); 1080p to 320x180 8 (10) and 3 (4), to 960x540 10 (11) and 6 (5); 12 MP to
- * 1024x768 24 (40) and 20 (28); RGBA 1.35 times RGB (1.5).
+ * 1024x768 24 (40) and 20 (28); RGBA 1.35 times RGB (1.5). With tensor cores in batches 4K 9, 12 MP
+ * 13, since their arithmetic is a quarter; reading the picture alone is 6.5 and 9.4.
  */
 #include "cuda/ops/resize.cu"
 
@@ -20,6 +22,7 @@ extern const struct op op_resize;
 }
 
 #include "tests/bench/kernels/measure.cuh"
+#include "tests/bench/kernels/resize_mma.cuh"
 #include "tests/bench/kernels/resize_textbook.cuh"
 
 #include <cstring>
@@ -215,29 +218,65 @@ static void retile(struct tiles<across_batch> *tiles, const struct resample_axis
     }
 }
 
+/* A set's pictures as the operator lays them out, with its tables. */
+static void lay_set(const struct scene &scene, int set, struct op_call *calls, struct group *group,
+                    struct failure *failure) {
+    size_t bytes;
+    make_calls(scene, set, calls, failure);
+    group->context = &scene.context;
+    group->failure = failure;
+    if (!group_lay(group, calls, scene.batch, scene.scratch, &bytes) && !group_get_tables(group))
+        return;
+    fprintf(stderr, "%s\n", failure->message);
+    exit(1);
+}
+
+template <class K>
+static enum status launch_down(const struct scene &scene, const struct group &group,
+                               struct failure *failure) {
+    struct tiles<down_batch> down = {};
+    down.batch.rule = group.rule;
+    down.batch.channels = scene.out.channels;
+    for (int i = 0; i < scene.batch; i++)
+        add_down<K>(group.pictures[i].weigh, 0, group.pictures[i].weigh.x.count, &down);
+    return tiles_launch(down, down_kernel<K>, DOWN_THREADS, scene.context.stream, failure);
+}
+
 template <class K, int COLUMNS> static void rung_tile(const struct scene &scene, int set) {
     struct op_call calls[BATCH_MOST];
     struct failure failure = {};
     struct group group;
     struct tiles<across_batch> across = {};
-    struct tiles<down_batch> down = {};
-    size_t bytes;
-    make_calls(scene, set, calls, &failure);
-    group.context = &scene.context;
-    group.failure = &failure;
-    if (group_lay(&group, calls, scene.batch, scene.scratch, &bytes) || group_get_tables(&group))
-        exit(1);
-    across.batch.rule = down.batch.rule = group.rule;
-    down.batch.channels = scene.out.channels;
-    for (int i = 0; i < scene.batch; i++) {
-        const struct weighing &weighing = group.pictures[i].weigh;
-        add_across<K>(&scene.context, weighing, 0, weighing.x.count, &across);
-        add_down<K>(weighing, 0, weighing.x.count, &down);
-    }
+    lay_set(scene, set, calls, &group, &failure);
+    across.batch.rule = group.rule;
+    for (int i = 0; i < scene.batch; i++)
+        add_across<K>(&scene.context, group.pictures[i].weigh, 0, group.pictures[i].weigh.x.count,
+                      &across);
     retile(&across, group.pictures[0].weigh.x, K::PLANES, COLUMNS);
-    cudaStream_t stream = scene.context.stream;
-    if (tiles_launch(across, across_kernel<K>, ACROSS_THREADS, stream, &failure) ||
-        tiles_launch(down, down_kernel<K>, DOWN_THREADS, stream, &failure))
+    if (tiles_launch(across, across_kernel<K>, ACROSS_THREADS, scene.context.stream, &failure) ||
+        launch_down<K>(scene, group, &failure))
+        exit(1);
+}
+
+template <class K> static void rung_mma(const struct scene &scene, int set) {
+    struct op_call calls[BATCH_MOST];
+    struct failure failure = {};
+    struct group group;
+    struct device_table table;
+    struct tiles<mma_batch> across = {};
+    lay_set(scene, set, calls, &group, &failure);
+    const struct resample_axis &x = group.pictures[0].weigh.x;
+    struct device_table_key key = table_key(&x);
+    key.numbers[DEVICE_TABLE_NUMBERS - 1] = 1;
+    if (device_tables_get(scene.context.tables, scene.context.stream, &key, mma_bytes(&x), mma_make,
+                          &table, &failure) ||
+        !table.memory)
+        exit(1);
+    across.batch.rule = group.rule;
+    for (int i = 0; i < scene.batch; i++)
+        mma_add_image<K>(scene.context, group.pictures[i].weigh, table, &across);
+    if (tiles_launch(across, mma_kernel<K>, ACROSS_THREADS, scene.context.stream, &failure) ||
+        launch_down<K>(scene, group, &failure))
         exit(1);
 }
 
@@ -346,9 +385,10 @@ static bool climb_textbook(const struct scene &scene) {
     return right;
 }
 
-static bool climb_tiles(const struct scene &scene) {
+static bool climb_others(const struct scene &scene) {
     typedef work_kind<3, 8, false> RGB;
-    bool right = measure("tile 16", scene, rung_tile<RGB, 16>);
+    bool right = measure("tensor cores", scene, rung_mma<RGB>);
+    right &= measure("tile 16", scene, rung_tile<RGB, 16>);
     right &= measure("tile 32", scene, rung_tile<RGB, 32>);
     right &= measure("tile 64", scene, rung_tile<RGB, 64>);
     return right;
@@ -361,7 +401,9 @@ static bool climb(struct scene &scene) {
             if (!prepare(scene, kind, batch)) continue;
             if (kind.plain && batch == 1) right &= climb_textbook(scene);
             right &= measure("shipped", scene, rung_shipped);
-            if (kind.plain && kind.channels == 3) right &= climb_tiles(scene);
+            if (strcmp(kind.name, "RGBA 4K to 320") == 0)
+                right &= measure("tensor cores", scene, rung_mma<work_kind<4, 8, false>>);
+            if (kind.plain && kind.channels == 3) right &= climb_others(scene);
         }
     return right;
 }
