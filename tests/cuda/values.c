@@ -70,6 +70,7 @@ static void both_devices_tell_the_same(void **state) {
     static const char *const plans[] = {
         "histogram;histeq;histogram",
         "mean",
+        "dominant;gamma;dominant",
         "minimum;maximum;mean;histogram:bins=1000",
         "grayscale;mean;brightness:shift=9;minimum",
         "brightness:shift=9;brightness:shift=9;maximum;brightness:shift=9;mean;mean",

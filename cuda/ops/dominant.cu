@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Each block counts its share of the pixels in shared memory: colours in 4096 bins;
+ * grays in 16, of which each thread has its own. What it has counted is added to the image's
+ * counters among the zeroed words. A ticket counts the chunks that are in; the block that draws the
+ * last one looks for the fullest bin, tells its centre, and clears counters and ticket. */
+#include "pipeline/ops/dominant.h"
+
+#include "cuda/batch.cuh"
+
+enum { THREADS = 256, TICKETS = CUDA_BATCH_MAX };
+static_assert(TICKETS + CUDA_BATCH_MAX * DOMINANT_BINS <= CUDA_ZEROED_WORDS,
+              "the counters of a batch fit");
+static_assert(DOMINANT_GRAYS * THREADS == DOMINANT_BINS, "grays use all of the table");
+
+/* ---- counting */
+
+template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ uint32_t place_of(const uint32_t (&words)[4 * CHANNELS], int p) {
+    const int i = p * CHANNELS;
+    const uint32_t first = chunk_sample<DEPTH>(words, i);
+    if (CHANNELS < 3) return (first >> (DEPTH - 4)) * THREADS + threadIdx.x;
+    return dominant_bin(first, chunk_sample<DEPTH>(words, i + 1), chunk_sample<DEPTH>(words, i + 2),
+                        DEPTH);
+}
+
+template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ void count_chunks(const struct batch_image &image,
+                                                    struct chunk_range range, uint32_t *table) {
+    constexpr int PIXELS = 128 / DEPTH, PIXEL = CHANNELS * DEPTH / 8;
+    for (uint32_t chunk = range.first + threadIdx.x; chunk < range.end; chunk += THREADS) {
+        const struct chunk_position position = chunk_position_of(image, chunk);
+        const uint32_t x = position.x * PIXELS, pixels = min(image.width - x, (uint32_t)PIXELS);
+        uint32_t words[4 * CHANNELS];
+        load_chunk(words, image.in + (uint64_t)position.y * image.in_stride + x * PIXEL,
+                   pixels * PIXEL, image.aligned);
+#pragma unroll
+        for (int p = 0; p < PIXELS; p++)
+            if (p < pixels) atomicAdd(&table[place_of<CHANNELS, DEPTH>(words, p)], 1u);
+    }
+}
+
+/* ---- all blocks' counts */
+
+template <int CHANNELS>
+static __device__ __forceinline__ void publish(const uint32_t *table, uint32_t *counts) {
+    constexpr int BINS = CHANNELS < 3 ? DOMINANT_GRAYS : DOMINANT_BINS;
+    for (uint32_t bin = threadIdx.x; bin < BINS; bin += THREADS) {
+        uint32_t count = CHANNELS < 3 ? 0 : table[bin];
+        for (uint32_t i = 0; CHANNELS < 3 && i < THREADS; i++)
+            count += table[bin * THREADS + (i + bin) % THREADS];
+        if (count) atomicAdd(&counts[bin], count);
+    }
+}
+
+/* All threads: whether everything of an image is in the counters, of which this block's CHUNKS are
+ * new. The fences order its additions before its ticket, and the last ticket before what reads
+ * them. */
+static __device__ __forceinline__ bool draw_last_ticket(uint32_t *ticket, uint32_t chunks,
+                                                        uint32_t all_chunks) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(ticket, chunks) + chunks == all_chunks;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+/* Counters are zero again. More pixels come first, then the lower number. */
+static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32_t bins) {
+    __shared__ unsigned long long best;
+    if (threadIdx.x == 0) best = 0;
+    __syncthreads();
+    unsigned long long own = 0;
+    for (uint32_t bin = threadIdx.x; bin < bins; bin += THREADS) {
+        const unsigned long long rank =
+            (unsigned long long)__ldcg(counts + bin) << 32 | (DOMINANT_BINS - bin);
+        if (rank > own) own = rank;
+        __stcg(counts + bin, 0u);
+    }
+    atomicMax(&best, own);
+    __syncthreads();
+    return DOMINANT_BINS - (uint32_t)best;
+}
+
+template <int CHANNELS, int DEPTH>
+static __global__ void __launch_bounds__(THREADS)
+    dominant_kernel(const __grid_constant__ struct batch batch, uint32_t *zeroed) {
+    constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    __shared__ uint32_t table[DOMINANT_BINS];
+    const struct chunk_range block = block_chunks(batch);
+    const int end = batch_find(batch, block.end - 1) + 1;
+    for (int i = batch_find(batch, block.first); i < end; i++) {
+        const struct batch_image &image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        uint32_t *counts = zeroed + TICKETS + i * DOMINANT_BINS;
+        for (uint32_t k = threadIdx.x; k < DOMINANT_BINS; k += THREADS) table[k] = 0;
+        __syncthreads();
+        count_chunks<CHANNELS, DEPTH>(image, range, table);
+        __syncthreads();
+        publish<CHANNELS>(table, counts);
+        if (!draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
+        const uint32_t bin = take_fullest(counts, dominant_bins(COLOURS));
+        if (threadIdx.x < COLOURS)
+            ((uint32_t *)image.out)[threadIdx.x] = dominant_centre(bin, threadIdx.x, COLOURS);
+        if (threadIdx.x == 0) zeroed[i] = 0;
+        __syncthreads(); /* before the next image's counts */
+    }
+}
+
+/* ---- run */
+
+template <int CHANNELS, int DEPTH>
+static enum status launch(const struct cuda_context *context, const struct op_call *calls,
+                          int count) {
+    struct batch batch;
+    const enum status status = batch_init_values(&batch, calls, count, 128 / DEPTH);
+    if (status) return status;
+    const unsigned blocks = batch_divide(&batch, THREADS, 4 * context->multiprocessors);
+    dominant_kernel<CHANNELS, DEPTH>
+        <<<blocks, THREADS, 0, context->stream>>>(batch, context->zeroed);
+    CUDA_LAUNCHED(calls[0].failure);
+    cuda_record_kernel(context, "dominant");
+    return STATUS_OK;
+}
+
+template <int DEPTH>
+static enum status run_depth(const struct cuda_context *context, const struct op_call *calls,
+                             int count) {
+    switch (calls[0].in.channels) {
+    case 1: return launch<1, DEPTH>(context, calls, count);
+    case 2: return launch<2, DEPTH>(context, calls, count);
+    case 3: return launch<3, DEPTH>(context, calls, count);
+    default: return launch<4, DEPTH>(context, calls, count);
+    }
+}
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    return calls[0].in.depth == 8 ? run_depth<8>(context, calls, count)
+                                  : run_depth<16>(context, calls, count);
+}
+
+extern "C" const struct cuda_op cuda_op_dominant = { NULL, run };
