@@ -233,8 +233,8 @@ static const struct key keys[] = {
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
     { FIELD(drain_body_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "after SIGTERM an upload of which no byte comes for so long is ended: a client that "
-             "stands still does not hold up the end" },
+      .why = "after SIGTERM an upload that for so long comes slower than body_rate_bytes is ended: "
+             "a client that stands still does not hold up the end" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },

@@ -60,16 +60,17 @@ static int connection_count(const struct front *front) {
     return counts.connections;
 }
 
-/* A client that sends nothing of its body would hold up the end for as long as body_ms. */
-static void end_silent_bodies(struct front *front) {
-    deadline_thread_end_silent_bodies(front->deadlines, front->config->drain_body_ms);
+/* A client that sends nothing of its body, or a byte now and then, would hold up the end for as
+ * long as body_ms. */
+static void end_slow_bodies(struct front *front) {
+    deadline_thread_end_slow_bodies(front->deadlines, front->config->drain_body_ms);
 }
 
 static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
     const long most = front->config->drain_timeout_ms;
     for (long waited = 0; waited < most && !interrupted(); waited += LOOK_MS) {
         if (is_zero(&front->accepted)) return true;
-        end_silent_bodies(front);
+        end_slow_bodies(front);
         usleep(LOOK_MS * 1000);
     }
     return false;
@@ -84,7 +85,7 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
          waited += LOOK_MS) {
         if (connection_count(front) == 0) break;
         deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
-        end_silent_bodies(front);
+        end_slow_bodies(front);
         usleep(LOOK_MS * 1000);
     }
     set_stage(front, 2);

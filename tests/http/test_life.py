@@ -5,6 +5,7 @@ end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
 covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
 covers: server/command_serve.c
 """
+import contextlib
 import http.client
 import os
 import re
@@ -742,22 +743,26 @@ def test_end_while_a_client_uploads_for_ever(start):
 
 
 def test_end_while_clients_are_silent_in_mid_body(start):
-    """They are let go long before body_ms; one whose body moves is served to its end."""
-    daemon = start("--drain-body-ms", "2500", "--body-ms", HOUR_MS)
+    """They are let go long before body_ms, so is one who sends a byte now and then; one whose body moves is served."""
+    daemon = start("--drain-body-ms", "2500", "--body-ms", HOUR_MS, "--body-rate-bytes", "100")
+    picture = pnm(noise(400, 300))
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\n"
     silent = [daemon.socket() for _ in range(3)]
     for s, rest in zip(silent, (b"Content-Length: 9\r\n\r\n", b"Content-Length: 99999\r\n\r\n" + bytes(100),
                                 b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + bytes(100))):
         s.sendall(head + rest)
-    with daemon.socket() as moving:
-        moving.sendall(head + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE[:1])
-        assert wait_until(lambda: daemon.metric("requests_in_progress") == 5)
+    with daemon.socket() as moving, daemon.socket() as trickling:
+        moving.sendall(head + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(picture) + picture[:1])
+        trickling.sendall(head + b"Content-Length: 99999\r\n\r\n")
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 6)
         daemon.process.send_signal(signal.SIGTERM)
-        for at in range(1, 41):
-            moving.sendall(PICTURE[at:at + 1])
+        for at in range(1, 60001, 1000):
+            moving.sendall(picture[at:at + 1000])
+            with contextlib.suppress(OSError):
+                trickling.sendall(b"x")
             time.sleep(0.1)
-        assert all(read_to_end(s) == b"" for s in silent) and daemon.process.poll() is None
-        moving.sendall(PICTURE[41:])
+        assert all(read_to_end(s) == b"" for s in (*silent, trickling)) and daemon.process.poll() is None
+        moving.sendall(picture[60001:])
         (status, _, _), = responses(read_to_end(moving))
         assert status == 200
         assert daemon.process.wait(60) == 0

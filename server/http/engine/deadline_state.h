@@ -55,6 +55,10 @@ struct deadline {
     int64_t pace_of; /* the start of the phase that `pace` is of */
     struct pace pace;
     int64_t unread_ns; /* when bytes of its body were last seen that we had not read */
+
+    /* of the thread that drains, under deadlines.lock */
+    int64_t drained_of;               /* the start of the body that these are of */
+    int64_t drained_ns, drained_from; /* when its bytes were looked at, and how many had come */
 };
 
 struct deadline_thread {

@@ -210,15 +210,32 @@ void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, l
     pthread_mutex_unlock(&deadlines->lock);
 }
 
-void deadline_thread_end_silent_bodies(struct deadline_thread *deadlines, long silent_ms) {
-    const int64_t last = clock_ns() - silent_ms * MS_NS;
+/* Counted from the first look, or from one in which it was fast enough, for SLOW_NS each time. */
+static bool comes_slowly(const struct deadline_thread *deadlines, struct deadline *deadline,
+                         int64_t now, int64_t slow_ns) {
+    const int64_t started = deadline->started_ns, bytes = deadline->bytes;
+    const int64_t past = now - deadline->drained_ns;
+    const double came = (double)(bytes - deadline->drained_from);
+    const bool fresh = deadline->drained_of != started;
+    if (!fresh && past < slow_ns) return false;
+    if (!fresh && came * 1e9 < (double)deadlines->limits.body_rate_bytes * (double)past)
+        return true;
+    deadline->drained_of = started;
+    deadline->drained_ns = now;
+    deadline->drained_from = bytes;
+    return false;
+}
+
+void deadline_thread_end_slow_bodies(struct deadline_thread *deadlines, long slow_ms) {
+    const int64_t now = clock_ns(), slow_ns = slow_ms * MS_NS;
     pthread_mutex_lock(&deadlines->lock);
     for (uint32_t index = 0; index < deadlines->table.used; index++) {
         struct deadline *deadline = deadlines->table.entries[index].deadline;
         if (!deadline || deadline->cut) continue;
         const int64_t word = atomic_load(&deadline->word);
-        if (deadline_phase(word) == PHASE_BODY && deadline->moved_ns <= last &&
-            nothing_is_unread(deadline))
+        if (deadline_phase(word) != PHASE_BODY) continue;
+        const bool slow = comes_slowly(deadlines, deadline, now, slow_ns);
+        if ((slow || now - deadline->moved_ns >= slow_ns) && nothing_is_unread(deadline))
             deadline_cut(deadlines, deadline, word, ENDED_BODY);
     }
     pthread_mutex_unlock(&deadlines->lock);

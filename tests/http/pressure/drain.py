@@ -9,6 +9,7 @@ import argparse
 import signal
 import socket
 import sys
+import threading
 import time
 
 from daemon import Daemon, head, pnm
@@ -40,18 +41,30 @@ def finish(moving):
     return answer.startswith(b"HTTP/1.1 200 ")
 
 
-# Uploads that stand, as many bytes of each as are sent; whether one more is sent to its end
-# meanwhile.
+def trickle(clients, ended):
+    """A byte of each ten times a second."""
+    while not ended.wait(0.1):
+        for s in clients:
+            try:
+                s.send(b"x")
+            except OSError:
+                pass  # it was let go
+
+
+# Uploads that stand, as many bytes of each as are sent; whether a byte of each follows now and then; whether one more is
+# sent to its end meanwhile.
 LOADS = {
-    "one without its last byte": (1, len(PICTURE) - 1, False),
-    "one without a byte": (1, 0, False),
-    "200 in the middle": (200, 1000, False),
-    "200 in the middle, and one that moves": (200, 1000, True),
+    "one without its last byte": (1, len(PICTURE) - 1, False, False),
+    "one without a byte": (1, 0, False, False),
+    "200 in the middle": (200, 1000, False, False),
+    "200 in the middle, and one that moves": (200, 1000, False, True),
+    "200 in the middle, ten bytes a second of each": (200, 1000, True, False),
 }
 
 
 def run(name, longest):
-    count, sent, moves = LOADS[name]
+    count, sent, trickles, moves = LOADS[name]
+    ended = threading.Event()
     daemon = Daemon()
     clients = stalled(daemon, count, sent)
     moving = upload(daemon, head(len(PICTURE)) + PICTURE[:1000]) if moves else None
@@ -59,11 +72,14 @@ def run(name, longest):
         print(f"FAILED {name}: the uploads did not begin")
         return False
     time.sleep(0.2)
+    if trickles:
+        threading.Thread(target=trickle, args=(clients, ended)).start()
     begin = time.monotonic()
     daemon.process.send_signal(signal.SIGTERM)
     served = finish(moving) if moves else True
     code = daemon.stop(signalled=True)
     seconds = time.monotonic() - begin
+    ended.set()
     for s in clients:
         s.close()
     good = code == 0 and served and seconds < longest

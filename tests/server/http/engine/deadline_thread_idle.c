@@ -88,10 +88,10 @@ static void silent_bodies_end(void **state) {
             if (unread) assert_int_equal(send(pair.theirs, "P6", 2, 0), 2);
             sleep_ms(IDLE_MS);
             deadline_body_progress(deadline, 1);
-            deadline_thread_end_silent_bodies(deadlines, SLOW_MS);
+            deadline_thread_end_slow_bodies(deadlines, SLOW_MS);
             assert_int_equal(cut_after(pair.theirs, 0), -1);
             sleep_ms(IDLE_MS);
-            deadline_thread_end_silent_bodies(deadlines, IDLE_MS);
+            deadline_thread_end_slow_bodies(deadlines, IDLE_MS);
             const bool ends = phases[i].enter == enter_body && !unread;
             assert_int_equal(cut_after(pair.theirs, 0) >= 0, ends);
             assert_int_equal(reason_count(deadlines, ENDED_BODY), ends);
@@ -99,9 +99,33 @@ static void silent_bodies_end(void **state) {
         }
 }
 
+/* A byte every few milliseconds, or as much as is asked. */
+static void slow_bodies_end(void **state) {
+    (void)state;
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 100000, SLOW_MS, SLOW_MS, 1, NULL };
+    for (int fast = 0; fast < 2; fast++) {
+        struct deadline_thread *deadlines = deadline_thread_create(&limits);
+        struct pair pair = tcp_pair();
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+        deadline_enter_body(deadline, -1);
+        const int64_t start = clock_ns();
+        int64_t bytes = 0;
+        for (int i = 0; i < 3 * IDLE_MS / 5; i++) {
+            deadline_body_progress(deadline, bytes += fast ? 1 << 20 : 1);
+            deadline_thread_end_slow_bodies(deadlines, IDLE_MS);
+            if (ms_since(start) < IDLE_MS) assert_int_equal(cut_after(pair.theirs, 0), -1);
+            sleep_ms(5);
+        }
+        assert_int_equal(cut_after(pair.theirs, 0) >= 0, !fast);
+        assert_int_equal(reason_count(deadlines, ENDED_BODY), !fast);
+        end(deadlines, deadline, pair, true);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(phases_end_or_stay),
                                         cmocka_unit_test(each_ends_once),
-                                        cmocka_unit_test(silent_bodies_end) };
+                                        cmocka_unit_test(silent_bodies_end),
+                                        cmocka_unit_test(slow_bodies_end) };
     return cmocka_run_group_tests_name("deadline_thread_idle", tests, NULL, NULL);
 }
