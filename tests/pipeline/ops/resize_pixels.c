@@ -5,6 +5,7 @@
 #include "pipeline/ops/resize/pixels.h"
 
 #include "pipeline/ops/resize/definition.h"
+#include "pipeline/rows/simd.h"
 #include "tests/noise.h"
 
 #include <setjmp.h>
@@ -17,8 +18,7 @@
 enum { LENGTH = 37 }; /* more than a vector, and no multiple of one */
 
 /* c a / 255 to the nearest, and 255 c / a rounded down and clamped. */
-static void eight_bits(void **state) {
-    (void)state;
+static void check_eight_bits(void) {
     for (unsigned channels = 2; channels <= 4; channels += 2) {
         const struct pixels_rule rule = { .channels = channels,
                                           .depth = 8,
@@ -39,6 +39,14 @@ static void eight_bits(void **state) {
                 for (size_t i = 0; i < LENGTH * channels; i++)
                     assert_int_equal(to[i], i % channels == channels - 1 ? alpha : quotient);
             }
+    }
+}
+
+static void eight_bits(void **state) {
+    (void)state;
+    for (int most = SIMD_NONE; most <= SIMD_BEST; most++) {
+        simd_limit((enum simd)most);
+        check_eight_bits();
     }
 }
 

@@ -5,6 +5,7 @@
 #include "pipeline/ops/resize/smart.h"
 
 #include "pipeline/luma.h"
+#include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/pictures.h"
 
 #include <setjmp.h>
@@ -94,11 +95,14 @@ static void energy_of_pictures(void **state) {
                                                     (int)(46341LL * abs(across - here) / 65536));
             }
         void *scratch = aligned_alloc(64, (smart_bytes(&picture, columns) + 63) / 64 * 64);
-        uint32_t alone, shared;
-        smart_find(&picture, columns, count, scratch, NULL, NULL, &alone);
-        smart_find(&picture, columns, count, scratch, pool, NULL, &shared);
-        assert_int_equal(alone, slow_window(sums, length, count));
-        assert_int_equal(shared, alone);
+        for (int most = SIMD_NONE; most <= SIMD_BEST; most++) {
+            uint32_t alone, shared;
+            simd_limit((enum simd)most);
+            smart_find(&picture, columns, count, scratch, NULL, NULL, &alone);
+            smart_find(&picture, columns, count, scratch, pool, NULL, &shared);
+            assert_int_equal(alone, slow_window(sums, length, count));
+            assert_int_equal(shared, alone);
+        }
         free(scratch);
         free(sums);
         free(picture.pixels);
