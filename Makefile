@@ -3,7 +3,7 @@
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libjansson-dev libisal-dev
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
@@ -38,7 +38,7 @@ CFLAGS = -std=c17 -O2 -g $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-er
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 OPS_FLAGS = -O3
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
-LIBS = -lmicrohttpd -ljpeg -lpng16 -lwebp -ljansson -lisal -lm -ldl
+LIBS = -lmicrohttpd -ljpeg -lpng16 -lz -lwebp -ljansson -lisal -lm -ldl
 # nvcc on the PATH may be a script or a link: only nvcc itself knows where its libraries lie.
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \

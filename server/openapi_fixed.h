@@ -58,7 +58,7 @@ static const char openapi_parameters[] =
     "'quality':{'name':'quality','in':'query','description':'Of a JPEG or WebP','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
     "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
-    "the fastest, 3 the slowest and mostly the smallest','schema':{'type':'integer','minimum':0,"
+    "the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
     "'progressive':{'name':'progressive','in':'query','description':'A JPEG that shows early, in "
     "six times the time','schema':{'type':'boolean','default':false},'example':false},"

@@ -12,6 +12,7 @@ from conftest import check_problem, chunk, encode, from_pnm, jpeg, noise, png, p
 
 try:
     import cv2
+    from skimage import data
 except ImportError:
     cv2 = None
 
@@ -415,6 +416,34 @@ def test_png_out_is_the_same_picture(daemon, compression, size):
             exact = daemon.post("/histeq?type=pnm", pnm(picture))
             packed = daemon.post(f"/histeq?type=png&compression={compression}", pnm(picture))
             assert np.array_equal(packed.image, from_pnm(exact.body))
+
+
+def drawing():
+    """Text and frames on a plain ground."""
+    picture = np.full((400, 700, 3), 245, np.uint8)
+    for i in range(24):
+        top, left = 12 + (i // 4) * 64, 12 + (i % 4) * 170
+        cv2.rectangle(picture, (left, top), (left + 150, top + 48), (200, 90, 0), 1)
+        cv2.putText(picture, f"line {i}", (left + 8, top + 30), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (20, 20, 20), 1)
+    return picture
+
+
+PICTURES_TO_PACK = {
+    "photograph": lambda: data.rocket(), "portrait": lambda: data.astronaut()[:, :, :3], "fur": lambda: data.chelsea(), "gray": lambda: data.coins(),
+    "page": lambda: data.page(), "drawing": drawing, "constant": lambda: np.full((200, 300, 3), 9, np.uint8), "noise": lambda: noise(200, 150, 3),
+    "deep": lambda: np.add.outer(np.arange(200) * 97, np.arange(300) * 31).astype(np.uint16)}
+
+
+@pytest.mark.skipif(cv2 is None, reason="needs OpenCV and scikit-image")
+@pytest.mark.parametrize("name", PICTURES_TO_PACK)
+def test_each_compression_is_no_larger_than_those_below(daemon, name):
+    """On all that repeats little or much; 1 and 2 differ by chance on a photograph."""
+    picture = pnm(PICTURES_TO_PACK[name]())
+    packed = [daemon.post(f"/brightness?shift=0&type=png&compression={level}", picture) for level in range(4)]
+    sizes = [len(answer.body) for answer in packed]
+    assert sizes[3] == min(sizes) and sizes[1] < sizes[0] * 1.001 and sizes[2] < sizes[1] * 1.02
+    assert name == "noise" or sizes[3] < 0.985 * sizes[1]
+    assert np.array_equal(cv2.imdecode(np.frombuffer(packed[3].body, np.uint8), -1), cv2.imdecode(np.frombuffer(packed[0].body, np.uint8), -1))
 
 
 # ---- PNM

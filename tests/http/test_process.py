@@ -257,7 +257,7 @@ def test_compression(daemon):
         assert np.array_equal(answer.image, answers[0].image)
     sizes = [len(answer.body) for answer in answers]
     assert sizes[0] > picture.nbytes and max(sizes[1:]) < 0.7 * picture.nbytes
-    assert sizes[3] < 1.05 * sizes[1], "more work for hardly more bytes at the worst"
+    assert sizes[3] < sizes[1], "what takes five times as long is smaller"
     assert daemon.post("/histeq?type=png", pnm(picture)).body == answers[1].body, "1 is the default"
 
 
