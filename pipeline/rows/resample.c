@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Bands of the result's rows are made apart from each other. A band goes down the
- * source: some rows at a time are prepared and resampled into a ring, as many as the next window
- * needs; then the window's row of the result is made of the ring's. So what lies between the
- * passes stays in the cache, and a job's memory does not grow with its height. Rows at the border
- * of two bands are resampled by both: bands are large enough for that to be less than half of
- * their work. */
+/* How it works. Bands of the result's rows are made apart from each other. A band is a walk down
+ * the source: some rows at a time are prepared and resampled into a ring, as many as the next
+ * window needs; then the window's row of the result is made of the ring's. So what lies between
+ * the passes stays in the cache, and a job's memory does not grow with its height. Rows at the
+ * border of two bands are resampled by both: bands are large enough for that to be less than half
+ * of their work. Where windows are so high, or rows so wide, that a walk's memory would not stay
+ * in the cache, the result is made in strips of columns, one after the other, each of which is a
+ * job of its own. */
 #include "pipeline/rows/resample.h"
 
 #include "pipeline/band.h"
@@ -13,7 +15,11 @@
 
 #include <string.h>
 
-enum { BANDS_MAX = 16, BAND_ROWS = 64, ALIGN = 64 };
+enum { BANDS_MAX = 16, BAND_ROWS = 64, BANDS_BYTES = 1 << 26, ALIGN = 64 };
+
+/* A strip is narrower than the image if its ring or its workspace would be larger than this, but
+ * no narrower than so many pixels of the result: windows overlap at its borders. */
+enum { STRIP_BYTES = 1 << 20, STRIP_PIXELS = 32 };
 
 static size_t aligned(size_t bytes) {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -126,26 +132,52 @@ static uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* However many threads there are. */
+/* However many threads there are; all together have BANDS_BYTES, or one what it needs. */
 static int bands_most(const struct resample_layout *layout) {
     const uint32_t rows = layout->rows.count, made = layout->job->y.count;
     const uint32_t window = resample_changes(&layout->job->y) ? resample_pitch(&layout->job->y) : 1;
-    const uint32_t most = smaller(rows / window, larger(rows, made) / BAND_ROWS);
-    return (int)smaller(BANDS_MAX, larger(1, smaller(most, made)));
+    const uint32_t worthwhile = smaller(rows / window, larger(rows, made) / BAND_ROWS);
+    const uint32_t most = smaller(BANDS_MAX, (uint32_t)(BANDS_BYTES / band_bytes(layout)));
+    return (int)larger(1, smaller(smaller(worthwhile, made), most));
 }
 
-static size_t bytes_of(const struct resample *job, const struct resample_way *way) {
+/* ---- strips */
+
+/* Columns of the result in each, but the last may have less. */
+static uint32_t strip_width(const struct resample *job, const struct resample_way *way) {
     const struct resample_layout layout = layout_make(job, way);
-    return side_bytes(way, &job->x) + side_bytes(way, &job->y) +
+    const size_t ring = layout.ring_cells * layout.ring_step;
+    const size_t most = ring > layout.workspace_bytes ? ring : layout.workspace_bytes;
+    const uint32_t strips = (uint32_t)((most + STRIP_BYTES - 1) / STRIP_BYTES);
+    const uint32_t width = (job->x.count + strips - 1) / strips;
+    return larger(STRIP_PIXELS, (width + 15) / 16 * 16);
+}
+
+/* The columns of JOB from FIRST on, WIDTH or as many as there are; nothing of its images' memory
+ * is looked at. */
+static struct resample strip_of(const struct resample *job, uint32_t first, uint32_t width) {
+    struct resample strip = *job;
+    strip.x.first += first;
+    strip.x.count = strip.out.width = smaller(width, job->x.count - first);
+    return strip;
+}
+
+static size_t strip_bytes(const struct resample *strip, const struct resample_way *way) {
+    const struct resample_layout layout = layout_make(strip, way);
+    return side_bytes(way, &strip->x) + side_bytes(way, &strip->y) +
            (size_t)bands_most(&layout) * band_bytes(&layout);
 }
 
-/* Whichever way it will be. */
+/* Of whichever strip and way needs most. */
 size_t resample_bytes(const struct resample *job) {
     size_t most = 0;
     for (int i = 0; i < WAYS; i++) {
-        const size_t bytes = bytes_of(job, ways[i]);
-        if (bytes > most) most = bytes;
+        const uint32_t width = strip_width(job, ways[i]);
+        for (uint32_t x = 0; x < job->x.count; x += width) {
+            const struct resample strip = strip_of(job, x, width);
+            const size_t bytes = strip_bytes(&strip, ways[i]);
+            if (bytes > most) most = bytes;
+        }
     }
     return most;
 }
@@ -158,47 +190,46 @@ struct work {
     int bands;
 };
 
-struct strip {
+struct walk {
     const struct resample_layout *layout;
     uint8_t *ring, *workspace, *prepared, *finished;
     uint32_t start; /* the row that the ring began with; rows are counted from layout->rows.first */
     uint32_t made;  /* rows before this one are in the ring, or were */
 };
 
-static struct strip strip_make(const struct work *work, int index) {
+static struct walk walk_make(const struct work *work, int index) {
     const struct resample_layout *layout = &work->layout;
-    struct strip strip = { .layout = layout,
-                           .ring = work->memory + (size_t)index * band_bytes(layout) };
-    strip.workspace = strip.ring + aligned(layout->ring_cells * layout->ring_step);
-    strip.prepared = strip.workspace + layout->workspace_bytes;
-    strip.finished = strip.prepared + layout->way->rows * row_bytes(layout, layout->columns.count);
-    return strip;
+    struct walk walk = { .layout = layout,
+                         .ring = work->memory + (size_t)index * band_bytes(layout) };
+    walk.workspace = walk.ring + aligned(layout->ring_cells * layout->ring_step);
+    walk.prepared = walk.workspace + layout->workspace_bytes;
+    walk.finished = walk.prepared + layout->way->rows * row_bytes(layout, layout->columns.count);
+    return walk;
 }
 
 /* Where row Y of the span begins, prepared. */
-static const uint8_t *row_of(const struct strip *strip, uint32_t y, uint32_t slot) {
-    const struct resample_layout *layout = strip->layout;
+static const uint8_t *row_of(const struct walk *walk, uint32_t y, uint32_t slot) {
+    const struct resample_layout *layout = walk->layout;
     const struct resample *job = layout->job;
     const uint8_t *row = image_row(&job->in, layout->rows.first + y) +
                          layout->columns.first * image_pixel_bytes(&job->in);
     if (!job->prepare) return row;
-    uint8_t *to = strip->prepared + slot * row_bytes(layout, layout->columns.count);
+    uint8_t *to = walk->prepared + slot * row_bytes(layout, layout->columns.count);
     job->prepare(job->argument, row, to, layout->columns.count);
     return to;
 }
 
-/* The next rows into the ring; END is the first that is not needed now, nor in this band if it is
- * the band's last. What stands in for rows past the last one has no weight. */
-static void make_rows(struct strip *strip) {
-    const struct resample_layout *layout = strip->layout;
+/* The next rows into the ring. What stands in for rows past the last one has no weight. */
+static void make_rows(struct walk *walk) {
+    const struct resample_layout *layout = walk->layout;
     const struct resample_way *way = layout->way;
-    const uint32_t slot = (strip->made - strip->start) / way->cell % layout->ring_cells;
+    const uint32_t slot = (walk->made - walk->start) / way->cell % layout->ring_cells;
     const uint8_t *rows[RESAMPLE_ROWS_MAX];
     for (uint32_t i = 0; i < way->rows; i++)
         rows[i] =
-            strip->made + i < layout->rows.count ? row_of(strip, strip->made + i, i) : rows[i - 1];
-    way->across(layout, rows, strip->workspace, strip->ring + slot * layout->ring_step);
-    strip->made += way->rows;
+            walk->made + i < layout->rows.count ? row_of(walk, walk->made + i, i) : rows[i - 1];
+    way->across(layout, rows, walk->workspace, walk->ring + slot * layout->ring_step);
+    walk->made += way->rows;
 }
 
 /* Rows of the ring, by cells, that row Y of the result is made of. */
@@ -207,14 +238,14 @@ static struct resample_window window_of(const struct resample_layout *layout, ui
     return (struct resample_window){ y / layout->way->cell, 1 };
 }
 
-static void make_result(const struct strip *strip, uint32_t y, struct resample_window window) {
-    const struct resample_layout *layout = strip->layout;
+static void make_result(const struct walk *walk, uint32_t y, struct resample_window window) {
+    const struct resample_layout *layout = walk->layout;
     const struct resample *job = layout->job;
     const uint32_t cell = layout->way->cell;
-    const uint32_t slot = (window.first - strip->start / cell) % layout->ring_cells;
+    const uint32_t slot = (window.first - walk->start / cell) % layout->ring_cells;
     uint8_t *out = image_row(&job->out, y);
-    layout->way->down(layout, strip->ring, slot, y % cell, y, job->finish ? strip->finished : out);
-    if (job->finish) job->finish(job->argument, strip->finished, out, job->out.width);
+    layout->way->down(layout, walk->ring, slot, y % cell, y, job->finish ? walk->finished : out);
+    if (job->finish) job->finish(job->argument, walk->finished, out, job->out.width);
 }
 
 static void run_band(void *argument, int index) {
@@ -222,25 +253,34 @@ static void run_band(void *argument, int index) {
     const struct resample_layout *layout = &work->layout;
     const uint32_t cell = layout->way->cell;
     const struct band band = band_of(layout->job->y.count, index, work->bands);
-    struct strip strip = strip_make(work, index);
-    strip.start = strip.made = window_of(layout, band.first).first * cell;
+    struct walk walk = walk_make(work, index);
+    walk.start = walk.made = window_of(layout, band.first).first * cell;
     for (uint32_t y = band.first; y < band.end && !progress_check(layout->job->progress); y++) {
         const struct resample_window window = window_of(layout, y);
-        while (strip.made < smaller((window.first + window.count) * cell, layout->rows.count))
-            make_rows(&strip);
-        make_result(&strip, y, window);
+        const uint32_t end = smaller((window.first + window.count) * cell, layout->rows.count);
+        while (walk.made < end && !progress_check(layout->job->progress)) make_rows(&walk);
+        make_result(&walk, y, window);
     }
+}
+
+static void run_strip(const struct resample *strip, const struct resample_way *way) {
+    struct work work = { .layout = layout_make(strip, way) };
+    uint8_t *memory = strip->scratch;
+    work.layout.x = side_make(way, memory, &strip->x);
+    memory += side_bytes(way, &strip->x);
+    work.layout.y = side_make(way, memory, &strip->y);
+    work.memory = memory + side_bytes(way, &strip->y);
+    work.bands = band_count(strip->y.count, pool_threads(strip->pool), bands_most(&work.layout));
+    pool_run(strip->pool, run_band, &work, work.bands);
 }
 
 enum status resample_run(const struct resample *job) {
     const struct resample_way *way = way_of_machine();
-    struct work work = { .layout = layout_make(job, way) };
-    uint8_t *memory = job->scratch;
-    work.layout.x = side_make(way, memory, &job->x);
-    memory += side_bytes(way, &job->x);
-    work.layout.y = side_make(way, memory, &job->y);
-    work.memory = memory + side_bytes(way, &job->y);
-    work.bands = band_count(job->y.count, pool_threads(job->pool), bands_most(&work.layout));
-    pool_run(job->pool, run_band, &work, work.bands);
+    const uint32_t width = strip_width(job, way);
+    for (uint32_t x = 0; x < job->x.count && !progress_check(job->progress); x += width) {
+        struct resample strip = strip_of(job, x, width);
+        strip.out.pixels += x * image_pixel_bytes(&job->out);
+        run_strip(&strip, way);
+    }
     return progress_check(job->progress);
 }

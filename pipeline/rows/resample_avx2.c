@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16 bits; the bytes
- * of a cell are widened to 16 bits, and one instruction adds the products of two neighbours. Sums
- * of either part may overflow, the whole does not: modulo 2^32 it is exact. */
+/* AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16 bits; bytes are
+ * widened to 16 bits, two to a lane, and one instruction adds the products of both with one part of
+ * their weights. Sums of either part may overflow, the whole does not: modulo 2^32 it is exact. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/simd.h"
@@ -12,7 +12,7 @@
 #define V(operation)  _mm256_##operation
 #define _mm256_and_si _mm256_and_si256
 
-enum { LANES = 8, WORDS = 4, GROUP = 2, LOW_BITS = 11 };
+enum { LANES = 8, TAPS = 2, WORDS = 2, GROUP = 4, LOW_BITS = 11 };
 
 typedef __m256i vec;
 
@@ -30,48 +30,36 @@ PRIMITIVE vec either(vec a, vec b) {
     return _mm256_or_si256(a, b);
 }
 
-/* ---- sums: the halves of `high` and `low` hold two lanes' each, in two sums of two products */
+/* ---- sums */
 
 struct weights {
     vec high, low;
 };
 struct sums {
-    vec high[2], low[2];
+    vec high, low;
 };
 
-PRIMITIVE vec four_words(const int32_t *words) {
-    int64_t four;
-    __builtin_memcpy(&four, words, sizeof four);
-    return _mm256_set1_epi64x(four);
-}
-
 PRIMITIVE struct weights weights_at(const int32_t *words) {
-    return (struct weights){ four_words(words), four_words(words + 2) };
+    return (struct weights){ _mm256_set1_epi32(words[0]), _mm256_set1_epi32(words[1]) };
 }
 
 PRIMITIVE struct sums sums_zero(void) {
     const vec zero = _mm256_setzero_si256();
-    return (struct sums){ { zero, zero }, { zero, zero } };
+    return (struct sums){ zero, zero };
 }
 
 PRIMITIVE void sums_add(struct sums *sums, vec cell, const struct weights *weights) {
-    const vec zero = _mm256_setzero_si256();
-    const vec a = _mm256_unpacklo_epi8(cell, zero), b = _mm256_unpackhi_epi8(cell, zero);
-    sums->high[0] = _mm256_add_epi32(sums->high[0], _mm256_madd_epi16(a, weights->high));
-    sums->high[1] = _mm256_add_epi32(sums->high[1], _mm256_madd_epi16(b, weights->high));
-    sums->low[0] = _mm256_add_epi32(sums->low[0], _mm256_madd_epi16(a, weights->low));
-    sums->low[1] = _mm256_add_epi32(sums->low[1], _mm256_madd_epi16(b, weights->low));
+    sums->high = _mm256_add_epi32(sums->high, _mm256_madd_epi16(cell, weights->high));
+    sums->low = _mm256_add_epi32(sums->low, _mm256_madd_epi16(cell, weights->low));
 }
 
 PRIMITIVE vec sums_total(const struct sums *sums) {
-    const vec high = _mm256_hadd_epi32(sums->high[0], sums->high[1]);
-    const vec low = _mm256_hadd_epi32(sums->low[0], sums->low[1]);
-    return _mm256_add_epi32(_mm256_slli_epi32(high, LOW_BITS), low);
+    return _mm256_add_epi32(_mm256_slli_epi32(sums->high, LOW_BITS), sums->low);
 }
 
 static void encode(const int32_t *weights, int32_t *words) {
-    int16_t parts[2][4];
-    for (int i = 0; i < 4; i++) {
+    int16_t parts[2][2];
+    for (int i = 0; i < 2; i++) {
         parts[0][i] = (int16_t)((weights[i] + (1 << (LOW_BITS - 1))) >> LOW_BITS);
         parts[1][i] = (int16_t)(weights[i] - parts[0][i] * (1 << LOW_BITS));
     }
@@ -101,19 +89,36 @@ PRIMITIVE void store_words(uint8_t *to, vec value) {
     _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(words));
 }
 
-/* Eight rows of four samples, one after the other, to two cells, STEP bytes apart. */
+/* Eight rows of four samples, one after the other, to four cells, STEP bytes apart. */
 PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
-    const vec order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-    const vec cells = _mm256_permutevar8x32_epi32(load(from), order);
-    _mm_store_si128((__m128i *)to, _mm256_castsi256_si128(cells));
-    _mm_store_si128((__m128i *)(to + step), _mm256_extracti128_si256(cells, 1));
+    const vec pairs =
+        _mm256_shuffle_epi8(load(from), _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                                            0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)));
+    const vec order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), zero = _mm256_setzero_si256();
+    const vec cells = _mm256_permutevar8x32_epi32(pairs, order);
+    const vec even = _mm256_unpacklo_epi8(cells, zero), odd = _mm256_unpackhi_epi8(cells, zero);
+    _mm_store_si128((__m128i *)to, _mm256_castsi256_si128(even));
+    _mm_store_si128((__m128i *)(to + step), _mm256_castsi256_si128(odd));
+    _mm_store_si128((__m128i *)(to + 2 * step), _mm256_extracti128_si256(even, 1));
+    _mm_store_si128((__m128i *)(to + 3 * step), _mm256_extracti128_si256(odd, 1));
+}
+
+/* Sixteen samples of two rows, a lane each. */
+PRIMITIVE void weave(const __m128i rows[2], __m128i *to) {
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i low = _mm_unpacklo_epi8(rows[0], rows[1]);
+    const __m128i high = _mm_unpackhi_epi8(rows[0], rows[1]);
+    _mm_store_si128(to, _mm_unpacklo_epi8(low, zero));
+    _mm_store_si128(to + 1, _mm_unpackhi_epi8(low, zero));
+    _mm_store_si128(to + 2, _mm_unpacklo_epi8(high, zero));
+    _mm_store_si128(to + 3, _mm_unpackhi_epi8(high, zero));
 }
 
 #include "pipeline/rows/resample_blocks.h"
 
 const struct resample_way resample_avx2 = {
     .rows = LANES,
-    .cell = 4,
+    .cell = TAPS,
     .cell_words = WORDS,
     .encode = encode,
     .ring_step = ring_step,

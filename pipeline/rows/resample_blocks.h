@@ -2,16 +2,17 @@
 /* resample_blocks.h - the ways that work on blocks of rows, for whichever vectors include it.
  *
  * How: a block is as many rows as a vector has lanes of 32 bits. Its bytes are parted into planes,
- * one for each byte of a pixel, in which a cell, four neighbours of each row, is one vector: lane r
+ * one for each byte of a pixel, in which a cell, TAPS neighbours of each row, is one vector: lane r
  * holds those of row r. Then all lanes of a vector have the same window, weights are the same in
  * every lane, and nothing is summed across lanes. What comes out is turned once more, so that in
- * the ring a cell is four rows of one sample, and a lane a sample; there too all lanes have the
+ * the ring a cell is TAPS rows of one sample, and a lane a sample; there too all lanes have the
  * same weights. 16 bit are two bytes, summed apart and put together at the end: planes and sets in
  * the ring stand for the low bytes and the high ones.
  *
  * Used by:  resample_avx2.c, resample_vnni.c, which define before it: WAY, the target; vec and
- *           V(operation), its intrinsics; LANES; WORDS, GROUP; struct weights, struct sums and the
- *           functions that are called here and defined nowhere in it.
+ *           V(operation), its intrinsics; LANES; TAPS, 4 (bytes in a lane) or 2 (words); WORDS,
+ *           int32_t that the weights of a cell take; GROUP, vectors summed together; struct
+ *           weights, struct sums and the functions that are called here and defined nowhere.
  * Threads:  any; no state.
  */
 #ifndef BURIN_RESAMPLE_BLOCKS_H
@@ -19,7 +20,7 @@
 
 #include <string.h>
 
-enum { CELL = 4 * LANES, LINES_PADDING = 16, RING_PADDING = 64 };
+enum { CELL = 4 * LANES, /* bytes */ LINES_PADDING = 16, RING_PADDING = 64, AHEAD = 512 };
 
 #define INLINE static inline __attribute__((always_inline)) WAY
 
@@ -34,7 +35,7 @@ static unsigned depth_of(const struct resample_layout *layout) {
 }
 
 static size_t plane_bytes(const struct resample_layout *layout) {
-    return rounded((layout->columns.count + 3) / 4, 4) * CELL;
+    return rounded(layout->columns.count, 16) / TAPS * CELL;
 }
 
 /* Results of a block before they are turned: LANES bytes for each sample. */
@@ -57,92 +58,121 @@ static size_t workspace(const struct resample_layout *layout) {
 
 /* ---- rows into planes; PIXEL is a constant wherever this is called: its bytes, 1 to 4, 6 or 8 */
 
-/* Where the bytes of four dwords come from: what stands PIECE_OFFSET bytes further is the second
- * piece. Of more than four planes VECTOR 0 has the low bytes of all samples, 1 the high ones. */
+/* Where the bytes of four lanes come from: one of two loads of 16 bytes, SECOND bytes apart. */
 struct picks {
     uint8_t first[16], second[16];
 };
 
-INLINE unsigned piece_offset(unsigned pixel) {
-    return pixel == 6 ? 8 : 16;
+INLINE unsigned second_of(unsigned pixel) {
+    return pixel == 6 ? 8 : pixel == 8 ? 16 : 0;
 }
 
+/* What is loaded at a time. */
 INLINE unsigned step_pixels(unsigned pixel) {
     return pixel == 1 ? 16 : pixel == 2 ? 8 : 4;
 }
 
-INLINE struct picks picks_make(unsigned pixel, unsigned vector) {
+/* Vectors that become of it, of which each row has four lanes. */
+INLINE unsigned step_vectors(unsigned pixel) {
+    return 4 / TAPS * (pixel > 4 ? 2 : 1);
+}
+
+/* Lane W of vector V is a cell of a plane; pixels of 3 bytes have none for the last lane. Of more
+ * than 4 bytes the low ones are in one vector and the high ones in the next. */
+INLINE unsigned cell_of(unsigned pixel, unsigned v, unsigned w) {
+    return pixel < 3 ? (4 * v + w) / pixel : pixel > 4 ? v / 2 : v;
+}
+
+INLINE unsigned plane_of(unsigned pixel, unsigned v, unsigned w) {
+    return pixel < 3 ? w % pixel : pixel > 4 ? 2 * w + v % 2 : w;
+}
+
+INLINE struct picks picks_make(unsigned pixel, unsigned v) {
     struct picks picks;
     for (unsigned i = 0; i < 16; i++) {
-        const unsigned word = i / 4, plane = pixel > 4 ? 2 * word + vector : word % pixel;
-        const unsigned neighbour = i % 4 + (pixel > 2 ? 0 : word / pixel * 4);
+        const unsigned w = i / 4, plane = plane_of(pixel, v, w);
+        const unsigned neighbour = cell_of(pixel, v, w) * TAPS + i % 4 / (4 / TAPS);
         const unsigned from = neighbour * pixel + plane;
-        const bool none = plane >= pixel, second = from >= 16;
+        const bool none = plane >= pixel || i % (4 / TAPS), second = from >= 16;
         picks.first[i] = none || second ? 0x80 : (uint8_t)from;
-        picks.second[i] = none || !second ? 0x80 : (uint8_t)(from - piece_offset(pixel));
+        picks.second[i] = none || !second ? 0x80 : (uint8_t)(from - second_of(pixel));
     }
     return picks;
 }
 
-/* Four planes or cells: dword w of every row into to[w]. */
-INLINE void turn(vec a, vec b, vec c, vec d, uint8_t *const to[4]) {
-    const vec ab = V(unpacklo_epi32)(a, b), cd = V(unpacklo_epi32)(c, d);
-    const vec ab2 = V(unpackhi_epi32)(a, b), cd2 = V(unpackhi_epi32)(c, d);
+/* Lane w of four rows' vectors goes to TO[w]. */
+INLINE void turn(const vec rows[4], uint8_t *const to[4]) {
+    const vec ab = V(unpacklo_epi32)(rows[0], rows[1]), cd = V(unpacklo_epi32)(rows[2], rows[3]);
+    const vec ab2 = V(unpackhi_epi32)(rows[0], rows[1]), cd2 = V(unpackhi_epi32)(rows[2], rows[3]);
     store(to[0], V(unpacklo_epi64)(ab, cd));
-    if (to[1]) store(to[1], V(unpackhi_epi64)(ab, cd));
-    if (to[2]) store(to[2], V(unpacklo_epi64)(ab2, cd2));
+    store(to[1], V(unpackhi_epi64)(ab, cd));
+    store(to[2], V(unpacklo_epi64)(ab2, cd2));
     if (to[3]) store(to[3], V(unpackhi_epi64)(ab2, cd2));
 }
 
-/* Rows GROUP_OF_ROWS and every fourth one after it, one in each 128 bits. */
-INLINE vec picked(const uint8_t *const rows[], unsigned group, size_t at, const struct picks *picks,
-                  unsigned pixel) {
-    vec bytes = V(shuffle_epi8)(every_fourth(rows + group, at), in_all(picks->first));
-    if (pixel > 4)
-        bytes = either(bytes, V(shuffle_epi8)(every_fourth(rows + group, at + piece_offset(pixel)),
-                                              in_all(picks->second)));
-    return bytes;
+/* The pixels of one step, from byte AT of the rows on. Vector g has rows g, g + 4, ... */
+INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks *picks,
+                      uint8_t *to, size_t plane, unsigned pixel) {
+    vec first[4], second[4], picked[4];
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < 4; g++) {
+        first[g] = every_fourth(rows + g, at);
+        second[g] = pixel > 4 ? every_fourth(rows + g, at + second_of(pixel)) : first[g];
+    }
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < step_vectors(pixel); v++) {
+        uint8_t *places[4];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            picked[i] = V(shuffle_epi8)(first[i], in_all(picks[v].first));
+            if (pixel > 4)
+                picked[i] = either(picked[i], V(shuffle_epi8)(second[i], in_all(picks[v].second)));
+            places[i] = to + plane_of(pixel, v, i) * plane + cell_of(pixel, v, i) * CELL;
+        }
+        if (pixel == 3 || pixel == 6) places[3] = NULL;
+        turn(picked, places);
+    }
 }
 
-/* The pixels of one step, from byte AT of the rows on. */
-INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks picks[2],
-                      uint8_t *to, size_t plane, unsigned pixel) {
-    for (unsigned v = 0; v < (pixel > 4 ? 2 : 1); v++) {
-        uint8_t *places[4];
-        for (unsigned w = 0; w < 4; w++) {
-            const unsigned index = pixel > 4 ? 2 * w + v : w % pixel;
-            places[w] = index < pixel ? to + index * plane : NULL;
-            if (pixel < 3) places[w] += w / pixel * CELL;
-            if (pixel == 3 && w == 3) places[w] = NULL;
-        }
-        turn(picked(rows, 0, at, &picks[v], pixel), picked(rows, 1, at, &picks[v], pixel),
-             picked(rows, 2, at, &picks[v], pixel), picked(rows, 3, at, &picks[v], pixel), places);
-    }
+/* Bytes of all planes' cells that a step makes. */
+INLINE unsigned step_bytes(unsigned pixel) {
+    return step_pixels(pixel) / TAPS * CELL;
 }
 
 /* The last pixels, of which fewer than a step's loads take are left. */
 INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
-                      const struct picks picks[2], uint8_t *to, size_t plane, unsigned pixel) {
+                      const struct picks *picks, uint8_t *to, size_t plane, unsigned pixel) {
     uint8_t rest[LANES][64] = { { 0 } };
     const uint8_t *starts[LANES];
     for (unsigned i = 0; i < LANES; i++) {
         memcpy(rest[i], rows[i] + at, bytes - at);
         starts[i] = rest[i];
     }
-    const unsigned step = step_pixels(pixel);
-    for (size_t done = 0; done < bytes - at; done += step * pixel, to += step / 4 * CELL)
+    for (size_t done = 0; done < bytes - at; done += step_pixels(pixel) * pixel) {
         part_step(starts, done, picks, to, plane, pixel);
+        to += step_bytes(pixel);
+    }
+}
+
+/* So many streams are more than the hardware follows by itself: 4K to 320 took 5.3 ms without. */
+INLINE void ask_for(const uint8_t *const rows[], size_t at) {
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < LANES; i++)
+        __builtin_prefetch((const void *)((uintptr_t)rows[i] + at));
 }
 
 INLINE void part(const struct resample_layout *layout, const uint8_t *const rows[], uint8_t *to,
                  unsigned pixel) {
-    const struct picks picks[2] = { picks_make(pixel, 0), picks_make(pixel, 1) };
+    struct picks picks[4];
     const size_t bytes = (size_t)layout->columns.count * pixel, plane = plane_bytes(layout);
-    const size_t reach = pixel > 4 ? 16 + piece_offset(pixel) : 16;
-    const unsigned step = step_pixels(pixel);
+    const size_t reach = 16 + second_of(pixel);
     size_t at = 0;
-    for (; at + reach <= bytes; at += step * pixel, to += step / 4 * CELL)
+    for (unsigned v = 0; v < step_vectors(pixel); v++) picks[v] = picks_make(pixel, v);
+    for (size_t asked = 0; at + reach <= bytes; at += step_pixels(pixel) * pixel) {
+        for (; asked <= at; asked += 64) ask_for(rows, asked + AHEAD);
         part_step(rows, at, picks, to, plane, pixel);
+        to += step_bytes(pixel);
+    }
     if (at < bytes) part_rest(rows, at, bytes, picks, to, plane, pixel);
 }
 
@@ -215,21 +245,20 @@ INLINE void across_group(const struct resample_layout *layout, const uint8_t *pl
 WAY static void across_planes(const struct resample_layout *layout, const uint8_t *planes,
                               uint8_t *lines) {
     const unsigned depth = depth_of(layout), count = layout->job->in.channels * (depth / 8);
-    for (unsigned done = 0; done < count;) {
-        const unsigned left = count - done, group = left < GROUP ? left : GROUP;
+    for (unsigned done = 0; done < count; done += GROUP) {
+        const unsigned group = count - done < GROUP ? count - done : GROUP;
         if (depth == 16 && group == 2)
             across_group(layout, planes, lines, done, 2, 16);
         else if (depth == 16)
-            across_group(layout, planes, lines, done, GROUP, 16);
+            across_group(layout, planes, lines, done, 4, 16);
         else if (group == 1)
             across_group(layout, planes, lines, done, 1, 8);
         else if (group == 2)
             across_group(layout, planes, lines, done, 2, 8);
         else if (group == 3)
-            across_group(layout, planes, lines, done, GROUP < 3 ? 2 : 3, 8);
+            across_group(layout, planes, lines, done, 3, 8);
         else
-            across_group(layout, planes, lines, done, GROUP, 8);
-        done += group;
+            across_group(layout, planes, lines, done, 4, 8);
     }
 }
 
@@ -245,37 +274,34 @@ INLINE __m128i sixteen(const uint8_t *row, unsigned set, unsigned depth) {
     return _mm_packus_epi16(_mm_and_si128(a, low), _mm_and_si128(b, low));
 }
 
-/* Sixteen samples of four rows. */
-INLINE void weave(const uint8_t *const rows[4], size_t at, uint8_t *to, unsigned set,
-                  unsigned depth) {
-    const __m128i a = sixteen(rows[0] + at, set, depth), b = sixteen(rows[1] + at, set, depth);
-    const __m128i c = sixteen(rows[2] + at, set, depth), d = sixteen(rows[3] + at, set, depth);
-    const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
-    const __m128i ab2 = _mm_unpackhi_epi8(a, b), cd2 = _mm_unpackhi_epi8(c, d);
-    __m128i *out = (__m128i *)to;
-    _mm_store_si128(out, _mm_unpacklo_epi16(ab, cd));
-    _mm_store_si128(out + 1, _mm_unpackhi_epi16(ab, cd));
-    _mm_store_si128(out + 2, _mm_unpacklo_epi16(ab2, cd2));
-    _mm_store_si128(out + 3, _mm_unpackhi_epi16(ab2, cd2));
+/* Sixteen samples of TAPS rows. */
+INLINE void weave_sixteen(const uint8_t *const rows[], size_t at, uint8_t *to, unsigned set,
+                          unsigned depth) {
+    __m128i bytes[TAPS];
+    for (int i = 0; i < TAPS; i++) bytes[i] = sixteen(rows[i] + at, set, depth);
+    weave(bytes, (__m128i *)to);
 }
 
-/* Four rows as they are, one set of their bytes. */
-INLINE void weave_rows(const uint8_t *const rows[4], size_t samples, uint8_t *to, unsigned set,
+/* A cell of rows as they are, one set of their bytes. */
+INLINE void weave_rows(const uint8_t *const rows[], size_t samples, uint8_t *to, unsigned set,
                        unsigned depth) {
     const size_t step = 16 * (depth / 8), bytes = samples * (depth / 8);
     size_t at = 0;
-    for (; at + step <= bytes; at += step, to += 64) weave(rows, at, to, set, depth);
+    for (; at + step <= bytes; at += step, to += 64) weave_sixteen(rows, at, to, set, depth);
     if (at == bytes) return;
-    uint8_t rest[4][32] = { { 0 } };
-    for (int i = 0; i < 4; i++) memcpy(rest[i], rows[i] + at, bytes - at);
-    const uint8_t *const starts[4] = { rest[0], rest[1], rest[2], rest[3] };
-    weave(starts, 0, to, set, depth);
+    uint8_t rest[TAPS][32] = { { 0 } };
+    const uint8_t *starts[TAPS];
+    for (int i = 0; i < TAPS; i++) {
+        memcpy(rest[i], rows[i] + at, bytes - at);
+        starts[i] = rest[i];
+    }
+    weave_sixteen(starts, 0, to, set, depth);
 }
 
 WAY static void copy_rows(const struct resample_layout *layout, const uint8_t *const from[],
                           uint8_t *ring) {
     const size_t set = set_bytes(layout);
-    for (unsigned i = 0; i < LANES; i += 4, ring += layout->ring_step) {
+    for (unsigned i = 0; i < LANES; i += TAPS, ring += layout->ring_step) {
         if (depth_of(layout) == 8) {
             weave_rows(from + i, layout->samples, ring, 0, 8);
         } else {
@@ -333,7 +359,7 @@ INLINE void down_group(const struct resample_layout *layout, const uint8_t *ring
 INLINE void pick(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                  uint32_t row, uint8_t *out, unsigned depth) {
     const uint8_t *from = ring + first * layout->ring_step;
-    const __m128i shift = _mm_cvtsi32_si128((int)(8 * row));
+    const __m128i shift = _mm_cvtsi32_si128((int)(32 / TAPS * row));
     const vec byte = V(set1_epi32)(255);
     vec value = V(and_si)(V(srl_epi32)(load(from), shift), byte);
     if (depth == 16) {

@@ -12,7 +12,7 @@
 #define V(operation)  _mm512_##operation
 #define _mm512_and_si _mm512_and_si512
 
-enum { LANES = 16, WORDS = 3, GROUP = 4 };
+enum { LANES = 16, TAPS = 4, WORDS = 3, GROUP = 4 };
 
 typedef __m512i vec;
 
@@ -60,16 +60,16 @@ PRIMITIVE vec sums_total(const struct sums *sums) {
                             _mm512_slli_epi32(sums->of[1], 8));
 }
 
+/* With 128 added to each digit the three are the bytes of a number, and 128 more turns their sign
+ * back. */
 static void encode(const int32_t *weights, int32_t *words) {
-    int8_t digits[3][4];
-    for (int i = 0; i < 4; i++) {
-        int32_t rest = weights[i];
-        for (int d = 0; d < 3; d++) {
-            digits[d][i] = (int8_t)(rest & 255);
-            rest = (rest - digits[d][i]) >> 8;
-        }
+    uint32_t digits[4];
+    for (int i = 0; i < 4; i++) digits[i] = ((uint32_t)weights[i] + 0x808080) ^ 0x808080;
+    for (int d = 0; d < 3; d++) {
+        uint32_t word = 0;
+        for (int i = 0; i < 4; i++) word |= (digits[i] >> 8 * d & 255) << 8 * i;
+        words[d] = (int32_t)word;
     }
-    __builtin_memcpy(words, digits, sizeof digits);
 }
 
 /* ---- bytes and words */
@@ -110,11 +110,23 @@ PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
     _mm_store_si128((__m128i *)(to + 3 * step), _mm512_extracti32x4_epi32(cells, 3));
 }
 
+/* Sixteen samples of four rows, a lane each. */
+PRIMITIVE void weave(const __m128i rows[4], __m128i *to) {
+    const __m128i ab = _mm_unpacklo_epi8(rows[0], rows[1]);
+    const __m128i cd = _mm_unpacklo_epi8(rows[2], rows[3]);
+    const __m128i ab2 = _mm_unpackhi_epi8(rows[0], rows[1]);
+    const __m128i cd2 = _mm_unpackhi_epi8(rows[2], rows[3]);
+    _mm_store_si128(to, _mm_unpacklo_epi16(ab, cd));
+    _mm_store_si128(to + 1, _mm_unpackhi_epi16(ab, cd));
+    _mm_store_si128(to + 2, _mm_unpacklo_epi16(ab2, cd2));
+    _mm_store_si128(to + 3, _mm_unpackhi_epi16(ab2, cd2));
+}
+
 #include "pipeline/rows/resample_blocks.h"
 
 const struct resample_way resample_vnni = {
     .rows = LANES,
-    .cell = 4,
+    .cell = TAPS,
     .cell_words = WORDS,
     .encode = encode,
     .ring_step = ring_step,

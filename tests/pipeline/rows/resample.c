@@ -177,6 +177,47 @@ static void every_way_holds_the_largest_sums(void **state) {
         }
 }
 
+/* Windows of all of the image, rows and columns longer than any cache: made in strips. */
+static void every_way_takes_the_longest_sides(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t from[2], to[2];
+        unsigned channels, depth;
+    } cases[] = { { { 65535, 2 }, { 1, 1 }, 3, 8 },     { { 2, 65535 }, { 1, 1 }, 3, 8 },
+                  { { 65535, 3 }, { 70, 2 }, 4, 16 },   { { 99, 65535 }, { 99, 3 }, 2, 16 },
+                  { { 90, 20000 }, { 77, 10 }, 4, 16 }, { { 20000, 40 }, { 19999, 40 }, 4, 8 },
+                  { { 1, 1 }, { 65535, 1 }, 1, 8 },     { { 1, 2 }, { 1, 65535 }, 1, 16 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t *from = cases[i].from, *to = cases[i].to;
+        struct image in = image_new(from[0], from[1], cases[i].channels, cases[i].depth, 0);
+        picture_draw(&in, PICTURE_NOISE, (uint32_t)i);
+        compare_ways(in, whole_axis(from[0], to[0], RESAMPLE_LANCZOS3),
+                     whole_axis(from[1], to[1], RESAMPLE_LANCZOS3));
+        free(in.pixels);
+    }
+}
+
+/* Whatever the shape, to the largest of 64 megapixels. */
+static void scratch_is_bounded(void **state) {
+    (void)state;
+    static const uint32_t sides[] = { 1, 7, 64, 1000, 8192, 65535 };
+    enum { SIDES = sizeof sides / sizeof *sides };
+    for (int i = 0; i < SIDES * SIDES * SIDES * SIDES; i++) {
+        const uint32_t from[2] = { sides[i % SIDES], sides[i / SIDES % SIDES] };
+        const uint32_t to[2] = { sides[i / SIDES / SIDES % SIDES],
+                                 sides[i / SIDES / SIDES / SIDES] };
+        if ((uint64_t)from[0] * from[1] > 1 << 26 || (uint64_t)to[0] * to[1] > 1 << 26) continue;
+        const struct image in = image_shape(from[0], from[1], 4, 16);
+        const struct image out = image_shape(to[0], to[1], 4, 16);
+        const struct resample job = { .in = in,
+                                      .out = out,
+                                      .x = whole_axis(from[0], to[0], RESAMPLE_LANCZOS3),
+                                      .y = whole_axis(from[1], to[1], RESAMPLE_LANCZOS3),
+                                      .depth = 16 };
+        assert_true(resample_bytes(&job) < 75e6);
+    }
+}
+
 /* ---- what must stay as it is */
 
 static void constants_stay(void **state) {
@@ -334,6 +375,8 @@ int main(void) {
         cmocka_unit_test(plain_is_the_definition),
         cmocka_unit_test(every_way_is_plain),
         cmocka_unit_test(every_way_holds_the_largest_sums),
+        cmocka_unit_test(every_way_takes_the_longest_sides),
+        cmocka_unit_test(scratch_is_bounded),
         cmocka_unit_test(constants_stay),
         cmocka_unit_test(same_size_copies),
         cmocka_unit_test(parts_are_of_the_whole),
