@@ -45,8 +45,9 @@ enum note {
     NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
     NOTE_BYTES_SKIPPED = 1 << 5,   /* of a JPEG, that belong to none of its segments */
     NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
+    NOTE_SRGB_ASSUMED = 1 << 7,    /* by a step that weighs light, of an image with a profile */
 };
-enum { NOTE_COUNT = 7, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 8, WARNING_MAX = 96 };
 
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);

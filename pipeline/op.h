@@ -75,6 +75,9 @@ struct op {
     struct values_shape (*values)(const struct op *op, const struct params *params,
                                   const struct image *in);
 
+    /* Whether it takes samples for sRGB's whatever the image's profile says. NULL: never. */
+    bool (*assumes_srgb)(const struct params *params);
+
     /* How often the pixels are gone through, which is what its time grows with. NULL: once. */
     uint32_t (*passes)(const struct params *params, const struct image *in);
 

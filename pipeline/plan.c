@@ -255,6 +255,15 @@ bool plan_tells_only(const struct plan *plan) {
     return plan->count > 0;
 }
 
+bool plan_assumes_srgb(const struct plan *plan) {
+    bool any = false;
+    for (int s = 0; s < plan->count; s++) {
+        const struct step *step = &plan->steps[s];
+        any |= step->op->assumes_srgb && step->op->assumes_srgb(&step->params);
+    }
+    return any;
+}
+
 bool plan_has_user_operators(const struct plan *plan) {
     bool any = false;
     for (int s = 0; s < plan->count; s++) any |= op_set_is_added(ops_of(plan), plan->steps[s].op);

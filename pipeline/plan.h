@@ -97,6 +97,9 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes);
 /* Whether there are steps and all of them tell values: the image stays as it came. */
 bool plan_tells_only(const struct plan *plan);
 
+/* Whether some step takes samples for sRGB's whatever the image's profile says. */
+bool plan_assumes_srgb(const struct plan *plan);
+
 /* Whether some step's operator was added to its set: a user wrote it. */
 bool plan_has_user_operators(const struct plan *plan);
 

@@ -179,6 +179,8 @@ static enum status decode(struct run_state *state, struct failure *failure) {
         status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
                               &state->progress, &state->item.in, &state->metadata, &state->notes,
                               failure);
+    if (state->metadata.profile_length && plan_assumes_srgb(&state->options.plan))
+        state->notes |= NOTE_SRGB_ASSUMED;
     for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
         const struct aux_file *aux = &state->aux[p];
         if (aux->length)

@@ -15,6 +15,9 @@ import urllib.request
 # Pipelines: path and query. Seams are few, since the CPU takes them one by one from 20 megapixels too.
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
         "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "sharpen?sigma=2&amount=150&threshold=3", "threshold?level=90",
+        "resize?width=320", "resize?height=1000&kernel=cubic&linear=true", "resize?width=300&height=300&position=smart",
+        "resize?width=640&height=300&fit=contain&background=203040", "resize?width=300&height=300&fit=carve&share=20",
+        "resize?width=700&height=700&fit=fill&kernel=nearest",
         "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
 # What tells values of the photograph: those are compared.

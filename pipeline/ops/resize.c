@@ -108,6 +108,11 @@ static enum status resize_size(const struct params *values, const struct image *
     return STATUS_OK;
 }
 
+/* Where pixels are moved, light plays no part. */
+static bool resize_assumes_srgb(const struct params *values) {
+    return values->number[RESIZE_LINEAR] && values->number[RESIZE_KERNEL] != KERNEL_NEAREST;
+}
+
 /* Taps of the kernel for each target pixel, on an axis. */
 static double taps(const struct frame_side *side, long kernel) {
     static const double widths[] = { 6, 4, 2, 1, 1 };
@@ -288,6 +293,7 @@ const struct op op_resize = {
     .unit = "seams",
     .params = params,
     .size = resize_size,
+    .assumes_srgb = resize_assumes_srgb,
     .passes = resize_passes,
     .scratch = resize_scratch,
     .run = resize_run,

@@ -41,6 +41,12 @@ static enum status write_values(struct batch *batch, struct item *item, int numb
 
 /* ---- results */
 
+/* Of the trunk's steps, or of PART's. */
+static bool assumes_srgb(const struct batch *batch, int part) {
+    const struct plan *parts = batch->plans.parts;
+    return plan_assumes_srgb(&parts[0]) || plan_assumes_srgb(&parts[part]);
+}
+
 /* RUN: what makes its image. */
 static void tell_output(const struct batch *batch, struct item *item, struct job_output *output,
                         const struct run_item *run) {
@@ -49,6 +55,8 @@ static void tell_output(const struct batch *batch, struct item *item, struct job
     output->image.pixels = NULL;
     output->type = job_output_type(item->job, output);
     output->compute_ms = compute_ms;
+    if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
+        output->notes |= NOTE_SRGB_ASSUMED;
     if (output->encoded_by != CODEC_DEVICE) return;
     output->offset = (uint64_t)(run->file.bytes - item->bytes);
     output->length = run->file.length;

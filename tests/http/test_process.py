@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, needs, noise, png, png_of_chunks, pnm,
+from conftest import (BURIN, check_problem, chunk, form, from_pnm, in_parallel, jpeg, needs, noise, png, png_of_chunks, pnm,
                       responses, smooth, wait_until)
 
 PHOTO = smooth(64, 48)
@@ -653,6 +653,23 @@ def test_an_unused_input_is_no_image(daemon):
     check_problem(daemon.post_form("/carve?dx=-1", [("image", b"", "a.pgm")]), 400, "empty")
     check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("file", IMAGE, "")]), 400, "two image parts")
     check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("mask", b"", "m")]), 400, "mask is empty")
+
+
+@needs("resize")
+def test_light_by_another_profile_is_noted(daemon, tmp_path):
+    """Where it is weighed, and where there is a profile that says otherwise, perhaps."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    with_profile = jpeg(PHOTO, icc_profile=profile)
+    told = "sRGB"
+    assert told in notes(daemon.post("/resize?width=20&linear=true", with_profile))
+    assert told not in notes(daemon.post("/resize?width=20&linear=true", jpeg(PHOTO)))
+    assert told not in notes(daemon.post("/resize?width=20", with_profile))
+    assert told not in notes(daemon.post("/resize?width=20&linear=true&kernel=nearest", with_profile))
+    steps = json.dumps([{"operation": "histeq"}, {"operation": "resize", "params": {"width": 9, "linear": True}}])
+    assert told in notes(daemon.post_form("/pipeline", [("image", with_profile, "a"), ("operations", steps, None)]))
+    (tmp_path / "in.jpg").write_bytes(with_profile)
+    done = subprocess.run([BURIN, "run", "resize:width=20,linear=true", "in.jpg", "out.jpg"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert told in done.stderr
 
 
 @needs("resize")
