@@ -32,7 +32,8 @@ typedef void resample_row(const void *argument, const uint8_t *from, uint8_t *to
 
 struct resample {
     struct image in;
-    struct image out;          /* x.count by y.count, as many channels as `in`; apart from `in` */
+    struct image out; /* x.count by y.count; apart from `in`, and of as many channels unless
+                                  `finish` makes others */
     struct resample_axis x, y; /* `from` is the side of `in` */
     unsigned depth;            /* 8 or 16, between reading and writing */
     resample_row *prepare;     /* samples of `in` to samples of `depth`; NULL: as they are */

@@ -244,7 +244,7 @@ TABLE = [
     ("colours divided by alpha may be one too small", "resize/pixels.c",
      "((a) + ((a) == 0)) + 1)", "((a) + ((a) == 0)))", "unit ops/resize_pixels"),
     ("a dark shade has the light of the power", "resize/light.c", "sample <= 0.04045 ?", "sample < 0 ?", "unit ops/resize_light"),
-    ("strips of a high image are all the first", "resize/scale.c", "strip.x.first += first;", "", "unit ops/resize"),
+    ("gray that becomes colour is not finished", "resize/scale.c", "change || widen ? pixels_finish", "change ? pixels_finish", "unit ops/resize"),
     ("the canvas is as clear as its colour is not", "resize/canvas.h", "c == colours ? 0 :", "c == colours ? 8 :", "unit ops/resize"),
     ("the background of a request is no step's", "http/settings.c",
      "if (!settings->encode.has_background) return STATUS_OK;", "return STATUS_OK;", "unit http/settings"),

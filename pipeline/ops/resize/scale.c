@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Where pixels are weighed, rows/resample.h does it, and pixels.h before and after.
- * What lies between its two passes is as wide as the result and as high as the picture, which may
- * be far more than both: so the result is made in strips of columns that are narrow enough. Where
- * pixels are moved, a row of places says which of the source row each one is. */
+ * Where they are moved, a row of places says which of the source row each one is. */
 #include "pipeline/ops/resize/scale.h"
 
 #include "pipeline/band.h"
@@ -29,47 +27,26 @@ static struct pixels_rule rule_of(const struct scale *job) {
 
 /* ---- weighed */
 
-/* COUNT columns of the result from FIRST on. */
-static struct resample strip_of(const struct scale *job, const struct pixels_rule *rule,
-                                uint32_t first, uint32_t count) {
-    struct resample strip = { .in = job->in,
+/* RULE stays as long as what is returned. */
+static struct resample weighing_of(const struct scale *job, const struct pixels_rule *rule) {
+    const bool change = pixels_change(rule), widen = rule->out_channels != rule->channels;
+    return (struct resample){ .in = job->in,
                               .out = job->out,
                               .x = job->x,
                               .y = job->y,
                               .depth = pixels_depth_between(rule),
+                              .prepare = change ? pixels_prepare : NULL,
+                              .finish = change || widen ? pixels_finish : NULL,
                               .argument = rule,
                               .pool = job->pool,
                               .progress = job->progress,
                               .scratch = job->scratch };
-    if (pixels_change(rule)) strip.prepare = pixels_prepare;
-    if (pixels_change(rule) || rule->out_channels != rule->channels) strip.finish = pixels_finish;
-    strip.out.pixels =
-        job->out.pixels ? job->out.pixels + first * image_pixel_bytes(&job->out) : NULL;
-    strip.out.width = strip.x.count = count;
-    strip.x.first += first;
-    return strip;
-}
-
-/* As many columns as SCALE_BYTES_MAX allows, halved until they do. */
-static uint32_t strip_width(const struct scale *job, const struct pixels_rule *rule) {
-    uint32_t width = job->x.count;
-    for (; width > 1; width = (width + 1) / 2) {
-        const struct resample strip = strip_of(job, rule, 0, width);
-        if (resample_bytes(&strip) <= SCALE_BYTES_MAX) break;
-    }
-    return width;
 }
 
 static enum status weigh(const struct scale *job) {
     const struct pixels_rule rule = rule_of(job);
-    const uint32_t width = strip_width(job, &rule);
-    enum status status = STATUS_OK;
-    for (uint32_t first = 0; first < job->x.count && !status; first += width) {
-        const uint32_t left = job->x.count - first;
-        const struct resample strip = strip_of(job, &rule, first, left < width ? left : width);
-        status = resample_run(&strip);
-    }
-    return status;
+    const struct resample weighing = weighing_of(job, &rule);
+    return resample_run(&weighing);
 }
 
 /* ---- moved */
@@ -111,8 +88,8 @@ static enum status move(const struct scale *job) {
 size_t scale_bytes(const struct scale *job) {
     if (moves(job)) return job->x.count * sizeof(uint32_t);
     const struct pixels_rule rule = rule_of(job);
-    const struct resample strip = strip_of(job, &rule, 0, strip_width(job, &rule));
-    return resample_bytes(&strip);
+    const struct resample weighing = weighing_of(job, &rule);
+    return resample_bytes(&weighing);
 }
 
 enum status scale_run(const struct scale *job) {

@@ -5,7 +5,6 @@
  * Owns:     nothing; the scratch, scale_bytes of it, is the caller's.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE from progress_check.
  * Threads:  a job belongs to one, which shares it out by `pool`.
- * Limits:   scratch: SCALE_BYTES_MAX, but for what one column of the result and the weights need.
  */
 #ifndef BURIN_OPS_RESIZE_SCALE_H
 #define BURIN_OPS_RESIZE_SCALE_H
@@ -24,8 +23,6 @@ struct scale {
     struct progress *progress; /* may be NULL */
     void *scratch;             /* 64-byte aligned, not cleared */
 };
-
-enum { SCALE_BYTES_MAX = 64 << 20 };
 
 /* Scratch bytes of JOB, of which shapes and axes and how they are scaled are looked at. */
 size_t scale_bytes(const struct scale *job);
