@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The twin of pipeline/ops/blur.c: cuda/smooth.cu does the work. */
+#include "pipeline/ops/blur.h"
+
+#include "cuda/smooth.cuh"
+
+static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
+    (void)context;
+    return smooth_scratch_cuda(calls, count, calls[0].params->number[BLUR_SIGMA]);
+}
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    const long sigma = calls[0].params->number[BLUR_SIGMA];
+    return smooth_run_cuda(context, calls, count, sigma, NULL, "blur");
+}
+
+extern "C" const struct cuda_op cuda_op_blur = { scratch, run };

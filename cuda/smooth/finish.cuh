@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/* finish.cuh - what becomes of four blurred pixels that lie side by side: alpha taken out of their
+ * colours, the unsharp mask where it is asked for, words of memory.
+ *
+ * Used by:  tile.cuh, passes.cuh.
+ */
+#ifndef BURIN_SMOOTH_FINISH_CUH
+#define BURIN_SMOOTH_FINISH_CUH
+
+#include "cuda/chunk.cuh"
+#include "pipeline/ops/sharpen.h"
+#include "pipeline/premultiply.h"
+
+enum { FOUR = 4 };
+
+struct finish_rule {
+    bool sharpens;
+    struct sharpen_rule sharpen;
+};
+
+template <int CHANNELS> struct four_pixels { uint32_t sample[CHANNELS][FOUR]; };
+
+/* Words that four pixels are. */
+template <int CHANNELS, int DEPTH> static __host__ __device__ constexpr int four_words(void) {
+    return CHANNELS * DEPTH / 8;
+}
+
+template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ void divide_alpha(struct four_pixels<CHANNELS> &four) {
+#pragma unroll
+    for (int i = 0; i < FOUR; i++)
+#pragma unroll
+        for (int c = 0; c < CHANNELS - 1; c++)
+            four.sample[c][i] =
+                unpremultiply(four.sample[c][i], four.sample[CHANNELS - 1][i], DEPTH);
+}
+
+/* IN are COUNT pixels of the input; alpha is theirs. */
+template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ void sharpen_four(struct four_pixels<CHANNELS> &four,
+                                                    const struct sharpen_rule &rule,
+                                                    const uint8_t *in, uint32_t count) {
+    uint32_t words[four_words<CHANNELS, DEPTH>()];
+    load_unaligned(words, in, count * CHANNELS * (DEPTH / 8));
+#pragma unroll
+    for (int i = 0; i < FOUR * CHANNELS; i++) {
+        const uint32_t original = chunk_sample<DEPTH>(words, i);
+        uint32_t &sample = four.sample[i % CHANNELS][i / CHANNELS];
+        const bool is_alpha = CHANNELS % 2 == 0 && i % CHANNELS == CHANNELS - 1;
+        sample = is_alpha ? original : sharpen_result(original, sample, rule);
+    }
+}
+
+/* COUNT pixels are there. */
+template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ void
+finish_four(uint32_t (&words)[four_words<CHANNELS, DEPTH>()], struct four_pixels<CHANNELS> &four,
+            const struct finish_rule &rule, const uint8_t *in, uint32_t count) {
+    if (CHANNELS % 2 == 0) divide_alpha<CHANNELS, DEPTH>(four);
+    if (rule.sharpens) sharpen_four<CHANNELS, DEPTH>(four, rule.sharpen, in, count);
+#pragma unroll
+    for (int i = 0; i < FOUR * CHANNELS; i++)
+        chunk_set_sample<DEPTH>(words, i, four.sample[i % CHANNELS][i / CHANNELS]);
+}
+
+#endif
