@@ -203,9 +203,9 @@ static bool add_field(struct parameter_struct *out, enum scalar_type type, const
                         scalar_type_name(type), token_shown(name, shown));
         return false;
     }
-    if (out->count == PARAMS_MAX) {
+    if (out->count == PARAMETER_FIELDS_MAX) {
         diagnostics_add(diagnostics, name->line, directive, "a struct takes at most %d fields",
-                        PARAMS_MAX);
+                        PARAMETER_FIELDS_MAX);
         return false;
     }
     if (!name_is_free(out, name, diagnostics)) return false;

@@ -8,7 +8,7 @@
  * Owns:     texts lie in the user file's arena.
  * Fails:    mistakes go into the diagnostics.
  * Threads:  any; no state.
- * Limits:   PARAMS_MAX fields.
+ * Limits:   PARAMETER_FIELDS_MAX: all arguments of a kernel take 4096 bytes.
  */
 #ifndef BURIN_PARAMETER_STRUCT_H
 #define BURIN_PARAMETER_STRUCT_H
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { PARAMETER_STRUCT_BYTES_MAX = PARAMS_MAX * 8 };
+enum { PARAMETER_FIELDS_MAX = 10, PARAMETER_STRUCT_BYTES_MAX = PARAMETER_FIELDS_MAX * 8 };
 
 struct field {
     enum scalar_type type;
@@ -31,8 +31,8 @@ struct field {
 struct parameter_struct {
     const char *name; /* of the typedef */
     int count;
-    struct field fields[PARAMS_MAX];
-    struct param params[PARAMS_MAX + 1];
+    struct field fields[PARAMETER_FIELDS_MAX];
+    struct param params[PARAMETER_FIELDS_MAX + 1];
     size_t bytes; /* sizeof */
 };
 

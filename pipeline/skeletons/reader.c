@@ -98,10 +98,10 @@ static bool list_params(struct user_op *op, const char *directive,
                             "the struct may have no field \"bins\": every R2V has that parameter");
             return false;
         }
-    if (count == PARAMS_MAX) {
+    if (count == PARAMETER_FIELDS_MAX) {
         diagnostics_add(diagnostics, op->function->first->line, directive,
                         "the struct of an R2V may have at most %d fields: bins is a parameter too",
-                        PARAMS_MAX - 1);
+                        PARAMETER_FIELDS_MAX - 1);
         return false;
     }
     op->params[count] = (struct param){ .name = "bins",
