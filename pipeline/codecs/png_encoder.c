@@ -5,6 +5,7 @@
  * compression 3 adaptive_deflate.h takes isa-l's place. */
 #include "pipeline/codecs/adaptive_deflate.h"
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/isal_place.h"
 #include "pipeline/codecs/png_filter.h"
 
 #include <assert.h>
@@ -30,7 +31,8 @@ struct writer {
     size_t used;   /* of the output's bytes */
     bool overflow; /* the caller's capacity was too small */
     bool no_memory;
-    struct isal_zstream stream;
+    struct isal_zstream *stream;   /* in the room; NULL: nothing was deflated yet */
+    uint8_t *room;                 /* isal_place_room() bytes */
     uint8_t *level;                /* isa-l's tables, LEVEL_BYTES */
     struct adaptive_deflate small; /* in place of isa-l, at compression 3 */
     uint8_t *row;     /* bytes of the row as PNG has them; FILTER_BEFORE zeros in front */
@@ -86,20 +88,26 @@ static void put_piece(struct writer *writer) {
     writer->piece_used = 0;
 }
 
-static void start_stream(struct writer *writer, int compression) {
+/* What begins with the LENGTH bytes at BYTES is to be deflated. */
+static void start_stream(struct writer *writer, int compression, const uint8_t *bytes,
+                         size_t length) {
     static const uint32_t level_bytes[] = { 0, ISAL_DEF_LVL1_DEFAULT, ISAL_DEF_LVL2_DEFAULT };
     assert(compression >= 1 && compression <= 2);
-    struct isal_zstream *stream = &writer->stream;
+    struct isal_zstream *stream = isal_place(writer->room, bytes, length);
+    memset(stream, 0, sizeof *stream);
     isal_deflate_init(stream);
     stream->gzip_flag = IGZIP_ZLIB;
     stream->level = (uint32_t)compression;
     stream->level_buf = writer->level;
     stream->level_buf_size = level_bytes[compression];
+    writer->stream = stream;
 }
 
 /* Deflates LENGTH bytes; LAST ends the stream. */
 static void deflate_bytes(struct writer *writer, const uint8_t *bytes, size_t length, bool last) {
-    struct isal_zstream *stream = &writer->stream;
+    if (!writer->stream)
+        start_stream(writer, writer->encoding->options->compression, bytes, length);
+    struct isal_zstream *stream = writer->stream;
     stream->next_in = (uint8_t *)bytes; /* isa-l reads it only */
     stream->avail_in = (uint32_t)length;
     stream->end_of_stream = last;
@@ -217,9 +225,7 @@ static enum status write_png_rows(struct writer *writer) {
     const struct encoding *encoding = writer->encoding;
     if (encoding->options->compression == 0)
         start_store(writer);
-    else if (encoding->options->compression < 3)
-        start_stream(writer, encoding->options->compression);
-    else
+    else if (encoding->options->compression == 3)
         writer->no_memory = !adaptive_deflate_init(&writer->small);
     if (writer->no_memory) return out_of_memory(encoding);
     for (uint32_t y = 0; y < encoding->image->height; y++) {
@@ -256,8 +262,8 @@ static enum status write_profile(struct writer *writer) {
     uint8_t *data = malloc(bound);
     if (!data) return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile");
     memcpy(data, "ICC\0", 5); /* name, NUL, method 0 */
-    struct isal_zstream *stream = &writer->stream;
-    start_stream(writer, 1);
+    start_stream(writer, 1, encoding->metadata->profile, encoding->metadata->profile_length);
+    struct isal_zstream *stream = writer->stream;
     stream->next_in = encoding->metadata->profile;
     stream->avail_in = (uint32_t)encoding->metadata->profile_length;
     stream->next_out = data + 5;
@@ -267,6 +273,7 @@ static enum status write_profile(struct writer *writer) {
     assert(result == COMP_OK && !stream->avail_in);
     (void)result;
     put_chunk(writer, "iCCP", data, 5 + stream->total_out);
+    writer->stream = NULL; /* the rows begin one of their own */
     free(data);
     return STATUS_OK;
 }
@@ -299,17 +306,14 @@ static uint8_t *take_png_memory(struct writer *writer) {
 }
 
 enum status png_encode(const struct encoding *encoding) {
-    struct writer *writer = calloc(1, sizeof *writer); /* 90 KB, most of it isa-l's window */
-    if (!writer) return out_of_memory(encoding);
-    writer->encoding = encoding;
-    writer->row_bytes = image_row_bytes(encoding->image);
-    writer->pixel = image_pixel_bytes(encoding->image);
-    uint8_t *memory = take_png_memory(writer);
-    const enum status status =
-        memory ? write_png(writer)
-               : fail(encoding->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG");
-    adaptive_deflate_release(&writer->small);
+    struct writer writer = { .encoding = encoding,
+                             .row_bytes = image_row_bytes(encoding->image),
+                             .pixel = image_pixel_bytes(encoding->image),
+                             .room = malloc(isal_place_room()) };
+    uint8_t *memory = take_png_memory(&writer);
+    const enum status status = memory && writer.room ? write_png(&writer) : out_of_memory(encoding);
+    adaptive_deflate_release(&writer.small);
     free(memory);
-    free(writer);
+    free(writer.room);
     return status;
 }
