@@ -27,6 +27,7 @@ const char *note_text(int index) {
         "extra bytes between the JPEG's segments or after its end were skipped",
         "the image is damaged: what could be read of it was used",
         "light was weighed by sRGB's curve, although the image has a colour profile of its own",
+        "some results are not as wide as asked, and of equal ones there is one",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }

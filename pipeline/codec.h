@@ -46,8 +46,9 @@ enum note {
     NOTE_BYTES_SKIPPED = 1 << 5,   /* of a JPEG, that belong to none of its segments */
     NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
     NOTE_SRGB_ASSUMED = 1 << 7,    /* by a step that weighs light, of an image with a profile */
+    NOTE_OTHER_WIDTHS = 1 << 8,    /* of several results, that are not as wide as asked */
 };
-enum { NOTE_COUNT = 8, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 9, WARNING_MAX = 96 };
 
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);

@@ -65,6 +65,8 @@ struct op {
     unsigned depth;      /* 8 or 16: the only depth that it takes; 0: both */
     const struct param *params;
     struct op_aux aux[OP_AUX_MAX];
+    bool widths; /* a request may ask for several values of `width` at once, a result each */
+    const char *not_with_widths; /* a parameter that then stays as it is by default; NULL: none */
 
     /* Output shape for IN, or why not (STATUS_BAD_PARAM, STATUS_TOO_LARGE). NULL: as the input. */
     enum status (*size)(const struct params *params, const struct image *in, struct image *out,

@@ -264,6 +264,19 @@ bool plan_assumes_srgb(const struct plan *plan) {
     return any;
 }
 
+static bool step_is_same(const struct step *a, const struct step *b) {
+    return a->op == b->op && a->params.tap_count == b->params.tap_count &&
+           memcmp(a->params.number, b->params.number, sizeof a->params.number) == 0 &&
+           memcmp(a->params.taps, b->params.taps,
+                  (size_t)a->params.tap_count * sizeof *a->params.taps) == 0;
+}
+
+bool plan_is_same(const struct plan *a, const struct plan *b) {
+    bool same = a->count == b->count;
+    for (int s = 0; same && s < a->count; s++) same = step_is_same(&a->steps[s], &b->steps[s]);
+    return same;
+}
+
 bool plan_has_user_operators(const struct plan *plan) {
     bool any = false;
     for (int s = 0; s < plan->count; s++) any |= op_set_is_added(ops_of(plan), plan->steps[s].op);

@@ -100,6 +100,9 @@ bool plan_tells_only(const struct plan *plan);
 /* Whether some step takes samples for sRGB's whatever the image's profile says. */
 bool plan_assumes_srgb(const struct plan *plan);
 
+/* Whether both have the same steps with the same parameters. */
+bool plan_is_same(const struct plan *a, const struct plan *b);
+
 /* Whether some step's operator was added to its set: a user wrote it. */
 bool plan_has_user_operators(const struct plan *plan);
 

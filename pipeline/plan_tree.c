@@ -7,13 +7,14 @@ enum status plan_tree_parse(struct plan_tree *tree, const char *text, struct fai
     return plan_tree_parse_of(tree, NULL, text, failure);
 }
 
-static enum status check_steps(const struct plan_tree *tree, const struct plan *branch,
-                               struct failure *failure) {
-    if (tree->parts[0].count + branch->count <= PLAN_STEPS_MAX) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM,
-                "a pipeline takes at most %d steps, those before its outputs part and those of "
-                "each output together",
-                PLAN_STEPS_MAX);
+enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure) {
+    for (int p = 1; p < tree->count; p++)
+        if (tree->parts[0].count + tree->parts[p].count > PLAN_STEPS_MAX)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "a pipeline takes at most %d steps; those that all outputs have and those "
+                        "of one of them are %d",
+                        PLAN_STEPS_MAX, tree->parts[0].count + tree->parts[p].count);
+    return STATUS_OK;
 }
 
 enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops, const char *text,
@@ -32,10 +33,26 @@ enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops,
             return fail(failure, STATUS_BAD_PARAM, "a pipeline has at most %d branches",
                         PLAN_BRANCHES_MAX);
         struct plan *plan = &tree->parts[tree->count++];
-        enum status status = plan_parse_of(plan, ops, part, failure);
-        if (!status && tree->count > 1) status = check_steps(tree, plan, failure);
+        const enum status status = plan_parse_of(plan, ops, part, failure);
         if (status) return status;
         part = end;
+    }
+    return plan_tree_check(tree, failure);
+}
+
+enum status plan_tree_print(const struct plan_tree *tree, char *text, size_t size,
+                            struct failure *failure) {
+    const size_t whole = size;
+    for (int p = 0; p < tree->count; p++) {
+        if (p && size > 1) {
+            memcpy(text, PLAN_TREE_BAR, sizeof PLAN_TREE_BAR);
+            text++, size--;
+        }
+        if (plan_print(&tree->parts[p], text, size, failure))
+            return fail(failure, STATUS_BAD_PARAM,
+                        "the text of all steps together is longer than %zu characters", whole - 1);
+        const size_t length = strlen(text);
+        text += length, size -= length;
     }
     return STATUS_OK;
 }

@@ -37,6 +37,13 @@ enum status plan_tree_parse(struct plan_tree *tree, const char *text, struct fai
 enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops, const char *text,
                                struct failure *failure);
 
+/* Every way through it has as many steps as a plan may have. */
+enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure);
+
+/* The text that plan_tree_parse reads back; STATUS_BAD_PARAM where TEXT is too small. */
+enum status plan_tree_print(const struct plan_tree *tree, char *text, size_t size,
+                            struct failure *failure);
+
 /* Step INDEX of all, counted through the parts one after the other; NULL: there are fewer. */
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index);
 

@@ -127,9 +127,12 @@ void metrics_reject(struct metrics *metrics, enum rejection reason) {
     add(&metrics->rejected[reason], 1);
 }
 
-void metrics_codec(struct metrics *metrics, unsigned decoded_by, unsigned encoded_by) {
-    if (decoded_by < CODEC_PLACES) add(&metrics->codec[0][decoded_by], 1);
-    if (encoded_by < CODEC_PLACES) add(&metrics->codec[1][encoded_by], 1);
+void metrics_decoded(struct metrics *metrics, unsigned by) {
+    if (by < CODEC_PLACES) add(&metrics->codec[0][by], 1);
+}
+
+void metrics_encoded(struct metrics *metrics, unsigned by) {
+    if (by < CODEC_PLACES) add(&metrics->codec[1][by], 1);
 }
 
 /* ---- text */

@@ -37,7 +37,8 @@ void metrics_request(struct metrics *metrics, const char *label, int http_status
 
 /* One image that a worker with a codec of its own was given: who decoded and encoded it, of enum
  * codec_place; what is none of them, and CODEC_NOBODY, is not counted. */
-void metrics_codec(struct metrics *metrics, unsigned decoded_by, unsigned encoded_by);
+void metrics_decoded(struct metrics *metrics, unsigned by);
+void metrics_encoded(struct metrics *metrics, unsigned by);
 
 /* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all
  * before its work began, but for an answer for which there is no room in the end. */

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. What a header and a body have in common is written by the same functions; results
+ * of which there are several are of the body alone. */
 #include "server/timing_report.h"
 
 #include "pipeline/codec.h"
 #include "server/json_writer.h"
+
+#include <stdlib.h>
+
+/* Of one of several, with all notes there are. */
+enum { RESULT_MAX = 2048 };
 
 struct report_image timing_report_image(const struct image *shape, enum format format,
                                         uint64_t bytes) {
@@ -14,10 +21,7 @@ struct report_image timing_report_image(const struct image *shape, enum format f
                                   .bytes = bytes };
 }
 
-static void write_image(struct json_writer *json, const char *name,
-                        const struct report_image *image) {
-    json_writer_key(json, name);
-    json_writer_add(json, "{");
+static void write_facts(struct json_writer *json, const struct report_image *image) {
     json_writer_key_string(json, "type", image->type ? image->type : "");
     json_writer_key_number(json, "width", image->width);
     json_writer_key_number(json, "height", image->height);
@@ -28,6 +32,13 @@ static void write_image(struct json_writer *json, const char *name,
         json_writer_key_number(json, "quality", image->fitting.quality);
         json_writer_key_number(json, "tries", image->fitting.tries);
     }
+}
+
+static void write_image(struct json_writer *json, const char *name,
+                        const struct report_image *image) {
+    json_writer_key(json, name);
+    json_writer_add(json, "{");
+    write_facts(json, image);
     json_writer_add(json, "}");
 }
 
@@ -101,19 +112,55 @@ static void write_stages(struct json_writer *json, const struct timing *timing) 
     json_writer_add(json, "}");
 }
 
+static void write_result(struct json_writer *json, const struct report_result *result) {
+    json_writer_add(json, "{");
+    json_writer_key_string(json, "name", result->name);
+    write_facts(json, &result->image);
+    if (result->notes) write_notes(json, result->notes, "");
+    json_writer_key(json, "ms");
+    json_writer_add(json, "{");
+    if (result->compute_ms >= 0) json_writer_key_ms(json, "compute", result->compute_ms);
+    if (result->encode_ms >= 0) json_writer_key_ms(json, "encode", result->encode_ms);
+    json_writer_add(json, "}}");
+}
+
+static void write_manifest(struct json_writer *json, const struct timing_report *report) {
+    json_writer_key(json, "manifest");
+    json_writer_add(json, "[");
+    for (int i = 0; i < report->result_count; i++) {
+        if (i) json_writer_add(json, ",");
+        write_result(json, &report->results[i]);
+    }
+    json_writer_add(json, "]");
+}
+
+static void write_report(struct json_writer *json, const struct timing_report *report) {
+    json_writer_add(json, "{");
+    if (report->request_id) json_writer_key_string(json, "request_id", report->request_id);
+    json_writer_key_string(json, "device", report->device ? report->device : "");
+    write_image(json, "input", &report->input);
+    if (!report->several) write_image(json, "output", &report->output);
+    if (report->results) write_manifest(json, report);
+    write_notes(json, report->notes, report->warning);
+    write_stages(json, report->timing);
+    if (report->values_length && report->values_length <= REPORT_VALUES_MAX) {
+        json_writer_key(json, "values");
+        json_writer_bytes(json, report->values, report->values_length);
+    }
+    json_writer_add(json, "}");
+}
+
 size_t timing_report_write(const struct timing_report *report, char memory[TIMING_REPORT_MAX]) {
     struct json_writer json = json_writer_in(memory, TIMING_REPORT_MAX);
-    json_writer_add(&json, "{");
-    if (report->request_id) json_writer_key_string(&json, "request_id", report->request_id);
-    json_writer_key_string(&json, "device", report->device ? report->device : "");
-    write_image(&json, "input", &report->input);
-    write_image(&json, "output", &report->output);
-    write_notes(&json, report->notes, report->warning);
-    write_stages(&json, report->timing);
-    if (report->values_length && report->values_length <= REPORT_VALUES_MAX) {
-        json_writer_key(&json, "values");
-        json_writer_bytes(&json, report->values, report->values_length);
-    }
-    json_writer_add(&json, "}");
+    write_report(&json, report);
     return json.length;
+}
+
+char *timing_report_print(const struct timing_report *report) {
+    const size_t size = TIMING_REPORT_MAX + (size_t)report->result_count * RESULT_MAX;
+    char *text = malloc(size);
+    if (!text) return NULL;
+    struct json_writer json = json_writer_in(text, size);
+    write_report(&json, report);
+    return text;
 }

@@ -12,6 +12,7 @@
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,10 +30,21 @@ struct report_image {
 struct report_image timing_report_image(const struct image *shape, enum format format,
                                         uint64_t bytes);
 
+/* One of several. */
+struct report_result {
+    const char *name;
+    struct report_image image;
+    uint32_t notes;
+    double compute_ms, encode_ms; /* below 0: not known */
+};
+
 struct timing_report {
     const char *request_id; /* NULL: left out */
     const char *device;
     struct report_image input, output;
+    bool several;                        /* `output` is left out */
+    const struct report_result *results; /* of several; NULL: not told */
+    int result_count;
     const struct timing *timing;
     uint32_t notes;       /* enum note bits */
     const char *warning;  /* with NOTE_DAMAGED: a further note */
@@ -47,5 +59,10 @@ struct timing_report {
  * decimals. "values" is the last member; it is left out where it is longer than REPORT_VALUES_MAX,
  * or nothing is told. Returns its length. */
 size_t timing_report_write(const struct timing_report *report, char text[TIMING_REPORT_MAX]);
+
+/* The same with all results: "manifest": [{"name", "type", "width", ..., "bytes", and where they
+ * are known "ms": {"compute", "encode"}, and "notes" where there are any}, ...]. Heap; NULL: no
+ * memory. */
+char *timing_report_print(const struct timing_report *report);
 
 #endif

@@ -202,6 +202,8 @@ const struct op op_carve = {
     .aux = { { "mask", "What is white in it is kept, as large as the image; alpha is ignored" },
              { "rmask",
                "What is white in it is removed first, as large as the image; alpha is ignored" } },
+    .widths = true,
+    .not_with_widths = "show",
     .size = carve_size,
     .passes = carve_passes,
     .scratch = carve_scratch,

@@ -292,6 +292,7 @@ const struct op op_resize = {
     .summary = "Another size: cut, with background around, stretched, or with seams taken out",
     .unit = "seams",
     .params = params,
+    .widths = true,
     .size = resize_size,
     .assumes_srgb = resize_assumes_srgb,
     .passes = resize_passes,

@@ -13,7 +13,8 @@
 static const char directive[] = "#STRUCT";
 
 /* Parameters and parts that every request has, beside how its result is written. */
-static const char *const taken[] = { "device", "operations", "damaged", "image", "file", "media" };
+static const char *const taken[] = { "device",  "operations", "damaged", "widths", "types",
+                                     "outputs", "image",      "file",    "media" };
 enum { TAKEN = sizeof taken / sizeof *taken };
 
 static const char *taken_name(int index) {

@@ -40,8 +40,7 @@ static void set_id(struct exchange *exchange) {
 }
 
 /* The lines are looked for only where they are believed. */
-static struct in6_addr find_client(struct MHD_Connection *library,
-                                   const struct networks *trusted) {
+static struct in6_addr find_client(struct MHD_Connection *library, const struct networks *trusted) {
     const struct sockaddr *peer = connection_peer(library);
     struct header_lines lines = { .count = 0 };
     if (client_peer_is_trusted(trusted, peer))
@@ -87,10 +86,15 @@ void exchange_release_generation(struct exchange *exchange) {
     exchange->settings.plan.ops = NULL; /* they were its */
 }
 
+void exchange_hold_generation(struct exchange *exchange) {
+    if (exchange->generation) return;
+    exchange->generation = generations_hold(&exchange->front->generations);
+    exchange->settings.plan.ops = &exchange->generation->ops;
+}
+
 void exchange_release_unplanned(struct exchange *exchange) {
-    const struct plan *plan = &exchange->settings.plan;
     if (!exchange->generation) return;
     const bool may_plan = exchange->route && exchange->route->submit &&
-                          (!plan->count || plan_has_user_operators(plan));
+                          settings_may_plan(&exchange->settings, exchange->upload.multipart);
     if (!may_plan) exchange_release_generation(exchange);
 }

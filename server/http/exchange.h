@@ -32,7 +32,7 @@ struct upload {
     int images;     /* image parts seen */
     int aux_count;
     struct upload_aux aux[OP_AUX_MAX];
-    uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
+    uint64_t *image_length;    /* the part under way is an image: counts its bytes; else NULL */
     const struct part *unused; /* the part under way, so far: see upload.c; NULL: it is used */
     char field[FIELD_NAME_MAX];
     char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first
@@ -58,7 +58,7 @@ struct exchange {
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */
     char request_id[REQUEST_ID_MAX];
-    char label[48]; /* operator's name, "pipeline", "info"...: for metrics and logs */
+    char label[48];         /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct in6_addr client; /* who sent it: see client.h */
     struct request_facts facts;
     struct settings settings;
@@ -88,6 +88,9 @@ void exchange_make_id(struct front *front, const char *given, size_t length,
 
 /* No user's operator is planned any more: a client that is slow must not keep them. */
 void exchange_release_generation(struct exchange *exchange);
+
+/* Users' operators may be planned again, now that none is: those of this moment. */
+void exchange_hold_generation(struct exchange *exchange);
 
 /* Only a request that may still mean a user's operator keeps its generation while its body comes:
  * a reload waits for it. */

@@ -5,6 +5,7 @@
  * supervisor. */
 #include "server/http/route.h"
 #include "server/http/upload.h"
+#include "server/http/work.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,25 @@ static struct probe_limits limits_of(const struct config *config) {
                                   .side_max = (uint32_t)config->side_max };
 }
 
+/* The plan's parts, and which part each result is of. */
+static enum status make_plans(struct exchange *exchange, uint64_t pixels_max, struct work *work,
+                              struct failure *failure) {
+    struct job *job = exchange_job(exchange);
+    const struct settings *settings = &exchange->settings;
+    if (!settings->outputs) {
+        work->plans.count = 1;
+        work->plans.parts[0] = settings->plan;
+        job->outputs[0].encode = settings->encode;
+        return STATUS_OK;
+    }
+    const enum status status =
+        outputs_plan(settings, &job->probe.shape, pixels_max, &work->plans, job->outputs, failure);
+    job->further = (uint32_t)settings->outputs->count - 1;
+    return status;
+}
+
 /* Input and every step's output fit the limits: known before anything is decoded. */
-static enum status check_image(struct exchange *exchange, struct image *shapes,
+static enum status check_image(struct exchange *exchange, struct work *work,
                                struct failure *failure) {
     struct job *job = exchange_job(exchange);
     const struct probe_limits limits = limits_of(exchange->front->config);
@@ -30,18 +48,16 @@ static enum status check_image(struct exchange *exchange, struct image *shapes,
         status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
                              job->image_length, &limits, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, exchange->settings.accept_damage, failure);
-    if (!status)
-        status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
-                             failure);
-    if (!status) status = upload_check_aux(exchange, &limits, shapes, failure);
-    if (!status) job->value_count = (uint32_t)plan_value_count(&exchange->settings.plan, shapes);
-    return status ? status
-                  : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
+    if (!status) status = make_plans(exchange, limits.pixels_max, work, failure);
+    if (!status) status = work_shape(work, &job->probe.shape, limits.pixels_max, failure);
+    if (!status) status = work_size_results(work, job, limits.pixels_max, failure);
+    if (!status) status = upload_check_aux(exchange, &limits, work, failure);
+    if (!status) status = work_count_values(work, &job->value_count, failure);
+    return status ? status : plan_tree_print(&work->plans, job->plan, sizeof job->plan, failure);
 }
 
-static void fill_job(struct exchange *exchange) {
+static void negotiate(struct exchange *exchange, const struct work *work) {
     struct job *job = exchange_job(exchange);
-    struct job_output *output = &job->outputs[0];
     const struct settings *settings = &exchange->settings;
     struct negotiation accept = { 0 };
     struct header_lines lines;
@@ -50,50 +66,50 @@ static void fill_job(struct exchange *exchange) {
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer =
-        negotiation_answer(&accept, plan_tells_only(&settings->plan) && !settings->encode.format);
+        settings->outputs
+            ? negotiation_answer_several(&accept)
+            : negotiation_answer(&accept, work_tells_only(work) && !settings->encode.format);
+    for (int o = 0; o < job_output_count(job); o++) {
+        struct job_output *output = &job->outputs[o];
+        if (!output->encode.format)
+            output->encode.format = negotiation_type(&accept, job->probe.format, &prefer);
+        output->type = job_output_type(job, output);
+    }
+}
+
+static void fill_job(struct exchange *exchange, const struct work *work) {
+    struct job *job = exchange_job(exchange);
+    const struct settings *settings = &exchange->settings;
     job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     job->client = client_unit(&exchange->client);
-    output->encode = settings->encode;
-    if (!output->encode.format)
-        output->encode.format = negotiation_type(&accept, job->probe.format, &prefer);
-    job->generation = plan_has_user_operators(&settings->plan) ? exchange->generation->number : 0;
+    job->generation = plan_tree_has_user_operators(&work->plans) ? exchange->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
+    job->checksums = exchange->answer == ANSWER_ZIP;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }
 
-/* What is to be written has a type now. */
-static enum status check_result(const struct exchange *exchange, const struct image *shapes,
-                                struct failure *failure) {
+/* What is to be written has a type now, and may get a name. */
+static enum status check_results(const struct exchange *exchange, struct failure *failure) {
     const struct job *job = exchange_job(exchange);
-    if (job->json_only) return STATUS_OK;
-    return codec_check_sides(&shapes[exchange->settings.plan.count],
-                             job_output_type(job, &job->outputs[0]), failure);
-}
-
-static void describe_work(struct exchange *exchange, const struct image *shapes) {
-    struct job *job = exchange_job(exchange);
-    const struct plan *plan = &exchange->settings.plan;
-    cost_work_add_file(&job->work, &job->probe, job->image_length);
-    for (int i = 0; i < OP_AUX_MAX; i++)
-        if (job->aux[i].length)
-            cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
-    cost_work_add_plan(&job->work, plan, shapes);
-    struct encode_options encode = job->outputs[0].encode;
-    encode.format = job_output_type(job, &job->outputs[0]);
-    if (!job->json_only) cost_work_add_result(&job->work, &shapes[plan->count], &encode);
+    enum status status = STATUS_OK;
+    for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++)
+        status = codec_check_sides(&job->outputs[o].image, job->outputs[o].type, failure);
+    if (status || !exchange->settings.outputs) return status;
+    return outputs_name(&exchange->settings, exchange->label, job->outputs, failure);
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {
     struct front *front = exchange->front;
-    struct image shapes[PLAN_STEPS_MAX + 1];
-    if (check_image(exchange, shapes, failure)) return failure->status;
-    fill_job(exchange);
-    if (check_result(exchange, shapes, failure)) return failure->status;
-    describe_work(exchange, shapes);
+    struct work work;
+    if (check_image(exchange, &work, failure)) return failure->status;
+    negotiate(exchange, &work);
+    fill_job(exchange, &work);
+    if (check_results(exchange, failure)) return failure->status;
+    work_add_cost(&work, exchange_job(exchange));
     if (!supervisor_submit(front->supervisor, exchange->slot, failure)) return STATUS_OK;
     if (failure->status == STATUS_BUSY)
         metrics_reject(front->metrics, front_draining(front) ? REJECTED_DRAINING : REJECTED_QUEUE);

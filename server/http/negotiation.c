@@ -17,6 +17,7 @@ enum kind {
     KIND_PNM,
     KIND_MULTIPART,
     KIND_JSON,
+    KIND_ZIP,
     KINDS,
     KIND_IMAGES = KIND_MULTIPART
 };
@@ -35,6 +36,7 @@ static const struct {
                    FORMAT_PNM },
     [KIND_MULTIPART] = { "multipart", { "mixed" }, FORMAT_NONE },
     [KIND_JSON] = { "application", { "json" }, FORMAT_NONE },
+    [KIND_ZIP] = { "application", { "zip" }, FORMAT_NONE },
 };
 
 enum depth { DEPTH_NONE, DEPTH_ANYTHING, DEPTH_TYPE, DEPTH_WHOLE }; /* how specific a range is */
@@ -159,6 +161,21 @@ enum answer negotiation_answer(const struct negotiation *negotiation, bool value
     if (named && parts->weight >= (image ? image : json)) return ANSWER_MULTIPART;
     if (values_suffice && !names_image(negotiation) && takes_json(negotiation)) return ANSWER_JSON;
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
+}
+
+/* 0: not by its name. */
+static int named_weight(const struct negotiation *negotiation, enum kind kind) {
+    const struct preference *preference = &negotiation->preferences[kind];
+    return preference->depth > DEPTH_TYPE ? preference->weight : 0;
+}
+
+enum answer negotiation_answer_several(const struct negotiation *negotiation) {
+    const int zip = named_weight(negotiation, KIND_ZIP);
+    const int json = named_weight(negotiation, KIND_JSON);
+    const struct preference *parts = &negotiation->preferences[KIND_MULTIPART];
+    const int image = best_image(negotiation);
+    if (zip && zip >= parts->weight && zip >= image) return ANSWER_ZIP;
+    return json && !parts->weight && !image ? ANSWER_JSON : ANSWER_MULTIPART;
 }
 
 /* The first of PREFER's types that is named in full and liked no less than what would be chosen.

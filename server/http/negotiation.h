@@ -26,9 +26,9 @@
 
 #include <stdbool.h>
 
-enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
+enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON, ANSWER_ZIP };
 
-enum { NEGOTIATION_KINDS = 6 }; /* image types, parts, JSON */
+enum { NEGOTIATION_KINDS = 7 }; /* image types, parts, JSON, ZIP */
 
 /* Zeroed: nothing is asked for. */
 struct negotiation {
@@ -45,6 +45,9 @@ void negotiation_add(struct negotiation *accept, const char *line);
 /* VALUES_SUFFICE: the image would be the one that came in, and the report, with what was told of
  * it, is wanted unless an image type is named. */
 enum answer negotiation_answer(const struct negotiation *accept, bool values_suffice);
+
+/* Of several images: parts, unless only ZIP or JSON is named, or is preferred to parts. */
+enum answer negotiation_answer_several(const struct negotiation *accept);
 
 /* The image's type, within parts too. Of types that are preferred most the first in PREFER that the
  * client names in full, then the INPUT's, which is told as FORMAT_NONE; so is it that no type is

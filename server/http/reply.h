@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reply.h - answers: JSON, text, and a job's image with its timing report. Problems: problem.h.
+/* reply.h - answers: JSON, text, and a job's images with their timing report. Problems: problem.h.
  *
  * Used by:  request_flow.c, which queues what is made here, and the handlers.
  * Owns:     a reply's response is the caller's. One that sends a slot's bytes takes the slot over

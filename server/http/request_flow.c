@@ -368,6 +368,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     write_log(exchange, total_ms);
     upload_release(exchange);
     exchange_release_generation(exchange);
+    settings_release(&exchange->settings);
     set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);

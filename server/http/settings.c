@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Reserved names, which every operator shares, are in one table with their setters;
  * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
- * JSON list, read item by item into the plan. */
+ * JSON list (operations.h); what several results are asked for by is kept until all has come
+ * (outputs.h). */
 #include "server/http/settings.h"
 
 #include "pipeline/registry.h"
+#include "server/http/operations.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,87 +37,7 @@ static enum status set_device(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
-/* ---- operations of a pipeline: [{"operation": "histeq", "params": {"bins": 64}}, ...] */
-
-static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
-                                 struct failure *failure) {
-    char text[256], shown[PARAM_SHOWN_MAX];
-    if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
-    if (json_is_integer(value))
-        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value)) /* twelve digits tell a decimal's three places exactly */
-        snprintf(text, sizeof text, "%.12g", json_real_value(value));
-    else if (json_is_boolean(value))
-        snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
-    else if (json_is_array(value)) {
-        size_t used = 0, i;
-        json_t *item;
-        json_array_foreach (value, i, item) {
-            if (!json_is_integer(item) || used > sizeof text - 24)
-                return fail(failure, STATUS_BAD_PARAM,
-                            "operations: \"%s\" must be a short list of whole numbers",
-                            param_shown(name, shown));
-            used += (size_t)snprintf(text + used, sizeof text - used, i ? " %lld" : "%lld",
-                                     (long long)json_integer_value(item));
-        }
-    } else
-        return fail(failure, STATUS_BAD_PARAM,
-                    "operations: \"%s\" must be a string, a number, true, false or a list of "
-                    "whole numbers",
-                    param_shown(name, shown));
-    return plan_set(plan, name, text, failure);
-}
-
-/* What may be beside "operation" and "params": clients of imaginary send it. */
-static enum status check_ignore_failure(const json_t *value, struct failure *failure) {
-    if (!value || json_is_false(value)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM,
-                "operations: \"ignore_failure\" must be false: if a step fails, the request fails");
-}
-
-/* The answer's type and the like are no step's, where clients of imaginary put them. */
-static enum status check_param_name(const struct plan *plan, const char *name,
-                                    struct failure *failure) {
-    const char *reserved_name;
-    if (plan_takes(plan, name)) return STATUS_OK;
-    for (int i = 0; (reserved_name = settings_reserved(i)); i++)
-        if (strcmp(name, reserved_name) == 0)
-            return fail(failure, STATUS_BAD_PARAM,
-                        "operations: \"%s\" belongs beside operations, in the query or as a form "
-                        "field, not in the params of a step",
-                        name);
-    return STATUS_OK;
-}
-
-static bool is_key_of_item(const char *key) {
-    return strcmp(key, "operation") == 0 || strcmp(key, "params") == 0 ||
-           strcmp(key, "ignore_failure") == 0;
-}
-
-static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
-    const char *key;
-    char shown[PARAM_SHOWN_MAX];
-    json_t *value;
-    json_object_foreach ((json_t *)item, key, value)
-        if (!is_key_of_item(key))
-            return fail(failure, STATUS_BAD_PARAM,
-                        "operations: \"%s\" is not known; an item has \"operation\" and \"params\"",
-                        param_shown(key, shown));
-    const json_t *name = json_object_get(item, "operation");
-    json_t *params = json_object_get(item, "params");
-    if (!json_is_string(name) || (params && !json_is_object(params)))
-        return fail(failure, STATUS_BAD_PARAM,
-                    "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
-    enum status status = check_ignore_failure(json_object_get(item, "ignore_failure"), failure);
-    if (!status) status = plan_add(plan, json_string_value(name), failure);
-    if (status) return status;
-    json_object_foreach (params, key, value) {
-        status = check_param_name(plan, key, failure);
-        if (!status) status = set_from_json(plan, key, value, failure);
-        if (status) return status;
-    }
-    return STATUS_OK;
-}
+/* ---- a list of steps, and several results */
 
 static enum status set_operations(struct settings *settings, const char *value,
                                   struct failure *failure) {
@@ -129,28 +50,45 @@ static enum status set_operations(struct settings *settings, const char *value,
                       "operations must be a JSON list such as [{\"operation\": \"histeq\", "
                       "\"params\": {\"bins\": 64}}]%s%s",
                       list ? "" : ": ", list ? "" : param_shown(error.text, shown));
-    size_t i;
-    json_t *item;
-    if (!status)
-        json_array_foreach (list, i, item) {
-            status = add_operation(&settings->plan, item, failure);
-            if (status) break;
-        }
+    if (!status) status = operations_add(&settings->plan, list, failure);
     json_decref(list);
     return status;
 }
 
+static enum status set_widths(struct settings *settings, const char *value,
+                              struct failure *failure) {
+    return outputs_set_widths(&settings->outputs, value, failure);
+}
+
+static enum status set_types(struct settings *settings, const char *value,
+                             struct failure *failure) {
+    return outputs_set_types(&settings->outputs, value, failure);
+}
+
+static enum status set_outputs(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    return outputs_set_list(&settings->outputs, settings->plan.ops, value, failure);
+}
+
 /* ---- all together */
+
+static bool is_pipeline(const struct settings *settings) {
+    return settings->pipeline;
+}
+
+static bool has_widths(const struct settings *settings) {
+    return !settings->pipeline && settings->plan.steps[0].op->widths;
+}
 
 /* Those of the request itself. How the result is written stands behind them (encode_options.h). */
 static const struct reserved {
     const char *name;
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
-    bool pipeline_only;
+    bool (*takes)(const struct settings *settings); /* NULL: every request does */
 } reserved[] = {
-    { "device", set_device, false },
-    { "operations", set_operations, true },
-    { "damaged", set_damaged, false },
+    { "device", set_device, NULL },   { "operations", set_operations, is_pipeline },
+    { "damaged", set_damaged, NULL }, { "widths", set_widths, has_widths },
+    { "types", set_types, NULL },     { "outputs", set_outputs, is_pipeline },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
 
@@ -178,13 +116,13 @@ static void list_names(char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "operations");
     const char *name;
     for (int i = 0; (name = settings_reserved(i)) && used < size; i++)
-        if (strcmp(name, "operations") != 0)
+        if (strcmp(name, "operations") != 0 && strcmp(name, "widths") != 0)
             used += (size_t)snprintf(text + used, size - used, ", %s", name);
 }
 
 static enum status unknown(const char *name, struct failure *failure) {
     const char *names[NAMES_MAX];
-    char shown[PARAM_SHOWN_MAX], all[160];
+    char shown[PARAM_SHOWN_MAX], all[192];
     int count = 0;
     while (count < NAMES_MAX && (names[count] = settings_reserved(count))) count++;
     const char *near = nearest_name(name, names, count);
@@ -217,7 +155,7 @@ enum status settings_set(struct settings *settings, const char *name, const char
                     param_shown(name, shown));
     for (int i = 0; (reserved_name = settings_reserved(i)); i++) {
         if (strcmp(name, reserved_name) != 0) continue;
-        if (i < RESERVED && reserved[i].pipeline_only && !settings->pipeline) break;
+        if (i < RESERVED && reserved[i].takes && !reserved[i].takes(settings)) break;
         return set_reserved(settings, i, value, failure);
     }
     return settings->pipeline ? unknown(name, failure)
@@ -231,21 +169,39 @@ bool settings_takes(const struct settings *settings, const char *name) {
     return param->name;
 }
 
-/* A request's background is of its operators too, but of those that were given one of their own. */
-static enum status give_background(struct settings *settings, struct failure *failure) {
+bool settings_names_operators(const char *name) {
+    return strcmp(name, "operations") == 0 || strcmp(name, "outputs") == 0;
+}
+
+bool settings_may_plan(const struct settings *settings, bool more) {
+    const struct plan *plan = &settings->plan;
+    const struct outputs *outputs = settings->outputs;
+    if (plan_has_user_operators(plan) || (outputs && outputs->has_user_operators)) return true;
+    return !plan->count && (more || !outputs || !outputs->list);
+}
+
+enum status settings_give_background(const struct encode_options *encode, struct plan *plan,
+                                     struct failure *failure) {
     char text[COLOUR_TEXT_MAX];
-    if (!settings->encode.has_background) return STATUS_OK;
-    param_colour_print(encode_background(&settings->encode), text);
-    return plan_give(&settings->plan, "background", text, failure);
+    if (!encode->has_background) return STATUS_OK;
+    param_colour_print(encode_background(encode), text);
+    return plan_give(plan, "background", text, failure);
 }
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {
-    if (settings->plan.count == 0)
+    const bool several = settings->outputs && settings->outputs->list;
+    if (settings->plan.count == 0 && !several)
         return fail(
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
     enum status status = encode_options_check(&settings->encode, failure);
-    if (!status) status = give_background(settings, failure);
+    if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
+    if (!status && settings->outputs) status = outputs_check(settings, failure);
     return status ? status : plan_complete(&settings->plan, failure);
+}
+
+void settings_release(struct settings *settings) {
+    outputs_release(settings->outputs);
+    settings->outputs = NULL;
 }

@@ -4,7 +4,7 @@
  * Gets names and values from the query and from form fields, in whatever order they come.
  *
  * Used by:  request_flow.c (query), upload.c (fields), handle_process.c and handle_info.c.
- * Owns:     nothing: a pure module, no socket, no slot.
+ * Owns:     the outputs, until settings_release. No socket, no slot.
  * Fails:    STATUS_BAD_PARAM naming the parameter and its range; a name given twice is refused.
  * Threads:  one at a time.
  */
@@ -13,6 +13,7 @@
 
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
+#include "server/http/outputs.h"
 #include "server/jobs/job.h"
 
 struct settings {
@@ -23,6 +24,7 @@ struct settings {
     struct encode_options encode; /* format FORMAT_NONE: as Accept says (negotiation.h) */
     bool accept_damage;           /* damaged=accept */
     char device[DEVICE_WANT_MAX];
+    struct outputs *outputs; /* several results are asked for; NULL: one */
 };
 
 /* OP is the name of one of OPS, or NULL for /pipeline; OPS stay as long as the settings. */
@@ -38,11 +40,24 @@ enum status settings_set(struct settings *settings, const char *name, const char
 /* Whether the operator that the request names has a parameter NAME; of /pipeline none has. */
 bool settings_takes(const struct settings *settings, const char *name);
 
+/* Whether the setting NAME may name operators. */
+bool settings_names_operators(const char *name);
+
 /* The INDEX-th name that is every request's, so that no operator's parameter may have it; NULL
  * behind the last. */
 const char *settings_reserved(int index);
 
+/* Whether a user's operator is planned, or steps are missing still: MORE may come, form fields. */
+bool settings_may_plan(const struct settings *settings, bool more);
+
+/* A background is of operators too, but of those that were given one of their own. */
+enum status settings_give_background(const struct encode_options *encode, struct plan *plan,
+                                     struct failure *failure);
+
 /* Once everything has come. */
 enum status settings_complete(struct settings *settings, struct failure *failure);
+
+/* Any number of times. */
+void settings_release(struct settings *settings);
 
 #endif

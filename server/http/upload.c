@@ -189,6 +189,7 @@ static enum status end_field(struct exchange *exchange, struct failure *failure)
     upload->value[upload->value_length] = 0;
     if (strlen(upload->value) != upload->value_length)
         return fail(failure, STATUS_BAD_PARAM, "field \"%s\" contains a zero byte", upload->field);
+    if (settings_names_operators(upload->field)) exchange_hold_generation(exchange);
     return settings_set(&exchange->settings, upload->field, upload->value, failure);
 }
 

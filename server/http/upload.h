@@ -17,6 +17,7 @@
 
 #include "pipeline/probe.h"
 #include "server/http/exchange.h"
+#include "server/http/work.h"
 
 /* After the headers. Holds nothing yet. */
 enum status upload_begin(struct exchange *exchange, struct failure *failure);
@@ -32,11 +33,11 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
 /* After the last byte: the image's place stands in the job. */
 enum status upload_finish(struct exchange *exchange, struct failure *failure);
 
-/* Once the plan is known: the form's further images are some step's, as large as SHAPES
- * (plan_shapes') has its input, and stand in the job. STATUS_MISMATCH where one is of another size,
- * and what probe_image returns. */
+/* Once the plan is known: the form's further images are some step's, as large as the shapes of WORK
+ * have its input, and stand in the job. STATUS_MISMATCH where one is of another size, and what
+ * probe_image returns. */
 enum status upload_check_aux(struct exchange *exchange, const struct probe_limits *limits,
-                             const struct image *shapes, struct failure *failure);
+                             const struct work *work, struct failure *failure);
 
 /* Gives back the slot, unless it is a response's, and all else that it holds; any number of times.
  * The bytes first: whoever finds a slot free finds room for a body, too. */

@@ -6,10 +6,10 @@
 
 /* The form's image AUX becomes the one at PLACE of the job. */
 static enum status check_aux(struct exchange *exchange, const struct upload_aux *aux,
-                             const struct probe_limits *limits, const struct image *shapes,
+                             const struct probe_limits *limits, const struct work *work,
                              struct failure *failure) {
-    const struct plan *plan = &exchange->settings.plan;
-    const int place = plan_aux(plan, aux->name);
+    const int part = plan_tree_aux_part(&work->plans);
+    const int place = part < 0 ? -1 : plan_aux(&work->plans.parts[part], aux->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
                     aux->name);
@@ -26,13 +26,18 @@ static enum status check_aux(struct exchange *exchange, const struct upload_aux 
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
         status = failure->status = STATUS_BAD_PARAM;
-    return status ? status : plan_aux_fits(plan, aux->name, &out->probe.shape, shapes, failure);
+    for (int p = part; p < work->plans.count && !status; p++) {
+        const struct plan *plan = &work->plans.parts[p];
+        if (plan_aux(plan, aux->name) >= 0 && (part || !p))
+            status = plan_aux_fits(plan, aux->name, &out->probe.shape, work->shapes[p], failure);
+    }
+    return status;
 }
 
 enum status upload_check_aux(struct exchange *exchange, const struct probe_limits *limits,
-                             const struct image *shapes, struct failure *failure) {
+                             const struct work *work, struct failure *failure) {
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < exchange->upload.aux_count; i++)
-        status = check_aux(exchange, &exchange->upload.aux[i], limits, shapes, failure);
+        status = check_aux(exchange, &exchange->upload.aux[i], limits, work, failure);
     return status;
 }

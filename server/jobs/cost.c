@@ -109,6 +109,11 @@ static double megabytes(const struct image *image) {
 }
 
 static void add(struct cost_work *work, int row, enum cost_stage stage, double amount) {
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->terms[i].row == row) {
+            work->terms[i].amount += (float)amount;
+            return;
+        }
     if (work->count < COST_TERMS_MAX && amount > 0)
         work->terms[work->count++] =
             (struct cost_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
@@ -152,8 +157,8 @@ static int row_of_op(const struct op *op) {
     return COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + (int)(hash % COST_USER_OPS));
 }
 
-void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
-                        const struct image *shapes) {
+void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
+                         const struct image *shapes) {
     for (int s = 0; s < plan->count; s++) {
         const struct step *step = &plan->steps[s];
         const double in = megabytes(&shapes[s]), out = megabytes(&shapes[s + 1]);
@@ -162,6 +167,11 @@ void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
         add(work, row, COST_COMPUTE, passes);
         add(work, row + 1, COST_COMPUTE, passes * (in + out) / 2);
     }
+}
+
+void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
+                        const struct image *shapes) {
+    cost_work_add_steps(work, plan, shapes);
     add(work, COST_REST_ROWS, COST_REST, 1);
     add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
 }

@@ -44,8 +44,8 @@ enum {
     COST_OP_ROWS = COST_REST_ROWS + 2,
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
     COST_RANGE = 10000,
-    /* Image and masks, result, the rest, steps. */
-    COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
+    /* Image and masks, the rest, results of all kinds, steps; terms of the same kind are one. */
+    COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 * COST_ENCODE_KINDS + 4 * PLAN_STEPS_MAX
 };
 
 /* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: backlog.h. */
@@ -67,6 +67,10 @@ void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint6
 /* The steps of PLAN; SHAPES is plan_shapes'. */
 void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
                         const struct image *shapes);
+
+/* The same of steps that are a further part of the same plan. */
+void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
+                         const struct image *shapes);
 
 /* The result's encoding; OPTIONS have its format. */
 void cost_work_add_result(struct cost_work *work, const struct image *result,

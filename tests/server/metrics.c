@@ -185,15 +185,18 @@ static void codecs_are_counted(void **state) {
     struct metrics *metrics = metrics_create();
     char *text = NULL;
     size_t length = 0;
-    metrics_codec(metrics, CODEC_NOBODY, CODEC_NOBODY);
+    metrics_decoded(metrics, CODEC_NOBODY);
+    metrics_encoded(metrics, CODEC_NOBODY);
     for (int turn = 0; turn < 2; turn++) {
         FILE *out = open_memstream(&text, &length);
         metrics_print(metrics, &now, out);
         fclose(out);
         if (turn == 0) assert_null(strstr(text, "codec_images"));
         if (turn == 0) free(text);
-        metrics_codec(metrics, CODEC_DEVICE, CODEC_FORMAT);
-        metrics_codec(metrics, CODEC_REFUSED, 200);
+        metrics_decoded(metrics, CODEC_DEVICE);
+        metrics_encoded(metrics, CODEC_FORMAT);
+        metrics_decoded(metrics, CODEC_REFUSED);
+        metrics_encoded(metrics, 200);
     }
     assert_int_equal(
         lines(text, "burin_codec_images_total{stage=\"decode\",by=\"gpu\",reason=\"\"} 1", false),
