@@ -264,6 +264,24 @@ bool plan_assumes_srgb(const struct plan *plan) {
     return any;
 }
 
+enum status plan_check_widths(const struct plan *plan, struct failure *failure) {
+    const struct step *step = plan->count ? &plan->steps[plan->count - 1] : NULL;
+    if (!step || !step->op->widths)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "widths goes with an operator whose width may be a list: resize or carve");
+    for (int i = 0; step->op->params[i].name; i++) {
+        const struct param *param = &step->op->params[i];
+        const char *other = step->op->not_with_widths;
+        if ((step->params.given >> i & 1) && strcmp(param->name, "width") == 0)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "width and widths exclude each other: put the width into widths");
+        if (other && strcmp(param->name, other) == 0 && step->params.number[i] != param->def)
+            return fail(failure, STATUS_BAD_PARAM, "widths does not go with this %s of %s", other,
+                        step->op->name);
+    }
+    return STATUS_OK;
+}
+
 static bool step_is_same(const struct step *a, const struct step *b) {
     return a->op == b->op && a->params.tap_count == b->params.tap_count &&
            memcmp(a->params.number, b->params.number, sizeof a->params.number) == 0 &&

@@ -100,6 +100,9 @@ bool plan_tells_only(const struct plan *plan);
 /* Whether some step takes samples for sRGB's whatever the image's profile says. */
 bool plan_assumes_srgb(const struct plan *plan);
 
+/* STATUS_BAD_PARAM unless the last step's `width` may be several, and was given no one. */
+enum status plan_check_widths(const struct plan *plan, struct failure *failure);
+
 /* Whether both have the same steps with the same parameters. */
 bool plan_is_same(const struct plan *a, const struct plan *b);
 

@@ -3,56 +3,21 @@
  *
  * How it works. `struct run_state` is filled from top to bottom: options, device, files with the
  * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the
- * encoded result. The first failure ends it; state_release frees whatever there is. Who decodes and
- * encodes is chosen as in the daemon; what the device's codec refuses is done again by the CPU's.
- * On stderr a line tells how far it is. */
+ * encoded result. Of several widths, files and lane are the first one's, and what comes after them
+ * is done for each. The first failure ends it; state_release frees whatever there is. Who decodes
+ * and encodes is chosen as in the daemon; what the device's codec refuses is done again by the
+ * CPU's. On stderr a line tells how far it is. */
 #include "pipeline/aux_image.h"
 #include "pipeline/registry.h"
-#include "pipeline/run.h"
 #include "server/command.h"
 #include "server/files.h"
-#include "server/jobs/codec_choice.h"
-#include "server/progress_line.h"
-#include "server/run_options.h"
-#include "server/timing_report.h"
-#include "server/values_json.h"
+#include "server/run_report.h"
+#include "server/run_state.h"
 
-#include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A file that a step wants beside the image. */
-struct aux_file {
-    uint8_t *bytes; /* heap */
-    size_t length;
-    struct probe probe;
-};
-
-/* Everything that one run holds; zeroed, then filled from top to bottom. */
-struct run_state {
-    struct run_options options;
-    struct codec_limits limits;
-    const struct device_driver *driver;
-    int index;
-    uint8_t *bytes; /* of the input, heap */
-    size_t length;
-    struct probe probe;
-    struct aux_file aux[OP_AUX_MAX];         /* by their place in the operator's record */
-    struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
-    struct pool *pool;
-    struct lane *lane;
-    struct run_item item;
-    struct progress progress;
-    struct progress_line line;
-    struct codec_choice choice;
-    struct metadata metadata;
-    uint8_t *result; /* encoded, heap */
-    size_t result_length, result_room;
-    struct fitting fitting;
-    uint32_t notes;
-    struct timing timing;
-};
 
 /* --mask FILE and the like, from the operators' records. */
 static void usage_aux(void) {
@@ -88,6 +53,8 @@ static int usage(void) {
           "  --compression 0..3              of a PNG, default 1\n"
           "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
           "                                  background; default ffffff\n"
+          "  --widths W,W...                 in place of width, of the last step: a file of\n"
+          "                                  each, its width for %w in OUTPUT's name\n"
           "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
           "                                  a note; default refuse\n"
           "  --timing                        where the time went, as JSON: to standard output,\n"
@@ -113,15 +80,10 @@ static enum status read_aux(struct run_state *state, const struct run_aux *optio
     if (status == STATUS_OK)
         status = probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure);
     if (status == STATUS_OK) status = probe_check_data(&aux->probe, false, failure);
-    fail_named(option->name, status, failure);
-    if (status == STATUS_OK)
-        status = plan_aux_fits(&state->options.plan, option->name, &aux->probe.shape, state->shapes,
-                               failure);
-    if (status == STATUS_OK) state->item.aux[place] = aux_image_shape(&aux->probe);
-    return status;
+    return fail_named(option->name, status, failure);
 }
 
-/* The image and what its steps want beside it; what comes of it is within the limits. */
+/* The image and what its steps want beside it. */
 static enum status read_input(struct run_state *state, struct failure *failure) {
     struct run_options *options = &state->options;
     const int64_t start = clock_ns();
@@ -131,9 +93,6 @@ static enum status read_input(struct run_state *state, struct failure *failure) 
             probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
     if (status == STATUS_OK)
         status = probe_check_data(&state->probe, state->limits.accept_damage, failure);
-    if (status == STATUS_OK)
-        status = plan_shapes(&options->plan, &state->probe.shape, state->limits.probe.pixels_max,
-                             state->shapes, failure);
     if (!options->encode.format) options->encode.format = state->probe.format;
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
         status = read_aux(state, &options->aux[i], failure);
@@ -273,94 +232,63 @@ static enum status process(struct run_state *state, struct failure *failure) {
     return status;
 }
 
-/* ---- what steps tell, and the timing report */
+/* ---- one result, or several */
 
-/* Not where the image goes. */
-static FILE *text_out(const struct run_state *state) {
-    const char *output = state->options.output;
-    return output && strcmp(output, "-") == 0 ? stderr : stdout;
-}
-
-static void print_number(FILE *out, const struct values *values, size_t index, char after) {
-    char text[VALUES_NUMBER_MAX];
-    struct json_writer json = json_writer_in(text, sizeof text);
-    values_json_number(&json, values, index);
-    fprintf(out, "%s%c", text, after);
-}
-
-static void print_values(const struct run_state *state) {
-    FILE *out = text_out(state);
-    for (int s = 0; s < state->options.plan.count; s++) {
-        const struct values *values = &state->item.values[s];
-        const uint64_t count = values_count(&values->shape);
-        const uint64_t line = values->shape.is_list ? values->shape.length : count;
-        for (uint64_t i = 0; i < count; i++)
-            print_number(out, values, i, (i + 1) % line ? ' ' : '\n');
+/* What comes of the image is within the limits, and what is beside it as large as a step wants. */
+static enum status lay_out(struct run_state *state, struct failure *failure) {
+    const struct run_options *options = &state->options;
+    enum status status = plan_shapes(&options->plan, &state->probe.shape,
+                                     state->limits.probe.pixels_max, state->shapes, failure);
+    for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
+        const char *name = options->aux[i].name;
+        const int place = plan_aux(&options->plan, name);
+        status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape, state->shapes,
+                               failure);
+        state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
     }
+    return status;
 }
 
-static void name_device(const struct run_state *state, char *text, size_t size) {
-    struct device_info facts = { 0 };
-    if (state->driver == &device_cpu)
-        snprintf(text, size, "cpu");
-    else if (state->driver->describe(state->index, &facts, NULL) == STATUS_OK)
-        snprintf(text, size, "%s:%d (%s)", state->driver->kind, state->index, facts.name);
-    else
-        snprintf(text, size, "%s:%d", state->driver->kind, state->index);
+static enum status write_result(struct run_state *state, struct failure *failure) {
+    char path[PATH_MAX];
+    const uint32_t width = state->shapes[state->options.plan.count].width;
+    if (!state->options.output) return STATUS_OK;
+    progress_line_stage(&state->line, "writing");
+    if (!state->options.widths.count)
+        return files_write(state->options.output, state->result, state->result_length, failure);
+    if (!run_options_path(state->options.output, width, path, sizeof path))
+        return fail(failure, STATUS_BAD_PARAM, "OUTPUT's name is too long");
+    return files_write(path, state->result, state->result_length, failure);
 }
 
-/* In one line: a histogram of a number a line would be nothing to look at. */
-static void print_values_member(const struct run_state *state, FILE *out) {
-    const struct plan *plan = &state->options.plan;
-    const uint64_t count = plan_value_count(plan, state->shapes);
-    const size_t size = values_json_bound(count);
-    char *text = count ? malloc(size) : NULL;
-    if (text && values_json_write(plan, state->item.values, text, size))
-        fprintf(out, ",\n  \"values\": %s", text);
-    free(text);
+static enum status make_result(struct run_state *state, struct failure *failure) {
+    enum status status = lay_out(state, failure);
+    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
+    if (status == STATUS_OK && !state->lane) status = open_lane(state, failure);
+    if (status == STATUS_OK) status = process(state, failure);
+    return status ? status : write_result(state, failure);
 }
 
-static void print_timing(const struct run_state *state) {
-    char device[128];
-    name_device(state, device, sizeof device);
-    struct timing_report report = {
-        .device = device,
-        .input = timing_report_image(&state->probe.shape, state->probe.format, state->length),
-        .output = timing_report_image(&state->item.out, state->options.encode.format,
-                                      state->result_length),
-        .timing = &state->timing,
-        .notes = state->notes,
-        .warning = state->metadata.warning,
-    };
-    FILE *out = text_out(state);
-    char text[TIMING_REPORT_MAX];
-    report.output.fitting = state->fitting;
-    timing_report_write(&report, text);
-    json_t *json = json_loads(text, 0, NULL); /* for its indentation */
-    char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
-    const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
-    fprintf(out, "%.*s", (int)length, shown ? shown : "");
-    print_values_member(state, out);
-    fputs("\n}\n", out);
-    free(shown);
-    json_decref(json);
-}
-
-/* With --timing they stand in the JSON. */
-static void print_notes(uint32_t notes, const char *warning) {
-    for (int i = 0; i < NOTE_COUNT; i++)
-        if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
-    if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
-}
-
-static void print_results(const struct run_state *state) {
-    print_values(state);
-    print_notes(state->notes, state->metadata.warning);
+/* Of the last step, which has no width yet. */
+static enum status make_width(struct run_state *state, int index, struct failure *failure) {
+    const struct plan plan = state->options.plan;
+    char text[16];
+    snprintf(text, sizeof text, "%u", state->options.widths.widths[index]);
+    enum status status = plan_set(&state->options.plan, "width", text, failure);
+    if (status == STATUS_OK) status = make_result(state, failure);
+    progress_line_release(&state->line);
+    if (status == STATUS_OK) run_report_print(state);
+    free(state->result);
+    state->result = NULL;
+    state->options.plan = plan;
+    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    return status;
 }
 
 /* ---- the command */
 
 static enum status work_through(struct run_state *state, struct failure *failure) {
+    const int widths = state->options.widths.count;
     progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
     enum status status =
         device_choose(state->options.device, &state->driver, &state->index, failure);
@@ -369,14 +297,10 @@ static enum status work_through(struct run_state *state, struct failure *failure
     state->limits.accept_damage = state->options.accept_damage;
     if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
     if (status == STATUS_OK) status = read_input(state, failure);
-    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
-    if (status == STATUS_OK) status = open_lane(state, failure);
-    if (status == STATUS_OK) status = process(state, failure);
-    if (status == STATUS_OK && state->options.output) {
-        progress_line_stage(&state->line, "writing");
-        status = files_write(state->options.output, state->result, state->result_length, failure);
-    }
+    for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
+    if (!widths && status == STATUS_OK) status = make_result(state, failure);
     progress_line_release(&state->line);
+    if (!widths && status == STATUS_OK) run_report_print(state);
     return status;
 }
 
@@ -395,11 +319,7 @@ int command_run(int argc, char **argv) {
     enum status status = run_options_read(&state.options, argc, argv, &failure);
     if (status == STATUS_OK && state.options.help) return usage();
     if (status == STATUS_OK) status = work_through(&state, &failure);
-    if (status == STATUS_OK && state.options.timing)
-        print_timing(&state);
-    else if (status == STATUS_OK)
-        print_results(&state);
-    else
+    if (status != STATUS_OK)
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
     state_release(&state);
     return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;

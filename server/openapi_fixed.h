@@ -15,6 +15,9 @@
 #define OPENAPI_PICTURE_16 "P5 8 8 65535\\n" OPENAPI_PIXELS OPENAPI_PIXELS
 #define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
+/* Types that a result may have. */
+#define OPENAPI_TYPES "'png','jpeg','webp','pnm'"
+
 /* Of a parameter that is a colour. */
 #define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
 
@@ -27,7 +30,7 @@
     "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
-    "{'$ref':'#/components/parameters/effort'},"                                                   \
+    "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/types'},"          \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
@@ -53,8 +56,15 @@ static const char openapi_parameters[] =
     "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
     "'example':'cpu'},"
     "'type':{'name':'type','in':'query','description':'Type of the answer; auto follows Accept, "
-    "then the input','schema':{'type':'string','enum':['auto','png','jpeg','webp','pnm'],"
+    "then the input','schema':{'type':'string','enum':['auto'," OPENAPI_TYPES "],"
     "'default':'auto'},'example':'png'},"
+    "'types':{'name':'types','in':'query','description':'In place of type: the result in each of "
+    "these','style':'form','explode':false,'schema':{'type':'array','items':{'type':'string',"
+    "'enum':[" OPENAPI_TYPES "]},'minItems':1,'uniqueItems':true},'example':['jpeg','png']},"
+    "'widths':{'name':'widths','in':'query','description':'In place of width: a result of each "
+    "width, all from the image as it came','style':'form','explode':false,'schema':{"
+    "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
+    "'maxItems':16,'uniqueItems':true},'example':[6,7]},"
     "'quality':{'name':'quality','in':'query','description':'Of a JPEG or WebP','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
     "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
@@ -105,14 +115,19 @@ static const char openapi_headers[] =
 #define OPENAPI_REPORT                                                                             \
     "'application/json':{'schema':{'$ref':'#/components/schemas/Report'}},'multipart/mixed':{}"
 
+/* Of several results too. */
+#define OPENAPI_SEVERAL OPENAPI_REPORT ",'application/zip':{}"
+
 #define OPENAPI_IMAGES "'image/jpeg':{},'image/png':{},'image/webp':{},'image/x-portable-anymap':{}"
 
 static const char openapi_results[] =
-    "'Image':{'description':'The image',"
-    "'content':{" OPENAPI_IMAGES "," OPENAPI_REPORT "}," OPENAPI_RESULT_HEADERS "},"
+    "'Image':{'description':'The image. Several, of widths, types or outputs, come as parts, each "
+    "with a filename, its X-Result-Width and X-Result-Height, and last the report; or as a ZIP "
+    "archive',"
+    "'content':{" OPENAPI_IMAGES "," OPENAPI_SEVERAL "}," OPENAPI_RESULT_HEADERS "},"
     "'Values':{'description':'The numbers, in the report under values; the image too, if the "
     "request names an image type',"
-    "'content':{" OPENAPI_REPORT "," OPENAPI_IMAGES "}," OPENAPI_RESULT_HEADERS "}";
+    "'content':{" OPENAPI_SEVERAL "," OPENAPI_IMAGES "}," OPENAPI_RESULT_HEADERS "}";
 
 #define OPENAPI_BODY(picture)                                                                      \
     "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"                \
@@ -136,19 +151,26 @@ static const char openapi_schemas[] =
     "'height':" OPENAPI_COUNT ",'channels':{'type':'integer','minimum':1,'maximum':4},"
     "'depth':{'enum':[8,16]},'bytes':" OPENAPI_COUNT ",'quality':" OPENAPI_COUNT ","
     "'tries':" OPENAPI_COUNT "},'required':['type','width','height','channels','depth','bytes']},"
+    "'Result':{'allOf':[{'$ref':'#/components/schemas/Facts'}],'type':'object','properties':{"
+    "'name':" OPENAPI_TEXT ",'notes':{'type':'array','items':" OPENAPI_TEXT "},'ms':{"
+    "'type':'object','properties':{'compute':{'type':'number'},'encode':{'type':'number'}}}},"
+    "'required':['name','ms']},"
     "'Span':{'type':'object','properties':{'name':" OPENAPI_TEXT ",'ms':{'type':'number'},"
     "'kernels':{'type':'array','items':{'$ref':'#/components/schemas/Span'}}},"
     "'required':['name','ms']},"
     "'Value':{'type':'object','properties':{'operation':" OPENAPI_TEXT ",'step':" OPENAPI_COUNT ","
-    "'value':{'type':'array','description':'Of each channel without alpha a number, or a list',"
+    "'output':" OPENAPI_COUNT ",'value':{'type':'array',"
+    "'description':'Of each channel without alpha a number, or a list',"
     "'items':{'oneOf':[{'type':'number'},{'type':'array','items':{'type':'number'}}]}}},"
     "'required':['operation','step','value']},"
     "'Report':{'type':'object','properties':{'request_id':" OPENAPI_TEXT ","
     "'device':" OPENAPI_TEXT ",'input':{'$ref':'#/components/schemas/Facts'},"
-    "'output':{'$ref':'#/components/schemas/Facts'},'notes':{'type':'array',"
+    "'output':{'$ref':'#/components/schemas/Facts'},'manifest':{'type':'array','description':"
+    "'Of several results, in place of output','items':{'$ref':'#/components/schemas/Result'}},"
+    "'notes':{'type':'array',"
     "'items':" OPENAPI_TEXT "},'ms':{'$ref':'#/components/schemas/Stages'},'values':{"
     "'type':'array','items':{'$ref':'#/components/schemas/Value'}}},"
-    "'required':['request_id','device','input','output','notes','ms']},"
+    "'required':['request_id','device','input','notes','ms']},"
     "'Info':{'type':'object','properties':{'width':" OPENAPI_COUNT ",'height':" OPENAPI_COUNT ","
     "'type':" OPENAPI_TEXT ",'mime_type':" OPENAPI_TEXT ","
     "'space':{'enum':['gray','rgb','ycbcr','cmyk','ycck']},"
@@ -162,7 +184,8 @@ static const char openapi_schemas[] =
     "'Operators':{'type':'object','properties':{'operators':{'type':'array','items':{"
     "'type':'object','properties':{'name':" OPENAPI_TEXT ",'summary':" OPENAPI_TEXT ","
     "'parameters':{'type':'array','items':{'type':'object'}},'parts':{'type':'array','items':{"
-    "'type':'object'}},'values':{'enum':['number','list']},'depth':{'enum':[8,16]}},"
+    "'type':'object'}},'values':{'enum':['number','list']},'depth':{'enum':[8,16]},"
+    "'widths':{'const':true}},"
     "'required':['name','summary','parameters','parts']}}},'required':['operators']},"
     "'Readiness':{'type':'object','properties':{'status':" OPENAPI_TEXT ","
     "'queued':" OPENAPI_COUNT ",'queue_jobs':" OPENAPI_COUNT ",'workers':{'type':'array','items':{"

@@ -4,7 +4,7 @@
  * stand nowhere else: what a record says is what a request is checked against. */
 #include "server/openapi_json.h"
 
-#include "pipeline/plan.h"
+#include "pipeline/plan_tree.h"
 #include "server/json_writer.h"
 #include "server/openapi_fixed.h"
 #include "server/version.h"
@@ -204,6 +204,7 @@ static void operator_path(struct json_writer *json, const struct op *op) {
         background = background && strcmp(param->name, "background") != 0;
     }
     if (background) put_next(json, OPENAPI_BACKGROUND);
+    if (op->widths) put_next(json, "{'$ref':'#/components/parameters/widths'}");
     put_next(json, OPENAPI_SHARED_PARAMETERS "]");
     body(json, op);
     responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
@@ -236,11 +237,17 @@ static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
                    "field instead','content':{'application/json':{'schema':{"
                    "'$ref':'#/components/schemas/Operations'},'example':");
     steps(json, ops);
-    put(json, "}}}," OPENAPI_BACKGROUND "," OPENAPI_SHARED_PARAMETERS
-              "],'requestBody':{'required':true,'content':{"
+    put(json, "}}},{'name':'outputs','in':'query','description':'Several results, each from what "
+              "operations make; may be a form field instead','content':{'application/json':{"
+              "'schema':{'$ref':'#/components/schemas/Outputs'},'example':[{'operations':");
+    steps(json, ops);
+    put(json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND
+              "," OPENAPI_SHARED_PARAMETERS "],'requestBody':{'required':true,'content':{"
               "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
-              ",'operations':{'$ref':'#/components/schemas/Operations'}},'required':['image']},"
-              "'encoding':{'operations':{'contentType':'application/json'}},"
+              ",'operations':{'$ref':'#/components/schemas/Operations'},"
+              "'outputs':{'$ref':'#/components/schemas/Outputs'}},'required':['image']},"
+              "'encoding':{'operations':{'contentType':'application/json'},"
+              "'outputs':{'contentType':'application/json'}},"
               "'example':{'image':'" OPENAPI_PICTURE "','operations':");
     steps(json, ops);
     put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
@@ -287,6 +294,17 @@ static void operations_schema(struct json_writer *json, const struct op_set *ops
         "'additionalProperties':false}}");
 }
 
+static void outputs_schema(struct json_writer *json) {
+    put_next(json, "'Outputs':{'type':'array','minItems':1");
+    json_writer_key_number(json, "maxItems", PLAN_BRANCHES_MAX);
+    put_next(json,
+             "'items':{'type':'object','description':'Steps of its own, and how it is written: "
+             "by whatever a request may say of that','properties':{'operations':{"
+             "'$ref':'#/components/schemas/Operations'},'type':{'enum':['auto'," OPENAPI_TYPES
+             "]},'quality':{'type':'integer','minimum':1,'maximum':100},"
+             "'name':{'type':'string','pattern':'^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'}}}}");
+}
+
 static void stages_schema(struct json_writer *json) {
     put_next(json, "'Stages':{'type':'object','description':'Milliseconds; they add up to total',"
                    "'properties':{'operators':{'type':'array','items':{"
@@ -317,6 +335,7 @@ static void components(struct json_writer *json, const struct op_set *ops) {
     put(json, openapi_schemas);
     stages_schema(json);
     operations_schema(json, ops);
+    outputs_schema(json);
     json_writer_add(json, "}}");
 }
 

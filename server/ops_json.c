@@ -73,6 +73,7 @@ static json_t *op_json(const struct op *op) {
     json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
                              "parameters", params, "parts", parts, "values", ops_values(op));
     if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
+    if (op->widths) json_object_set_new(json, "widths", json_true());
     if (all) return json;
     json_decref(json);
     return NULL;

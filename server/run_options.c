@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WIDTH_PLACE "%w"
+
 static bool number_within(const char *text, long min, long max, long *number) {
     return param_integer(text, number) && *number >= min && *number <= max;
 }
@@ -39,6 +41,10 @@ static bool set_operators_dir(struct run_options *options, const char *value) {
     return *value != '\0';
 }
 
+static bool set_widths(struct run_options *options, const char *value) {
+    return width_list_read(&options->widths, value);
+}
+
 static bool set_pixels_max(struct run_options *options, const char *value) {
     return number_within(value, 1, (long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX, &options->pixels_max);
 }
@@ -48,6 +54,7 @@ static const struct option {
     bool (*set)(struct run_options *options, const char *value); /* NULL: takes no value */
 } table[] = {
     { "--device", "auto, cpu, cuda or cuda:N", set_device },
+    { "--widths", WIDTH_LIST_RANGE, set_widths },
     { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
@@ -228,6 +235,22 @@ static enum status read_words(struct run_options *options, int count, char **wor
     return STATUS_OK;
 }
 
+bool run_options_path(const char *pattern, uint32_t width, char *path, size_t size) {
+    const char *place = strstr(pattern, WIDTH_PLACE);
+    const int length = snprintf(path, size, "%.*s%u%s", (int)(place - pattern), pattern, width,
+                                place + strlen(WIDTH_PLACE));
+    return length > 0 && (size_t)length < size;
+}
+
+/* Several widths of the last step need as many files. */
+static enum status check_widths(const struct run_options *options, struct failure *failure) {
+    if (plan_check_widths(&options->plan, failure)) return failure->status;
+    if (options->output && strstr(options->output, WIDTH_PLACE)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_PARAM,
+        "with --widths OUTPUT must have %%w where the width belongs, such as photo-%%w.jpg");
+}
+
 /* What stands behind the last dot of a path's name; "" if that is nothing, or all of the name. */
 static const char *extension_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -271,6 +294,7 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
     if (status != STATUS_OK || options->help) return status;
     status = operators_load(options->operators_dir, failure);
     if (status == STATUS_OK) status = read_words(options, words, argv, failure);
+    if (status == STATUS_OK && options->widths.count) status = check_widths(options, failure);
     if (status == STATUS_OK) status = type_by_extension(options, failure);
     return status ? status : encode_options_check(&options->encode, failure);
 }

@@ -11,6 +11,7 @@
 
 #include "pipeline/codec.h"
 #include "pipeline/plan.h"
+#include "server/width_list.h"
 
 #include <stdbool.h>
 
@@ -23,6 +24,7 @@ struct run_options {
     struct plan plan;
     const char *input;  /* "-": standard input */
     const char *output; /* "-": standard output; NULL: none is wanted, values alone are told */
+    struct width_list widths; /* of the last step, a result each; then %w stands in `output` */
     struct run_aux aux[OP_AUX_MAX];
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
@@ -36,5 +38,8 @@ struct run_options {
 
 enum status run_options_read(struct run_options *options, int argc, char **argv,
                              struct failure *failure);
+
+/* PATTERN with WIDTH in place of its %w; false: SIZE is too small. */
+bool run_options_path(const char *pattern, uint32_t width, char *path, size_t size);
 
 #endif

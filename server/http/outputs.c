@@ -24,43 +24,11 @@ void outputs_release(struct outputs *outputs) {
 
 /* ---- widths and types: lists with commas */
 
-/* The word before the next comma, without blanks; false: there is none, or it is too long. */
-static bool next_word(const char **at, char *word, size_t size) {
-    const char *start = *at + strspn(*at, " ");
-    const size_t length = strcspn(start, ", ");
-    const char *end = start + length + strspn(start + length, " ");
-    if (!length || length >= size || (*end && *end != ',')) return false;
-    memcpy(word, start, length);
-    word[length] = '\0';
-    *at = *end ? end + 1 : NULL;
-    return true;
-}
-
-static enum status bad_widths(struct failure *failure) {
-    return fail(failure, STATUS_BAD_PARAM,
-                "widths must be 1 to %d different whole numbers 1..%d, such as 320,640,1280",
-                OUTPUT_WIDTHS_MAX, IMAGE_SIDE_MAX);
-}
-
-static bool has_width(const struct outputs *outputs, long width) {
-    bool any = false;
-    for (int i = 0; i < outputs->width_count; i++) any |= outputs->widths[i] == (uint32_t)width;
-    return any;
-}
-
-enum status outputs_set_widths(struct outputs **made, const char *value, struct failure *failure) {
-    char word[16];
-    if (make(made, failure)) return failure->status;
-    struct outputs *outputs = *made;
-    do {
-        long width;
-        if (!next_word(&value, word, sizeof word) || !param_integer(word, &width) || width < 1 ||
-            width > IMAGE_SIDE_MAX || has_width(outputs, width) ||
-            outputs->width_count == OUTPUT_WIDTHS_MAX)
-            return bad_widths(failure);
-        outputs->widths[outputs->width_count++] = (uint32_t)width;
-    } while (value);
-    return STATUS_OK;
+enum status outputs_set_widths(struct outputs **outputs, const char *value,
+                               struct failure *failure) {
+    if (make(outputs, failure)) return failure->status;
+    if (width_list_read(&(*outputs)->widths, value)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "widths must be " WIDTH_LIST_RANGE);
 }
 
 static int option_index(const char *name) {
@@ -84,7 +52,7 @@ enum status outputs_set_types(struct outputs **made, const char *value, struct f
     do {
         struct encode_options options = { .format = FORMAT_NONE };
         const bool good =
-            next_word(&value, word, sizeof word) && encode_option_set(&options, option, word);
+            list_next_word(&value, word, sizeof word) && encode_option_set(&options, option, word);
         if (!good || !options.format || has_type(outputs, options.format) ||
             outputs->type_count == OUTPUT_TYPES_MAX)
             return fail(failure, STATUS_BAD_PARAM,
@@ -198,23 +166,12 @@ enum status outputs_set_list(struct outputs **made, const struct op_set *ops, co
 /* ---- whether they go together */
 
 static enum status check_widths(const struct settings *settings, struct failure *failure) {
-    const struct step *step = &settings->plan.steps[0];
     const struct outputs *outputs = settings->outputs;
-    const char *other = step->op->not_with_widths;
-    for (int i = 0; step->op->params[i].name; i++) {
-        const struct param *param = &step->op->params[i];
-        const bool given = step->params.given >> i & 1;
-        if (given && strcmp(param->name, "width") == 0)
-            return fail(failure, STATUS_BAD_PARAM,
-                        "width and widths exclude each other: put the width into widths");
-        if (other && strcmp(param->name, other) == 0 && step->params.number[i] != param->def)
-            return fail(failure, STATUS_BAD_PARAM, "widths does not go with this %s: remove one",
-                        other);
-    }
-    if (outputs->width_count * (outputs->type_count ? outputs->type_count : 1) <= OUTPUTS_MAX)
-        return STATUS_OK;
+    const int types = outputs->type_count ? outputs->type_count : 1;
+    if (plan_check_widths(&settings->plan, failure)) return failure->status;
+    if (outputs->widths.count * types <= OUTPUTS_MAX) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "%d widths in %d types are more than %d results",
-                outputs->width_count, outputs->type_count, OUTPUTS_MAX);
+                outputs->widths.count, types, OUTPUTS_MAX);
 }
 
 enum status outputs_check(const struct settings *settings, struct failure *failure) {
@@ -225,7 +182,7 @@ enum status outputs_check(const struct settings *settings, struct failure *failu
     if (outputs->type_count && outputs->list)
         return fail(failure, STATUS_BAD_PARAM,
                     "types does not go with outputs: each item of outputs has its own type");
-    return outputs->width_count ? check_widths(settings, failure) : STATUS_OK;
+    return outputs->widths.count ? check_widths(settings, failure) : STATUS_OK;
 }
 
 /* ---- parts and results */
@@ -262,19 +219,19 @@ static enum status plan_widths(const struct settings *settings, const struct ima
                                uint64_t pixels_max, struct plan_tree *plans,
                                struct job_output *results, struct failure *failure) {
     struct outputs *outputs = settings->outputs;
-    struct image shapes[PLAN_STEPS_MAX + 1], made[OUTPUT_WIDTHS_MAX];
+    struct image shapes[PLAN_STEPS_MAX + 1], made[WIDTHS_MAX];
     char text[16];
     add_part(plans, settings->plan.ops);
-    for (int i = 0; i < outputs->width_count; i++) {
+    for (int i = 0; i < outputs->widths.count; i++) {
         const int part = plans->count;
         struct plan *plan = add_part(plans, settings->plan.ops);
         *plan = settings->plan;
-        snprintf(text, sizeof text, "%u", outputs->widths[i]);
+        snprintf(text, sizeof text, "%u", outputs->widths.widths[i]);
         enum status status = plan_set(plan, "width", text, failure);
         if (!status) status = plan_shapes(plan, in, pixels_max, shapes, failure);
         if (status) return status;
         const struct image *result = &shapes[plan->count];
-        if (result->width != outputs->widths[i]) outputs->notes |= NOTE_OTHER_WIDTHS;
+        if (result->width != outputs->widths.widths[i]) outputs->notes |= NOTE_OTHER_WIDTHS;
         made[part - 1] = *result;
         if (is_there(result, made, part - 1))
             plans->count--;
@@ -313,7 +270,8 @@ enum status outputs_plan(const struct settings *settings, const struct image *in
     plans->count = 0;
     outputs->count = 0;
     outputs->notes = 0;
-    if (outputs->width_count) return plan_widths(settings, in, pixels_max, plans, results, failure);
+    if (outputs->widths.count)
+        return plan_widths(settings, in, pixels_max, plans, results, failure);
     *add_part(plans, settings->plan.ops) = settings->plan;
     if (outputs->list) return plan_list(settings, plans, results, failure);
     add_results(outputs, &settings->encode, 0, results);
@@ -338,7 +296,7 @@ enum status outputs_name(const struct settings *settings, const char *label,
         char *name = outputs->names[i];
         const char *type = format_name(results[i].type);
         const size_t length = strlen(name), room = sizeof outputs->names[i] - length;
-        if (outputs->width_count)
+        if (outputs->widths.count)
             snprintf(name, room, "%uw.%s", results[i].image.width, type);
         else if (!outputs->list)
             snprintf(name, room, "%.48s.%s", label, type);

@@ -13,23 +13,24 @@
  * Owns:     heap, from the first setter that is called to outputs_release.
  * Fails:    STATUS_BAD_PARAM naming the parameter; STATUS_TOO_LARGE; STATUS_NO_MEMORY.
  * Threads:  one at a time.
- * Limits:   OUTPUT_WIDTHS_MAX widths, OUTPUT_TYPES_MAX types, OUTPUTS_MAX results.
+ * Limits:   WIDTHS_MAX widths, OUTPUT_TYPES_MAX types, OUTPUTS_MAX results.
  */
 #ifndef BURIN_OUTPUTS_H
 #define BURIN_OUTPUTS_H
 
 #include "pipeline/plan_tree.h"
 #include "server/jobs/job.h"
+#include "server/width_list.h"
 
 #include <jansson.h>
 
-enum { OUTPUT_WIDTHS_MAX = 16, OUTPUT_TYPES_MAX = 8, OUTPUT_NAME_MAX = 72 };
+enum { OUTPUT_TYPES_MAX = 8, OUTPUT_NAME_MAX = 72 };
 
 struct settings;
 
 struct outputs {
-    int width_count, type_count;
-    uint32_t widths[OUTPUT_WIDTHS_MAX];
+    struct width_list widths;
+    int type_count;
     enum format types[OUTPUT_TYPES_MAX];
     json_t *list;            /* NULL: not given */
     bool has_user_operators; /* in the list */

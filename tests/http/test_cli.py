@@ -3,7 +3,7 @@
 
 covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
 covers: server/command_run.c server/command_version.c server/files.c server/ops_json.c server/progress_line.c
-covers: server/run_options.c server/version.c
+covers: server/run_options.c server/run_report.c server/version.c server/width_list.c
 """
 import json
 import os
@@ -333,6 +333,34 @@ def test_run_options(files):
     assert burin("run", "--damaged=refuse", "half.jpg", "o.ppm", cwd=files, **TEXT).returncode == 1
 
 
+@needs("resize")
+def test_run_several_widths(files):
+    """A file of each, as if it were the only one; a width that cannot be had is the one that can."""
+    image = (files / "in.png").read_bytes()
+    done = burin("run", "grayscale", "resize:kernel=box", "--widths", "20,70", "-", "o-%w.png", cwd=files, input=image)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    for width in (20, 70):
+        assert burin("run", "grayscale", f"resize:kernel=box,width={width}", "in.png", "one.png", cwd=files).returncode == 0
+        assert (files / "one.png").read_bytes() == (files / f"o-{width}.png").read_bytes()
+    assert burin("run", "resize:enlarge=false", "--widths=20,900", "in.jpg", "%w/o.jpg", cwd=files).returncode == 1
+    for width in (20, 61):
+        (files / str(width)).mkdir()
+    assert burin("run", "resize:enlarge=false", "--widths=20,900", "in.jpg", "%w/o.jpg", cwd=files).returncode == 0
+    assert Image.open(files / "61/o.jpg").size == (61, 47)
+    done = burin("run", "resize", "--widths", "20,30", "--timing", "in.png", "t%w.ppm", cwd=files, **TEXT)
+    accounts = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
+    assert [account["output"]["width"] for account in accounts] == [20, 30]
+
+
+@needs("carve")
+def test_run_several_widths_with_a_mask(files):
+    (files / "mask.png").write_bytes(png(np.pad(np.full((47, 11), 255, np.uint8), ((0, 0), (25, 25)))))
+    assert burin("run", "carve", "--mask", "mask.png", "--widths", "50,55", "in.png", "c%w.png", cwd=files).returncode == 0
+    for width in (50, 55):
+        assert burin("run", f"carve:width={width}", "--mask", "mask.png", "in.png", "one.png", cwd=files).returncode == 0
+        assert (files / "one.png").read_bytes() == (files / f"c{width}.png").read_bytes()
+
+
 def test_run_threads_do_not_matter(tmp_path):
     (tmp_path / "in.ppm").write_bytes(pnm(noise(700, 500, 3)))
     results = set()
@@ -395,6 +423,12 @@ def test_run_timing(files):
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
     (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
     (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp or pnm"),
+    (["histeq", "--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
+    (["--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
+    *((["resize", "--widths", text, "in.png", "o-%w.png"], "--widths must be 1 to 16 different whole numbers")
+      for text in ("", "0", "20,20", "x", "65536", ",".join(map(str, range(1, 18)))) if "resize" in operators()),
+    *[(["resize", "--widths", "20", "in.png", "o.png"], "%w"), (["resize:width=3", "--widths", "20", "in.png", "o%w.png"], "width"),
+      (["carve:show=seams", "--widths", "20", "in.png", "o%w.png"], "show")][:3 if {"resize", "carve"} <= operators() else 0],
 ])
 def test_run_refuses(files, arguments, message):
     assert message in refused("run", *arguments, cwd=files)

@@ -70,6 +70,10 @@ def example_of(parameter):
     return parameter["example"] if "example" in parameter else parameter["content"]["application/json"]["example"]
 
 
+# What a parameter stands in place of.
+EXCLUDED = {"widths": ("width",)}
+
+
 def needed_of(daemon, path, query):
     """What a request cannot do without: of several parameters of which one must be given, those that /ops has an example of."""
     ops = {"/" + op["name"]: op["parameters"] for op in daemon.get("/ops").json["operators"]}
@@ -109,10 +113,13 @@ def check_answer(document, operation, answer):
     schema = declared["content"][media_type].get("schema")
     if media_type.endswith("json"):
         validator(document, schema).validate(answer.json)
+    several = "manifest.json" in str(answer.body[-2000:])
     for name, header in declared.get("headers", {}).items():
         header = resolve(document, header)
         value = answer.headers[name]
-        assert value is not None, name
+        assert (value is None) == (several and name.startswith("X-Result")), name
+        if value is None:
+            continue
         if "content" in header:
             validator(document, header["content"]["application/json"]["schema"]).validate(json.loads(value))
         elif header["schema"]["type"] == "integer":
@@ -209,7 +216,8 @@ def test_every_example_is_sent(service):
         for parameter in query:
             schema = parameter.get("schema", {}) or parameter["content"]["application/json"]["schema"]
             validator(document, schema).validate(example_of(parameter))
-            given = [(p, v) for p, v in needed if p is not parameter] + [(parameter, example_of(parameter))]
+            given = [(p, v) for p, v in needed if p["name"] not in (parameter["name"], *EXCLUDED.get(parameter["name"], ()))]
+            given += [(parameter, example_of(parameter))]
             answer = daemon.request("POST", target(path, given), body, {"Content-Type": media_type})
             assert answer.status == 200, (path, parameter["name"], answer.body)
             check_answer(document, operation, answer)
