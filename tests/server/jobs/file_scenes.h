@@ -93,8 +93,9 @@ static inline void run_several_outputs(void) {
         "grayscale|edge|brightness:shift=3;threshold:level=99|mean;maximum",
         "mean|carve:dx=-3|carve:dy=-2|brightness:shift=-9",
         "minimum;brightness:shift=2|mean||grayscale",
+        "|resize:width=9|resize:width=40,kernel=cubic|resize:width=20,height=11,fit=contain",
     };
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 5; t++)
         for (int count = 1; count <= 8; count++) {
             const struct wish wish = { .outputs = outputs,
                                        .output_count = count,
