@@ -261,7 +261,7 @@ static void tell_parts(struct run_tree *tree, const struct timing *spans) {
         struct run_part *part = &tree->parts[p];
         part->compute_ms = 0;
         for (int left = calls_of(part) * each; left && part->compute_ms >= 0; k++) {
-            if (k == spans->span_count) {
+            if (k >= spans->span_count) {
                 part->compute_ms = -1;
             } else if (spans->spans[k].level == SPAN_OPERATOR) {
                 part->compute_ms += spans->spans[k].ms;
