@@ -108,7 +108,7 @@ static bool has_room(const struct backlog *backlog, double ms) {
     return backlog_has_room(backlog, backlog_job(backlog, ms, 0).duration, true);
 }
 
-/* A long job a lane, a medium one a lane; of short ones as many as fill a tick of the scheduler. */
+/* A long job a lane, a medium one a lane; of short ones as many as fill six milliseconds. */
 static void lanes_that_are_apart_have_room_of_their_own(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
@@ -124,7 +124,7 @@ static void lanes_that_are_apart_have_room_of_their_own(void **state) {
     const struct {
         double ms;
         int room;
-    } cases[] = { { 9, 2 }, { 3, 3 }, { 1, 8 }, { 0.7, 12 }, { 0.001, 16 } };
+    } cases[] = { { 9, 2 }, { 3, 4 }, { 1, 12 }, { 0.7, 18 }, { 0.001, 24 } };
     for (int i = 0; i < 5; i++) {
         struct backlog busy = backlog;
         while (has_room(&busy, cases[i].ms)) add(&busy, cases[i].ms, 0);
