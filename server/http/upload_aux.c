@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* The form's image AUX becomes the one at PLACE of the job. */
+/* The form's image AUX becomes one of the job. WORK: NULL where nothing takes any. */
 static enum status check_aux(struct exchange *exchange, const struct upload_aux *aux,
                              const struct probe_limits *limits, const struct work *work,
                              struct failure *failure) {
-    const int part = plan_tree_aux_part(&work->plans);
+    const int part = work ? plan_tree_aux_part(&work->plans) : -1;
     const int place = part < 0 ? -1 : plan_aux(&work->plans.parts[part], aux->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
