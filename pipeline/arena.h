@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* arena.h - scratch given out piece by piece, never back; without memory it is only counted.
  *
- * Used by:  carve and resize.
+ * Used by:  carve, resize and smartcrop.
  * Owns:     nothing; the memory is the caller's.
  */
 #ifndef BURIN_ARENA_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rgb_luma.h - luma of a run of 8-bit RGB pixels, with AVX2 where the CPU has it.
  *
- * Used by:  edge and resize.
+ * Used by:  edge, and energies (ops/carve/luma_row.h).
  * Threads:  any.
  */
 #ifndef BURIN_RGB_LUMA_H

@@ -5,9 +5,8 @@
  * in the cache. */
 #include "pipeline/ops/carve/energy_map.h"
 
-#include "pipeline/ops/carve/definition.h"
+#include "pipeline/ops/carve/luma_row.h"
 #include "pipeline/rows/simd.h"
-#include "pipeline/sample.h"
 
 enum { LUMA_MARGIN = 32, TILE = 32 };
 
@@ -67,31 +66,14 @@ void energy_map_begin(struct energy_map *map, uint32_t width, uint32_t height) {
 
 /* ---- luma */
 
-/* COUNT pixels from FIRST on. */
-static inline void luma_run(const uint8_t *row, size_t first, uint32_t count, uint8_t *out,
-                            unsigned channels, unsigned depth) {
-    for (uint32_t i = 0; i < count; i++) {
-        const size_t at = (first + i) * channels;
-        const uint32_t red = sample_get(row, at, depth);
-        out[i] = channels < 3 ? (uint8_t)(red >> (depth - 8))
-                              : carve_luma(red, sample_get(row, at + 1, depth),
-                                           sample_get(row, at + 2, depth), depth);
-    }
-}
-
-static void luma_of(const struct image *image, uint32_t y, uint32_t first, uint32_t count,
-                    uint8_t *out) {
-    const uint8_t *row = image_row(image, y);
-    SPECIALISE(image->channels, image->depth, luma_run, row, first, count, out);
-}
-
 /* Image columns FIRST to END - 1, at most TILE, as rows. */
 static void turn_luma(const struct energy_map *map, const struct image *image, uint32_t first,
                       uint32_t end) {
     uint8_t tile[TILE][TILE];
     for (uint32_t top = 0; top < image->height; top += TILE) {
         const uint32_t rows = image->height - top < TILE ? image->height - top : TILE;
-        for (uint32_t y = 0; y < rows; y++) luma_of(image, top + y, first, end - first, tile[y]);
+        for (uint32_t y = 0; y < rows; y++)
+            carve_luma_row(image, top + y, first, end - first, tile[y]);
         for (uint32_t x = first; x < end; x++)
             for (uint32_t y = 0; y < rows; y++)
                 energy_map_luma(map, x)[top + y] = tile[y][x - first];
@@ -103,7 +85,7 @@ void energy_map_luma_band(const struct energy_map *map, const struct image *imag
     for (uint32_t x = first; map->turned && x < end; x += TILE)
         turn_luma(map, image, x, end - x < TILE ? end : x + TILE);
     for (uint32_t y = first; y < end; y++) {
-        if (!map->turned) luma_of(image, y, 0, image->width, energy_map_luma(map, y));
+        if (!map->turned) carve_luma_row(image, y, 0, image->width, energy_map_luma(map, y));
         energy_map_pad_left(energy_map_luma(map, y));
         energy_map_pad_right(energy_map_luma(map, y), map->width);
     }

@@ -5,10 +5,8 @@
 
 #include "pipeline/arena.h"
 #include "pipeline/band.h"
-#include "pipeline/ops/carve/definition.h"
-#include "pipeline/rows/rgb_luma.h"
+#include "pipeline/ops/carve/luma_row.h"
 #include "pipeline/rows/simd.h"
-#include "pipeline/sample.h"
 
 #include <string.h>
 
@@ -45,27 +43,6 @@ uint32_t smart_window(const uint32_t *sums, uint32_t n, uint32_t count) {
 }
 
 /* ---- sums */
-
-static inline void luma_row(const uint8_t *from, uint8_t *to, uint32_t width, unsigned channels,
-                            unsigned depth) {
-    for (size_t x = 0; x < width; x++) {
-        const size_t i = x * channels;
-        to[x] = channels < 3
-                    ? (uint8_t)(sample_get(from, i, depth) >> (depth - 8))
-                    : carve_luma(sample_get(from, i, depth), sample_get(from, i + 1, depth),
-                                 sample_get(from, i + 2, depth), depth);
-    }
-}
-
-static void fill_luma(const struct smart *smart, uint32_t y, uint8_t *luma) {
-    const struct image *picture = &smart->picture;
-    if (picture->channels == 3 && picture->depth == 8)
-        rgb_luma(image_row(picture, y), luma, picture->width);
-    else
-        SPECIALISE(picture->channels, picture->depth, luma_row, image_row(picture, y), luma,
-                   picture->width);
-    luma[picture->width] = luma[picture->width - 1];
-}
 
 INLINE void add_to_columns(const uint8_t *here, const uint8_t *below, uint32_t width,
                            uint32_t *restrict sums) {
@@ -110,10 +87,10 @@ static void sum_band(void *argument, int index) {
     uint8_t *here = smart->luma + (size_t)index * 2 * (width + 1), *below = here + width + 1;
     uint32_t *sums = smart->sums + (size_t)index * smart->sums_of_band;
     if (smart->columns) memset(sums, 0, width * sizeof *sums);
-    fill_luma(smart, band.first, here);
+    carve_luma_padded(&smart->picture, band.first, here);
     for (uint32_t y = band.first; y < band.end && !progress_check(smart->progress); y++) {
         if (y + 1 < height)
-            fill_luma(smart, y + 1, below);
+            carve_luma_padded(&smart->picture, y + 1, below);
         else
             memcpy(below, here, width + 1);
         (simd_has_avx2() ? add_row_avx2 : add_row_plain)(here, below, width, smart->columns,

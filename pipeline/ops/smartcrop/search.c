@@ -6,13 +6,13 @@
  * worth while. */
 #include "pipeline/ops/smartcrop/search.h"
 
+#include "pipeline/arena.h"
 #include "pipeline/band.h"
-#include "pipeline/rows/rgb_luma.h"
-#include "pipeline/sample.h"
+#include "pipeline/ops/carve/luma_row.h"
 
 #include <string.h>
 
-enum { BANDS_MAX = 16, ALIGN = 64 };
+enum { BANDS_MAX = 16 };
 
 struct search {
     const struct op_call *call;
@@ -25,20 +25,14 @@ struct search {
 
 /* ---- memory */
 
-static uint8_t *take(uint8_t *base, size_t *used, size_t bytes) {
-    uint8_t *memory = base ? base + *used : NULL;
-    *used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return memory;
-}
-
-static size_t lay_out(struct search *search, const struct image *in, uint8_t *base) {
-    size_t used = 0;
-    search->energy = (uint16_t *)take(base, &used, image_pixels(in) * sizeof(uint16_t));
+static size_t lay_out(struct search *search, const struct image *in, void *memory) {
+    struct arena arena = { .base = memory };
+    search->energy = arena_take(&arena, image_pixels(in) * sizeof(uint16_t));
     for (int b = 0; b < BANDS_MAX; b++) {
-        search->luma[b] = take(base, &used, 2 * ((size_t)in->width + 1));
-        search->columns[b] = (uint64_t *)take(base, &used, in->width * sizeof(uint64_t));
+        search->luma[b] = arena_take(&arena, 2 * ((size_t)in->width + 1));
+        search->columns[b] = arena_take(&arena, in->width * sizeof(uint64_t));
     }
-    return used;
+    return arena.used;
 }
 
 size_t smartcrop_search_bytes(const struct image *in) {
@@ -47,26 +41,6 @@ size_t smartcrop_search_bytes(const struct image *in) {
 }
 
 /* ---- energy */
-
-static inline void luma_row(const uint8_t *from, uint8_t *to, uint32_t width, unsigned channels,
-                            unsigned depth) {
-    for (size_t x = 0; x < width; x++) {
-        const size_t i = x * channels;
-        to[x] = channels < 3
-                    ? (uint8_t)(sample_get(from, i, depth) >> (depth - 8))
-                    : carve_luma(sample_get(from, i, depth), sample_get(from, i + 1, depth),
-                                 sample_get(from, i + 2, depth), depth);
-    }
-}
-
-static void fill_luma(const struct image *in, uint32_t y, uint8_t *luma) {
-    const uint8_t *row = image_row(in, y);
-    if (in->channels == 3 && in->depth == 8)
-        rgb_luma(row, luma, in->width);
-    else
-        SPECIALISE(in->channels, in->depth, luma_row, row, luma, in->width);
-    luma[in->width] = luma[in->width - 1];
-}
 
 static void fill_energy(const uint8_t *here, const uint8_t *below, uint16_t *restrict energy,
                         uint32_t width) {
@@ -79,10 +53,10 @@ static void energy_band(void *argument, int index) {
     const struct image *in = &search->call->in;
     const struct band band = band_of(in->height, index, search->bands);
     uint8_t *here = search->luma[index], *below = here + in->width + 1;
-    fill_luma(in, band.first, here);
+    carve_luma_padded(in, band.first, here);
     for (uint32_t y = band.first; y < band.end && !progress_check(search->call->progress); y++) {
         if (y + 1 < in->height)
-            fill_luma(in, y + 1, below);
+            carve_luma_padded(in, y + 1, below);
         else
             memcpy(below, here, in->width + 1);
         fill_energy(here, below, search->energy + (size_t)y * in->width, in->width);
