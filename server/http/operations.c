@@ -37,9 +37,10 @@ bool operations_value(const json_t *value, char text[JSON_VALUE_MAX]) {
 static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
                                  struct failure *failure) {
     char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
+    if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
     if (operations_value(value, text)) return plan_set(plan, name, text, failure);
     return fail(failure, STATUS_BAD_PARAM,
-                "operations: \"%s\" must be a short string, a number, true, false or a short list "
+                "operations: \"%s\" must be a string, a number, true, false or a short list "
                 "of whole numbers",
                 param_shown(name, shown));
 }

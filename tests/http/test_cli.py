@@ -409,7 +409,7 @@ def test_run_timing(files):
     (["--compression", "4", "in.png", "o.png"], "0..3"),
     (["--background", "fff", "in.png", "o.png"], "RRGGBB"),
     (["--damaged", "yes", "in.png", "o.png"], "refuse or accept"),
-    (["--type", "gif", "in.png", "o.png"], "png, jpeg"),
+    (["--type", "gif", "in.png", "o.png"], "png, jpeg, webp, pnm or auto"),
     (["--threads", "0", "in.png", "o.png"], "1..1024"),
     (["--pixels-max", "x", "in.png", "o.png"], "--pixels-max must be"),
     (["--device", "gpu", "in.png", "o.png"], "auto, cpu, cuda or cuda:N"),

@@ -279,7 +279,7 @@ static const struct broken {
     { "#STRUCT\ntypedef struct { int a, a; } p;\n" GOOD, "2: #STRUCT: there are two fields \"a\"" },
     { "#STRUCT\ntypedef struct { int quality; } p;\n" GOOD,
       "2: #STRUCT: every request has a parameter \"quality\" already: choose another name" },
-    { "#STRUCT\ntypedef struct { int a,b,c,d,e,f,g,h,i,j,k,l,m; } p;\n" GOOD,
+    { "#STRUCT\ntypedef struct { int a,b,c,d,e,f,g,h,i,j,k; } p;\n" GOOD,
       "2: #STRUCT: a struct takes at most 10 fields" },
     { "#STRUCT\ntypedef struct { } p;\n" GOOD, "2: #STRUCT: the struct has no fields" },
     { "#STRUCT\ntypedef struct { int bins; } p;\n#R2V_FUNC\nstatic void f(unsigned char v, int "
