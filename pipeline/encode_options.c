@@ -28,8 +28,9 @@ static bool read_small(const char *value, long min, long max, int *field) {
 }
 
 static bool read_flag(const char *value, bool *field) {
-    *field = strcmp(value, "true") == 0;
-    return *field || strcmp(value, "false") == 0;
+    const bool on = strcmp(value, "true") == 0, good = on || strcmp(value, "false") == 0;
+    if (good) *field = on;
+    return good;
 }
 
 static bool set_type(struct encode_options *options, const char *value) {
@@ -74,7 +75,7 @@ uint32_t encode_background(const struct encode_options *options) {
 static bool set_max_bytes(struct encode_options *options, const char *value) {
     long number = 0;
     const bool good = read_number(value, 1, INT64_MAX, &number);
-    options->max_bytes = number;
+    if (good) options->max_bytes = number;
     return good;
 }
 

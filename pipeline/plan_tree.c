@@ -44,11 +44,12 @@ enum status plan_tree_print(const struct plan_tree *tree, char *text, size_t siz
                             struct failure *failure) {
     const size_t whole = size;
     for (int p = 0; p < tree->count; p++) {
-        if (p && size > 1) {
+        const bool fits = !p || size > 1;
+        if (p && fits) {
             memcpy(text, PLAN_TREE_BAR, sizeof PLAN_TREE_BAR);
             text++, size--;
         }
-        if (plan_print(&tree->parts[p], text, size, failure))
+        if (!fits || plan_print(&tree->parts[p], text, size, failure))
             return fail(failure, STATUS_BAD_PARAM,
                         "the text of all steps together is longer than %zu characters", whole - 1);
         const size_t length = strlen(text);

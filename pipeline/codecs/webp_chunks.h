@@ -2,7 +2,7 @@
 /* webp_chunks.h - the container of a WebP: a RIFF of chunks, each a name, a length and its bytes,
  * padded to an even number of them.
  *
- * Used by:  webp_encoder.c, webp_header.c.
+ * Used by:  webp_encoder.c.
  * Threads:  any.
  * Source:   developers.google.com/speed/webp/docs/riff_container, and RFC 9649.
  */
@@ -21,7 +21,6 @@ enum {
 
 /* Flags of a VP8X. */
 enum {
-    WEBP_HAS_ANIMATION = 0x02,
     WEBP_HAS_ALPHA = 0x10,
     WEBP_HAS_PROFILE = 0x20,
 };

@@ -6,6 +6,7 @@
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
+#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
 
@@ -95,12 +96,6 @@ chunk_avx2(const uint8_t *const rows[], uint8_t *out, ptrdiff_t start, int sampl
 
 /* ---- rows */
 
-static inline void keep_alpha(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
-                              unsigned depth) {
-    for (size_t i = channels - 1; i < (size_t)width * channels; i += channels)
-        sample_put(out, i, depth, sample_get(in, i, depth));
-}
-
 static void convolve_row(const struct image *in, const struct window *window, uint32_t y,
                          uint8_t *out, const struct convolve_rule *rule) {
     const uint8_t *rows[WINDOW_TAPS_MAX];
@@ -111,8 +106,7 @@ static void convolve_row(const struct image *in, const struct window *window, ui
         (FAST() ? chunk_avx2 : chunk_plain)(rows, out + i * sample, (ptrdiff_t)i,
                                             samples - i < CHUNK ? (int)(samples - i) : CHUNK,
                                             in->channels, rule, in->depth);
-    if (image_has_alpha(in))
-        SPECIALISE(in->channels, in->depth, keep_alpha, image_row(in, y), out, in->width);
+    if (image_has_alpha(in)) alpha_keep(image_row(in, y), out, in->width, in->channels, in->depth);
 }
 
 static void convolve_band(void *argument, int index) {

@@ -5,6 +5,7 @@
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
+#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/lookup.h"
 #include "pipeline/sample.h"
 
@@ -35,12 +36,6 @@ static inline void look_up16(const uint16_t *table, const uint8_t *in, uint8_t *
     for (size_t i = 0; i < samples; i++) sample_put(out, i, 16, table[sample_get(in, i, 16)]);
 }
 
-static inline void keep_alpha(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
-                              unsigned depth) {
-    for (size_t i = channels - 1; i < (size_t)width * channels; i += channels)
-        sample_put(out, i, depth, sample_get(in, i, depth));
-}
-
 static void gamma_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
@@ -52,8 +47,7 @@ static void gamma_band(void *argument, int index) {
             lookup_bytes(call->scratch, from, to, image_row_bytes(in));
         else
             look_up16(call->scratch, from, to, (size_t)in->width * in->channels);
-        if (image_has_alpha(in))
-            SPECIALISE(in->channels, in->depth, keep_alpha, from, to, in->width);
+        if (image_has_alpha(in)) alpha_keep(from, to, in->width, in->channels, in->depth);
     }
 }
 

@@ -7,9 +7,9 @@
 #include "pipeline/ops/resize/definition.h"
 
 #include "pipeline/arena.h"
-#include "pipeline/band.h"
 #include "pipeline/builtin_ops.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/rectangle.h"
 #include "pipeline/ops/resize/canvas.h"
 #include "pipeline/ops/resize/frame.h"
 #include "pipeline/ops/resize/scale.h"
@@ -239,38 +239,23 @@ static size_t resize_scratch(const struct op_call *call) {
 
 /* ---- run */
 
-struct copy {
-    const struct op_call *call;
-    const struct frame *frame;
-    struct image from;
-};
-
-static void copy_band(void *argument, int index) {
-    const struct copy *copy = argument;
-    const struct image *out = &copy->call->out;
-    const struct band band = band_of(out->height, index, pool_threads(copy->call->pool));
-    const size_t first = copy->frame->x.first * image_pixel_bytes(out);
-    for (uint32_t y = band.first; y < band.end; y++)
-        memcpy(image_row(out, y), image_row(&copy->from, copy->frame->y.first + y) + first,
-               image_row_bytes(out));
-}
-
 /* What is kept of the picture, which lies scaled in ROOM. */
 static enum status cut_whole(struct op_call *call, struct frame *frame, struct room *room) {
-    struct copy copy = { .call = call, .frame = frame, .from = room->scaled };
+    struct op_call cutting = *call;
     enum status status = STATUS_OK;
+    cutting.in = room->scaled;
     if (has_seams(frame)) {
         struct op_call carving = carve_call(call, room);
         status = carve()->run(&carving);
-        copy.from = room->carved;
+        cutting.in = room->carved;
     }
     if (!status && frame->smart)
-        status = smart_find(&copy.from, cuts_columns(frame),
+        status = smart_find(&cutting.in, cuts_columns(frame),
                             cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch,
                             call->pool, call->progress,
                             cuts_columns(frame) ? &frame->x.first : &frame->y.first);
-    if (!status) pool_run(call->pool, copy_band, &copy, pool_threads(call->pool));
-    return status;
+    if (status) return status;
+    return rectangle_copy(&cutting, (struct rectangle){ frame->x.first, frame->y.first });
 }
 
 static enum status resize_run(struct op_call *call) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/ops/sharpen.h"
 
+#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 #include "pipeline/smooth.h"
@@ -77,17 +78,12 @@ AVX2 static void sharpen_avx2(const uint8_t *in, const uint8_t *blurred, uint8_t
 #define sharpen_avx2 sharpen_plain
 #endif
 
-static void keep_alpha(const uint8_t *in, uint8_t *out, size_t samples, unsigned channels,
-                       unsigned depth) {
-    for (size_t i = channels - 1; i < samples; i += channels)
-        sample_put(out, i, depth, sample_get(in, i, depth));
-}
-
 static void finish(const struct op_call *call, const uint8_t *in, const uint8_t *blurred,
                    uint8_t *out, size_t samples) {
     const struct sharpen_rule rule = sharpen_rule_of(call->params, call->in.depth);
     (simd_has_avx2() ? sharpen_avx2 : sharpen_plain)(in, blurred, out, samples, rule);
-    if (image_has_alpha(&call->in)) keep_alpha(in, out, samples, call->in.channels, call->in.depth);
+    if (image_has_alpha(&call->in))
+        alpha_keep(in, out, samples / call->in.channels, call->in.channels, call->in.depth);
 }
 
 static struct gaussian gaussian_of(const struct op_call *call) {

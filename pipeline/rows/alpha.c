@@ -25,6 +25,12 @@ INLINE void divide(uint8_t *row, size_t pixels, unsigned channels, unsigned dept
     }
 }
 
+INLINE void keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels,
+                 unsigned depth) {
+    for (size_t i = channels - 1; i < pixels * channels; i += channels)
+        sample_put(out, i, depth, sample_get(in, i, depth));
+}
+
 void alpha_multiply(uint8_t *row, size_t pixels, unsigned channels, unsigned depth) {
     switch (channels * 100 + depth) {
     case 208: multiply(row, pixels, 2, 8); break;
@@ -40,5 +46,14 @@ void alpha_divide(uint8_t *row, size_t pixels, unsigned channels, unsigned depth
     case 408: divide(row, pixels, 4, 8); break;
     case 216: divide(row, pixels, 2, 16); break;
     default: divide(row, pixels, 4, 16); break;
+    }
+}
+
+void alpha_keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels, unsigned depth) {
+    switch (channels * 100 + depth) {
+    case 208: keep(in, out, pixels, 2, 8); break;
+    case 408: keep(in, out, pixels, 4, 8); break;
+    case 216: keep(in, out, pixels, 2, 16); break;
+    default: keep(in, out, pixels, 4, 16); break;
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* alpha.h - rows of pixels with alpha, their colours weighed by it and taken back
- * (pipeline/premultiply.h has the arithmetic).
+/* alpha.h - rows of pixels with alpha: their colours weighed by it and taken back
+ * (pipeline/premultiply.h has the arithmetic), and alpha that rides along.
  *
- * Used by:  operators that make a pixel of several.
+ * Used by:  operators that make a pixel of several, or leave its alpha alone.
  * Threads:  any.
  */
 #ifndef BURIN_ALPHA_H
@@ -14,5 +14,8 @@
 /* In place; CHANNELS is 2 or 4, the last of which is alpha. */
 void alpha_multiply(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
 void alpha_divide(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
+
+/* IN's alpha into OUT. */
+void alpha_keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels, unsigned depth);
 
 #endif

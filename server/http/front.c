@@ -277,6 +277,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     }
     front->config = config;
     networks_read(config->trusted_proxies, &front->trusted_proxies);
+    types_read(config->prefer, &front->prefer);
     generations_init(&front->generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };

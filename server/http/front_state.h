@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "config/networks.h"
+#include "config/types.h"
 #include "server/generation.h"
 #include "server/http/connection_limits.h"
 #include "server/http/engine/deadline_thread.h"
@@ -37,6 +38,7 @@ enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 struct front {
     const struct config *config;
     struct networks trusted_proxies; /* as config has them */
+    struct types prefer;             /* likewise */
     struct generations generations;  /* the operators that requests get */
     struct slots *slots;
     struct supervisor *supervisor;

@@ -34,7 +34,7 @@ static enum status make_plans(struct exchange *exchange, uint64_t pixels_max, st
     }
     const enum status status =
         outputs_plan(settings, &job->probe.shape, pixels_max, &work->plans, job->outputs, failure);
-    job->further = (uint32_t)settings->outputs->count - 1;
+    if (!status) job->further = (uint32_t)settings->outputs->count - 1;
     return status;
 }
 
@@ -61,8 +61,6 @@ static void negotiate(struct exchange *exchange, const struct work *work) {
     const struct settings *settings = &exchange->settings;
     struct negotiation accept = { 0 };
     struct header_lines lines;
-    struct types prefer;
-    types_read(exchange->front->config->prefer, &prefer);
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer =
@@ -72,7 +70,8 @@ static void negotiate(struct exchange *exchange, const struct work *work) {
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];
         if (!output->encode.format)
-            output->encode.format = negotiation_type(&accept, job->probe.format, &prefer);
+            output->encode.format =
+                negotiation_type(&accept, job->probe.format, &exchange->front->prefer);
         output->type = job_output_type(job, output);
     }
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static enum status make(struct outputs **outputs, struct failure *failure) {
     if (!*outputs) *outputs = calloc(1, sizeof **outputs);
@@ -79,6 +80,9 @@ static enum status read_name(const json_t *value, char name[OUTPUT_NAME_MAX],
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const char *text = json_is_string(value) ? json_string_value(value) : "";
     const size_t length = strlen(text);
+    if (strcasecmp(text, OUTPUTS_MANIFEST) == 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "\"name\" must not be " OUTPUTS_MANIFEST ": the account is called so");
     if (!length || length > 60 || text[0] == '.' || strspn(text, allowed) != length)
         return fail(failure, STATUS_BAD_PARAM,
                     "\"name\" must be 1 to 60 letters, digits, dots, - and _, without a dot in "
@@ -207,11 +211,10 @@ static void add_results(struct outputs *outputs, const struct encode_options *en
     }
 }
 
-/* Whether RESULT is one of the COUNT before it. */
+/* Whether one of the COUNT before RESULT is as wide: it stands for both, as its name is theirs. */
 static bool is_there(const struct image *result, const struct image *before, int count) {
     bool any = false;
-    for (int i = 0; i < count; i++)
-        any |= result->width == before[i].width && result->height == before[i].height;
+    for (int i = 0; i < count; i++) any |= result->width == before[i].width;
     return any;
 }
 
@@ -282,7 +285,7 @@ enum status outputs_plan(const struct settings *settings, const struct image *in
 
 static enum status check_name(const struct outputs *outputs, int index, struct failure *failure) {
     for (int i = 0; i < index; i++)
-        if (strcmp(outputs->names[i], outputs->names[index]) == 0)
+        if (strcasecmp(outputs->names[i], outputs->names[index]) == 0)
             return fail(failure, STATUS_BAD_PARAM,
                         "outputs, item %d: it has the name of item %d, %s; give each its own",
                         index + 1, i + 1, outputs->names[i]);

@@ -6,7 +6,8 @@
  *     outputs=[{"operations": [...], "type": "webp", "quality": 60, "name": "small"}, ...]
  *                                      of a pipeline, behind the operations that all have
  *
- * Each result is what a request for it alone would get, name for name and byte for byte.
+ * Each result is what a request for it alone would get, name for name and byte for byte. Of widths
+ * that come to the same one the first is made.
  *
  * Used by:  settings.c fills it, handle_process.c makes a plan and a job's outputs of it,
  *           reply_job.c has names of it.
@@ -23,6 +24,9 @@
 #include "server/width_list.h"
 
 #include <jansson.h>
+
+/* What the account of all is called, beside the results. */
+#define OUTPUTS_MANIFEST "manifest.json"
 
 enum { OUTPUT_TYPES_MAX = 8, OUTPUT_NAME_MAX = 72 };
 

@@ -22,7 +22,6 @@ enum { BOUNDARY_LENGTH = 32 };
 
 /* Texts of a body, beside its report: of each part or entry, and of all. */
 enum { PART_TEXT_MAX = 512 };
-#define MANIFEST "manifest.json"
 
 static void add(struct MHD_Response *response, const char *name, const char *value) {
     MHD_add_response_header(response, name, value);
@@ -224,7 +223,7 @@ static void add_parts(struct reply_body *body, const struct exchange *exchange,
     for (int o = 0; o < job_output_count(exchange_job(exchange)); o++)
         add_result_part(body, exchange, o, boundary);
     begin_part(body, boundary, "application/json", report_length(report));
-    if (exchange->settings.outputs) name_part(body, MANIFEST);
+    if (exchange->settings.outputs) name_part(body, OUTPUTS_MANIFEST);
     reply_body_print(body, "\r\n");
     add_report(body, report);
     reply_body_print(body, "\r\n--%s--\r\n", boundary);
@@ -243,7 +242,7 @@ static struct zip_entry report_entry(const struct report *report) {
     sum = zip_checksum(sum, values_key(report), strlen(values_key(report)));
     sum = zip_checksum(sum, report->values, report->values_length);
     sum = zip_checksum(sum, report->tail, report->tail_length);
-    return (struct zip_entry){ MANIFEST, sum, (uint32_t)report_length(report), 0 };
+    return (struct zip_entry){ OUTPUTS_MANIFEST, sum, (uint32_t)report_length(report), 0 };
 }
 
 static void add_directory(struct reply_body *body, const struct zip_entry *entries, int count) {

@@ -123,6 +123,21 @@ def test_widths_that_a_height_bounds_come_once(daemon):
     assert list(results) == ["50w.jpeg", "100w.jpeg"] and account["notes"]
 
 
+@needs("resize")
+def test_widths_that_come_to_one_stand_for_both(daemon):
+    """Inside 5 x 540 it is 5 x 500, inside 6 x 540 it is 5 x 540: one name, one file, a note."""
+    tall = pnm(noise(10, 1000, 1))
+    results, account = results_of(daemon.post("/resize?widths=5,6&height=540&fit=inside", tall))
+    assert list(results) == ["5w.pnm"] and account["notes"]
+    assert results["5w.pnm"][1] == daemon.post("/resize?width=5&height=540&fit=inside", tall).body
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "Manifest.JSON"])
+def test_no_result_is_called_as_the_account(daemon, name):
+    wish = json.dumps([{"operations": [], "name": name}])
+    check_problem(daemon.post_form("/pipeline", [("image", PHOTO, "a.jpg"), ("outputs", wish, None)]), 400, "manifest.json")
+
+
 @needs("carve")
 def test_widths_of_carve_with_masks(daemon):
     picture, mask = encode(smooth(60, 40), "PNG"), encode(np.pad(np.full((40, 20), 255, np.uint8), ((0, 0), (20, 20))), "PNG")

@@ -43,6 +43,20 @@ static void a_plan_is_a_trunk(void **state) {
     assert_int_equal(tree.count, 2);
 }
 
+/* A part without steps needs its bar all the same. */
+static void a_text_with_no_room_for_a_bar_is_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = { "mean|", "|", "mean|edge|" };
+    char text[32];
+    for (int i = 0; i < 3; i++) {
+        const size_t whole = strlen(texts[i]) + 1;
+        assert_int_equal(plan_tree_parse(&tree, texts[i], NULL), STATUS_OK);
+        assert_int_equal(plan_tree_print(&tree, text, whole, NULL), STATUS_OK);
+        assert_string_equal(text, texts[i]);
+        assert_int_equal(plan_tree_print(&tree, text, whole - 1, NULL), STATUS_BAD_PARAM);
+    }
+}
+
 /* TIMES times WORD behind HEAD, with BETWEEN before each. */
 static const char *repeat(const char *head, const char *between, const char *word, int times) {
     static char text[2 * PLAN_TEXT_MAX];
@@ -74,6 +88,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_read_in_order),
         cmocka_unit_test(a_plan_is_a_trunk),
+        cmocka_unit_test(a_text_with_no_room_for_a_bar_is_refused),
         cmocka_unit_test(limits_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
