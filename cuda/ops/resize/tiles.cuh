@@ -37,6 +37,7 @@ template <class B> struct tiles {
     B batch;
     uint64_t count;      /* tiles so far */
     size_t shared_bytes; /* of the image that needs most */
+    size_t shared_most;  /* the same for all launches of a kernel: it is told once for all lanes */
 };
 
 /* Another image, of ACROSS x DOWN tiles. */
@@ -59,7 +60,7 @@ static inline enum status tiles_launch(const struct tiles<B> &tiles, void (*kern
     if (tiles.shared_bytes > 48 << 10)
         CUDA_TRY(failure, cudaFuncSetAttribute((const void *)kernel,
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               (int)tiles.shared_bytes));
+                                               (int)tiles.shared_most));
     void *arguments[] = { (void *)&tiles.batch };
     CUDA_TRY(failure, cudaLaunchKernel((const void *)kernel, dim3((unsigned)tiles.count),
                                        dim3(threads), arguments, tiles.shared_bytes, stream));

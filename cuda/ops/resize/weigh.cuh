@@ -104,6 +104,7 @@ static inline void add_across(const struct cuda_context *context, const struct w
     const size_t bytes =
         across_choose(&image, &weighing.x, K::PLANES, (size_t)context->shared_bytes);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
+    tiles->shared_most = (size_t)context->shared_bytes;
     tiles_add(tiles, image, tiles_over(count, image.tile_columns),
               between_lines(&weighing.y) / (ACROSS_ROWS / 4));
 }
