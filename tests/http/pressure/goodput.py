@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -118,12 +119,48 @@ def show(name, found, peak):
           f"{found['admin_livez']['p99_ms']:8.1f} {found['unsent']:7} {found['broken']:6} {found['waiting']:6}", flush=True)
 
 
+def show_rounds(name, shares, founds):
+    """Each load beside a peak of its own: SHARES of it by the clock, least, median and most; the worst of FOUNDS for the rest."""
+    shares = sorted(100 * share for share in shares)
+    def worst(which):
+        return max(found[which]["p99_ms"] for found in founds)
+    print(f"{name:22} {shares[0]:5.0f} {statistics.median(shares):6.0f} {shares[-1]:5.0f} % {worst('refused'):8.1f} "
+          f"{worst('livez'):8.1f} {worst('admin_livez'):8.1f}", flush=True)
+
+
+def run_rounds(daemon, client, options, file):
+    """A machine's speed changes by a tenth within seconds, so each load is run between two peaks. Returns wrong answers."""
+    wrong = 0
+    print(f"{'share of the peak':22} least median  most    p99 ms, worst: refused, /livez, admin's")
+    loads = [float(load) for load in options.loads.split(",")]
+    for name, flags in rows(0, loads):
+        if options.only not in name or ("fresh" in name and not options.fresh):
+            continue
+        usual = ["--connections", "16", *(["--fresh"] if "fresh" in name else [])]
+        shares, founds = [], []
+        before = run(daemon, client, options.seconds, file, *usual)
+        for _ in range(options.rounds):
+            if "--rate" in flags:
+                times = float(re.search(r"x([\d.]+)", name)[1])
+                flags[flags.index("--rate") + 1] = str(times * before["good_s"])
+            found = run(daemon, client, options.seconds, file, *flags)
+            after = run(daemon, client, options.seconds, file, *usual)
+            shares.append(2 * found["good_s"] / (before["good_s"] + after["good_s"]))
+            founds.append(found)
+            before = after
+            wrong += found["wrong"] + found["other"]
+        show_rounds(name, shares, founds)
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=5, help="of each load (5)")
     parser.add_argument("--loads", default="2,5,10", help="open loop: times the peak (2,5,10)")
     parser.add_argument("--cores", default="0,1", help="the daemon's and the client's (0,1)")
     parser.add_argument("--only", default="", help="loads whose name contains this")
+    parser.add_argument("--rounds", type=int, default=0, help="run each load so often, each time between two peaks (0)")
+    parser.add_argument("--fresh", action="store_true", help="with --rounds: the loads with a connection for each request, too")
     parser.add_argument("--json", action="store_true", help="print JSON lines, too")
     parser.add_argument("--flag", action="append", default=[], help="of burin serve, one word each")
     options = parser.parse_args()
@@ -135,6 +172,9 @@ def main():
         daemon = Daemon(server, options.flag)
         try:
             run(daemon, client, 1, file, "--connections", "16")
+            if options.rounds:
+                wrong = run_rounds(daemon, client, options, file)
+                return 1 if wrong else 0
             peak = run(daemon, client, options.seconds, file, "--connections", "16")
             print(f"{'':22}  good/s by clock  by cpu  cores refused/s  p50 ms   p99 ms  good p50  p99 ms /livez p99 admin p99  "
                   "unsent broken waiting")
