@@ -96,7 +96,7 @@ static const struct key keys[] = {
     { FIELD(queue_client_jobs, KEY_INTEGER), .def = 0, .min = 0, .max = 100000, .unit = "jobs",
       .why = "of these the most of one client, who is answered 503 beyond it; 0: as many as there "
              "is room left for others, so half of the queue while nobody else waits; 16 at least" },
-    { FIELD(refusals_percent, KEY_INTEGER), .def = 3, .min = 1, .max = 100, .unit = "%",
+    { FIELD(refusals_percent, KEY_INTEGER), .def = 1, .min = 1, .max = 100, .unit = "%",
       .why = "the share of all cores' time that refusing requests for want of room may take; a "
              "request that comes when it is used up waits in its socket until there is room" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",

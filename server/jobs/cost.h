@@ -98,6 +98,10 @@ double cost_predict_compute(const struct cost *cost, const struct cost_work *wor
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages);
 
+/* A job was not done after LEAST_MS. If less was predicted, its operators are taken to take longer:
+ * the next such job is predicted better, and may be refused at once. */
+void cost_learn_least(struct cost *cost, const struct cost_work *work, double least_ms);
+
 /* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
  * correct it. */
 void cost_fade(struct cost *cost);

@@ -165,12 +165,21 @@ static double own_part(const struct job *job, double total_ms) {
     return job->cpu_ms > 0 && job->cpu_ms < total_ms ? job->cpu_ms / total_ms : 1;
 }
 
+/* What a job that was not done within MS takes at least: what is done tells how much is left. */
+static double least_ms(const struct job *job, double ms) {
+    const uint32_t done = job->progress.done, total = job->progress.total;
+    return done > 0 && done < total ? ms * total / done : ms;
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     const bool done = !job->failure.status;
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
+    if (job->failure.status == STATUS_DEADLINE)
+        cost_learn_least(&forecast->costs[worker], &predicted->work,
+                         least_ms(job, ms * own_part(job, ms)));
     if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();
     struct timing timing; /* its spans, some KB, are not looked at */

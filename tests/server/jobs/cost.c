@@ -233,6 +233,24 @@ static void small_jobs_do_not_spoil_large_ones(void **state) {
     check_between(cost_predict(&cost, &large), before * 0.8, before * 1.5 + 3);
 }
 
+/* Of a carve that was cut off after a minute it is known that it takes a minute. */
+static void what_was_not_done_in_time_is_learned(void **state) {
+    (void)state;
+    struct cost cost;
+    cost_init(&cost, true);
+    const struct cost_work work = photo("carve:dx=-900"), other = photo("histeq");
+    const double before = cost_predict(&cost, &work), of_other = cost_predict(&cost, &other);
+    check_between(before, 100, 30000);
+    cost_learn_least(&cost, &work, before / 2); /* that was known */
+    assert_true(cost_predict(&cost, &work) == before);
+    for (int i = 0; i < 60; i++) cost_learn_least(&cost, &work, 60000);
+    check_between(cost_predict(&cost, &work), 55000, 65000);
+    assert_true(cost_predict(&cost, &other) == of_other);
+    cost_learn_least(&cost, &work, INFINITY);
+    cost_learn_least(&cost, &work, NAN);
+    check_between(cost_predict(&cost, &work), 55000, 65000);
+}
+
 /* Of eight that ran together in 1.7 ms each may have taken 0.2 to 1.7. */
 static void a_batchs_time_is_that_of_all(void **state) {
     (void)state;
@@ -313,6 +331,7 @@ int main(void) {
         cmocka_unit_test(predictions_come_near_the_truth),
         cmocka_unit_test(an_outlier_moves_little),
         cmocka_unit_test(small_jobs_do_not_spoil_large_ones),
+        cmocka_unit_test(what_was_not_done_in_time_is_learned),
         cmocka_unit_test(a_batchs_time_is_that_of_all),
         cmocka_unit_test(coefficients_stay_within_bounds),
         cmocka_unit_test(nonsense_is_not_learned),

@@ -240,6 +240,28 @@ static void failures_are_not_learned(void **state) {
     assert_int_equal(forecast.backlogs[0].shorts, 0);
 }
 
+/* A third of its seams took 4 s: such a job takes 12. A worker that goes wild tells of none. */
+static void what_was_too_slow_is_learned(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("cpu", 0, 0);
+    job.work.terms[0] = (struct cost_term){ COST_OP_ROWS, COST_COMPUTE, 1000 };
+    job.work.count = 1;
+    job.failure.status = STATUS_DEADLINE;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(4000000000);
+    job.progress.done = 10, job.progress.total = 30;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(choose(&job, &predicted, NOBODY), CPU);
+        predicted.backlog = (struct backlog_job){ .ms = 0 };
+        forecast_learn(&forecast, CPU, &predicted, &job);
+    }
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 12000, 1000);
+    job.progress.done = 0;
+    forecast_learn(&forecast, CPU, &predicted, &job);
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 12000, 1000);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void) {
@@ -257,6 +279,7 @@ int main(void) {
         TEST(nobody_waits_for_a_suspect),
         TEST(what_jobs_took_is_learned),
         TEST(failures_are_not_learned),
+        TEST(what_was_too_slow_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
