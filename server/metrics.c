@@ -19,8 +19,8 @@ enum { OTHER = 2 /* of extra_labels */, LABEL_MAX = 48 };
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
-static const char *const reasons[REJECTIONS] = { "queue",   "slots",    "bytes",
-                                                 "answers", "draining", "malformed" };
+static const char *const reasons[REJECTIONS] = { "queue",    "slots",     "bytes", "answers",
+                                                 "draining", "malformed", "time" };
 
 /* Why cores did what a GPU's codec might have; of CODEC_DEVICE: none. */
 static const char *const codec_reasons[CODEC_PLACES] = {
@@ -344,7 +344,8 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_durations(metrics, out);
     print_stages(metrics, out);
     head(out, "rejected_total", "counter",
-         "Requests refused: no room for them or their answers, a stopping daemon, malformed HTTP");
+         "Requests refused: no room for them or their answers, a stopping daemon, malformed HTTP, "
+         "more time than is allowed");
     for (int r = 0; r < REJECTIONS; r++)
         fprintf(out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
                 get(&metrics->rejected[r]));

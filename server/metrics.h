@@ -40,8 +40,8 @@ void metrics_request(struct metrics *metrics, const char *label, int http_status
 void metrics_decoded(struct metrics *metrics, unsigned by);
 void metrics_encoded(struct metrics *metrics, unsigned by);
 
-/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all
- * before its work began, but for an answer for which there is no room in the end. */
+/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed",
+ * "time"; all before its work began, but for an answer for which there is no room in the end. */
 enum rejection {
     REJECTED_QUEUE,
     REJECTED_SLOTS,
@@ -49,6 +49,7 @@ enum rejection {
     REJECTED_ANSWERS,
     REJECTED_DRAINING,
     REJECTED_MALFORMED,
+    REJECTED_TIME, /* predicted never to be done in time */
     REJECTIONS
 };
 void metrics_reject(struct metrics *metrics, enum rejection reason);

@@ -490,6 +490,7 @@ def test_what_is_predicted_to_be_late_is_refused_at_once(start, long_job):
     worker, = daemon.children()
     used = cpu_seconds(worker)
     check_problem(daemon.post(LONGER_PATH, long_job), 422, "predicted to take", "only 0.2 s are allowed (processing_ms)")
+    assert daemon.samples()['burin_rejected_total{reason="time"}'] >= 1
     assert cpu_seconds(worker) - used < 0.1, "nothing was decoded"
     assert daemon.works()
     daemon = start("--lanes", "1", "--processing-ms", "1500")  # by the defaults it is predicted to take 0.7 s
