@@ -92,6 +92,11 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
     return encoders[options->format](&encoding);
 }
 
+enum format codec_result_format(const struct probe *input, const struct image *result) {
+    const bool holds = input->format == FORMAT_PNG || input->format == FORMAT_PNM;
+    return result->depth > input->shape.depth && !holds ? FORMAT_PNG : input->format;
+}
+
 /* ---- within max_bytes */
 
 bool codec_has_quality(const struct encode_options *options) {

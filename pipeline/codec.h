@@ -99,6 +99,10 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
                                  uint8_t *bytes, size_t capacity, size_t *length,
                                  struct fitting *fitting, uint32_t *notes, struct failure *failure);
 
+/* The type of RESULT where nobody names one: the input's, but PNG where the steps made it deeper
+ * than such a file holds: 16 bits that are no rounded picture but numbers. */
+enum format codec_result_format(const struct probe *input, const struct image *result);
+
 /* Whether quality changes how large the file is. */
 bool codec_has_quality(const struct encode_options *options);
 

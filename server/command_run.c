@@ -93,7 +93,6 @@ static enum status read_input(struct run_state *state, struct failure *failure) 
             probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
     if (status == STATUS_OK)
         status = probe_check_data(&state->probe, state->limits.accept_damage, failure);
-    if (!options->encode.format) options->encode.format = state->probe.format;
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
         status = read_aux(state, &options->aux[i], failure);
     state->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
@@ -236,7 +235,7 @@ static enum status process(struct run_state *state, struct failure *failure) {
 
 /* What comes of the image is within the limits, and what is beside it as large as a step wants. */
 static enum status lay_out(struct run_state *state, struct failure *failure) {
-    const struct run_options *options = &state->options;
+    struct run_options *options = &state->options;
     enum status status = plan_shapes(&options->plan, &state->probe.shape,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
@@ -246,6 +245,9 @@ static enum status lay_out(struct run_state *state, struct failure *failure) {
                                failure);
         state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
     }
+    if (status == STATUS_OK && !options->encode.format)
+        options->encode.format =
+            codec_result_format(&state->probe, &state->shapes[options->plan.count]);
     return status;
 }
 

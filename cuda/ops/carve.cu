@@ -75,7 +75,9 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
                             &search, carve->failure);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
-    return mask_build(carve->queue, { present_mask(carve), search.seams, search.columns });
+    struct mask_args args = { present_mask(carve), search.seams, search.columns };
+    if (carve->maps) args.map = carve->call->out;
+    return mask_build(carve->queue, args);
 }
 
 /* Both directions: the pixels that are left, from where they came. */
@@ -123,7 +125,7 @@ static enum status apply_to_marks(const struct carve_context *carve, const struc
  * another phase. */
 static enum status apply_seams(const struct carve_context *carve, const struct phase *phase,
                                bool last) {
-    if (last && carve->shows) return STATUS_OK;
+    if (last && (carve->shows || carve->maps)) return STATUS_OK;
     if (is_both(phase)) return take_origins(carve, phase, apply_kernels_of(carve->call->in).gather);
     enum status status = apply_one(carve, phase, carve->now, carve->to, false);
     if (!status && !last && carve->masked) status = apply_to_marks(carve, phase);
@@ -166,13 +168,21 @@ static enum status draw_energy(const struct carve_context *carve) {
     return status;
 }
 
+static enum status clear_map(const struct carve_context *carve) {
+    const struct image *out = &carve->call->out;
+    CUDA_TRY(carve->failure, cudaMemset2DAsync(out->pixels, out->stride, 0, image_row_bytes(out),
+                                               out->height, carve->context->stream));
+    return STATUS_OK;
+}
+
 static enum status carve_image(struct carve_context *carve) {
     struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
     enum status status = STATUS_OK;
     carve->now = carve->call->in;
     next_phase(carve, &phase);
     if (carve->shows) status = draw(carve, is_both(&phase) ? DRAW_RED : DRAW_INPUT);
-    if (carve->phases == 0 && !carve->shows) {
+    if (carve->maps) status = clear_map(carve);
+    if (carve->phases == 0 && !carve->shows && !carve->maps) {
         const struct image *in = &carve->call->in, *out = &carve->call->out;
         CUDA_TRY(carve->failure,
                  cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,

@@ -46,10 +46,11 @@ static const struct param params[] = {
                        .type = PARAM_CHOICE,
                        .choices = { "gradient", "sobel3", "sobel5" } },
     [CARVE_SHOW] = { .name = "show",
-                     .summary = "The carved image, the seams in red on the input, or the input's "
-                                "energy",
+                     .summary = "The carved image, the seams in red on the input, the input's "
+                                "energy, or a map in 16-bit gray: the number of the seam through "
+                                "each pixel, 0 where none goes",
                      .type = PARAM_CHOICE,
-                     .choices = { "result", "seams", "energy" } },
+                     .choices = { "result", "seams", "energy", "map" } },
     { .name = NULL },
 };
 
@@ -103,6 +104,28 @@ static enum status check_drawn(const struct image *in, const struct side sides[2
         DRAWN_GROWTH_MAX, DRAWN_PIXELS_MIN, in->width, in->height, sides[0].goal, sides[1].goal);
 }
 
+static uint32_t seams_of(const struct side *side) {
+    return carve_apart(side->goal, side->now);
+}
+
+/* A map holds what one phase takes out or inserts. */
+static enum status check_map(const struct side sides[2], struct failure *failure) {
+    if (seams_of(&sides[0]) && seams_of(&sides[1]))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "carve: with show=map one direction only: change the width or the height, a "
+                    "map for each");
+    for (int i = 0; i < 2; i++) {
+        const uint32_t most = carve_grow_most(sides[i].now);
+        if (sides[i].goal > sides[i].now && seams_of(&sides[i]) > most)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "carve: with show=map an image %u pixel%s %s can grow by at most %u, not "
+                        "%u: a map holds what is inserted at once",
+                        sides[i].now, sides[i].now == 1 ? "" : "s", sides[i].what, most,
+                        seams_of(&sides[i]));
+    }
+    return STATUS_OK;
+}
+
 static enum status carve_size(const struct params *values, const struct image *in,
                               struct image *out, struct failure *failure) {
     struct side sides[2];
@@ -116,6 +139,9 @@ static enum status carve_size(const struct params *values, const struct image *i
     case CARVE_SHOW_ENERGY:
         *out = image_shape(in->width, in->height, 1 + alpha, in->depth);
         return STATUS_OK;
+    case CARVE_SHOW_MAP:
+        *out = image_shape(in->width, in->height, 1, 16);
+        return check_map(sides, failure);
     default:
         *out = image_shape(sides[0].goal, sides[1].goal, in->channels, in->depth);
         return STATUS_OK;
@@ -128,9 +154,7 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
     uint32_t seams = 0;
     if (values->number[CARVE_SHOW] == CARVE_SHOW_ENERGY || find_goals(values, in, sides, NULL))
         return 1;
-    for (int i = 0; i < 2; i++)
-        seams += sides[i].goal > sides[i].now ? sides[i].goal - sides[i].now
-                                              : sides[i].now - sides[i].goal;
+    for (int i = 0; i < 2; i++) seams += seams_of(&sides[i]);
     return seams ? seams : 1;
 }
 

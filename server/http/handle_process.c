@@ -71,7 +71,7 @@ static void negotiate(struct exchange *exchange, const struct work *work) {
         struct job_output *output = &job->outputs[o];
         if (!output->encode.format)
             output->encode.format =
-                negotiation_type(&accept, job->probe.format, &exchange->front->prefer);
+                negotiation_type(&accept, job_output_type(job, output), &exchange->front->prefer);
         output->type = job_output_type(job, output);
     }
 }

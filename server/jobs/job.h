@@ -50,7 +50,7 @@ struct job_aux {
 /* One result of a job. */
 struct job_output {
     /* ---- asked for by the front */
-    struct encode_options encode; /* format FORMAT_NONE: as the input */
+    struct encode_options encode; /* format FORMAT_NONE: codec_result_format() */
     int32_t part;                 /* of the plan, whose image it is: 0, the trunk */
 
     /* ---- answered by the worker */
@@ -120,7 +120,8 @@ static inline bool job_is_alike(const struct job *a, const struct job *b) {
 }
 
 static inline enum format job_output_type(const struct job *job, const struct job_output *output) {
-    return output->encode.format ? output->encode.format : job->probe.format;
+    return output->encode.format ? output->encode.format
+                                 : codec_result_format(&job->probe, &output->image);
 }
 
 static inline int job_output_count(const struct job *job) {

@@ -51,7 +51,8 @@ def blotch(width, height, left, top, right, bottom):
 
 CHANGES = [dict(width=80), dict(height=60), dict(dx=-9, dy=-7), dict(dx=12), dict(dy=40), dict(width=90, height=80),
            dict(dx=-6, energy="sobel3"), dict(dy=-6, energy="sobel5"), dict(dx=-9, dy=-7, show="seams"),
-           dict(dx=12, show="seams"), dict(show="energy"), dict(show="energy", energy="sobel5"), dict()]
+           dict(dx=12, show="seams"), dict(show="energy"), dict(show="energy", energy="sobel5"), dict(),
+           dict(dx=-20, show="map"), dict(dy=23, show="map", energy="sobel3"), dict(show="map")]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: query(**change) or "nothing")
@@ -83,9 +84,50 @@ def test_photograph(daemon, change):
     assert in_kind.headers["Content-Type"] == "image/jpeg" and in_kind.image.shape == answer.image.shape
 
 
+# What type the numbers come in: of 16 bits, unless another is asked for by name.
+MAP_TYPES = [("", "*/*", "image/png"), ("", "image/*, */*;q=0.5", "image/png"), ("&type=auto", "*/*", "image/png"),
+             ("&type=pnm", "*/*", "image/x-portable-anymap"), ("&type=jpeg", "*/*", "image/jpeg"), ("", "image/jpeg", "image/jpeg")]
+
+
+@pytest.mark.parametrize("setting, accept, kind", MAP_TYPES, ids=[s + a for s, a, _ in MAP_TYPES])
+def test_type_of_a_map(daemon, setting, accept, kind):
+    with open(PHOTO, "rb") as file:
+        photo = file.read()
+    answer = daemon.post(f"/carve?dx=-30&show=map{setting}", photo, headers={"Accept": accept})
+    assert answer.status == 200, answer.body
+    assert answer.headers["Content-Type"] == kind
+    if kind == "image/jpeg":
+        assert any("16-bit" in note for note in answer.timing["notes"])
+        return
+    pixels = daemon.post("/carve?type=png", photo).image
+    numbers = from_pnm(answer.body) if "anymap" in kind else answer.image
+    assert np.array_equal(numbers, carved(pixels, dx=-30, show="map")) and not answer.timing["notes"]
+    assert daemon.post("/carve?show=map", pnm(PICTURE)).headers["Content-Type"] == "image/x-portable-anymap"
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["columns", "rows"])
+def test_a_map_has_every_width(daemon, order):
+    """A page keeps the pixels that no seam of the first K goes through, or doubles those."""
+    picture = noise(64, 48, 3)
+    side, length = ("dx", 64) if order == 1 else ("dy", 48)
+    keep, remove = blotch(64, 48, 10, 10, 40, 40), blotch(64, 48, 44, 4, 60, 28)
+    parts = [("image", png(picture), "a.png"), ("mask", png(keep), "k"), ("rmask", png(remove), "r")]
+    numbers = daemon.post_form(f"/carve?{side}={1 - length}&show=map", parts).image
+    lines = picture if order == 1 else picture.swapaxes(0, 1)
+    numbers = numbers if order == 1 else numbers.T
+    for change in (-length + 1, -21, -1, 1, 7, length // 2):
+        times = np.where((numbers > 0) & (numbers <= abs(change)), 1 + np.sign(change), 1)
+        around = np.pad(lines.astype(int), ((0, 0), (1, 1), (0, 0)), "edge")
+        means = (around[:, :-2] + around[:, 1:-1] + around[:, 2:]) / 3 + 0.5
+        wanted = [[pixel for p, m, t in zip(row, mean, time) for pixel in (p, m.astype(np.uint8))[:t]]
+                  for row, mean, time in zip(lines, means, times)]
+        got = daemon.post_form(f"/carve?{side}={change}", parts).image
+        assert np.array_equal(got if order == 1 else got.swapaxes(0, 1), np.array(wanted))
+
+
 def test_png_with_alpha(daemon):
     picture = noise(50, 40, 4)
-    for change in (dict(dx=-8), dict(dy=9), dict(dx=-5, show="seams")):
+    for change in (dict(dx=-8), dict(dy=9), dict(dx=-5, show="seams"), dict(dx=-7, show="map")):
         assert np.array_equal(daemon.post(f"/carve?{query(**change)}", png(picture)).image, carved(picture, **change))
 
 

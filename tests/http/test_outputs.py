@@ -332,6 +332,7 @@ BAD = [
     ("/pipeline?widths=20&outputs=%5B%7B%7D%5D", 400, "widths"),
     ("/carve?widths=190&show=seams", 400, "show"),
     ("/carve?widths=190&show=energy", 400, "show"),
+    ("/carve?widths=190&show=map", 400, "show"),
     ("/carve?widths=190&dx=-5", 400, "dx"),
 ]
 

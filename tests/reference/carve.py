@@ -190,6 +190,16 @@ def energy_image(image, kind):
     return np.concatenate([value[..., None].astype(image.dtype), alpha], 2)
 
 
+def seam_map(picture, columns, rows, kind):
+    """16-bit gray: the number of the seam through each pixel, 0 where none goes."""
+    seen = []
+    shrink(picture, columns, rows, kind, seen)
+    numbers = np.zeros(picture.height * picture.width, np.uint16)
+    for number, places in enumerate(seen, 1):
+        numbers[places] = number
+    return numbers.reshape(picture.height, picture.width, 1)
+
+
 def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="result", mask=None, rmask=None):
     """IMAGE as `carve` with these parameters makes it; masks True where they are set."""
     old_height, old_width, _ = image.shape
@@ -200,6 +210,8 @@ def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="r
     nothing = np.zeros((old_height, old_width), bool)
     picture = Picture(image, nothing if mask is None else mask, nothing if rmask is None else rmask,
                       np.arange(old_height * old_width).reshape(old_height, old_width))
+    if show == "map":
+        return seam_map(picture, abs(old_width - width), abs(old_height - height), energy)
     seen = []
     picture = shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
     picture = grow_in_steps(picture, width, energy, seen)

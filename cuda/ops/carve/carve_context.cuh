@@ -32,6 +32,7 @@ struct carve_context {
     struct launch_queue queue; /* its stream and failure */
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
+    bool maps;          /* them, in place of the picture: of one phase */
     int phases;
     struct carve_limits limits;
     enum carve_method methods[PHASES_MAX]; /* as chosen when memory was laid out */
@@ -214,10 +215,11 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.queue = { context->stream, call->failure };
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
+    carve.maps = call->params->number[CARVE_SHOW] == CARVE_SHOW_MAP;
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
     carve.goal_width = call->out.width;
     carve.goal_height = call->out.height;
-    if (!carve.shows) return carve;
+    if (!carve.shows && !carve.maps) return carve;
     const long *number = call->params->number;
     const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];
     carve.goal_width = (uint32_t)(width ? width : call->in.width + number[CARVE_DX]);

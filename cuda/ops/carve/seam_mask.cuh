@@ -63,6 +63,7 @@ struct mask_args {
     struct seam_mask mask;
     const uint16_t *seams; /* [seam][line] */
     uint32_t seam_count;
+    struct image map; /* 16-bit gray, cleared: told the seams' numbers; width 0: nothing is told */
 };
 
 /* A lane's words of a line: first..end-1. */
@@ -75,16 +76,26 @@ DEVICE uint32_t left_in(const struct seam_mask &mask, uint32_t i, uint32_t bits)
     return ~bits & (rest < 32 ? (1u << rest) - 1 : ~0u);
 }
 
-DEVICE void mark_nth(const struct seam_mask &mask, uint32_t *bits, struct word_share share,
-                     uint32_t n) {
+/* Where it was; the line's length if there are no so many. */
+DEVICE uint32_t mark_nth(const struct seam_mask &mask, uint32_t *bits, struct word_share share,
+                         uint32_t n) {
     for (uint32_t i = share.first; i < share.end; i++) {
         const uint32_t left = left_in(mask, i, bits[i]), count = (uint32_t)__popc(left);
         if (n < count) {
-            bits[i] |= 1u << nth_bit(left, n);
-            return;
+            const uint32_t bit = nth_bit(left, n);
+            bits[i] |= 1u << bit;
+            return 32 * i + bit;
         }
         n -= count;
     }
+    return mask.length;
+}
+
+DEVICE void tell_number(const struct mask_args &args, uint32_t line, uint32_t place,
+                        uint32_t number) {
+    if (!args.map.width || place >= args.mask.length) return;
+    const uint32_t x = args.mask.turned ? line : place, y = args.mask.turned ? place : line;
+    ((uint16_t *)(args.map.pixels + y * args.map.stride))[x] = (uint16_t)number;
 }
 
 DEVICE uint32_t sum_up_to(uint32_t value) {
@@ -113,7 +124,7 @@ DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word
         if (beyond == 0) continue;
         const uint32_t holder = (uint32_t)__ffs((int)beyond) - 1;
         if (lane == holder) {
-            mark_nth(args.mask, bits, share, place - (up_to - own));
+            tell_number(args, line, mark_nth(args.mask, bits, share, place - (up_to - own)), s + 1);
             own--;
         }
         if (lane >= holder) up_to--;

@@ -84,6 +84,7 @@ void carve_context_begin(struct carve_context *context, const struct op_call *ca
         .goal_width = goal_width,
         .goal_height = goal_height,
         .drawn = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS,
+        .mapped = call->params->number[CARVE_SHOW] == CARVE_SHOW_MAP,
         .now = call->in,
         .arena = { .base = memory },
     };

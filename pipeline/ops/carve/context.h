@@ -18,7 +18,8 @@
 struct carve_context {
     const struct op_call *call;
     uint32_t goal_width, goal_height;
-    bool drawn; /* show=seams */
+    bool drawn;  /* show=seams */
+    bool mapped; /* show=map */
 
     struct image now;                          /* the picture that the present phase begins with */
     struct image marks, ids;                   /* of `now`; no pixels: call->aux, positions */

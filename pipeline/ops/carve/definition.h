@@ -29,6 +29,13 @@
  *                         all.
  *   show=energy           the input's energy before the first step, gray: min(255, energy), times
  *                         257 for 16-bit images; alpha kept.
+ *   show=map              the input's size in one 16-bit channel: the number of the seam that goes
+ *                         through a pixel, 1 for the first; 0 where none does. Of one direction,
+ *                         and as many seams as the side changes: where it grows, those that are
+ *                         inserted at once, so at most max(1, half of it). Of k seams and of more
+ *                         the first k are the same, so one map holds every size up to its own: the
+ *                         pixels with 0 or a number above k, or all of them, those of 1 to k with a
+ *                         new one behind.
  *
  * Scratch of the reference: at most 16 bytes a pixel of the input or, where that has more pixels,
  * of what is carved to (so for show=seams too, though its result is as large as the input). Rows
@@ -49,7 +56,7 @@
 /* Places in the parameter list. */
 enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
-enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY };
+enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY, CARVE_SHOW_MAP };
 /* Places in the list of masks. */
 enum { CARVE_KEEP, CARVE_REMOVE };
 
@@ -102,6 +109,11 @@ struct carve_phase {
     bool grow;
 };
 
+/* How many seams at most are inserted at once where a side of SIDE pixels grows. */
+HOST_DEVICE uint32_t carve_grow_most(uint32_t side) {
+    return side / 2 > 1 ? side / 2 : 1;
+}
+
 /* The next phase on the way from WIDTH x HEIGHT; false where it is reached. */
 HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width,
                             uint32_t goal_height, struct carve_phase *phase) {
@@ -112,7 +124,7 @@ HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width
     const bool wider = width < goal_width;
     const uint32_t side = wider ? width : height;
     const uint32_t missing = wider ? goal_width - width : goal_height - height;
-    const uint32_t most = side / 2 > 1 ? side / 2 : 1;
+    const uint32_t most = carve_grow_most(side);
     const uint32_t count = missing < most ? missing : most;
     *(wider ? &phase->columns : &phase->rows) = count;
     return missing > 0;

@@ -95,11 +95,13 @@ static enum status replay_seams(struct carve_context *context, const struct carv
         .across = across,
         .red = context->drawn ? &context->call->out : NULL,
         .ids = context->ids.pixels ? &context->ids : NULL,
+        .map = context->mapped ? &context->call->out : NULL,
         .origins = context->origins,
         .pool = context->call->pool,
         .progress = context->call->progress,
     };
     const struct image *to = carve_picture(context);
+    if (context->mapped) return carve_replay(&replay);
     add_edit(&replay, phase->grow ? CARVE_MEAN : CARVE_TAKE, &context->now, to);
     add_edit(&replay, phase->grow ? CARVE_BLANK : CARVE_TELL, &context->call->in,
              &context->later_ids);
@@ -107,9 +109,20 @@ static enum status replay_seams(struct carve_context *context, const struct carv
     return carve_replay(&replay);
 }
 
+static void clear_rows(const struct carve_context *context, const struct energy_map *map,
+                       uint32_t first, uint32_t end) {
+    (void)map;
+    const struct image *out = &context->call->out;
+    for (uint32_t y = first; y < end; y++) memset(image_row(out, y), 0, image_row_bytes(out));
+}
+
 enum status carve_picture_change(struct carve_context *context, const struct carve_phase *phase) {
     const struct energy_map *map = phase->columns ? &context->upright : &context->turned;
     enum status status = STATUS_OK;
+    if (context->mapped) {
+        status = carve_rows(context, NULL, context->call->out.height, clear_rows);
+        return status ? status : replay_seams(context, phase);
+    }
     if (carve_phase_is_both(phase))
         return context->drawn ? STATUS_OK : carve_rows(context, map, map->height, gather);
     if (phase->grow && context->now.pixels == context->call->in.pixels)
@@ -120,5 +133,6 @@ enum status carve_picture_change(struct carve_context *context, const struct car
 }
 
 enum status carve_picture_copy(const struct carve_context *context) {
-    return carve_rows(context, NULL, context->now.height, settle_rows);
+    return carve_rows(context, NULL, context->now.height,
+                      context->mapped ? clear_rows : settle_rows);
 }

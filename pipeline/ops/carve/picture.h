@@ -12,10 +12,10 @@
 /* Where the picture is to be after the present phase. */
 const struct image *carve_picture(const struct carve_context *context);
 
-/* What PHASE, whose seams were found, does to it. */
+/* What PHASE, whose seams were found, does to it; or the map of these seams. */
 enum status carve_picture_change(struct carve_context *context, const struct carve_phase *phase);
 
-/* Where there is no phase: the output is the input. */
+/* Where there is no phase: the output is the input, or a map without seams. */
 enum status carve_picture_copy(const struct carve_context *context);
 
 #endif

@@ -44,6 +44,7 @@ struct carve_replay {
     int edit_count;
     const struct image *red; /* paints the pixels of seams here; NULL: nowhere */
     const struct image *ids; /* which they are; NULL: their positions are their ids */
+    const struct image *map; /* 16-bit gray: seam s writes s + 1 where it goes; NULL: nowhere */
     uint16_t *origins;       /* carve_origins_bytes of scratch */
     struct pool *pool;
     struct progress *progress;

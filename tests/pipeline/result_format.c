@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What type a result has that nobody names one for.
+ * covers: pipeline/codec.h */
+#include "pipeline/codec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Of 8 bits, 16 come: a file that holds no more than 8 is not what is meant. */
+static void test_deeper_results_have_a_type(void **state) {
+    (void)state;
+    static const struct {
+        enum format input;
+        unsigned from, to;
+        enum format result;
+    } cases[] = {
+        { FORMAT_JPEG, 8, 8, FORMAT_JPEG }, { FORMAT_JPEG, 8, 16, FORMAT_PNG },
+        { FORMAT_PNG, 8, 16, FORMAT_PNG },  { FORMAT_PNM, 8, 16, FORMAT_PNM },
+        { FORMAT_PNM, 16, 16, FORMAT_PNM }, { FORMAT_PNG, 16, 8, FORMAT_PNG },
+        { FORMAT_WEBP, 8, 16, FORMAT_PNG }, { FORMAT_WEBP, 8, 8, FORMAT_WEBP },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct probe input = { .format = cases[i].input,
+                                     .shape = image_shape(3, 2, 3, cases[i].from) };
+        const struct image result = image_shape(3, 2, 1, cases[i].to);
+        assert_int_equal(codec_result_format(&input, &result), cases[i].result);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deeper_results_have_a_type) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
