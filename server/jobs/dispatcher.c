@@ -60,7 +60,7 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
     dispatcher->places[slot].at = COMING_BACK;
     dispatcher->places[slot].sent.ns = clock_coarse_ns();
     job->run_number = ++dispatcher->runs;
-    completion_pipe_send(dispatcher->options.pipes[job->io_thread],
+    completion_pipe_send(dispatcher->options.pipes[dispatcher->places[slot].io_thread],
                          &(struct completion){ slot, job->run_number });
 }
 
@@ -213,6 +213,7 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     struct place *place = &dispatcher->places[slot];
     place->at = WAITING;
     place->died_at = NOWHERE;
+    place->io_thread = job->io_thread;
     forecast_predict(&dispatcher->forecast, job, &place->forecast);
     job->submitted_ns = clock_ns();
     const struct config *config = dispatcher->options.config;

@@ -17,6 +17,7 @@ enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1 };
 struct place {
     short at;      /* WAITING, COMING_BACK, or the worker's number */
     short died_at; /* the worker that died with it, or NOWHERE */
+    int io_thread; /* whose completion pipe it comes back on; a worker may write into the job */
     struct forecast_job forecast;
     struct stillness lane;  /* of the thread that runs it */
     struct sweep_mark sent; /* the last message of it */

@@ -44,7 +44,8 @@ int dispatcher_overdue(const struct dispatcher *dispatcher, int io_thread, int64
     int found = 0;
     for (int slot = 0; slot < count_slots(dispatcher) && found < count; slot++) {
         const struct job *job = job_of(dispatcher, slot);
-        if (job->io_thread != io_thread || !is_overdue(dispatcher, slot, now)) continue;
+        if (dispatcher->places[slot].io_thread != io_thread || !is_overdue(dispatcher, slot, now))
+            continue;
         sweep_tell(job, now);
         completions[found++] = (struct completion){ slot, job->run_number };
     }

@@ -147,6 +147,16 @@ static void what_was_sent_back_and_lost_is_found(void **state) {
     assert_int_equal(overdue(0), -1);
 }
 
+/* A worker may write anything into a job: it comes back where it came from. */
+static void a_job_whose_io_thread_was_overwritten_comes_back(void **state) {
+    (void)state;
+    int slot = -1;
+    for (int i = 0; i <= CAPACITY; i++) slot = submit();
+    slot_job(slots, slot)->io_thread = 1 << 30;
+    dispatcher_cancel(dispatcher, slot); /* through the pipe of its thread */
+    assert_int_equal(overdue(0), slot);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -155,6 +165,7 @@ int main(void) {
         TEST(one_that_is_done_by_now_has_passed_it),
         TEST(an_answer_that_is_lost_is_found),
         TEST(what_was_sent_back_and_lost_is_found),
+        TEST(a_job_whose_io_thread_was_overwritten_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
