@@ -14,7 +14,8 @@ import urllib.request
 
 # Pipelines: path and query. Seams are few, since the CPU takes them one by one from 20 megapixels too.
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
-        "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "sharpen?sigma=2&amount=150&threshold=3", "threshold?level=90",
+        "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "clahe?tiles=8", "clahe?tiles=13&clip=4.5&channel=luma",
+        "sharpen?sigma=2&amount=150&threshold=3", "threshold?level=90",
         "resize?width=320", "resize?height=1000&kernel=cubic&linear=true", "resize?width=300&height=300&position=smart",
         "resize?width=640&height=300&fit=contain&background=203040", "resize?width=300&height=300&fit=carve&share=20",
         "resize?width=700&height=700&fit=fill&kernel=nearest",

@@ -73,6 +73,7 @@ static const struct op_default {
 } op_defaults[] = {
     { "blur", { 0.03f, 0.002f }, { 0.01f, 0.3f } },
     { "carve", { 0.02f, 0.001f }, { 0.005f, 0.08f } },
+    { "clahe", { 0.02f, 0.006f }, { 0.02f, 1 } },
     { "convolve", { 0.02f, 0.01f }, { 0.01f, 1 } },
     { "edge", { 0.02f, 0.004f }, { 0.01f, 0.5f } },
     { "histeq", { 0.02f, 0.004f }, { 0.01f, 0.45f } },
