@@ -7,6 +7,7 @@
 
 #include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
+#include "server/http/imaginary.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -51,21 +52,6 @@ struct metrics {
     struct series series[];
 };
 
-struct metrics *metrics_create(void) {
-    const int most = EXTRA_LABELS + builtin_op_count() + OP_SET_ADDED_MAX;
-    struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
-    if (!metrics) return NULL;
-    metrics->labels_max = most;
-    for (int i = 0; i < EXTRA_LABELS; i++)
-        strcpy(metrics->series[metrics->labels++].label, extra_labels[i]);
-    metrics_add_operators(metrics, &(struct op_set){ .added_count = 0 });
-    return metrics;
-}
-
-void metrics_destroy(struct metrics *metrics) {
-    free(metrics);
-}
-
 static void add(uint64_t *counter, uint64_t amount) {
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
@@ -90,13 +76,35 @@ static struct series *series_of(struct metrics *metrics, const char *label) {
     return series ? series : &metrics->series[OTHER];
 }
 
+static void add_label(struct metrics *metrics, const char *name) {
+    if (metrics->labels == metrics->labels_max || find_series(metrics, name)) return;
+    snprintf(metrics->series[metrics->labels].label, LABEL_MAX, "%s", name);
+    __atomic_add_fetch(&metrics->labels, 1, __ATOMIC_RELEASE);
+}
+
 void metrics_add_operators(struct metrics *metrics, const struct op_set *ops) {
-    for (int i = 0; i < op_set_count(ops) && metrics->labels < metrics->labels_max; i++) {
-        const char *name = op_set_at(ops, i)->name;
-        if (find_series(metrics, name)) continue;
-        snprintf(metrics->series[metrics->labels].label, LABEL_MAX, "%s", name);
-        __atomic_add_fetch(&metrics->labels, 1, __ATOMIC_RELEASE);
-    }
+    for (int i = 0; i < op_set_count(ops); i++) add_label(metrics, op_set_at(ops, i)->name);
+}
+
+static void add_imaginary(struct metrics *metrics) {
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++) add_label(metrics, name);
+}
+
+struct metrics *metrics_create(void) {
+    const int most = EXTRA_LABELS + builtin_op_count() + IMAGINARY_NAMES_MAX + OP_SET_ADDED_MAX;
+    struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
+    if (!metrics) return NULL;
+    metrics->labels_max = most;
+    for (int i = 0; i < EXTRA_LABELS; i++)
+        strcpy(metrics->series[metrics->labels++].label, extra_labels[i]);
+    metrics_add_operators(metrics, &(struct op_set){ .added_count = 0 });
+    add_imaginary(metrics);
+    return metrics;
+}
+
+void metrics_destroy(struct metrics *metrics) {
+    free(metrics);
 }
 
 static int bucket_of(double ms) {

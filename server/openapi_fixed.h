@@ -24,14 +24,24 @@
 /* Of every operator that has no parameter of that name itself. */
 #define OPENAPI_BACKGROUND "{'$ref':'#/components/parameters/background'}"
 
-/* Parameters that every request with an image takes, beside that. */
+/* Parameters that every request with an image takes, beside that, type and compression. */
 #define OPENAPI_SHARED_PARAMETERS                                                                  \
-    "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/type'},"           \
-    "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
+    "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/quality'},"        \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
     "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/types'},"          \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
+
+#define OPENAPI_TYPE        "{'$ref':'#/components/parameters/type'}"
+#define OPENAPI_NEEDED_TYPE "{'$ref':'#/components/parameters/needed-type'}"
+
+/* The second where imaginary has an operation of that name, too. */
+#define OPENAPI_COMPRESSION   "{'$ref':'#/components/parameters/compression'}"
+#define OPENAPI_COMPRESSION_9 "{'$ref':'#/components/parameters/compression-9'}"
+
+/* What an operation of imaginary's cannot do without, mostly. */
+#define OPENAPI_SIDES                                                                              \
+    "{'$ref':'#/components/parameters/width'},{'$ref':'#/components/parameters/height'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
     "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{'schema':{'type':'string'},"        \
@@ -44,6 +54,8 @@
 static const char openapi_info[] =
     "'openapi':'3.1.0','servers':[{'url':'/'}],'security':[],'tags':["
     "{'name':'operators','description':'An image in, an image or numbers out'},"
+    "{'name':'imaginary','description':'Operations as clients of imaginary call them, with all of "
+    "its parameters that can be had; under /imaginary its names mean what they mean to it'},"
     "{'name':'service','description':'What there is, and how it is'}]";
 
 static const char openapi_description[] =
@@ -52,6 +64,15 @@ static const char openapi_description[] =
     "alone, multipart/mixed for image and report.";
 
 static const char openapi_parameters[] =
+    "'width':{'name':'width','in':'query','required':true,'description':'Of the result','schema':{"
+    "'type':'integer','minimum':1,'maximum':65535},'example':6},"
+    "'height':{'name':'height','in':'query','required':true,'description':'Of the result',"
+    "'schema':{'type':'integer','minimum':1,'maximum':65535},'example':4},"
+    "'needed-type':{'name':'type','in':'query','required':true,'description':'Type of the answer',"
+    "'schema':{'type':'string','enum':['auto'," OPENAPI_TYPES "]},'example':'png'},"
+    "'compression-9':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
+    "the fastest, 3 the slowest and the smallest; what imaginary calls 4 to 6 is 2 here, and 7 to "
+    "9 is 3','schema':{'type':'integer','minimum':0,'maximum':9,'default':1},'example':6},"
     "'device':{'name':'device','in':'query','description':'Who does the work','schema':{"
     "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
     "'example':'cpu'},"

@@ -5,6 +5,7 @@
 #include "server/openapi_json.h"
 
 #include "pipeline/plan_tree.h"
+#include "server/http/imaginary.h"
 #include "server/json_writer.h"
 #include "server/openapi_fixed.h"
 #include "server/version.h"
@@ -190,12 +191,25 @@ static void responses(struct json_writer *json, const char *result) {
     json_writer_add(json, "}");
 }
 
-static void operator_path(struct json_writer *json, const struct op *op) {
+static void begin_path(struct json_writer *json, const char *name, const char *tag) {
     char path[64];
-    snprintf(path, sizeof path, "/%s", op->name);
+    snprintf(path, sizeof path, "/%s", name);
     json_writer_key(json, path);
-    put(json, "{'post':{'tags':['operators']");
-    json_writer_key_string(json, "operationId", op->name);
+    json_writer_add(json, "{\"post\":{\"tags\":[");
+    json_writer_string(json, tag);
+    json_writer_add(json, "]");
+    json_writer_key_string(json, "operationId", name);
+}
+
+/* What every request with an image takes, but a background; NAME is its operator, or NULL. */
+static void shared_parameters(struct json_writer *json, const char *name, const char *type) {
+    put_next(json, type);
+    put_next(json, name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);
+    put_next(json, OPENAPI_SHARED_PARAMETERS "]");
+}
+
+static void operator_path(struct json_writer *json, const struct op *op) {
+    begin_path(json, op->name, "operators");
     json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
     put_next(json, "'parameters':[");
     bool background = true;
@@ -205,11 +219,39 @@ static void operator_path(struct json_writer *json, const struct op *op) {
     }
     if (background) put_next(json, OPENAPI_BACKGROUND);
     if (op->widths) put_next(json, "{'$ref':'#/components/parameters/widths'}");
-    put_next(json, OPENAPI_SHARED_PARAMETERS "]");
+    shared_parameters(json, op->name, OPENAPI_TYPE);
     body(json, op);
     responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
                                : "{'$ref':'#/components/responses/Image'}");
     json_writer_add(json, "}}");
+}
+
+/* An operation of imaginary's, which comes to OP, or to none. */
+static void imaginary_path(struct json_writer *json, const char *name, const char *op) {
+    char summary[96];
+    snprintf(summary, sizeof summary, "For clients of imaginary: %s%s",
+             op ? "their way to " : "the image as it came", op ? op : "");
+    begin_path(json, name, "imaginary");
+    json_writer_key_string(json, "summary", summary);
+    put_next(json, "'parameters':[");
+    if (op) put_next(json, OPENAPI_SIDES);
+    put_next(json, OPENAPI_BACKGROUND);
+    shared_parameters(json, name,
+                      strcmp(name, "convert") == 0 ? OPENAPI_NEEDED_TYPE : OPENAPI_TYPE);
+    body(json, &(struct op){ .name = NULL });
+    responses(json, "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+/* A user's operator may be called so too. */
+static bool is_there(const struct op_set *ops, const char *name, const char *op) {
+    return !op_set_find(ops, name) && (!op || op_set_find(ops, op));
+}
+
+static void imaginary_paths(struct json_writer *json, const struct op_set *ops) {
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++)
+        if (is_there(ops, name, op)) imaginary_path(json, name, op);
 }
 
 /* Two steps that need no parameter and take what the picture is. */
@@ -241,8 +283,9 @@ static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
               "operations make; may be a form field instead','content':{'application/json':{"
               "'schema':{'$ref':'#/components/schemas/Outputs'},'example':[{'operations':");
     steps(json, ops);
-    put(json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND
-              "," OPENAPI_SHARED_PARAMETERS "],'requestBody':{'required':true,'content':{"
+    put(json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND);
+    shared_parameters(json, NULL, OPENAPI_TYPE);
+    put(json, ",'requestBody':{'required':true,'content':{"
               "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
               ",'operations':{'$ref':'#/components/schemas/Operations'},"
               "'outputs':{'$ref':'#/components/schemas/Outputs'}},'required':['image']},"
@@ -288,6 +331,12 @@ static void operations_schema(struct json_writer *json, const struct op_set *ops
     for (int i = 0; i < op_set_count(ops); i++) {
         next(json);
         json_writer_string(json, op_set_at(ops, i)->name);
+    }
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++) {
+        if (!is_there(ops, name, op)) continue;
+        next(json);
+        json_writer_string(json, name);
     }
     put(json,
         "]},'params':{'type':'object'},'ignore_failure':{'const':false}},'required':['operation'],"
@@ -350,6 +399,7 @@ static void write(struct json_writer *json, const struct op_set *ops) {
     json_writer_key_string(json, "description", openapi_description);
     put(json, "},'paths':{");
     for (int i = 0; i < op_set_count(ops); i++) operator_path(json, op_set_at(ops, i));
+    imaginary_paths(json, ops);
     pipeline_path(json, ops);
     info_path(json);
     put_next(json, openapi_service_paths);

@@ -13,7 +13,8 @@
 enum status process_begin(struct exchange *exchange, struct failure *failure) {
     const bool pipeline = strcmp(exchange->label, "pipeline") == 0;
     return settings_init(&exchange->settings, &exchange->generation->ops,
-                         pipeline ? NULL : exchange->label, failure);
+                         pipeline ? NULL : exchange->label, route_is_imaginary(exchange->path),
+                         failure);
 }
 
 static struct probe_limits limits_of(const struct config *config) {

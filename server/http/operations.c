@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Each item begins a step, its parameters are set in the order in which they stand
+ * there, as if they came in a query; then what it says in imaginary's words becomes steps around
+ * it. */
 #include "server/http/operations.h"
 
 #include "server/http/settings.h"
@@ -34,15 +37,31 @@ bool operations_value(const json_t *value, char text[JSON_VALUE_MAX]) {
     return true;
 }
 
-static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
-                                 struct failure *failure) {
-    char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
-    if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
-    if (operations_value(value, text)) return plan_set(plan, name, text, failure);
-    return fail(failure, STATUS_BAD_PARAM,
-                "operations: \"%s\" must be a string, a number, true, false or a short list "
-                "of whole numbers",
-                param_shown(name, shown));
+/* A step while it is read. */
+struct reading {
+    struct plan *plan;
+    struct imaginary imaginary;
+    struct settings
+        *settings; /* of a request, what steps may say of the file; NULL: of an output */
+    struct encode_options *encode;
+    bool last;
+};
+
+static bool is_of_the_file(const char *name) {
+    return strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
+           strcmp(name, "compression") == 0;
+}
+
+/* A colour as imaginary writes it is laid under transparency too, one as it is written here is the
+ * step's alone. */
+static enum status set_background(struct reading *reading, const char *value,
+                                  struct failure *failure) {
+    char text[IMAGINARY_VALUE_MAX];
+    enum status status = STATUS_OK;
+    if (imaginary_value("background", value, text) == text && reading->settings)
+        status = settings_set_in_step(reading->settings, "background", value, false, failure);
+    return status ? status
+                  : imaginary_set(&reading->imaginary, reading->plan, "background", value, failure);
 }
 
 /* What may be beside "operation" and "params": clients of imaginary send it. */
@@ -52,11 +71,11 @@ static enum status check_ignore_failure(const json_t *value, struct failure *fai
                 "operations: \"ignore_failure\" must be false: if a step fails, the request fails");
 }
 
-/* The answer's type and the like are no step's, where clients of imaginary put them. */
-static enum status check_param_name(const struct plan *plan, const char *name,
+/* The answer's type and the like are no step's. */
+static enum status check_param_name(const struct reading *reading, const char *name,
                                     struct failure *failure) {
     const char *reserved_name;
-    if (plan_takes(plan, name)) return STATUS_OK;
+    if (imaginary_takes(&reading->imaginary, reading->plan, name)) return STATUS_OK;
     for (int i = 0; (reserved_name = settings_reserved(i)); i++)
         if (strcmp(name, reserved_name) == 0)
             return fail(failure, STATUS_BAD_PARAM,
@@ -66,12 +85,42 @@ static enum status check_param_name(const struct plan *plan, const char *name,
     return STATUS_OK;
 }
 
+static enum status set_text(struct reading *reading, const char *name, const char *value,
+                            struct failure *failure) {
+    struct imaginary *imaginary = &reading->imaginary;
+    char text[IMAGINARY_VALUE_MAX];
+    if (imaginary->row && reading->settings && is_of_the_file(name)) {
+        imaginary->has_type |= strcmp(name, "type") == 0;
+        return settings_set_in_step(reading->settings, name, value, reading->last, failure);
+    }
+    if (imaginary->row && strcmp(name, "background") == 0 &&
+        (imaginary_takes(imaginary, reading->plan, name) ||
+         imaginary_value(name, value, text) == text))
+        return set_background(reading, value, failure);
+    if (check_param_name(reading, name, failure)) return failure->status;
+    return imaginary->row ? imaginary_set(imaginary, reading->plan, name, value, failure)
+                          : plan_set(reading->plan, name, value, failure);
+}
+
+static enum status set_from_json(struct reading *reading, const char *name, const json_t *value,
+                                 struct failure *failure) {
+    char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
+    if (json_is_string(value)) return set_text(reading, name, json_string_value(value), failure);
+    if (operations_value(value, text)) return set_text(reading, name, text, failure);
+    if (check_param_name(reading, name, failure)) return failure->status;
+    return fail(failure, STATUS_BAD_PARAM,
+                "operations: \"%s\" must be a string, a number, true, false or a short list "
+                "of whole numbers",
+                param_shown(name, shown));
+}
+
 static bool is_key_of_item(const char *key) {
     return strcmp(key, "operation") == 0 || strcmp(key, "params") == 0 ||
            strcmp(key, "ignore_failure") == 0;
 }
 
-static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
+static enum status add_operation(struct reading *reading, const json_t *item,
+                                 struct failure *failure) {
     const char *key;
     char shown[PARAM_SHOWN_MAX];
     json_t *value;
@@ -86,22 +135,38 @@ static enum status add_operation(struct plan *plan, const json_t *item, struct f
         return fail(failure, STATUS_BAD_PARAM,
                     "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
     enum status status = check_ignore_failure(json_object_get(item, "ignore_failure"), failure);
-    if (!status) status = plan_add(plan, json_string_value(name), failure);
+    if (!status)
+        status =
+            imaginary_begin(&reading->imaginary, reading->plan, json_string_value(name), failure);
     if (status) return status;
     json_object_foreach (params, key, value) {
-        status = check_param_name(plan, key, failure);
-        if (!status) status = set_from_json(plan, key, value, failure);
+        status = set_from_json(reading, key, value, failure);
         if (status) return status;
+    }
+    return imaginary_complete(&reading->imaginary, reading->plan, reading->encode, failure);
+}
+
+static enum status add_all(struct reading *reading, const json_t *list, struct failure *failure) {
+    size_t i;
+    json_t *item;
+    json_array_foreach (list, i, item) {
+        reading->last = i + 1 == json_array_size(list);
+        reading->imaginary.upright = i > 0;
+        if (add_operation(reading, item, failure)) return failure->status;
     }
     return STATUS_OK;
 }
 
-enum status operations_add(struct plan *plan, const json_t *list, struct failure *failure) {
-    size_t i;
-    json_t *item;
-    json_array_foreach (list, i, item) {
-        const enum status status = add_operation(plan, item, failure);
-        if (status) return status;
-    }
-    return STATUS_OK;
+enum status operations_add(struct settings *settings, const json_t *list, struct failure *failure) {
+    struct reading reading = { .plan = &settings->plan,
+                               .imaginary.whole = settings->imaginary.whole,
+                               .settings = settings,
+                               .encode = &settings->encode };
+    return add_all(&reading, list, failure);
+}
+
+enum status operations_add_output(struct plan *plan, const json_t *list, bool whole,
+                                  struct encode_options *encode, struct failure *failure) {
+    struct reading reading = { .plan = plan, .imaginary.whole = whole, .encode = encode };
+    return add_all(&reading, list, failure);
 }

@@ -11,12 +11,21 @@
 #ifndef BURIN_OPERATIONS_H
 #define BURIN_OPERATIONS_H
 
+#include "pipeline/encode_options.h"
 #include "pipeline/plan.h"
 
 #include <jansson.h>
 
-/* Appends the steps of LIST to PLAN. */
-enum status operations_add(struct plan *plan, const json_t *list, struct failure *failure);
+struct settings;
+
+/* Appends the steps of LIST to the plan of SETTINGS. Where imaginary has an operation of that name
+ * (imaginary.h), it may say how the file is written, as the settings then do. */
+enum status operations_add(struct settings *settings, const json_t *list, struct failure *failure);
+
+/* The same to the PLAN of one of several results, which ENCODE has all else of; WHOLE is as in
+ * struct imaginary. */
+enum status operations_add_output(struct plan *plan, const json_t *list, bool whole,
+                                  struct encode_options *encode, struct failure *failure);
 
 enum { JSON_VALUE_MAX = 256 };
 

@@ -71,6 +71,7 @@ struct item {
     struct plan plan;
     struct encode_options encode;
     char name[OUTPUT_NAME_MAX];
+    bool whole; /* as of struct imaginary */
 };
 
 /* As a file may be called anywhere: there is room for a type behind it. */
@@ -91,18 +92,18 @@ static enum status read_name(const json_t *value, char name[OUTPUT_NAME_MAX],
     return STATUS_OK;
 }
 
-static enum status read_operations(const json_t *value, struct plan *plan,
+static enum status read_operations(const json_t *value, struct item *item,
                                    struct failure *failure) {
     if (!json_is_array(value))
         return fail(failure, STATUS_BAD_PARAM, "\"operations\" must be a JSON list");
-    return operations_add(plan, value, failure);
+    return operations_add_output(&item->plan, value, item->whole, &item->encode, failure);
 }
 
 static enum status read_member(const char *key, const json_t *value, struct item *item,
                                struct failure *failure) {
     char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
     if (strcmp(key, "name") == 0) return read_name(value, item->name, failure);
-    if (strcmp(key, "operations") == 0) return read_operations(value, &item->plan, failure);
+    if (strcmp(key, "operations") == 0) return read_operations(value, item, failure);
     const int option = option_index(key);
     if (option < 0)
         return fail(failure, STATUS_BAD_PARAM,
@@ -132,11 +133,13 @@ static enum status read_item(const json_t *json, struct item *item, struct failu
 }
 
 /* Item INDEX; its failure names it. */
-static enum status read_item_at(const json_t *list, size_t index, const struct op_set *ops,
+static enum status read_item_at(const struct settings *settings, size_t index,
                                 const struct encode_options *encode, struct item *item,
                                 struct failure *failure) {
+    const json_t *list = settings->outputs->list;
     struct failure said;
-    item->plan.ops = ops;
+    item->whole = settings->imaginary.whole;
+    item->plan.ops = settings->plan.ops;
     item->plan.count = 0;
     item->encode = *encode;
     item->name[0] = '\0';
@@ -145,13 +148,13 @@ static enum status read_item_at(const json_t *list, size_t index, const struct o
                   : STATUS_OK;
 }
 
-enum status outputs_set_list(struct outputs **made, const struct op_set *ops, const char *value,
+enum status outputs_set_list(struct settings *settings, const char *value,
                              struct failure *failure) {
     json_error_t error;
     char shown[PARAM_SHOWN_MAX];
     struct item item;
-    if (make(made, failure)) return failure->status;
-    struct outputs *outputs = *made;
+    if (make(&settings->outputs, failure)) return failure->status;
+    struct outputs *outputs = settings->outputs;
     json_t *list = outputs->list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
     const size_t count = json_array_size(list);
     if (count < 1 || count > OUTPUTS_MAX)
@@ -160,7 +163,7 @@ enum status outputs_set_list(struct outputs **made, const struct op_set *ops, co
                     "[...], \"type\": \"jpeg\", \"name\": \"small\"}]%s%s",
                     OUTPUTS_MAX, list ? "" : ": ", list ? "" : param_shown(error.text, shown));
     for (size_t i = 0; i < count; i++) {
-        if (read_item_at(list, i, ops, &encode_options_default, &item, failure))
+        if (read_item_at(settings, i, &encode_options_default, &item, failure))
             return failure->status;
         outputs->has_user_operators |= plan_has_user_operators(&item.plan);
     }
@@ -258,8 +261,7 @@ static enum status plan_list(const struct settings *settings, struct plan_tree *
     struct outputs *outputs = settings->outputs;
     struct item item;
     for (size_t i = 0; i < json_array_size(outputs->list); i++) {
-        if (read_item_at(outputs->list, i, settings->plan.ops, &settings->encode, &item, failure))
-            return failure->status;
+        if (read_item_at(settings, i, &settings->encode, &item, failure)) return failure->status;
         memcpy(outputs->names[i], item.name, sizeof item.name);
         add_results(outputs, &item.encode, part_of(plans, &item.plan), results);
     }

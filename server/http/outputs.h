@@ -45,12 +45,11 @@ struct outputs {
     char names[OUTPUTS_MAX][OUTPUT_NAME_MAX];
 };
 
-/* Each makes *OUTPUTS where it is NULL. OPS: those that a plan may have. */
+/* Each makes *OUTPUTS, or those of SETTINGS, where it is NULL. */
 enum status outputs_set_widths(struct outputs **outputs, const char *value,
                                struct failure *failure);
 enum status outputs_set_types(struct outputs **outputs, const char *value, struct failure *failure);
-enum status outputs_set_list(struct outputs **outputs, const struct op_set *ops, const char *value,
-                             struct failure *failure);
+enum status outputs_set_list(struct settings *settings, const char *value, struct failure *failure);
 
 void outputs_release(struct outputs *outputs); /* NULL is fine */
 

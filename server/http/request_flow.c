@@ -165,7 +165,7 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     exchange->allow = match.allow;
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
-    snprintf(exchange->label, sizeof exchange->label, "%.47s", path + 1);
+    snprintf(exchange->label, sizeof exchange->label, "%.47s", route_name(path));
     return begin_work(exchange, failure);
 }
 

@@ -2,6 +2,7 @@
 #include "server/http/route.h"
 
 #include "pipeline/param.h"
+#include "server/http/imaginary.h"
 #include "server/http/page_files.h"
 
 #include <string.h>
@@ -35,6 +36,14 @@ static const struct {
     { ROUTE_OPTIONS, { "OPTIONS", "OPTIONS" }, "OPTIONS", "OPTIONS" },
 };
 
+bool route_is_imaginary(const char *path) {
+    return strncmp(path, IMAGINARY_PATH "/", strlen(IMAGINARY_PATH "/")) == 0;
+}
+
+const char *route_name(const char *path) {
+    return path + 1 + (route_is_imaginary(path) ? strlen(IMAGINARY_PATH) : 0);
+}
+
 static int method_bit(const char *method) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (int i = 0; i < 2; i++)
@@ -42,18 +51,37 @@ static int method_bit(const char *method) {
     return 0;
 }
 
+/* What clients of imaginary may call by names of its alone. */
+static const struct route *by_path_of_imaginary(const char *path) {
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (routes[i].begin && strcmp(path, routes[i].path) == 0) return &routes[i];
+    return imaginary_has(path + 1) ? &operator_route : NULL;
+}
+
 static const struct route *by_path(const struct op_set *ops, const char *path) {
+    if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
-    if (op_set_find(ops, path + 1)) return &operator_route;
+    if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
     return page_file_find(path) ? &page_route : NULL;
+}
+
+/* An operator, or one of imaginary's operations. NULL: none is near. */
+static const char *nearest(const struct op_set *ops, const char *name) {
+    const char *names[1 + IMAGINARY_NAMES_MAX], *op;
+    const char *near = op_set_nearest(ops, name);
+    size_t count = 0;
+    if (near) names[count++] = near;
+    for (int i = 0; i < IMAGINARY_NAMES_MAX && (names[count] = imaginary_name(i, &op)); i++)
+        count++;
+    return nearest_name(name, names, count);
 }
 
 static struct route_match not_found(const struct op_set *ops, const char *path,
                                     struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const char *near = op_set_nearest(ops, path + 1);
+    const char *near = nearest(ops, route_name(path));
     fail(failure, STATUS_BAD_REQUEST,
          near ? "there is no %s here; did you mean /%s?"
               : "there is no %s here; GET /ops lists the operators",

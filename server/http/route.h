@@ -38,6 +38,12 @@ struct route_match {
 struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
                               bool admin_socket, struct failure *failure);
 
+/* What PATH calls: an operator, imaginary's operation, "pipeline", "info"... */
+const char *route_name(const char *path);
+
+/* Whether names in PATH mean what they mean to imaginary (imaginary.h). */
+bool route_is_imaginary(const char *path);
+
 /* handle_process.c */
 enum status process_begin(struct exchange *exchange, struct failure *failure);
 enum status process_submit(struct exchange *exchange, struct failure *failure);

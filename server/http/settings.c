@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Reserved names, which every operator shares, are in one table with their setters;
  * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
- * JSON list (operations.h); what several results are asked for by is kept until all has come
+ * JSON list (operations.h); what clients of imaginary call otherwise is told in operators once all
+ * has come (imaginary.h); what several results are asked for by is kept until all has come
  * (outputs.h). */
 #include "server/http/settings.h"
 
@@ -50,7 +51,7 @@ static enum status set_operations(struct settings *settings, const char *value,
                       "operations must be a JSON list such as [{\"operation\": \"histeq\", "
                       "\"params\": {\"bins\": 64}}]%s%s",
                       list ? "" : ": ", list ? "" : param_shown(error.text, shown));
-    if (!status) status = operations_add(&settings->plan, list, failure);
+    if (!status) status = operations_add(settings, list, failure);
     json_decref(list);
     return status;
 }
@@ -67,7 +68,7 @@ static enum status set_types(struct settings *settings, const char *value,
 
 static enum status set_outputs(struct settings *settings, const char *value,
                                struct failure *failure) {
-    return outputs_set_list(&settings->outputs, settings->plan.ops, value, failure);
+    return outputs_set_list(settings, value, failure);
 }
 
 /* ---- all together */
@@ -77,7 +78,7 @@ static bool is_pipeline(const struct settings *settings) {
 }
 
 static bool has_widths(const struct settings *settings) {
-    return !settings->pipeline && settings->plan.steps[0].op->widths;
+    return settings->plan.count == 1 && !settings->pipeline && settings->plan.steps[0].op->widths;
 }
 
 /* Those of the request itself. How the result is written stands behind them (encode_options.h). */
@@ -97,16 +98,17 @@ const char *settings_reserved(int index) {
 }
 
 enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
-                          struct failure *failure) {
+                          bool whole, struct failure *failure) {
     *settings = (struct settings){
         .pipeline = op == NULL, .encode = encode_options_default, .device = "auto", .plan.ops = ops
     };
     settings->encode.format = FORMAT_NONE;
-    return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
+    settings->imaginary.whole = whole;
+    return op ? imaginary_begin(&settings->imaginary, &settings->plan, op, failure) : STATUS_OK;
 }
 
 void settings_init_info(struct settings *settings) {
-    settings_init(settings, NULL, NULL, NULL);
+    settings_init(settings, NULL, NULL, false, NULL);
     settings->pipeline = false;
     settings->info = true;
 }
@@ -136,37 +138,71 @@ static enum status set_reserved(struct settings *settings, int index, const char
                                 struct failure *failure) {
     const char *name = settings_reserved(index);
     const int option = index - RESERVED;
+    char text[IMAGINARY_VALUE_MAX];
     if (settings->given & 1u << index)
         return fail(failure, STATUS_BAD_PARAM,
                     "%s is given twice; give it once, in the query or as a form field", name);
     settings->given |= 1u << index;
+    settings->imaginary.has_type |= strcmp(name, "type") == 0 || strcmp(name, "types") == 0;
     if (option < 0) return reserved[index].set(settings, value, failure);
+    if (settings->imaginary.row) value = imaginary_value(name, value, text);
     if (encode_option_set(&settings->encode, option, value)) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name, encode_option_range(option));
+}
+
+static int find_reserved(const char *name) {
+    const char *reserved_name;
+    for (int i = 0; (reserved_name = settings_reserved(i)); i++)
+        if (strcmp(name, reserved_name) == 0) return i;
+    return -1;
+}
+
+static bool is_reserved_given(const struct settings *settings, const char *name) {
+    return settings->given >> find_reserved(name) & 1;
+}
+
+/* The file is written once: a type may be said by several steps, as there, what else by the last.
+ * The first background is what transparency is laid on. */
+enum status settings_set_in_step(struct settings *settings, const char *name, const char *value,
+                                 bool last, struct failure *failure) {
+    const int index = find_reserved(name);
+    const bool background = strcmp(name, "background") == 0, type = strcmp(name, "type") == 0;
+    const uint32_t bit = 1u << index;
+    char text[IMAGINARY_VALUE_MAX];
+    if (background && settings->given & bit) return STATUS_OK;
+    if (!last && !background && !type)
+        return fail(
+            failure, STATUS_BAD_PARAM,
+            "operations: \"%s\" is of a step that is not the last, but the image is encoded "
+            "once; give it in the last, or beside operations",
+            name);
+    if (settings->given_in_step & bit) settings->given &= ~bit;
+    settings->given_in_step |= bit;
+    return set_reserved(settings, index, imaginary_value(name, value, text), failure);
 }
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const char *reserved_name;
+    const int index = find_reserved(name);
     if (settings->info && strcmp(name, "device") != 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "/info accepts only the parameter device; remove \"%s\"",
                     param_shown(name, shown));
-    for (int i = 0; (reserved_name = settings_reserved(i)); i++) {
-        if (strcmp(name, reserved_name) != 0) continue;
-        if (i < RESERVED && reserved[i].takes && !reserved[i].takes(settings)) break;
-        return set_reserved(settings, i, value, failure);
-    }
-    return settings->pipeline ? unknown(name, failure)
-                              : plan_set(&settings->plan, name, value, failure);
+    if (index >= RESERVED ||
+        (index >= 0 && (!reserved[index].takes || reserved[index].takes(settings))))
+        return set_reserved(settings, index, value, failure);
+    if (settings->pipeline && settings->imaginary.whole && strcmp(name, "key") == 0 && !*value)
+        return STATUS_OK; /* as a client of imaginary has none to give */
+    if (settings->pipeline) return unknown(name, failure);
+    if (settings->imaginary.row)
+        return imaginary_set(&settings->imaginary, &settings->plan, name, value, failure);
+    return plan_set(&settings->plan, name, value, failure);
 }
 
 bool settings_takes(const struct settings *settings, const char *name) {
-    if (settings->pipeline || settings->info) return false;
-    const struct param *param = settings->plan.steps[0].op->params;
-    while (param->name && strcmp(param->name, name) != 0) param++;
-    return param->name;
+    return !settings->pipeline && !settings->info &&
+           imaginary_takes(&settings->imaginary, &settings->plan, name);
 }
 
 bool settings_names_operators(const char *name) {
@@ -177,7 +213,8 @@ bool settings_may_plan(const struct settings *settings, bool more) {
     const struct plan *plan = &settings->plan;
     const struct outputs *outputs = settings->outputs;
     if (plan_has_user_operators(plan) || (outputs && outputs->has_user_operators)) return true;
-    return !plan->count && (more || !outputs || !outputs->list);
+    const bool steps_come = settings->pipeline && !is_reserved_given(settings, "operations");
+    return steps_come && (more || !outputs || !outputs->list);
 }
 
 enum status settings_give_background(const struct encode_options *encode, struct plan *plan,
@@ -190,12 +227,14 @@ enum status settings_give_background(const struct encode_options *encode, struct
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     const bool several = settings->outputs && settings->outputs->list;
-    if (settings->plan.count == 0 && !several)
+    if (settings->pipeline && !is_reserved_given(settings, "operations") && !several)
         return fail(
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
-    enum status status = encode_options_check(&settings->encode, failure);
+    enum status status =
+        imaginary_complete(&settings->imaginary, &settings->plan, &settings->encode, failure);
+    if (!status) status = encode_options_check(&settings->encode, failure);
     if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
     if (!status && settings->outputs) status = outputs_check(settings, failure);
     return status ? status : plan_complete(&settings->plan, failure);

@@ -13,29 +13,36 @@
 
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
+#include "server/http/imaginary.h"
 #include "server/http/outputs.h"
 #include "server/jobs/job.h"
 
 struct settings {
-    bool pipeline;  /* steps come from `operations` */
-    bool info;      /* nothing is made: a device is all that may be asked for */
-    uint32_t given; /* bit a reserved name */
+    bool pipeline;                 /* steps come from `operations` */
+    bool info;                     /* nothing is made: a device is all that may be asked for */
+    uint32_t given, given_in_step; /* bit a reserved name; in a pipeline's step: its value stands */
     struct plan plan;
+    struct imaginary imaginary;   /* whether the operation is one of its, and what it has of it */
     struct encode_options encode; /* format FORMAT_NONE: as Accept says (negotiation.h) */
     bool accept_damage;           /* damaged=accept */
     char device[DEVICE_WANT_MAX];
     struct outputs *outputs; /* several results are asked for; NULL: one */
 };
 
-/* OP is the name of one of OPS, or NULL for /pipeline; OPS stay as long as the settings. */
+/* OP is the name of one of OPS or of imaginary's operations, or NULL for /pipeline; OPS stay as
+ * long as the settings. WHOLE: names mean what they mean to imaginary. */
 enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
-                          struct failure *failure);
+                          bool whole, struct failure *failure);
 
 /* Of /info, which has no plan to complete. */
 void settings_init_info(struct settings *settings);
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure);
+
+/* What a step of a pipeline says of the file, as clients of imaginary do; LAST: it is the last. */
+enum status settings_set_in_step(struct settings *settings, const char *name, const char *value,
+                                 bool last, struct failure *failure);
 
 /* Whether the operator that the request names has a parameter NAME; of /pipeline none has. */
 bool settings_takes(const struct settings *settings, const char *name);

@@ -1,28 +1,196 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as clients of imaginary (github.com/h2non/imaginary) send them: server/README.md has what differs."""
+"""Requests as clients of imaginary (github.com/h2non/imaginary) send them: server/README.md has what differs.
+
+What is asserted of a size is what its own tests assert (server_test.go, image_test.go), of pictures as large as theirs; of
+pixels, that they are those of Burin's own request.
+
+covers: server/http/imaginary.c server/http/imaginary_rows.c server/http/imaginary_steps.c"""
 import io
 import json
+import urllib.parse
 
+import numpy as np
+import pytest
 from PIL import Image
 
-from conftest import check_problem, from_pnm, jpeg, noise, png, pnm, smooth
+from conftest import check_problem, from_pnm, jpeg, needs, noise, png, pnm, smooth, wait_until
+
+pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur")]
 
 PHOTO = jpeg(smooth(64, 48))
+PICTURES = {"large.jpg": jpeg(smooth(1920, 1080)), "imaginary.jpg": jpeg(smooth(550, 740))}  # as large as its own
+LARGE, PORTRAIT = PICTURES.values()
+SMALL = pnm(noise(60, 40, 3))
 MEMBERS = {"width": int, "height": int, "type": str, "space": str, "hasAlpha": bool, "hasProfile": bool, "channels": int,
            "orientation": int}
 
 
-def test_info_has_its_members(daemon):
-    """Each of its type, from the header alone: pixels are missing."""
-    for data, wanted in ((PHOTO, dict(width=64, height=48, type="jpeg", hasAlpha=False, channels=3)),
-                         (png(noise(20, 10, 4))[:60], dict(width=20, height=10, type="png", hasAlpha=True, channels=4)),
-                         (jpeg(smooth(64, 48), icc_profile=b"x" * 300), dict(hasProfile=True))):
-        answer = daemon.post_form("/info", [("file", data, "photo.jpg")])
-        assert answer.status == 200, answer.body
-        facts = answer.json
-        assert {name: type(facts[name]) for name in MEMBERS} == MEMBERS
-        assert {name: facts[name] for name in wanted} == wanted
+def pipeline(*steps, root="", **query):
+    """STEPS: (operation, {parameter: value})..."""
+    listed = [{"operation": operation, "params": params} for operation, params in steps]
+    return f"{root}/pipeline?" + urllib.parse.urlencode({"operations": json.dumps(listed), **query})
 
+
+JSON = {"Accept": "application/json"}
+
+
+def size(answer):
+    assert answer.status == 200, answer.body
+    return Image.open(io.BytesIO(answer.body)).size
+
+
+# ---- its own tests
+
+@pytest.mark.parametrize("name, path, picture, wanted", [
+    ("TestCrop", "/crop?width=300", "large.jpg", (300, 1080)),
+    ("TestResize", "/resize?width=300&nocrop=false", "large.jpg", (300, 1080)),
+    ("TestEnlarge", "/enlarge?width=300&height=200", "large.jpg", (300, 200)),
+    ("TestExtract", "/extract?top=100&left=100&areawidth=200&areaheight=120", "large.jpg", (200, 120)),
+    ("TestFit", "/fit?width=300&height=300", "large.jpg", (300, 169)),
+    ("TestImageResize", "/resize?width=300&height=300", "imaginary.jpg", (300, 300)),
+    ("TestImageFit", "/fit?width=300&height=300", "imaginary.jpg", (223, 300)),
+    # of images that it fetches or opens itself; here they are sent
+    ("TestRemoteHTTPSource", "/crop?width=200&height=200", "large.jpg", (200, 200)),
+    ("TestSrcResponseHeaderWithCacheControl", "/resize?width=200", "large.jpg", (200, 113)),
+])
+def test_its_own_tests(daemon, name, path, picture, wanted):
+    picture = PICTURES[picture]
+    for root in ("", "/imaginary"):
+        if root and name == "TestImageResize":  # it continues the edges
+            check_problem(daemon.post(root + path, picture), 400, "extend=copy", "extend=white", "nocrop=false", "fit")
+            continue
+        answer = daemon.request("POST", root + path, picture, {"Content-Type": "image/jpeg"})
+        assert size(answer) == wanted and answer.headers["Content-Type"] == "image/jpeg"
+        form = daemon.post_form(root + path, [("file", picture, "large.jpg")])
+        assert form.body == answer.body == daemon.request("PUT", root + path, picture).body
+
+
+@pytest.mark.parametrize("image, option, wanted", [
+    ((1280, 1000), (710, 9999), (710, 555)), ((1279, 1000), (710, 9999), (710, 555)),
+    ((1299, 2000), (710, 999), (649, 999)), ((1500, 2000), (710, 999), (710, 947))])
+def test_calculate_destination_fit_dimension(daemon, image, option, wanted):
+    picture = pnm(np.zeros((image[1], image[0]), np.uint8))
+    answer = daemon.post(f"/fit?width={option[0]}&height={option[1]}&type=pnm", picture)
+    assert from_pnm(answer.body).shape[1::-1] == wanted
+
+
+def test_image_pipeline_operations(daemon):
+    path = pipeline(("crop", {"width": 300, "height": 260}), ("convert", {"type": "webp"}))
+    for root in ("", "/imaginary"):
+        answer = daemon.post(root + path, PORTRAIT)
+        assert size(answer) == (300, 260) and answer.headers["Content-Type"] == "image/webp"
+
+
+def test_type_auto(daemon):
+    """It takes the first type that it knows; Burin the one that is liked best, among equals the input's."""
+    for accept, wanted, theirs in (("image/webp", "webp", "webp"), ("image/png", "png", "png"), ("", "jpeg", "jpeg"),
+                                   ("image/webp,*/*;q=0.8", "webp", "webp"),
+                                   ("image/webp,*/*", "jpeg", "webp"), ("image/png,*/*", "jpeg", "png"),
+                                   ("image/webp;q=0.8,image/jpeg", "jpeg", "webp"),
+                                   ("text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,image/apng,*/*;q=0.8",
+                                    "jpeg", "webp")):
+        answer = daemon.request("POST", "/crop?width=300&type=auto", LARGE, {"Accept": accept} if accept else {})
+        assert size(answer) == (300, 1080) and answer.headers["Content-Type"] == f"image/{wanted}", (accept, theirs)
+        assert answer.headers["Vary"] == "Accept" and answer.headers["Content-Length"]
+
+
+# ---- what each operation comes to
+
+OURS = [
+    ("/fit?width=30&height=30", "/resize?width=30&height=30&fit=inside&enlarge=false"),
+    ("/fit?width=300&height=300", "/resize?width=300&height=300&fit=inside&enlarge=false"),
+    ("/fit?width=300&height=300&force=true", "/resize?width=300&height=300&fit=inside"),
+    ("/fit?width=30&height=30&kernel=cubic", "/resize?width=30&height=30&fit=inside&kernel=cubic&enlarge=false"),
+    ("/enlarge?width=90&height=90", "/resize?width=90&height=90"),
+    ("/enlarge?width=90&height=90&gravity=west", "/resize?width=90&height=90&position=west"),
+    ("/enlarge?width=90&height=90&nocrop=true", "/resize?width=90&height=90&fit=inside"),
+    ("/enlarge?width=90&height=90&nocrop=true&embed=true&extend=white", "/resize?width=90&height=90&fit=contain"),
+    ("/enlarge?width=90&height=90&force=true", "/resize?width=90&height=90&fit=fill"),
+    ("/enlarge?width=96&aspectratio=16:9", "/resize?width=96&height=54"),
+    ("/enlarge?height=45&aspectratio=16:9", "/resize?width=80&height=45"),
+    ("/enlarge?width=90&height=90&aspectratio=16:9", "/resize?width=90&height=90"),
+    ("/thumbnail?width=50&height=50", "/resize?width=50&height=50&fit=fill"),
+    ("/thumbnail?width=50", "/resize?width=50"),
+    ("/thumbnail?width=50&height=50&embed=true&extend=black",
+     "/resize?width=50&height=50&fit=contain&background=000000&enlarge=false"),
+    ("/resize?width=30", "/resize?width=30"),
+    ("/resize?width=30&nocrop=true", "/resize?width=30&enlarge=false"),
+    ("/resize?width=30&height=30&nocrop=false", "/resize?width=30&height=30&enlarge=false"),
+    ("/resize?width=30&height=30&nocrop=false&gravity=smart", "/resize?width=30&height=30&enlarge=false&position=smart"),
+    ("/resize?width=30&nocrop=false&gravity=east", "/crop?width=30&gravity=east"),
+    ("/resize?width=30&nocrop=false&gravity=smart", "/smartcrop?width=30"),
+    ("/resize?width=30&height=30&gravity=east", "/resize?width=30&height=30&position=east"),
+    ("/resize?width=30&height=30&force=true", "/resize?width=30&height=30&fit=fill"),
+    ("/resize?width=30&height=30&force=false", "/resize?width=30&height=30"),
+    ("/resize?width=30&height=30&extend=white", "/resize?width=30&height=30&fit=contain&enlarge=false"),
+    ("/resize?width=30&height=30&embed=true&extend=black&background=250,20,10",
+     "/resize?width=30&height=30&fit=contain&background=000000&enlarge=false"),
+    ("/resize?width=30&height=30&extend=background&background=250,20,10",
+     "/resize?width=30&height=30&fit=contain&background=fa140a&enlarge=false"),
+    ("/resize?width=30&height=30&extend=background", "/resize?width=30&height=30&fit=contain&background=000000&enlarge=false"),
+    ("/crop?width=30&height=20", "/crop?width=30&height=20"),
+    ("/crop?width=30&height=20&gravity=smart", "/resize?width=30&height=20&position=smart&enlarge=false"),
+    ("/crop?width=30&gravity=smart", "/smartcrop?width=30"),
+    ("/crop?width=30&height=30&force=true", "/resize?width=30&height=30&fit=fill"),
+    ("/crop?width=32&aspectratio=16:9", "/crop?width=32&height=18"),
+    ("/smartcrop?width=30&height=20&gravity=north", "/smartcrop?width=30&height=20"),
+    ("/extract?top=3&left=5&areawidth=20&areaheight=12", "/extract?top=3&left=5&width=20&height=12"),
+    ("/extract?areawidth=20&areaheight=12", "/extract?width=20&height=12"),
+    ("/rotate?rotate=180", "/rotate?angle=180"),
+    ("/rotate?rotate=0", "/rotate?angle=0"),
+    ("/rotate?rotate=90&width=20&height=20", pipeline(("rotate", {"angle": "90"}), ("resize", {
+        "width": 20, "height": 20, "fit": "inside", "enlarge": False}))),
+    ("/flip?width=20&height=20&flip=false", pipeline(("flip", {}), ("resize", {"width": 20, "height": 20, "fit": "fill"}))),
+    ("/flip?flop=true&rotate=270", pipeline(("rotate", {"angle": "270"}), ("flip", {}), ("flop", {}))),
+    ("/flop?width=20&rotate=90", pipeline(("rotate", {"angle": "90"}), ("flop", {}), ("resize", {"width": 20, "enlarge": False}))),
+    ("/blur?sigma=2.5&width=30&height=0", pipeline(("resize", {"width": 30}), ("blur", {"sigma": 2.5}))),
+    ("/blur?sigma=5.0&minampl=0", "/blur?sigma=5"),
+    ("/convert?type=pnm&width=30&height=30&embed=true&extend=white",
+     "/resize?width=30&height=30&fit=contain&enlarge=false"),
+    ("/convert?type=pnm&colorspace=bw", "/grayscale"),
+    ("/autorotate", "/rotate?angle=0"),
+    ("/fit?width=30&height=30&rotate=90&flip=true&flop=true&sigma=1.5&colorspace=bw&norotation=false&noprofile=false"
+     "&stripmeta=true&interlace=true&palette=false&field=file&key=",
+     pipeline(("rotate", {"angle": "90"}), ("flip", {}), ("flop", {}), ("resize", {
+         "width": 30, "height": 30, "fit": "inside", "enlarge": False}), ("blur", {"sigma": 1.5}), ("grayscale", {}))),
+    ("/imaginary/crop?width=30&height=30", "/resize?width=30&height=30&enlarge=false"),
+    ("/imaginary/crop?width=30&height=30&gravity=west", "/resize?width=30&height=30&position=west&enlarge=false"),
+    ("/imaginary/crop?width=30&gravity=west", "/crop?width=30&gravity=west"),
+    ("/imaginary/crop?width=30", "/crop?width=30"),
+    ("/imaginary/smartcrop?width=30&height=30", "/resize?width=30&height=30&position=smart&enlarge=false"),
+    ("/imaginary/smartcrop?height=30", "/smartcrop?height=30"),
+    ("/imaginary/resize?width=30", "/resize?width=30&enlarge=false"),
+    ("/imaginary/resize?width=300", "/resize?width=300&enlarge=false"),
+    ("/imaginary/resize?width=30&height=30&extend=white", "/resize?width=30&height=30&fit=contain&enlarge=false"),
+    ("/imaginary/resize?width=30&height=30&nocrop=false", "/resize?width=30&height=30&enlarge=false"),
+    ("/imaginary/flip", "/flip"),
+]
+
+
+@pytest.mark.parametrize("theirs, ours", OURS, ids=[theirs for theirs, _ in OURS])
+def test_it_is_a_request_of_ours(daemon, theirs, ours):
+    """Byte for byte, by the path, as fields of a form, and as a step of a pipeline."""
+    def pnm_of(path, *post):
+        joint = "&" if "?" in path else "?"
+        answer = daemon.post(path if "type=pnm" in path else path + joint + "type=pnm", *post or (SMALL,))
+        assert answer.status == 200, (path, answer.body)
+        return answer.body
+
+    wanted = pnm_of(ours)
+    assert pnm_of(theirs) == wanted
+    path, _, query = theirs.partition("?")
+    given = urllib.parse.parse_qsl(query, keep_blank_values=True)
+    fields = [(name, value, None) for name, value in [*given, ("type", "pnm")][::-1] if (name, value) != ("type", "pnm")]
+    if len(fields) < 7:  # parts_max
+        answer = daemon.post_form(path, [*fields, ("type", "pnm", None), ("file", SMALL, "a.pnm")])
+        assert answer.status == 200 and answer.body == wanted, answer.body[:300]
+    *root, operation = path[1:].split("/")
+    steps = pipeline((operation, {name: value for name, value in given if name != "type"} | {"type": "pnm"}),
+                     root="/imaginary" if root else "")
+    assert daemon.post(steps, SMALL).body == wanted
+
+
+# ---- how a file is written
 
 def test_type_and_quality(daemon):
     for kind in ("jpeg", "png", "auto"):
@@ -31,6 +199,73 @@ def test_type_and_quality(daemon):
         assert Image.open(io.BytesIO(answer.body)).size == (64, 48)
     small = daemon.post("/histeq?quality=5", PHOTO).body
     assert len(small) < len(daemon.post("/histeq?quality=100", PHOTO).body)
+
+
+def test_its_settings_are_ours(daemon):
+    clear = png(noise(20, 10, 4))
+    for theirs, ours, picture in (
+            ("/convert?type=jpeg&interlace=true", "/rotate?angle=0&type=jpeg&progressive=true", PHOTO),
+            ("/convert?type=jpeg&background=250,20,10", "/rotate?angle=0&type=jpeg&background=fa140a", clear),
+            ("/convert?type=jpeg&background= 0, 255 ,7".replace(" ", "%20"), "/rotate?angle=0&type=jpeg&background=00ff07", clear),
+            ("/flip?type=jpeg&background=250,20,10", "/flip?type=jpeg&background=fa140a", clear),
+            ("/resize?width=9&type=jpeg&background=250,20,10", "/resize?width=9&type=jpeg&background=fa140a", clear),
+            ("/convert?type=png&compression=6", "/rotate?angle=0&type=png&compression=2", PHOTO),
+            ("/convert?type=png&compression=9", "/rotate?angle=0&type=png&compression=3", PHOTO),
+            ("/convert?type=png&compression=0", "/rotate?angle=0&type=png&compression=0", PHOTO),
+            (pipeline(("resize", {"width": 9, "background": "250,20,10"}), ("convert", {"type": "jpeg", "quality": 60})),
+             "/resize?width=9&type=jpeg&quality=60&background=fa140a", clear),
+            (pipeline(("convert", {"type": "png", "background": "250,20,10"}), ("fit", {
+                "type": "jpeg", "width": 9, "height": 9, "background": "1,2,3", "interlace": True})),
+             "/fit?width=9&height=9&type=jpeg&progressive=true&background=fa140a", clear),
+            (pipeline(("convert", {"type": "png"}), ("flip", {"compression": 9})), "/flip?type=png&compression=3", PHOTO)):
+        answer, own = daemon.post(theirs, picture), daemon.post(ours, picture)
+        assert (answer.status, own.status) == (200, 200), (answer.body, own.body)
+        assert answer.headers["Content-Type"] == own.headers["Content-Type"] and answer.body == own.body, theirs
+
+
+def test_several_results(daemon):
+    """In their steps too, though an item says itself how it is written."""
+    outputs = json.dumps([{"operations": [{"operation": "fit", "params": {"width": 9, "height": 9}}], "type": "png"},
+                          {"operations": [{"operation": "autorotate"}], "type": "png"}])
+    answer = daemon.post_form("/pipeline", [("file", PHOTO, "a"), ("outputs", outputs, None)], JSON)
+    assert [(item["width"], item["height"]) for item in answer.json["manifest"]] == [(9, 7), (64, 48)]
+    wrong = outputs.replace('"height": 9', '"height": 9, "type": "png"')
+    check_problem(daemon.post_form("/pipeline", [("file", PHOTO, "a"), ("outputs", wrong, None)]), 400, "item 1", "type")
+    answer = daemon.post("/thumbnail?widths=8,16&flop=true&type=png", PHOTO, JSON)
+    assert [item["width"] for item in answer.json["manifest"]] == [8, 16]
+    answer = daemon.post("/convert?types=png,jpeg", PHOTO, JSON)
+    assert [item["type"] for item in answer.json["manifest"]] == ["png", "jpeg"]
+
+
+def test_a_preview_of_nextcloud(daemon):
+    """As lib/private/Preview/Imaginary.php of nextcloud/server sends it, to an address with a path."""
+    def operations(operation, width, height):
+        return pipeline(("autorotate", {}), (operation, {
+            "width": width, "height": height, "stripmeta": "true", "type": "jpeg", "norotation": "true", "quality": "80"}),
+            root="/imaginary", key="")
+    turned = Image.new("RGB", (400, 300)).getexif()
+    turned[0x0112] = 6
+    photo = jpeg(smooth(400, 300), exif=turned.tobytes())
+    for operation, ours in (("fit", "fit=inside"), ("smartcrop", "position=smart")):
+        answer = daemon.post(operations(operation, 256, 200), photo)
+        own = daemon.post(f"/resize?width=256&height=200&{ours}&enlarge=false&type=jpeg&quality=80", photo)
+        assert answer.status == 200 and answer.body == own.body
+    assert size(daemon.post(operations("fit", 256, 200), photo)) == (150, 200)
+
+
+# ---- the rest of its interface
+
+def test_info_has_its_members(daemon):
+    """Each of its type, from the header alone: pixels are missing."""
+    for data, wanted in ((PHOTO, dict(width=64, height=48, type="jpeg", hasAlpha=False, channels=3)),
+                         (png(noise(20, 10, 4))[:60], dict(width=20, height=10, type="png", hasAlpha=True, channels=4)),
+                         (jpeg(smooth(64, 48), icc_profile=b"x" * 300), dict(hasProfile=True))):
+        for path in ("/info", "/imaginary/info"):
+            answer = daemon.post_form(path, [("file", data, "photo.jpg")])
+            assert answer.status == 200, answer.body
+            facts = answer.json
+            assert {name: type(facts[name]) for name in MEMBERS} == MEMBERS
+            assert {name: facts[name] for name in wanted} == wanted
 
 
 def test_a_pipeline(daemon):
@@ -45,11 +280,97 @@ def test_a_pipeline(daemon):
         assert (from_pnm(answer.body) == from_pnm(plain.body)).all()
 
 
-def test_what_it_has_and_burin_has_not_is_named(daemon):
+def test_names_are_counted(start):
+    """Each by its own, under /imaginary too."""
+    daemon = start()
+    for path in ("/fit?width=9&height=9", "/imaginary/fit?width=9&height=9", "/convert?type=png", "/imaginary/crop?width=9"):
+        assert daemon.post(path, PHOTO).status == 200
+    for label, code, count in (("fit", 200, 2), ("convert", 200, 1), ("crop", 200, 1)):
+        line = f'\nburin_requests_total{{op="{label}",code="{code}"}} {count}\n'
+        assert wait_until(lambda: line in daemon.get("/metrics").body.decode()), line
+
+
+# ---- what cannot be had
+
+REFUSED = [
+    ("/fit?width=30", ["fit", "width and height"]),
+    ("/enlarge?height=30", ["enlarge", "width and height"]),
+    ("/thumbnail", ["width or height"]),
+    ("/convert", ["convert", "type"]),
+    ("/convert?type=tiff", ["type", "png, jpeg"]),
+    ("/imaginary/rotate", ["rotate must be given"]),
+    ("/imaginary/blur", ["sigma must be given"]),
+    ("/imaginary/crop", ["width or height"]),
+    ("/imaginary/extract?top=1&left=1", ["areawidth and areaheight"]),
+    ("/extract?areawidth=3", ["areawidth and areaheight"]),
+    ("/extract?areawidth=3&areaheight=4&width=9", ["areawidth", "/pipeline"]),
+    ("/rotate?rotate=45", ["rotate", "0 | 90 | 180 | 270"]),
+    ("/rotate?rotate=90&angle=90", ["twice"]),
+    ("/fit?width=9&height=9&fit=cover", ["fit", "leave it out"]),
+    ("/resize?width=9&height=9&fit=cover&force=true", ["fit", "leave it out"]),
+    ("/resize?width=9&height=9&embed=true", ["extend=copy", "extend=white"]),
+    ("/resize?width=9&height=9&extend=mirror", ["extend=mirror", "background"]),
+    ("/resize?width=9&extend=blue", ["extend", "white | black"]),
+    ("/resize?width=9&height=9&position=north&gravity=east", ["position", "leave it out"]),
+    ("/crop?width=9&gravity=smart&gravity=north", ["twice"]),
+    ("/fit?width=9&height=9&gravity=up", ["gravity", "centre"]),
+    ("/fit?width=9&height=9&flip=perhaps", ["flip", "true | false"]),
+    ("/fit?width=9&height=9&flip=true&flip=true", ["twice"]),
+    ("/fit?width=9&height=9&aspectratio=16", ["16:9"]),
+    ("/fit?width=9&height=9&aspectratio=0:9", ["16:9"]),
+    ("/fit?width=9&height=9&aspectratio=16:9&aspectratio=16:9", ["twice"]),
+    ("/fit?width=9&height=9&aspectratio=99999999999999999999:1", ["16:9"]),
+    ("/fit?width=9&height=70000", ["height", "65535"]),
+    ("/flip?width=70000", ["width", "65535"]),
+    ("/flip?sigma=100", ["sigma", "64"]),
+    ("/flip?colorspace=cmyk", ["colorspace", "srgb | bw"]),
+    ("/flip?norotation=true", ["norotation", "EXIF"]),
+    ("/flip?noprofile=true", ["noprofile"]),
+    ("/flip?stripmeta=false", ["stripmeta"]),
+    ("/flip?palette=true", ["palette"]),
+    ("/blur?sigma=2&minampl=0.5", ["minampl", "sigma alone"]),
+    ("/flip?field=picture", ["field", "file | image | media"]),
+    ("/flip?url=http://127.0.0.1/a.jpg", ["fetched"]),
+    ("/flip?file=a.jpg", ["file", "body"]),
+    ("/flip?key=secret", ["key", "proxy"]),
+    ("/flip?sign=abc", ["sign"]),
+    ("/flip?speed=3", ["effort"]),
+    ("/flip?flipp=1", ["flipp", "flip"]),
+    ("/flip?factor=2", ["factor"]),
+    ("/autorotate?width=9", ["width"]),
+    ("/convert?type=png&compression=10", ["compression"]),
+    ("/convert?type=jpeg&background=256,0,0", ["background"]),
+    ("/convert?type=jpeg&background=1,2", ["background"]),
+    ("/convert?type=jpeg&background=1,2,3,4", ["background"]),
+    ("/imaginary/pipeline?key=secret", ["key"]),
+    (pipeline(("convert", {})), ["type"]),
+    (pipeline(("fit", {"width": 9})), ["width and height"]),
+    (pipeline(("fit", {"width": 9, "height": 9, "norotation": True})), ["norotation"]),
+    (pipeline(("fit", {"width": 9, "height": 9, "quality": 60}), ("flip", {})), ["quality", "last"]),
+    (pipeline(("convert", {"type": "png"}), type="jpeg"), ["type", "twice"]),
+    (pipeline(("histeq", {"type": "png"})), ["belongs beside"]),
+    (pipeline(("fit", {"width": [9], "height": {}})), ["height"]),
+    (pipeline(("watermark", {"text": "a"})), ["watermark"]),
+    (pipeline(*[("flip", {"flop": True})] * 6), ["at most 10 steps"]),
+    ('/pipeline?operations=[{"operation":"histeq","ignore_failure":true}]', ["ignore_failure", "false"]),
+    # what imaginary has for its own operations is no other operator's
+    ("/histeq?stripmeta=true", ["stripmeta"]), ("/histeq?type=tiff", ["type", "png", "jpeg"]),
+    ("/histeq?compression=6", ["compression", "0..3"]), ("/histeq?background=250,20,10", ["RRGGBB"]),
+]
+
+
+@pytest.mark.parametrize("path, words", REFUSED)
+def test_what_cannot_be_had_is_named(daemon, path, words):
     """Nothing is left out in silence."""
-    for path, words in (("/histeq?stripmeta=true", ["stripmeta"]), ("/histeq?type=tiff", ["type", "png", "jpeg"]),
-                        ("/histeq?compression=6", ["compression", "0..3"]), ("/histeq?background=250,20,10", ["RRGGBB"]),
-                        ('/pipeline?operations=[{"operation":"convert","params":{"type":"png"}}]', ["convert"]),
-                        ('/pipeline?operations=[{"operation":"histeq","ignore_failure":true}]', ["ignore_failure", "false"])):
-        problem = check_problem(daemon.post(path, PHOTO), 400, *words)
-        assert problem["message"] and problem["status"] == 400  # the members of its errors
+    problem = check_problem(daemon.post(path, PHOTO), 400, *words)
+    assert problem["message"] and problem["status"] == 400  # the members of its errors
+
+
+def test_paths(daemon):
+    for path in ("/fit", "/imaginary/crop", "/imaginary/pipeline", "/convert"):
+        answer = daemon.get(path + "?width=9&height=9&url=http://127.0.0.1/a.jpg")
+        check_problem(answer, 405, path, "POST")
+        assert answer.headers["Allow"] == "POST, PUT"
+    for path, words in (("/thumbnial", ["did you mean /thumbnail"]), ("/imaginary/histeq", ["/histeq"]),
+                        ("/watermark", ["/watermark"]), ("/imaginary/", []), ("/imaginary", []), ("/imaginary/ops", [])):
+        check_problem(daemon.post(path, PHOTO), 404, *words)

@@ -71,7 +71,7 @@ def example_of(parameter):
 
 
 # What a parameter stands in place of.
-EXCLUDED = {"widths": ("width",)}
+EXCLUDED = {"widths": ("width",), "types": ("type",)}
 
 
 def needed_of(daemon, path, query):
@@ -157,8 +157,10 @@ def test_every_operator_with_every_parameter(service):
         assert list(content["schema"]["properties"]) == ["image"] + [part["name"] for part in op["parts"]]
         assert operation["responses"]["200"]["$ref"].endswith("Values" if "values" in op else "Image")
     steps = document["components"]["schemas"]["Operations"]
-    assert steps["items"]["properties"]["operation"]["enum"] == [op["name"] for op in listed]
-    fixed = set(document["paths"]) - {"/" + op["name"] for op in listed}
+    aliases = [path[1:] for path, operation in work(document) if operation["tags"] == ["imaginary"]]
+    assert aliases == ["fit", "enlarge", "thumbnail", "convert", "autorotate"]
+    assert steps["items"]["properties"]["operation"]["enum"] == [op["name"] for op in listed] + aliases
+    fixed = set(document["paths"]) - {"/" + op["name"] for op in listed} - {"/" + name for name in aliases}
     assert fixed == {"/pipeline", "/info", "/ops", "/openapi.json", "/livez", "/health", "/readyz", "/metrics",
                      "/progress/{id}"}
 

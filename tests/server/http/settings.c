@@ -19,7 +19,7 @@ static struct failure failure;
 
 static enum status set(const char *op, const char *name, const char *value) {
     failure = (struct failure){ 0 };
-    assert_int_equal(settings_init(&settings, NULL, op, &failure), STATUS_OK);
+    assert_int_equal(settings_init(&settings, NULL, op, false, &failure), STATUS_OK);
     return settings_set(&settings, name, value, &failure);
 }
 
@@ -158,7 +158,7 @@ static void twice_is_refused(void **state) {
 
 static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
     (void)state;
-    assert_int_equal(settings_init(&settings, NULL, NULL, &failure), STATUS_OK);
+    assert_int_equal(settings_init(&settings, NULL, NULL, false, &failure), STATUS_OK);
     assert_int_equal(settings_complete(&settings, &failure), STATUS_BAD_PARAM);
     char list[1024] = "[";
     for (int i = 0; i < 11; i++)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A name is looked for among the parameters of the step's operator first, then in the
+ * two lists of imaginary_rows.h. Those are read as an operator's are, and wait until all have come:
+ * what each means depends on the others (imaginary_steps.c). */
+#include "server/http/imaginary.h"
+
+#include "pipeline/registry.h"
+#include "server/http/imaginary_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- operations */
+
+static const struct imaginary_row *find_row(const char *name) {
+    for (const struct imaginary_row *row = imaginary_rows; row->name; row++)
+        if (strcmp(row->name, name) == 0) return row;
+    return NULL;
+}
+
+bool imaginary_has(const char *name) {
+    return find_row(name);
+}
+
+const char *imaginary_name(int index, const char **op) {
+    for (const struct imaginary_row *row = imaginary_rows; row->name; row++) {
+        if (row->op && strcmp(row->op, row->name) == 0) continue;
+        *op = row->op;
+        if (index-- == 0) return row->name;
+    }
+    return NULL;
+}
+
+static bool is_a_users(const struct plan *plan, const char *name) {
+    const struct op_set *ops = plan->ops ? plan->ops : registry_set();
+    const struct op *op = op_set_find(ops, name);
+    return op && op_set_is_added(ops, op);
+}
+
+enum status imaginary_begin(struct imaginary *imaginary, struct plan *plan, const char *name,
+                            struct failure *failure) {
+    *imaginary = (struct imaginary){ .whole = imaginary->whole,
+                                     .upright = imaginary->upright,
+                                     .row = is_a_users(plan, name) ? NULL : find_row(name) };
+    if (!imaginary->row) return plan_add(plan, name, failure);
+    params_init(&imaginary->frame, imaginary_frame);
+    params_init(&imaginary->rest, imaginary_rest);
+    return imaginary->row->op ? plan_add(plan, imaginary->row->op, failure) : STATUS_OK;
+}
+
+/* ---- values as they are called here */
+
+/* "250,20,10" */
+static bool read_colour(const char *text, unsigned rgb[3]) {
+    for (int i = 0; i < 3; i++) {
+        const size_t digits = strspn(text += strspn(text, " "), "0123456789");
+        if (digits < 1 || digits > 3) return false;
+        rgb[i] = (unsigned)strtoul(text, NULL, 10);
+        text += digits;
+        text += strspn(text, " ");
+        if (rgb[i] > 255 || *text != (i < 2 ? ',' : '\0')) return false;
+        text += i < 2;
+    }
+    return true;
+}
+
+const char *imaginary_value(const char *name, const char *value, char text[IMAGINARY_VALUE_MAX]) {
+    unsigned rgb[3];
+    if (strcmp(name, "background") == 0 && read_colour(value, rgb)) {
+        snprintf(text, IMAGINARY_VALUE_MAX, "%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
+        return text;
+    }
+    /* zlib's levels: 6 is its middle, 9 the smallest. */
+    if (strcmp(name, "compression") == 0 && strlen(value) == 1 && strchr("456789", *value))
+        return *value < '7' ? "2" : "3";
+    return value;
+}
+
+/* ---- parameters */
+
+static int find_param(const struct param *list, const char *name) {
+    for (int i = 0; list[i].name; i++)
+        if (strcmp(list[i].name, name) == 0) return i;
+    return -1;
+}
+
+static bool takes_frame(const struct imaginary_row *row, int index) {
+    static const unsigned needs[FRAME_PARAMS] = {
+        [FRAME_WIDTH] = TAKES_SIZE,     [FRAME_HEIGHT] = TAKES_SIZE,
+        [FRAME_TOP] = TAKES_CORNER,     [FRAME_LEFT] = TAKES_CORNER,
+        [FRAME_AREAWIDTH] = TAKES_AREA, [FRAME_AREAHEIGHT] = TAKES_AREA,
+        [FRAME_FACTOR] = TAKES_FACTOR,
+    };
+    return index >= 0 && (!needs[index] || needs[index] & row->takes);
+}
+
+/* Where both sides may be had. */
+static bool takes_ratio(const struct imaginary_row *row) {
+    return row->takes & TAKES_SIZE || row->place == PLACE_SCALE || row->shape == SHAPE_CROP ||
+           row->shape == SHAPE_SMARTCROP;
+}
+
+bool imaginary_takes(const struct imaginary *imaginary, const struct plan *plan, const char *name) {
+    const struct imaginary_row *row = imaginary->row;
+    if ((!row || row->op) && plan_takes(plan, name)) return true;
+    if (!row || row->takes & TAKES_NOTHING) return false;
+    return takes_frame(row, find_param(imaginary_frame, name)) ||
+           find_param(imaginary_rest, name) >= 0 ||
+           (takes_ratio(row) && strcmp(name, "aspectratio") == 0);
+}
+
+static enum status given_twice(const struct imaginary *imaginary, const char *name,
+                               struct failure *failure) {
+    return fail(failure, STATUS_BAD_PARAM, "%s: %s is given twice; give it once",
+                imaginary->row->name, name);
+}
+
+static enum status set_ratio(struct imaginary *imaginary, const char *value,
+                             struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX], *end = NULL;
+    long *ratio = imaginary->ratio;
+    if (ratio[0]) return given_twice(imaginary, "aspectratio", failure);
+    if (strspn(value, "0123456789:") == strlen(value) && strlen(value) < 12) {
+        ratio[0] = strtol(value, &end, 10);
+        if (*end == ':') ratio[1] = strtol(end + 1, &end, 10);
+    }
+    if (end && !*end && ratio[0] > 0 && ratio[1] > 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "%s: aspectratio must be such as 16:9, not \"%s\"",
+                imaginary->row->name, param_shown(value, shown));
+}
+
+/* What imaginary has and nothing here does, and what to do instead. */
+static const struct {
+    const char *name, *instead;
+} strangers[] = {
+    { "url", "nothing is fetched here; send the image as the body, or in the form's part file" },
+    { "file", "no file is opened here; send the image as the body, or in the form's part file" },
+    { "key", "no key is asked for here; let a proxy in front do it, and leave key out" },
+    { "sign", "nothing is signed here; let a proxy in front do it, and leave sign out" },
+    { "speed", "a WebP has effort=0..6 in place of speed" },
+};
+
+static enum status unknown(const struct imaginary *imaginary, const struct plan *plan,
+                           const char *name, struct failure *failure) {
+    const char *names[PARAMS_MAX + FRAME_PARAMS + REST_PARAMS], *near;
+    const struct imaginary_row *row = imaginary->row;
+    const struct param *own = row->op ? plan->steps[plan->count - 1].op->params : NULL;
+    char shown[PARAM_SHOWN_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (strcmp(name, strangers[i].name) == 0)
+            return fail(failure, STATUS_BAD_PARAM, "%s: %s", row->name, strangers[i].instead);
+    for (; own && own->name; own++) names[count++] = own->name;
+    for (int i = 0; i < FRAME_PARAMS + REST_PARAMS && !(row->takes & TAKES_NOTHING); i++)
+        if (i >= FRAME_PARAMS || takes_frame(row, i))
+            names[count++] =
+                i < FRAME_PARAMS ? imaginary_frame[i].name : imaginary_rest[i - FRAME_PARAMS].name;
+    near = nearest_name(name, names, count);
+    return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"%s%s%s", row->name,
+                param_shown(name, shown), near ? "; did you mean \"" : "; leave it out",
+                near ? near : "", near ? "\"?" : "");
+}
+
+/* Our crop has all sides, but not what is smart. */
+static bool is_smart_crop(const struct imaginary *imaginary, const char *name, const char *value) {
+    return imaginary->row->shape == SHAPE_CROP && strcmp(name, "gravity") == 0 &&
+           (imaginary->smart || strcmp(value, "smart") == 0);
+}
+
+enum status imaginary_set(struct imaginary *imaginary, struct plan *plan, const char *name,
+                          const char *value, struct failure *failure) {
+    const struct imaginary_row *row = imaginary->row;
+    char text[IMAGINARY_VALUE_MAX];
+    if (is_smart_crop(imaginary, name, value)) {
+        if (imaginary->smart) return given_twice(imaginary, name, failure);
+        imaginary->smart = true;
+        return STATUS_OK;
+    }
+    if (strcmp(name, "background") == 0 && imaginary_value(name, value, text) == text) {
+        memcpy(imaginary->background, text, sizeof text);
+        return STATUS_OK;
+    }
+    if (row->op && plan_takes(plan, name)) return plan_set(plan, name, value, failure);
+    if (!imaginary_takes(imaginary, plan, name))
+        return strcmp(name, "key") == 0 && !*value ? STATUS_OK
+                                                   : unknown(imaginary, plan, name, failure);
+    if (find_param(imaginary_frame, name) >= 0)
+        return params_set(&imaginary->frame, imaginary_frame, row->name, name, value, failure);
+    if (find_param(imaginary_rest, name) >= 0)
+        return params_set(&imaginary->rest, imaginary_rest, row->name, name, value, failure);
+    return set_ratio(imaginary, value, failure);
+}

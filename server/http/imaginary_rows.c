@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/imaginary_rows.h"
+
+#define SIDE(is, text)                                                                             \
+    { .name = is, .summary = text, .unit = "pixels", .type = PARAM_INT, .max = IMAGE_SIDE_MAX }
+#define FLAG(is, text)                                                                             \
+    { .name = is, .summary = text, .type = PARAM_BOOL }
+
+const struct param imaginary_frame[] = {
+    [FRAME_WIDTH] = SIDE("width", "Width that it is scaled to"),
+    [FRAME_HEIGHT] = SIDE("height", "Height that it is scaled to"),
+    [FRAME_TOP] = SIDE("top", "Rows above the part that is cut out"),
+    [FRAME_LEFT] = SIDE("left", "Columns left of the part that is cut out"),
+    [FRAME_AREAWIDTH] = SIDE("areawidth", "Columns of the part that is cut out"),
+    [FRAME_AREAHEIGHT] = SIDE("areaheight", "Rows of the part that is cut out"),
+    [FRAME_FACTOR] = { .name = "factor",
+                       .summary = "Each pixel becomes a square with one more a side",
+                       .type = PARAM_INT,
+                       .min = 1,
+                       .max = 63,
+                       .def = 1 },
+    [FRAME_FORCE] = FLAG("force", "Stretch it"),
+    [FRAME_NOCROP] = FLAG("nocrop", "Cut nothing off"),
+    [FRAME_EMBED] = FLAG("embed", "Put something around it"),
+    [FRAME_EXTEND] = { .name = "extend",
+                       .summary = "What is put around it",
+                       .type = PARAM_CHOICE,
+                       .choices = { "copy", "mirror", "lastpixel", "white", "black",
+                                    "background" } },
+    [FRAME_GRAVITY] = { .name = "gravity",
+                        .summary = "Which side is kept",
+                        .type = PARAM_CHOICE,
+                        .choices = { "centre", "north", "east", "south", "west", "smart" } },
+    { .name = NULL },
+};
+
+const struct param imaginary_rest[] = {
+    [REST_ROTATE] = { .name = "rotate",
+                      .summary = "Clockwise, before all else",
+                      .unit = "degrees",
+                      .type = PARAM_CHOICE,
+                      .choices = { "0", "90", "180", "270" } },
+    [REST_FLIP] = FLAG("flip", "Top becomes bottom"),
+    [REST_FLOP] = FLAG("flop", "Left becomes right"),
+    [REST_SIGMA] = { .name = "sigma",
+                     .summary = "Blurs it",
+                     .unit = "pixels",
+                     .type = PARAM_DECIMAL,
+                     .max = PARAM_DECIMAL_DEFAULT_MAX },
+    [REST_COLORSPACE] = { .name = "colorspace",
+                          .summary = "bw: without colours",
+                          .type = PARAM_CHOICE,
+                          .choices = { "srgb", "bw" } },
+    [REST_INTERLACE] = FLAG("interlace", "As progressive"),
+    [REST_FIELD] = { .name = "field",
+                     .summary = "The form's part with the image",
+                     .type = PARAM_CHOICE,
+                     .choices = { "file", "image", "media" } },
+    [REST_NOROTATION] = FLAG("norotation", "Leave the orientation of EXIF as it is"),
+    [REST_NOPROFILE] = FLAG("noprofile", "Leave the colour profile out"),
+    [REST_STRIPMETA] = { .name = "stripmeta",
+                         .summary = "Leave metadata out",
+                         .type = PARAM_BOOL,
+                         .def = true },
+    [REST_PALETTE] = FLAG("palette", "A PNG of few colours"),
+    [REST_MINAMPL] = { .name = "minampl",
+                       .summary = "How exact the blur is",
+                       .type = PARAM_DECIMAL,
+                       .max = PARAM_DECIMAL_DEFAULT_MAX },
+    { .name = NULL },
+};
+
+const struct imaginary_row imaginary_rows[] = {
+    { "resize", "resize", PLACE_SCALE, SHAPE_RESIZE, 0 },
+    { "fit", "resize", PLACE_SCALE, SHAPE_INSIDE, 0 },
+    { "enlarge", "resize", PLACE_SCALE, SHAPE_COVER, 0 },
+    { "thumbnail", "resize", PLACE_SCALE, SHAPE_STRETCH, 0 },
+    { "crop", "crop", PLACE_CUT, SHAPE_CROP, 0 },
+    { "smartcrop", "smartcrop", PLACE_CUT, SHAPE_SMARTCROP, 0 },
+    { "extract", "extract", PLACE_CUT, SHAPE_EXTRACT, TAKES_AREA },
+    { "rotate", "rotate", PLACE_ROTATE, SHAPE_ROTATE, TAKES_SIZE },
+    { "flip", "flip", PLACE_FLIP, SHAPE_SET, TAKES_SIZE },
+    { "flop", "flop", PLACE_FLOP, SHAPE_SET, TAKES_SIZE },
+    { "blur", "blur", PLACE_BLUR, SHAPE_BLUR, TAKES_SIZE },
+    { "convert", NULL, PLACES, SHAPE_CONVERT, TAKES_SIZE },
+    { "autorotate", NULL, PLACES, SHAPE_SET, TAKES_NOTHING },
+    { .name = NULL },
+};
