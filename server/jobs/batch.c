@@ -28,7 +28,6 @@ void batch_answer_item(const struct executor *executor, struct item *item) {
     add_progress(job);
     metadata_release(&item->choice.metadata);
     snprintf(job->device_name, sizeof job->device_name, "%s", executor->device_name);
-    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
     executor->answer(executor->context, item->slot);
 }
 

@@ -24,7 +24,8 @@ struct executor {
     size_t batch_bytes;  /* of a batch's pixels: what the staging holds */
     size_t arena_bytes;  /* of device memory for files that the device decodes or encodes */
     char device_name[DEVICE_NAME_MAX];
-    void (*answer)(void *context, int slot); /* the slot is the front's again */
+    /* The job is done. Gives the slot back to the front; nothing of it is looked at any more. */
+    void (*answer)(void *context, int slot);
     /* COUNT jobs found no place in a batch, which is about to run. NULL: executor_run() returns
      * them when it has run. */
     void (*leave)(void *context, const int *slots, int count);

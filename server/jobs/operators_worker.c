@@ -85,11 +85,9 @@ static void begin(struct operators_worker *worker, int slot) {
 
 /* The front's slot is the front's again. */
 static void answer(struct operators_worker *worker) {
-    struct job *job = slot_job(worker->slots, worker->job);
-    const struct completion completion = { worker->job, job->run_number };
-    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    const int slot = worker->job;
     worker->job = NONE;
-    completion_pipe_send(PROCESS_PIPES_FD + job->io_thread, &completion);
+    worker_finish_job(slot_job(worker->slots, slot), slot);
 }
 
 static size_t hot_bytes(const struct operators_worker *worker) {

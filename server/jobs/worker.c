@@ -216,12 +216,18 @@ static void leave(void *context, const int *slots, int count) {
     pending_return(worker->pending, slots, count);
 }
 
+void worker_finish_job(struct job *job, int slot) {
+    const struct completion completion = { slot, job->run_number };
+    const int pipe = PROCESS_PIPES_FD + job->io_thread;
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    completion_pipe_send(pipe, &completion);
+}
+
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
     struct job *job = slot_job(worker->executor.slots, slot);
     job->cpu_ms = worker->gpu || worker->pool ? 0 : thread_cpu_ms() - group_began_cpu_ms;
-    completion_pipe_send(PROCESS_PIPES_FD + job->io_thread,
-                         &(struct completion){ slot, job->run_number });
+    worker_finish_job(job, slot);
 }
 
 static enum status open_lanes(struct worker *worker, const struct config *config,

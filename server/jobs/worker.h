@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* worker.h - the worker's end: a process that owns one device and runs jobs on its lanes.
  *
- * Used by:  command_worker.c; operators_worker.c, which ends with WORKER_FAILED too.
+ * Used by:  command_worker.c; operators_worker.c, which ends with WORKER_FAILED and finishes jobs too.
  * Owns:     the device; SLOTS and the channel are the caller's.
  * Fails:    worker_run returns 0 when the front closes the channel, WORKER_FAILED when the device
  *           could not be opened. What only a new process recovers from, a spoilt device or a thread
@@ -19,6 +19,10 @@
 #include "server/jobs/slot.h"
 
 enum { WORKER_FAILED = 70 };
+
+/* JOB of SLOT is done, and told so. From the time at which it finished it may be another request's:
+ * the front looks at that too, for the message may be lost, or this thread may wait for a core. */
+void worker_finish_job(struct job *job, int slot);
 
 int worker_run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index);
