@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage curl \
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage python3-blurhash curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
@@ -48,6 +48,8 @@ COMPRESS := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --help 2>/dev/null | grep 
 NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(INCLUDES) -D_GNU_SOURCE \
   -Xcompiler -fPIE,-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
 
+# What needs an operator that is left out is left out with it.
+override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)

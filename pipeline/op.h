@@ -77,6 +77,12 @@ struct op {
     struct values_shape (*values)(const struct op *op, const struct params *params,
                                   const struct image *in);
 
+    /* The text that is told in place of VALUES, which are a picture's samples: in ASCII without
+     * quotes, backslashes and controls. The host makes it, whatever device has told them. Returns
+     * its length. NULL: numbers are told. */
+    size_t (*text)(const struct params *params, const struct values *values,
+                   char text[VALUES_TEXT_MAX]);
+
     /* Whether it takes samples for sRGB's whatever the image's profile says. NULL: never. */
     bool (*assumes_srgb)(const struct params *params);
 

@@ -109,6 +109,11 @@ const char *param_colour_print(uint32_t rgba, char text[COLOUR_TEXT_MAX]) {
     return text;
 }
 
+const char *param_pair_print(long pair, char text[PAIR_TEXT_MAX]) {
+    snprintf(text, PAIR_TEXT_MAX, "%ldx%ld", PAIR_FIRST(pair), PAIR_SECOND(pair));
+    return text;
+}
+
 /* Appends to TEXT as far as there is room; USED stays below SIZE. */
 static void append(char *text, size_t size, size_t *used, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -177,16 +182,38 @@ static enum status set_decimal(struct params *params, int index, const struct pa
                 param->name, range, param_shown(value, shown));
 }
 
+/* One of a pair's integers at *TEXT, and moves behind it; -1: none that is in the range. */
+static long read_side(const char **text, const struct param *param) {
+    char *end;
+    if (!isdigit((unsigned char)**text)) return -1;
+    const long number = strtol(*text, &end, 10); /* LONG_MAX where it does not fit */
+    *text = end;
+    return number >= param->min && number <= param->max ? number : -1;
+}
+
+static bool read_pair(const char *text, const struct param *param, long *pair) {
+    const long first = read_side(&text, param);
+    if (first < 0 || *text++ != 'x') return false;
+    const long second = read_side(&text, param);
+    *pair = PAIR(first, second);
+    return second >= 0 && !*text;
+}
+
 static enum status set_word(struct params *params, int index, const struct param *param,
                             const char *owner, const char *value, struct failure *failure) {
     bool yes;
     uint32_t rgba;
+    long pair;
     if (param->type == PARAM_BOOL && param_bool(value, &yes)) {
         params->number[index] = yes;
         return STATUS_OK;
     }
     if (param->type == PARAM_COLOUR && param_colour(value, &rgba)) {
         params->number[index] = rgba;
+        return STATUS_OK;
+    }
+    if (param->type == PARAM_PAIR && read_pair(value, param, &pair)) {
+        params->number[index] = pair;
         return STATUS_OK;
     }
     for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++) {
@@ -285,6 +312,9 @@ void param_range(const struct param *param, char *text, size_t size) {
         append(text, size, &used, "true | false");
     else if (param->type == PARAM_COLOUR)
         append(text, size, &used, "RRGGBB or RRGGBBAA");
+    else if (param->type == PARAM_PAIR)
+        append(text, size, &used, "%ldx%ld..%ldx%ld", param->min, param->min, param->max,
+               param->max);
     for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++)
         append(text, size, &used, "%s%s", i ? " | " : "", param->choices[i]);
 }
@@ -305,6 +335,8 @@ void param_print(const struct param *param, const struct params *params, int ind
     else if (param->type == PARAM_COLOUR)
         append(text, size, &used, "%s",
                param_colour_print((uint32_t)number, (char[COLOUR_TEXT_MAX]){ 0 }));
+    else if (param->type == PARAM_PAIR)
+        append(text, size, &used, "%s", param_pair_print(number, (char[PAIR_TEXT_MAX]){ 0 }));
     for (int i = 0; param->type == PARAM_TAPS && i < params->tap_count; i++)
         append(text, size, &used, "%s%d", i ? " " : "", params->taps[i]);
 }

@@ -32,7 +32,13 @@ enum param_type {
     PARAM_TAPS,    /* 9 or 25 integers, row by row, separated by blanks or commas */
     PARAM_DECIMAL, /* at most three places after the point; numbers are its thousandths */
     PARAM_COLOUR,  /* RRGGBB or RRGGBBAA in hexadecimal digits; its number is 0xRRGGBBAA */
+    PARAM_PAIR,    /* two integers as in 4x3, both in the range; its number is PAIR(4, 3) */
 };
+
+/* The number of a pair, of integers 0..65535, and what it is made of. */
+#define PAIR(first, second) ((long)(first) << 16 | (second))
+#define PAIR_FIRST(pair)    ((pair) >> 16)
+#define PAIR_SECOND(pair)   ((pair)&0xffff)
 
 /* Thousandths: the range of a decimal for which nothing else is said. */
 #define PARAM_DECIMAL_DEFAULT_MAX (1000000L * 1000)
@@ -42,7 +48,7 @@ struct param {
     const char *summary; /* one line, no full stop */
     const char *unit;    /* "bins", "levels"...; NULL: none */
     enum param_type type;
-    long min, max; /* PARAM_INT, PARAM_DECIMAL: inclusive; PARAM_TAPS: of each tap */
+    long min, max; /* PARAM_INT, PARAM_DECIMAL: inclusive; PARAM_TAPS, PARAM_PAIR: of each */
     long def;
     long example;  /* to try the operator with, which is told too little without; 0: none */
     bool required; /* no default: must be given */
@@ -91,6 +97,11 @@ bool param_decimal(const char *text, long *thousandths);
 /* RRGGBB or RRGGBBAA, with or without '#' before it, as 0xRRGGBBAA; opaque where no alpha is said.
  */
 bool param_colour(const char *text, uint32_t *rgba);
+
+enum { PAIR_TEXT_MAX = 32 };
+
+/* A pair as text, "4x3"; returns TEXT. */
+const char *param_pair_print(long pair, char text[PAIR_TEXT_MAX]);
 
 enum { COLOUR_TEXT_MAX = 16 };
 

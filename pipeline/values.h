@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* values.h - numbers that an operator tells of an image: for every colour channel one, or a list.
+/* values.h - what an operator tells of an image: for every colour channel a number, or a list; or a
+ * text.
  *
- * They lie channel after channel without a gap, in the machine's own byte order.
+ * Numbers lie channel after channel without a gap, in the machine's own byte order. What becomes a
+ * text lies there as the small picture that op.text makes it of: pixel after pixel, row after row.
  *
  * Used by:  op.h, run.c; the server, which writes them as JSON.
  * Owns:     nothing; whoever made the memory frees it.
@@ -24,14 +26,19 @@ enum value_type {
     VALUE_UINT32,
     VALUE_INT64,
     VALUE_UINT64,
-    VALUE_DOUBLE
+    VALUE_DOUBLE,
+    VALUE_UINT8, /* this and the next: samples of a picture */
+    VALUE_UINT16
 };
+
+enum { VALUES_TEXT_MAX = 168 }; /* of one text, its zero byte included */
 
 struct values_shape {
     enum value_type type;
-    uint32_t channels; /* the image's without alpha: image_colours() */
+    uint32_t channels; /* the image's without alpha: image_colours(); all of a picture's */
     uint32_t length;   /* numbers of one channel */
     bool is_list;      /* a channel's value is a list, even of one number */
+    uint32_t width;    /* columns of the picture that becomes a text; 0: numbers are told */
 };
 
 struct values {
@@ -40,12 +47,24 @@ struct values {
 };
 
 static inline size_t value_bytes(enum value_type type) {
-    return type == VALUE_NONE ? 0 : type <= VALUE_UINT32 ? 4 : 8;
+    switch (type) {
+    case VALUE_NONE: return 0;
+    case VALUE_UINT8: return 1;
+    case VALUE_UINT16: return 2;
+    case VALUE_INT32:
+    case VALUE_UINT32: return 4;
+    default: return 8;
+    }
 }
 
 /* All numbers of all channels. */
 static inline uint64_t values_count(const struct values_shape *shape) {
     return shape->type == VALUE_NONE ? 0 : (uint64_t)shape->channels * shape->length;
+}
+
+/* What is told of them: a text is one. */
+static inline uint64_t values_told(const struct values_shape *shape) {
+    return shape->width ? 1 : values_count(shape);
 }
 
 static inline size_t values_bytes(const struct values_shape *shape) {

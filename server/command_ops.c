@@ -51,8 +51,8 @@ static void print_op(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
     if (op->values)
-        printf("    %-20s a %s for each colour channel; the image is passed on\n", "(values)",
-               ops_values(op));
+        printf("    %-20s a %s%s; the image is passed on\n", "(values)", ops_values(op),
+               op->text ? "" : " for each colour channel");
     putchar('\n');
 }
 

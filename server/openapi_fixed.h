@@ -146,7 +146,7 @@ static const char openapi_results[] =
     "with a filename, its X-Result-Width and X-Result-Height, and last the report; or as a ZIP "
     "archive',"
     "'content':{" OPENAPI_IMAGES "," OPENAPI_SEVERAL "}," OPENAPI_RESULT_HEADERS "},"
-    "'Values':{'description':'The numbers, in the report under values; the image too, if the "
+    "'Values':{'description':'Numbers or a text, in the report under values; the image too, if the "
     "request names an image type',"
     "'content':{" OPENAPI_SEVERAL "," OPENAPI_IMAGES "}," OPENAPI_RESULT_HEADERS "}";
 
@@ -180,8 +180,8 @@ static const char openapi_schemas[] =
     "'kernels':{'type':'array','items':{'$ref':'#/components/schemas/Span'}}},"
     "'required':['name','ms']},"
     "'Value':{'type':'object','properties':{'operation':" OPENAPI_TEXT ",'step':" OPENAPI_COUNT ","
-    "'output':" OPENAPI_COUNT ",'value':{'type':'array',"
-    "'description':'Of each channel without alpha a number, or a list',"
+    "'output':" OPENAPI_COUNT ",'value':{'type':['array','string'],"
+    "'description':'Of each channel without alpha a number, or a list; or a text',"
     "'items':{'oneOf':[{'type':'number'},{'type':'array','items':{'type':'number'}}]}}},"
     "'required':['operation','step','value']},"
     "'Report':{'type':'object','properties':{'request_id':" OPENAPI_TEXT ","
@@ -205,7 +205,7 @@ static const char openapi_schemas[] =
     "'Operators':{'type':'object','properties':{'operators':{'type':'array','items':{"
     "'type':'object','properties':{'name':" OPENAPI_TEXT ",'summary':" OPENAPI_TEXT ","
     "'parameters':{'type':'array','items':{'type':'object'}},'parts':{'type':'array','items':{"
-    "'type':'object'}},'values':{'enum':['number','list']},'depth':{'enum':[8,16]},"
+    "'type':'object'}},'values':{'enum':['number','list','text']},'depth':{'enum':[8,16]},"
     "'widths':{'const':true}},"
     "'required':['name','summary','parameters','parts']}}},'required':['operators']},"
     "'Readiness':{'type':'object','properties':{'status':" OPENAPI_TEXT ","

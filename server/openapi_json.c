@@ -56,6 +56,11 @@ static void colour(struct json_writer *json, long value) {
     json_writer_string(json, param_colour_print((uint32_t)value, text));
 }
 
+static void pair(struct json_writer *json, long value) {
+    char text[PAIR_TEXT_MAX];
+    json_writer_string(json, param_pair_print(value, text));
+}
+
 static void key_of_number(struct json_writer *json, const char *name, const struct param *param,
                           long value) {
     json_writer_key(json, name);
@@ -74,6 +79,7 @@ static void value(struct json_writer *json, const struct param *param, long numb
     case PARAM_BOOL: json_writer_add(json, number_ ? "true" : "false"); break;
     case PARAM_CHOICE: json_writer_string(json, param->choices[number_]); break;
     case PARAM_COLOUR: colour(json, number_); break;
+    case PARAM_PAIR: pair(json, number_); break;
     case PARAM_TAPS: json_writer_add(json, "[0,0,0,0,1,0,0,0,0]"); break;
     default: number(json, param, number_);
     }
@@ -97,6 +103,7 @@ static void schema(struct json_writer *json, const struct param *param) {
     static const char *const types[] = {
         [PARAM_INT] = "integer", [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "string",
         [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "string",
+        [PARAM_PAIR] = "string",
     };
     json_writer_key(json, "schema");
     json_writer_add(json, "{");
@@ -104,6 +111,7 @@ static void schema(struct json_writer *json, const struct param *param) {
     if (param->type == PARAM_INT || param->type == PARAM_DECIMAL) range(json, param);
     if (param->type == PARAM_CHOICE) choices(json, param);
     if (param->type == PARAM_COLOUR) put_next(json, "'pattern':'" OPENAPI_COLOUR "'");
+    if (param->type == PARAM_PAIR) put_next(json, "'pattern':'^[0-9]+x[0-9]+$'");
     if (param->type == PARAM_TAPS) {
         put_next(json, "'items':{'type':'integer'");
         range(json, param);

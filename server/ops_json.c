@@ -4,6 +4,7 @@
 static const char *const type_names[] = {
     [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
     [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "colour",
+    [PARAM_PAIR] = "pair",
 };
 
 static json_t *choices_json(const struct param *param) {
@@ -27,6 +28,10 @@ static json_t *default_json(const struct param *param) {
         char text[COLOUR_TEXT_MAX];
         return json_string(param_colour_print((uint32_t)param->def, text));
     }
+    if (param->type == PARAM_PAIR) {
+        char text[PAIR_TEXT_MAX];
+        return json_string(param_pair_print(param->def, text));
+    }
     /* A default out of range stands for "not given". */
     if (param->def < param->min || param->def > param->max) return NULL;
     return number_json(param, param->def);
@@ -36,7 +41,8 @@ static json_t *param_json(const struct param *param) {
     json_t *json =
         json_pack("{s:s, s:s, s:s*, s:s*}", "name", param->name, "type", type_names[param->type],
                   "summary", param->summary, "unit", param->unit);
-    if (param->type == PARAM_INT || param->type == PARAM_TAPS || param->type == PARAM_DECIMAL) {
+    if (param->type == PARAM_INT || param->type == PARAM_TAPS || param->type == PARAM_DECIMAL ||
+        param->type == PARAM_PAIR) {
         json_object_set_new(json, "min", number_json(param, param->min));
         json_object_set_new(json, "max", number_json(param, param->max));
     }
@@ -53,6 +59,7 @@ const char *ops_values(const struct op *op) {
     const struct image gray = image_shape(1, 1, 1, 8);
     struct params params;
     if (!op->values) return NULL;
+    if (op->text) return "text";
     params_init(&params, op->params);
     return op->values(op, &params, &gray).is_list ? "list" : "number";
 }

@@ -13,7 +13,8 @@
 
 #include <jansson.h>
 
-/* What an operator tells for each colour channel, "number" or "list"; NULL: nothing. */
+/* What an operator tells: for each colour channel a "number" or "list"; or "text"; NULL: nothing.
+ */
 const char *ops_values(const struct op *op);
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",

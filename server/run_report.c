@@ -22,10 +22,21 @@ static void print_number(FILE *out, const struct values *values, size_t index, c
     fprintf(out, "%s%c", text, after);
 }
 
+static void print_text(FILE *out, const struct step *step, const struct values *values) {
+    char text[VALUES_TEXT_MAX];
+    const size_t length = step->op->text(&step->params, values, text);
+    fprintf(out, "%.*s\n", (int)length, text);
+}
+
 static void print_values(const struct run_state *state) {
     FILE *out = text_out(state);
     for (int s = 0; s < state->options.plan.count; s++) {
+        const struct step *step = &state->options.plan.steps[s];
         const struct values *values = &state->item.values[s];
+        if (step->op->text) {
+            print_text(out, step, values);
+            continue;
+        }
         const uint64_t count = values_count(&values->shape);
         const uint64_t line = values->shape.is_list ? values->shape.length : count;
         for (uint64_t i = 0; i < count; i++)

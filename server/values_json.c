@@ -19,7 +19,7 @@ void values_json_number(struct json_writer *json, const struct values *values, s
         json_writer_unsigned(json, ((const uint64_t *)values->numbers)[index]);
         break;
     case VALUE_DOUBLE: json_writer_double(json, ((const double *)values->numbers)[index]); break;
-    case VALUE_NONE: break;
+    default: break; /* samples are told as a text */
     }
 }
 
@@ -33,19 +33,36 @@ static void write_channel(struct json_writer *json, const struct values *values,
     if (shape->is_list) json_writer_add(json, "]");
 }
 
-static void write_step(struct json_writer *json, const char *operation, int step, int output,
-                       const struct values *values) {
-    json_writer_add(json, "{");
-    json_writer_key_string(json, "operation", operation);
-    json_writer_key_number(json, "step", step);
-    if (output >= 0) json_writer_key_number(json, "output", output);
-    json_writer_key(json, "value");
+static void write_channels(struct json_writer *json, const struct values *values) {
     json_writer_add(json, "[");
     for (uint32_t c = 0; c < values->shape.channels; c++) {
         if (c) json_writer_add(json, ",");
         write_channel(json, values, c);
     }
-    json_writer_add(json, "]}");
+    json_writer_add(json, "]");
+}
+
+/* Nothing of it needs to be escaped: op.h. */
+static void write_text(struct json_writer *json, const struct step *step,
+                       const struct values *values) {
+    char text[VALUES_TEXT_MAX];
+    json_writer_add(json, "\"");
+    json_writer_bytes(json, text, step->op->text(&step->params, values, text));
+    json_writer_add(json, "\"");
+}
+
+static void write_step(struct json_writer *json, const struct step *step, int number, int output,
+                       const struct values *values) {
+    json_writer_add(json, "{");
+    json_writer_key_string(json, "operation", step->op->name);
+    json_writer_key_number(json, "step", number);
+    if (output >= 0) json_writer_key_number(json, "output", output);
+    json_writer_key(json, "value");
+    if (step->op->text)
+        write_text(json, step, values);
+    else
+        write_channels(json, values);
+    json_writer_add(json, "}");
 }
 
 size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
@@ -64,7 +81,7 @@ size_t values_json_write_parts(const struct values_part *parts, int count, char 
             const struct values *values = &parts[p].values[s];
             if (values->shape.type == VALUE_NONE) continue;
             if (json.length > 1) json_writer_add(&json, ",");
-            write_step(&json, plan->steps[s].op->name, before + s, parts[p].output, values);
+            write_step(&json, &plan->steps[s], before + s, parts[p].output, values);
         }
     }
     json_writer_add(&json, "]");
@@ -135,13 +152,27 @@ static bool skip_channels(struct cursor *cursor, uint64_t *count) {
     return true;
 }
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* What is in it needs no escaping, and is not what ends a text. */
+static bool skip_text(struct cursor *cursor, uint64_t *count) {
+    const char *start = cursor->at;
+    if (!*count || !skip_some(cursor, LETTERS "#$%*+,-./:;=?@[]^_{|}~")) return false;
+    --*count;
+    return cursor->at - start < VALUES_TEXT_MAX && skip(cursor, "\"");
+}
+
+static bool skip_value(struct cursor *cursor, uint64_t *count) {
+    if (skip(cursor, "\"")) return skip_text(cursor, count);
+    return skip(cursor, "[") && skip_channels(cursor, count) && skip(cursor, "]");
+}
+
 static bool skip_step(struct cursor *cursor, uint64_t *count) {
-    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    if (!skip(cursor, "{\"operation\":\"") || !skip_some(cursor, name) ||
+    if (!skip(cursor, "{\"operation\":\"") || !skip_some(cursor, LETTERS "_-") ||
         !skip(cursor, "\",\"step\":") || !skip_integer(cursor))
         return false;
     if (skip(cursor, ",\"output\":") && !skip_integer(cursor)) return false;
-    return skip(cursor, ",\"value\":[") && skip_channels(cursor, count) && skip(cursor, "]}");
+    return skip(cursor, ",\"value\":") && skip_value(cursor, count) && skip(cursor, "}");
 }
 
 bool values_json_check(const char *text, size_t length, uint64_t count) {

@@ -16,7 +16,7 @@ enum { BANDS_MAX = 16, TABLES = 2 };
 static struct values_shape dominant_values(const struct op *op, const struct params *values,
                                            const struct image *in) {
     (void)op, (void)values;
-    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
+    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false, 0 };
 }
 
 static size_t dominant_scratch(const struct op_call *call) {

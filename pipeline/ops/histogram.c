@@ -31,7 +31,7 @@ static uint32_t bins_of(const struct params *values) {
 static struct values_shape histogram_values(const struct op *op, const struct params *values,
                                             const struct image *in) {
     (void)op;
-    return (struct values_shape){ VALUE_UINT32, image_colours(in), bins_of(values), true };
+    return (struct values_shape){ VALUE_UINT32, image_colours(in), bins_of(values), true, 0 };
 }
 
 static int bands_of(const struct op_call *call) {

@@ -8,7 +8,7 @@ static const struct param params[] = { { .name = NULL } };
 static struct values_shape mean_values(const struct op *op, const struct params *values,
                                        const struct image *in) {
     (void)op, (void)values;
-    return (struct values_shape){ VALUE_DOUBLE, image_colours(in), 1, false };
+    return (struct values_shape){ VALUE_DOUBLE, image_colours(in), 1, false, 0 };
 }
 
 static void mean_band(void *argument, int index) {

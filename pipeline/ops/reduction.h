@@ -22,7 +22,7 @@ static inline int reduction_bands(const struct op_call *call) {
 static inline struct values_shape reduction_values(const struct op *op, const struct params *values,
                                                    const struct image *in) {
     (void)op, (void)values;
-    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
+    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false, 0 };
 }
 
 /* Scratch: a result for each channel of each band. */

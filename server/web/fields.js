@@ -294,12 +294,48 @@ function tapsField(parameter, step, _picture, changed) {
     );
 }
 
+/** Two integers, as in 4x3. */
+function pairField(parameter, step, _picture, changed) {
+    const id = `field-${++fields}`;
+    const sides = (step.values[parameter.name] ?? defaultText(parameter)).split('x');
+    const boxes = ['first', 'second'].map((side, i) => {
+        const box = element('input', {
+            type: 'number',
+            id: i ? undefined : id,
+            name: parameter.name,
+            min: parameter.min,
+            max: parameter.max,
+            step: 1,
+            value: sides[i],
+            'aria-label': `${parameter.name}, ${side}`,
+            'aria-describedby': `${id}-help`,
+        });
+        box.addEventListener('input', () => {
+            box.setAttribute('aria-invalid', String(!box.checkValidity()));
+            if (box.value === '' || !box.checkValidity()) return;
+            sides[i] = box.value;
+            step.values[parameter.name] = sides.join('x');
+            changed(true);
+        });
+        box.addEventListener('change', () => changed(false));
+        return box;
+    });
+    return element(
+        'div',
+        { className: 'field' },
+        element('label', { htmlFor: id }, ...heading(parameter)),
+        element('span', { className: 'value' }, boxes[0], ' × ', boxes[1]),
+        help(parameter, id),
+    );
+}
+
 const makers = {
     integer: numberField,
     number: numberField,
     boolean: switchField,
     choice: choiceField,
     colour: colourField,
+    pair: pairField,
     integers: tapsField,
 };
 

@@ -1,5 +1,5 @@
-// What steps tell instead of making a picture: numbers for each channel, or lists, which become
-// a plot and a table.
+// What steps tell instead of making a picture: numbers for each channel; lists, which become a plot
+// and a table; or a text.
 import { drawing, element, whole } from './element.js';
 import { heightOf } from './histogram.js';
 import { foldedTable, numberTable } from './table.js';
@@ -19,6 +19,11 @@ function numbersTable(told) {
         ...value.map(number),
     ]);
     return numberTable(['step', ...heads], rows, { 'aria-label': 'Values' });
+}
+
+function textsTable(told) {
+    const rows = told.map(({ operation, step, value }) => [`${step + 1} ${operation}`, value]);
+    return numberTable(['step', 'text'], rows, { className: 'numbers texts', 'aria-label': 'Texts' });
 }
 
 function listPlot(list, title) {
@@ -69,11 +74,13 @@ function listBlock({ operation, step, value }) {
 }
 
 export function showTold(box, values = []) {
-    const numbers = values.filter((told) => !Array.isArray(told.value[0]));
+    const texts = values.filter((told) => typeof told.value === 'string');
     const lists = values.filter((told) => Array.isArray(told.value[0]));
+    const numbers = values.filter((told) => !texts.includes(told) && !lists.includes(told));
     box.replaceChildren(
         ...(values.length ? [element('h3', {}, 'Values')] : []),
         ...(numbers.length ? [numbersTable(numbers)] : []),
+        ...(texts.length ? [textsTable(texts)] : []),
         ...lists.flatMap(listBlock),
     );
 }

@@ -152,6 +152,10 @@ static void vary(struct sets *sets, const struct op *op, const struct param *par
     for (int i = 0; i < CHOICES_MAX && param->type == PARAM_CHOICE && param->choices[i]; i++)
         add_set(sets, op, param->name, param->choices[i]);
     if (param->type == PARAM_BOOL) add_set(sets, op, param->name, param->def ? "false" : "true");
+    for (int i = 0; i < 3 && param->type == PARAM_PAIR; i++) {
+        snprintf(value, sizeof value, "%ldx%ld", numbers[i], numbers[(i + 1) % 3]);
+        add_set(sets, op, param->name, value);
+    }
     if (param->type == PARAM_COLOUR) add_set(sets, op, param->name, "c0ffee80");
 }
 

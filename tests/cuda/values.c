@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-enum { COUNT = 3 };
+enum { COUNT = 4 };
 
-static const uint32_t sizes[COUNT][2] = { { 211, 97 }, { 1, 1 }, { 640, 360 } };
+static const uint32_t sizes[COUNT][2] = { { 211, 97 }, { 1, 1 }, { 640, 360 }, { 32, 31 } };
 
 static struct lane *gpu, *cpu;
 
@@ -71,6 +71,8 @@ static void both_devices_tell_the_same(void **state) {
         "histogram;histeq;histogram",
         "mean",
         "dominant;gamma;dominant",
+        "blurhash",
+        "thumbhash;brightness:shift=30;blurhash:components=9x9;mean",
         "minimum;maximum;mean;histogram:bins=1000",
         "grayscale;mean;brightness:shift=9;minimum",
         "brightness:shift=9;brightness:shift=9;maximum;brightness:shift=9;mean;mean",

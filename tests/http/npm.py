@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests alone fetch with npm: axe-core and @redocly/cli, locked in tests/page/. Burin itself needs nothing of it."""
+"""What tests alone fetch with npm: axe-core and @redocly/cli, locked in tests/page/; blurhash and thumbhash, locked in
+tests/reference/. Burin itself needs nothing of it."""
 import pathlib
 import shutil
 import subprocess
@@ -9,13 +10,13 @@ import pytest
 PAGE = pathlib.Path(__file__).parents[1] / "page"
 
 
-def npm_packages(folder):
-    """node_modules in FOLDER of what tests/page/package-lock.json names, each with its digest; skips where npm cannot fetch them."""
+def npm_packages(folder, lock=PAGE):
+    """node_modules in FOLDER of what LOCK's package-lock.json names, each with its digest; skips where npm cannot fetch them."""
     npm = shutil.which("npm")
     if not npm:
         pytest.skip("npm is not installed")
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(PAGE / name, folder)
+        shutil.copy(lock / name, folder)
     done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=120)
     if done.returncode and "EINTEGRITY" not in done.stderr:
         pytest.skip("npm could not fetch the packages: " + done.stderr.strip()[-200:])

@@ -3,6 +3,7 @@
 and short; and `burin run`.
 
 covers: server/values_json.c server/command_run.c server/run_options.c"""
+import base64
 import json
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from PIL import Image
 from conftest import BURIN, check_problem, from_pnm, in_parallel, needs, noise, png, pnm, responses, smooth, wait_until
 from test_process import parts_of
 
-pytestmark = [needs(name) for name in ("histogram", "minimum", "maximum", "mean", "histeq", "grayscale")]
+pytestmark = [needs(name) for name in ("histogram", "minimum", "maximum", "mean", "histeq", "grayscale", "blurhash", "thumbhash")]
 SHORT = 1024  # bytes of values that a header takes
 JSON, IMAGE, PARTS = "application/json", "image/x-portable-pixmap", "multipart/mixed"
 
@@ -131,6 +132,69 @@ def test_wherever_they_stand(daemon, steps):
 
 def test_operators_without_values_say_nothing(daemon):
     assert "values" not in daemon.post("/histeq", pnm(rgb_noise(8, 8)), {"Accept": JSON}).json
+
+
+# ---- texts: tests/reference/test_placeholders.py says whether they are right
+
+GRAY = np.full((3, 5), 128, np.uint8)  # light 0.2158605, so 128 of 255; 128 65793 = ((14 83 + 60) 83 + 37) 83 + 75: E, y, b, [
+
+
+def test_a_text(daemon):
+    answer = daemon.post("/blurhash?components=1x1", pnm(GRAY))
+    assert answer.status == 200 and answer.headers["Content-Type"].split(";")[0] == JSON
+    assert answer.json["values"] == [{"operation": "blurhash", "step": 0, "value": "00Eyb["}]
+    assert answer.json["output"]["bytes"] == 0 and answer.timing["values"] == answer.json["values"]
+    value, = daemon.post("/blurhash?components=9x9", pnm(rgb_noise(40, 30))).json["values"]
+    assert len(value["value"]) == 6 + 2 * 80 and value["value"][0] == "|"
+    value, = daemon.post("/thumbhash", png(noise(40, 40, 4))).json["values"]
+    assert len(base64.b64decode(value["value"], validate=True)) == 25
+
+
+@pytest.mark.parametrize("components", ["4", "0x3", "4x10", "10x4", "4x3x2", "4,3", "", "4x", "-1x2"])
+def test_components_that_are_none(daemon, components):
+    check_problem(daemon.post(f"/blurhash?components={components}", pnm(GRAY)), 400, "components must be 1x1..9x9")
+    check_problem(daemon.post("/thumbhash?components=4x3", pnm(GRAY)), 400, "thumbhash has no parameter")
+
+
+def test_texts_beside_a_picture(daemon):
+    """Among numbers and steps that make pictures; each is of the picture so far, and the picture is passed on."""
+    rgb = smooth(64, 48)
+    steps = ["thumbhash", "grayscale", ("blurhash", {"components": "2x2"}), "mean", "thumbhash"]
+    answer = pipeline(daemon, steps, pnm(rgb), Accept=PARTS)
+    (_, picture), (_, report) = parts_of(answer)
+    gray = daemon.post("/grayscale", pnm(rgb)).body
+    assert picture == gray
+    alone = [daemon.post(path, body).json["values"][0] for path, body in
+             (("/thumbhash", pnm(rgb)), ("/blurhash?components=2x2", gray), ("/mean", gray), ("/thumbhash", gray))]
+    assert json.loads(report)["values"] == [{**value, "step": step} for value, step in zip(alone, (0, 2, 3, 4))]
+
+
+def test_texts_of_several_results(daemon):
+    """One for all before the branches, others of each result's own steps."""
+    rgb = smooth(64, 48)
+    outputs = [{"operations": [{"operation": "flop"}, {"operation": "blurhash"}], "type": "png"},
+               {"operations": [{"operation": "thumbhash"}], "type": "pnm"}]
+    answer = daemon.post_form("/pipeline", [("image", pnm(rgb), "a"), ("outputs", json.dumps(outputs), None),
+                                            ("operations", json.dumps([{"operation": "blurhash"}]), None)], {"Accept": JSON})
+    values = {(v["operation"], v["step"], v.get("output")): v["value"] for v in answer.json["values"]}
+    flopped = daemon.post("/flop?type=pnm", pnm(rgb)).body
+    assert values == {("blurhash", 0, None): daemon.post("/blurhash", pnm(rgb)).json["values"][0]["value"],
+                      ("blurhash", 2, 0): daemon.post("/blurhash", flopped).json["values"][0]["value"],
+                      ("thumbhash", 1, 1): daemon.post("/thumbhash", pnm(rgb)).json["values"][0]["value"]}
+    assert values["blurhash", 0, None] != values["blurhash", 2, 0]
+
+
+def test_as_many_texts_as_there_may_be(daemon):
+    """Ten steps before 32 branches of ten: there is room for all, each the longest, and they are the same."""
+    ten = [{"operation": "blurhash", "params": {"components": "9x9"}}] * 10
+    half = [{"operation": "blurhash", "params": {"components": "9x9"}}] * 5
+    for trunk, branch in ((half, half), (ten, [])):
+        outputs = [{"operations": branch, "type": "pnm", "quality": 1 + i} for i in range(32)]
+        form = [("image", pnm(rgb_noise(9, 9)), "a"), ("operations", json.dumps(trunk), None), ("outputs", json.dumps(outputs), None)]
+        answer = daemon.post_form("/pipeline", form, {"Accept": JSON})
+        assert answer.status == 200, answer.body
+        assert len({v["value"] for v in answer.json["values"]}) == 1
+    assert daemon.becomes_idle()
 
 
 # ---- the form of the answer
@@ -251,7 +315,7 @@ def test_keep_alive_after_long_values(daemon):
 
 def test_ops_says_who_tells(daemon):
     told = {op["name"]: op.get("values") for op in daemon.get("/ops").json["operators"]}
-    assert told["histogram"] == "list" and told["histeq"] is None
+    assert told["histogram"] == "list" and told["histeq"] is None and {told["blurhash"], told["thumbhash"]} == {"text"}
     assert {told[name] for name in ("minimum", "maximum", "mean")} == {"number"}
 
 
@@ -276,6 +340,15 @@ def test_run_prints_values(folder):
     assert [list(map(int, line.split())) for line in lines[1:4]] == histogram(rgb, 5)
     assert list(map(float, lines[4].split())) == mean(rgb) and len(lines) == 5
     assert [path.name for path in folder.iterdir()] == ["in.ppm"]
+
+
+def test_run_prints_texts(folder):
+    done = run("minimum", "blurhash:components=3x2", "thumbhash", "in.ppm", cwd=folder)
+    least, blurhash, thumbhash = done.stdout.decode().splitlines()
+    assert (done.returncode, done.stderr) == (0, b"") and len(least.split()) == 3
+    report = json.loads(run("blurhash:components=3x2", "thumbhash", "--timing", "in.ppm", cwd=folder).stdout)
+    assert [value["value"] for value in report["values"]] == [blurhash, thumbhash]
+    assert len(blurhash) == 6 + 2 * 5 and len(base64.b64decode(thumbhash, validate=True)) > 15
 
 
 def test_run_writes_the_picture_too(folder):

@@ -354,6 +354,22 @@ def test_values(page, photo, tmp_path):
     assert counts == [int(n) for n in expected]
 
 
+def test_texts_and_a_pair(page, photo):
+    """A placeholder's text is the command line's, whatever the two numbers of its field are."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("blurhash")
+    page.shown("blurhash")
+    for steps, sides in (("blurhash", ""), ("blurhash:components=9x3", "9,"), ("blurhash:components=9x8", "9,8")):
+        page.run("""const boxes = document.querySelectorAll('.step input[name="components"]');
+            arguments[0].split(',').forEach((side, i) => { if (!side) return;
+                boxes[i].value = side; boxes[i].dispatchEvent(new Event('input')); boxes[i].dispatchEvent(new Event('change')); });""", sides)
+        page.shown(steps)
+        told = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
+        assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [told]
+        assert page.run("return decodeURIComponent(location.hash)") == f"#steps={steps}"
+
+
 # ---- looking
 
 def test_the_divider_compares_one_place(page, photo, tmp_path):

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH, GAIN, INK };
+enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH, GAIN, INK, GRID };
 static const struct param list[] = {
     [BINS] = { .name = "bins", .type = PARAM_INT, .min = 2, .max = 65536, .def = 256 },
     [SHIFT] = { .name = "shift", .type = PARAM_INT, .min = -255, .max = 255 },
@@ -19,6 +19,7 @@ static const struct param list[] = {
     [WIDTH] = { .name = "width", .type = PARAM_INT, .min = 1, .max = 9, .required = true },
     [GAIN] = { .name = "gain", .type = PARAM_DECIMAL, .min = -500, .max = 10000, .def = 1500 },
     [INK] = { .name = "ink", .type = PARAM_COLOUR, .def = 0xffffffff },
+    [GRID] = { .name = "grid", .type = PARAM_PAIR, .min = 1, .max = 12, .def = PAIR(4, 3) },
     { .type = PARAM_NONE },
 };
 
@@ -55,6 +56,19 @@ static const struct wrong {
     { "ink", "##12345", "op: ink must be RRGGBB or RRGGBBAA, not \"##12345\"" },
     { "ink", "1234567", "op: ink must be RRGGBB or RRGGBBAA, not \"1234567\"" },
     { "ink", "", "op: ink must be RRGGBB or RRGGBBAA, not \"\"" },
+    { "grid", "4", "op: grid must be 1x1..12x12, not \"4\"" },
+    { "grid", "4x", "op: grid must be 1x1..12x12, not \"4x\"" },
+    { "grid", "x3", "op: grid must be 1x1..12x12, not \"x3\"" },
+    { "grid", "0x3", "op: grid must be 1x1..12x12, not \"0x3\"" },
+    { "grid", "3x13", "op: grid must be 1x1..12x12, not \"3x13\"" },
+    { "grid", "13x3", "op: grid must be 1x1..12x12, not \"13x3\"" },
+    { "grid", "4x3x2", "op: grid must be 1x1..12x12, not \"4x3x2\"" },
+    { "grid", "4X3", "op: grid must be 1x1..12x12, not \"4X3\"" },
+    { "grid", "4x 3", "op: grid must be 1x1..12x12, not \"4x 3\"" },
+    { "grid", "4x-3", "op: grid must be 1x1..12x12, not \"4x-3\"" },
+    { "grid", "4x18446744073709551619",
+      "op: grid must be 1x1..12x12, not \"4x18446744073709551619\"" },
+    { "grid", "", "op: grid must be 1x1..12x12, not \"\"" },
     { "taps", "1 2 3", "op: taps must be 9 or 25 integers -100..100, not \"1 2 3\"" },
     { "taps", "1 2 3 4 5 6 7 8 101",
       "op: taps must be 9 or 25 integers -100..100, not \"1 2 3 4 5 6 7 8 101\"" },
@@ -64,10 +78,10 @@ static const struct wrong {
       "op: taps must be 9 or 25 integers -100..100, not \"1,,2 3 4 5 6 7 8 9\"" },
     { "bin", "2",
       "op has no parameter \"bin\"; did you mean \"bins\"? It takes bins, shift, binary, scale, "
-      "taps, width, gain, ink" },
+      "taps, width, gain, ink, grid" },
     { "colour", "2",
       "op has no parameter \"colour\"; it takes bins, shift, binary, scale, taps, width, "
-      "gain, ink" },
+      "gain, ink, grid" },
 };
 
 static void refuses_what_is_wrong(void **state) {
@@ -94,6 +108,10 @@ static void keeps_what_is_right(void **state) {
     assert_int_equal(params_set(&params, list, "op", "shift", "-255", NULL), STATUS_OK);
     assert_int_equal(params_set(&params, list, "op", "binary", "Yes", NULL), STATUS_OK);
     assert_int_equal(params_set(&params, list, "op", "scale", "maxabs", NULL), STATUS_OK);
+    assert_int_equal(params.number[GRID], PAIR(4, 3));
+    assert_int_equal(params_set(&params, list, "op", "grid", "9x12", NULL), STATUS_OK);
+    assert_int_equal(PAIR_FIRST(params.number[GRID]), 9);
+    assert_int_equal(PAIR_SECOND(params.number[GRID]), 12);
     assert_int_equal(params_set(&params, list, "op", "taps", "-1 2,3, 4\t5 6 7 8 +9", NULL),
                      STATUS_OK);
     assert_int_equal(params.number[BINS], 65536);
@@ -103,7 +121,7 @@ static void keeps_what_is_right(void **state) {
     assert_int_equal(params.tap_count, 9);
     for (int i = 1; i < 9; i++) assert_int_equal(params.taps[i], i + 1);
     assert_int_equal(params.taps[0], -1);
-    assert_int_equal(params.given, 0x1f);
+    assert_int_equal(params.given, 0x1f | 1 << GRID);
 }
 
 static void twice_and_missing(void **state) {
@@ -134,9 +152,9 @@ static void printed_reads_back(void **state) {
     static const char *const values[] = {
         [BINS] = "512",     [SHIFT] = "-7",     [BINARY] = "true",
         [SCALE] = "minmax", [WIDTH] = "9",      [TAPS] = "1 2 3 4 5 6 7 8 -9",
-        [GAIN] = "-0.25",   [INK] = "00fe0180",
+        [GAIN] = "-0.25",   [INK] = "00fe0180", [GRID] = "12x1",
     };
-    for (int i = 0; i <= INK; i++) {
+    for (int i = 0; i <= GRID; i++) {
         struct params params, again;
         char text[400], small[3];
         params_init(&params, list);

@@ -101,7 +101,7 @@ static struct values_shape sum_shape(const struct op *op, const struct params *p
                                      const struct image *in) {
     (void)params;
     assert_non_null(op);
-    return (struct values_shape){ VALUE_INT64, image_colours(in), 2, true };
+    return (struct values_shape){ VALUE_INT64, image_colours(in), 2, true, 0 };
 }
 
 static enum status tell_sum(struct op_call *call) {
@@ -296,7 +296,7 @@ static void fused_steps_write_nothing_between(void **state) {
 static struct values_shape too_many(const struct op *op, const struct params *params,
                                     const struct image *in) {
     (void)op, (void)params;
-    return (struct values_shape){ VALUE_INT32, image_colours(in), 65536, true };
+    return (struct values_shape){ VALUE_INT32, image_colours(in), 65536, true, 0 };
 }
 
 /* Five times 65536 numbers for three channels are under PLAN_VALUES_MAX, six times are not. */

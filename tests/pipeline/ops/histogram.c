@@ -4,7 +4,7 @@
 #include "tests/pipeline/ops/told.h"
 
 static struct values_shape lists(uint32_t channels, uint32_t length) {
-    return (struct values_shape){ VALUE_UINT32, channels, length, true };
+    return (struct values_shape){ VALUE_UINT32, channels, length, true, 0 };
 }
 
 static void a_table_by_hand(void **state) {

@@ -47,7 +47,7 @@ static inline void *told(const char *text, const struct image *in, struct pool *
 
 /* One number a channel. */
 static inline struct values_shape told_numbers(enum value_type type, uint32_t channels) {
-    return (struct values_shape){ type, channels, 1, false };
+    return (struct values_shape){ type, channels, 1, false, 0 };
 }
 
 /* PIXELS follow one another without a gap; EXPECTED is what all channels' values must be. */

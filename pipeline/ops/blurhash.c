@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. placeholder.h makes the picture small. Here, in double and in this order on every
+ * machine (exact_math.h), its light is multiplied by cosines of 0, 1, 2... half waves across and
+ * down and summed. The first sum is the mean; the others, its variations, are told in 19 steps of
+ * their square root for each colour, beside the largest of them. All is written in base 83.
+ * The published TypeScript looks for the largest variation without its sign, and so finds a smaller
+ * one where that is negative; the C looks at sizes, and so does this.
+ * Source: https://github.com/woltapp/blurhash, Algorithm.md; C/encode.c, which takes float. */
+#include "pipeline/op.h"
+#include "pipeline/ops/placeholder.h"
+
+#include "pipeline/skeletons/exact_math.h"
+
+#define HALF_TURN 3.14159265358979323846
+
+enum { SIDE_MAX = 9, BASE = 83, STEPS = 19 };
+
+static const struct param params[] = {
+    { .name = "components",
+      .summary = "How many cosines are told, across and down: more of them show more detail",
+      .unit = "cosines",
+      .type = PARAM_PAIR,
+      .min = 1,
+      .max = SIDE_MAX,
+      .def = PAIR(4, 3) },
+    { .name = NULL },
+};
+
+/* ---- light, 0..1, of samples 0..255 and back: sRGB's curve */
+
+static double light_of(uint32_t sample) {
+    const double v = sample / 255.0;
+    return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+}
+
+static uint32_t sample_of(double light) {
+    const double l = light < 0 ? 0 : light > 1 ? 1 : light;
+    const double v = l <= 0.0031308 ? l * 12.92 : 1.055 * pow(l, 1 / 2.4) - 0.055;
+    return (uint32_t)(v * 255 + 0.5);
+}
+
+struct picture {
+    uint32_t width, height;
+    double light[3][PLACEHOLDER_PIXELS];
+    double across[SIDE_MAX][PLACEHOLDER_SIDE], down[SIDE_MAX][PLACEHOLDER_SIDE]; /* cosines */
+};
+
+static void fill_light(struct picture *picture, const struct values *values) {
+    double light[256];
+    for (uint32_t v = 0; v < 256; v++) light[v] = light_of(v);
+    for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t i = 0; i < values->shape.length; i++)
+            picture->light[c][i] = light[placeholder_sample(values, i, c)];
+}
+
+static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32_t length) {
+    for (long w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < length; i++)
+            cosines[w][i] = cos(HALF_TURN * (double)w * i / length);
+}
+
+/* How much of light there is of the wave ACROSS, DOWN, of each colour. */
+static void sum_up(const struct picture *picture, long across, long down, double sums[3]) {
+    const uint32_t width = picture->width, height = picture->height;
+    const double scale = (across || down ? 2.0 : 1.0) / (width * height);
+    for (int c = 0; c < 3; c++) {
+        double sum = 0;
+        for (uint32_t y = 0; y < height; y++)
+            for (uint32_t x = 0; x < width; x++)
+                sum += picture->across[across][x] * picture->down[down][y] *
+                       picture->light[c][y * width + x];
+        sums[c] = sum * scale;
+    }
+}
+
+/* ---- digits */
+
+static char *put(char *at, uint32_t number, int digits) {
+    static const char alphabet[BASE + 1] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "abcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~";
+    for (int i = digits - 1; i >= 0; i--, number /= BASE) at[i] = alphabet[number % BASE];
+    return at + digits;
+}
+
+/* Which of 83 steps of 1/166 is as large as all COUNT. */
+static uint32_t largest_step(const double *sums, long count) {
+    double largest = 0;
+    for (long i = 0; i < count; i++)
+        if (fabs(sums[i]) > largest) largest = fabs(sums[i]);
+    const double step = floor(largest * 166 - 0.5);
+    return step < 0 ? 0 : step > BASE - 1 ? BASE - 1 : (uint32_t)step;
+}
+
+/* A variation as one of 19 steps between -1 and 1, 9 in the middle. */
+static uint32_t variation_step(double variation) {
+    const double root = sqrt(fabs(variation));
+    const double step = floor((variation < 0 ? -root : root) * 9 + 9.5);
+    return step < 0 ? 0 : step > STEPS - 1 ? STEPS - 1 : (uint32_t)step;
+}
+
+static char *put_mean(char *at, const double *mean) {
+    uint32_t rgb = 0;
+    for (int c = 0; c < 3; c++) rgb = rgb << 8 | sample_of(mean[c]);
+    return put(at, rgb, 4);
+}
+
+static char *put_variation(char *at, const double *sums, double largest) {
+    uint32_t steps = 0;
+    for (int c = 0; c < 3; c++) steps = steps * STEPS + variation_step(sums[c] / largest);
+    return put(at, steps, 2);
+}
+
+static size_t blurhash_text(const struct params *values, const struct values *small,
+                            char text[VALUES_TEXT_MAX]) {
+    const long across = PAIR_FIRST(values->number[0]), down = PAIR_SECOND(values->number[0]);
+    const long others = across * down - 1;
+    struct picture picture = { .width = small->shape.width };
+    double sums[SIDE_MAX * SIDE_MAX][3];
+    picture.height = small->shape.length / picture.width;
+    fill_light(&picture, small);
+    fill_cosines(picture.across, across, picture.width);
+    fill_cosines(picture.down, down, picture.height);
+    for (long y = 0; y < down; y++)
+        for (long x = 0; x < across; x++) sum_up(&picture, x, y, sums[y * across + x]);
+    const uint32_t largest = largest_step(sums[1], others * 3);
+    char *at = put(text, (uint32_t)(across - 1 + (down - 1) * SIDE_MAX), 1);
+    at = put(at, largest, 1);
+    at = put_mean(at, sums[0]);
+    for (long i = 1; i <= others; i++) at = put_variation(at, sums[i], (largest + 1) / 166.0);
+    return (size_t)(at - text);
+}
+
+const struct op op_blurhash = {
+    .name = "blurhash",
+    .summary = "Tells a BlurHash, the text of a blurred picture without alpha; passes the image on",
+    .params = params,
+    .values = placeholder_values,
+    .text = blurhash_text,
+    .passes = placeholder_passes,
+    .scratch = placeholder_scratch,
+    .run = placeholder_run,
+};

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/* placeholder.h - the small picture that blurhash and thumbhash make a text of.
+ *
+ * It is the image as resize makes it with width=32, height=32, fit=inside and kernel=linear: the
+ * longer side is 32, the other keeps the shape and is at least 1. Its samples are what is told, in
+ * the image's depth, rows without a gap. The text is made of them with 8 bits, 16 rounded by
+ * (v + 128) / 257, gray with three equal colours, and opaque where there is no alpha.
+ *
+ * Used by:  blurhash, thumbhash, on both devices; the Makefile leaves them out with resize.
+ * Owns:     nothing; what is asked of resize lives as long as the struct.
+ * Fails:    as resize does.
+ */
+#ifndef BURIN_OPS_PLACEHOLDER_H
+#define BURIN_OPS_PLACEHOLDER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "pipeline/builtin_ops.h"
+#ifdef __cplusplus
+}
+#endif
+#include "pipeline/sample.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PLACEHOLDER_SIDE = 32, PLACEHOLDER_PIXELS = PLACEHOLDER_SIDE * PLACEHOLDER_SIDE };
+
+/* ---- what is asked of resize */
+
+struct placeholder {
+    struct params params;
+    struct op_call call;
+};
+
+static inline const struct op *placeholder_resize(void) {
+    const struct op *found = NULL;
+    for (int i = 0; i < builtin_op_count() && !found; i++)
+        if (strcmp(builtin_op_at(i)->name, "resize") == 0) found = builtin_op_at(i);
+    assert(found);
+    return found;
+}
+
+static inline void placeholder_set(struct placeholder *small, const char *name, const char *value) {
+    params_set(&small->params, small->call.op->params, "resize", name, value, NULL);
+}
+
+/* CALL: of the placeholder's operator. Its values become the picture. */
+static inline void placeholder_ask(struct placeholder *small, const struct op_call *call) {
+    struct image *const out = &small->call.out;
+    small->call = *call;
+    small->call.op = placeholder_resize();
+    small->call.params = &small->params;
+    params_init(&small->params, small->call.op->params);
+    placeholder_set(small, "width", "32");
+    placeholder_set(small, "height", "32");
+    placeholder_set(small, "fit", "inside");
+    placeholder_set(small, "kernel", "linear");
+    small->call.op->size(&small->params, &call->in, out, NULL);
+    out->stride = image_row_bytes(out);
+    out->pixels = (uint8_t *)call->values;
+    small->call.values = NULL;
+}
+
+/* ---- of the operators' records */
+
+static inline struct values_shape
+placeholder_values(const struct op *op, const struct params *params, const struct image *in) {
+    struct placeholder small;
+    struct op_call call = { 0 };
+    struct values_shape shape;
+    (void)op, (void)params;
+    memset(&shape, 0, sizeof shape);
+    call.in = *in;
+    placeholder_ask(&small, &call);
+    shape.type = in->depth == 8 ? VALUE_UINT8 : VALUE_UINT16;
+    shape.channels = in->channels;
+    shape.width = small.call.out.width;
+    shape.length = shape.width * small.call.out.height;
+    return shape;
+}
+
+static inline uint32_t placeholder_passes(const struct params *params, const struct image *in) {
+    struct placeholder small;
+    struct op_call call = { 0 };
+    (void)params;
+    call.in = *in;
+    placeholder_ask(&small, &call);
+    return small.call.op->passes(&small.params, in);
+}
+
+static inline size_t placeholder_scratch(const struct op_call *call) {
+    struct placeholder small;
+    placeholder_ask(&small, call);
+    return small.call.op->scratch(&small.call);
+}
+
+static inline enum status placeholder_run(struct op_call *call) {
+    struct placeholder small;
+    placeholder_ask(&small, call);
+    return small.call.op->run(&small.call);
+}
+
+/* ---- its pixels */
+
+/* Channel C of red, green, blue and alpha, 0..255. */
+static inline uint32_t placeholder_sample(const struct values *picture, uint32_t pixel,
+                                          uint32_t c) {
+    const uint32_t channels = picture->shape.channels, colours = channels < 3 ? 1 : 3;
+    const unsigned depth = picture->shape.type == VALUE_UINT8 ? 8 : 16;
+    if (c == 3 && channels == colours) return 255;
+    const uint32_t place = c == 3 ? colours : colours == 1 ? 0 : c;
+    const uint32_t sample =
+        sample_get((const uint8_t *)picture->numbers, (size_t)pixel * channels + place, depth);
+    return depth == 8 ? sample : (sample + 128) / 257;
+}
+
+#endif
