@@ -46,6 +46,7 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
         [FORMAT_JPEG] = jpeg_decode,
         [FORMAT_PNG] = png_decode,
         [FORMAT_PNM] = pnm_decode,
+        [FORMAT_WEBP] = webp_decode,
     };
     struct metadata read = { 0 };
     const struct decoding decoding = { bytes, length, probe, limits, progress,

@@ -64,7 +64,7 @@ void metadata_release(struct metadata *metadata);
  * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that damages pixels,
  * warnings of libjpeg included: truncated data never becomes silent gray. With `accept_damage` it
  * becomes NOTE_DAMAGED, once the header was sound: pixels are what libjpeg makes of the bytes, or
- * of PNG and PNM the rows that came; the rest is 0. */
+ * of PNG, PNM and WebP the rows that came; the rest is 0. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,

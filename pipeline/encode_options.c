@@ -39,6 +39,7 @@ static bool set_type(struct encode_options *options, const char *value) {
 }
 
 static bool set_quality(struct encode_options *options, const char *value) {
+    options->loss_chosen = true;
     return read_small(value, 1, 100, &options->quality);
 }
 
@@ -51,6 +52,7 @@ static bool set_progressive(struct encode_options *options, const char *value) {
 }
 
 static bool set_lossless(struct encode_options *options, const char *value) {
+    options->loss_chosen = true;
     return read_flag(value, &options->lossless);
 }
 
@@ -75,6 +77,7 @@ uint32_t encode_background(const struct encode_options *options) {
 static bool set_max_bytes(struct encode_options *options, const char *value) {
     long number = 0;
     const bool good = read_number(value, 1, INT64_MAX, &number);
+    options->loss_chosen = true;
     if (good) options->max_bytes = number;
     return good;
 }
@@ -112,6 +115,12 @@ const char *encode_option_range(int index) {
 
 bool encode_option_set(struct encode_options *options, int index, const char *value) {
     return settings[index].set(options, value);
+}
+
+void encode_options_as_input(struct encode_options *options, const struct probe *probe,
+                             enum format format) {
+    options->format = format;
+    options->lossless |= probe->lossless && format == probe->format && !options->loss_chosen;
 }
 
 enum status encode_options_check(const struct encode_options *options, struct failure *failure) {

@@ -31,6 +31,7 @@ struct encode_options {
     int compression;       /* PNG 0..3 */
     bool progressive;      /* JPEG */
     bool lossless;         /* WebP: quality does nothing */
+    bool loss_chosen;      /* quality, lossless or max_bytes was given */
     int effort;            /* WebP 0..6: time for fewer bytes */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A: of operators */
     bool has_background;   /* it was given: operators that have one get it too */
@@ -50,6 +51,11 @@ bool encode_option_set(struct encode_options *options, int index, const char *va
 
 /* R, G, B, A from the highest byte on, as param_colour() reads them. */
 uint32_t encode_background(const struct encode_options *options);
+
+/* Where no type is chosen: FORMAT, which comes of the input, PROBE. If it is the input's own and
+ * nothing was said of losses, lossless as that is. */
+void encode_options_as_input(struct encode_options *options, const struct probe *probe,
+                             enum format format);
 
 /* Whether they go together, once all are set. */
 enum status encode_options_check(const struct encode_options *options, struct failure *failure);

@@ -17,7 +17,7 @@ static const struct {
     [FORMAT_JPEG] = { "jpeg", "image/jpeg", jpeg_probe },
     [FORMAT_PNG] = { "png", "image/png", png_probe },
     [FORMAT_PNM] = { "pnm", "image/x-portable-anymap", pnm_probe },
-    [FORMAT_WEBP] = { "webp", "image/webp", NULL },
+    [FORMAT_WEBP] = { "webp", "image/webp", webp_probe },
 };
 
 /* Not read here, but known well enough to be called by name in the refusal. */
@@ -27,7 +27,6 @@ static const struct {
     const char *magic;
 } strangers[] = {
     { "GIF", 0, 4, "GIF8" },
-    { "WebP", 8, 4, "WEBP" },
     { "AVIF", 4, 8, "ftypavif" },
     { "HEIC", 4, 7, "ftyphei" },
     { "TIFF", 0, 4, "II*\0" },
@@ -52,6 +51,7 @@ static bool has(const uint8_t *bytes, size_t length, size_t at, const char *magi
 enum format probe_format(const uint8_t *bytes, size_t length) {
     if (has(bytes, length, 0, "\x89PNG\r\n\x1a\n", 8)) return FORMAT_PNG;
     if (has(bytes, length, 0, "\xff\xd8\xff", 3)) return FORMAT_JPEG;
+    if (has(bytes, length, 0, "RIFF", 4) && has(bytes, length, 8, "WEBP", 4)) return FORMAT_WEBP;
     if (length < 3 || bytes[0] != 'P' || (bytes[1] != '5' && bytes[1] != '6')) return FORMAT_NONE;
     return memchr(" \t\n\v\f\r#", bytes[2], 7) ? FORMAT_PNM : FORMAT_NONE;
 }
@@ -60,10 +60,10 @@ static enum status refuse_stranger(const uint8_t *bytes, size_t length, struct f
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (has(bytes, length, strangers[i].at, strangers[i].magic, strangers[i].length))
             return fail(failure, STATUS_NOT_AN_IMAGE,
-                        "this looks like %s, which is not supported; send JPEG, PNG or binary "
-                        "PNM (P5, P6)",
+                        "this looks like %s, which is not supported; send JPEG, PNG, WebP or "
+                        "binary PNM (P5, P6)",
                         strangers[i].name);
-    return fail(failure, STATUS_NOT_AN_IMAGE, "%s; send JPEG, PNG or binary PNM (P5, P6)",
+    return fail(failure, STATUS_NOT_AN_IMAGE, "%s; send JPEG, PNG, WebP or binary PNM (P5, P6)",
                 length ? "the data is not an image of a known format" : "the image has no bytes");
 }
 

@@ -7,8 +7,9 @@
  * of picture data there are, and how many the pixels take at the very least in their format: less
  * than that is no picture, and nothing is allocated for it. The least is exact for PNM; for PNG
  * what deflate's greatest ratio leaves of the rows; for JPEG two bits a block of the first scan,
- * one where it is progressive. Arithmetic coding has no such bound: a plain picture of any size
- * fits a few bytes, and is decoded for what it says.
+ * one where it is progressive; for WebP two bits a macroblock. Arithmetic coding of a JPEG and a
+ * lossless WebP have no such bound: a plain picture of any size fits a few bytes, and is decoded
+ * for what it says. So has an animation whose first frame is small on a large canvas.
  *
  * Used by:  the front, before a job is queued; the codecs, which refuse what differs from it.
  * Fails:    STATUS_NOT_AN_IMAGE, STATUS_CORRUPT, STATUS_TOO_LARGE, with a sentence.
@@ -38,6 +39,7 @@ struct probe {
     bool progressive;       /* JPEG */
     bool interlaced;        /* PNG Adam7 */
     bool palette;
+    bool lossless;       /* WebP */
     bool animated;       /* more frames than the first, which alone is decoded */
     bool profile;        /* an ICC profile is carried */
     char space[8];       /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */

@@ -246,8 +246,9 @@ static enum status lay_out(struct run_state *state, struct failure *failure) {
         state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
     }
     if (status == STATUS_OK && !options->encode.format)
-        options->encode.format =
-            codec_result_format(&state->probe, &state->shapes[options->plan.count]);
+        encode_options_as_input(
+            &options->encode, &state->probe,
+            codec_result_format(&state->probe, &state->shapes[options->plan.count]));
     return status;
 }
 

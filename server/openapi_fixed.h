@@ -44,11 +44,11 @@
     "{'$ref':'#/components/parameters/width'},{'$ref':'#/components/parameters/height'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
-    "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{'schema':{'type':'string'},"        \
-    "'example':'" picture "'}"
+    "'image/jpeg':{},'image/png':{},'image/webp':{},"                                              \
+    "'image/x-portable-anymap':{'schema':{'type':'string'},'example':'" picture "'}"
 
 #define OPENAPI_IMAGE_PART                                                                         \
-    "'image':{'description':'JPEG, PNG or PNM; the part may be called file or media too',"         \
+    "'image':{'description':'JPEG, PNG, WebP or PNM; the part may be called file or media too',"   \
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
 static const char openapi_info[] =

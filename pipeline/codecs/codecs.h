@@ -40,10 +40,13 @@ enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure);
 enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure);
+enum status webp_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                       struct failure *failure);
 
 enum status jpeg_decode(const struct decoding *decoding);
 enum status png_decode(const struct decoding *decoding);
 enum status pnm_decode(const struct decoding *decoding);
+enum status webp_decode(const struct decoding *decoding);
 
 enum status jpeg_encode(const struct encoding *encoding);
 enum status png_encode(const struct encoding *encoding);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* exif.h - the one thing that is read from EXIF: how the camera was held.
  *
- * Used by:  jpeg_header.c, png_header.c.
+ * Used by:  jpeg_header.c, png_header.c, webp_header.c.
  * Fails:    never: what makes no sense is orientation 1. Every offset is checked, since the bytes
  *           are a stranger's; only IFD0 is looked at.
  * Threads:  any.

@@ -73,6 +73,8 @@ static void negotiate(struct exchange *exchange, const struct work *work) {
         if (!output->encode.format)
             output->encode.format =
                 negotiation_type(&accept, job_output_type(job, output), &exchange->front->prefer);
+        if (!output->encode.format)
+            encode_options_as_input(&output->encode, &job->probe, job_output_type(job, output));
         output->type = job_output_type(job, output);
     }
 }

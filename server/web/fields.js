@@ -353,7 +353,7 @@ export function partField(part, step, changed) {
         type: 'file',
         id,
         name: part.name,
-        accept: 'image/png,image/jpeg,.pgm,.ppm,.pnm',
+        accept: 'image/png,image/jpeg,image/webp,.pgm,.ppm,.pnm',
         'aria-describedby': `${id}-help`,
     });
     input.addEventListener('change', () => {

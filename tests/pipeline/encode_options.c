@@ -48,6 +48,31 @@ static void good_values(void **state) {
     assert_true(options.has_background && !encode_options_default.has_background);
 }
 
+/* The input's type, and lossless as it is, unless something was said of losses. */
+static void as_the_input(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        bool input, answer;
+    } cases[] = {
+        { "effort", "3", true, true },        { "effort", "3", false, false },
+        { "quality", "90", true, false },     { "max_bytes", "9", true, false },
+        { "lossless", "false", true, false }, { "lossless", "true", false, true },
+        { "lossless", "true", true, true },   { "type", "auto", true, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct probe probe = { .format = FORMAT_WEBP, .lossless = cases[i].input };
+        struct encode_options options = set(cases[i].name, cases[i].value);
+        encode_options_as_input(&options, &probe, FORMAT_WEBP);
+        assert_int_equal(options.format, FORMAT_WEBP);
+        assert_int_equal(options.lossless, cases[i].answer);
+        options = set("effort", "3");
+        encode_options_as_input(&options, &probe, FORMAT_PNG);
+        assert_int_equal(options.format, FORMAT_PNG);
+        assert_false(options.lossless);
+    }
+}
+
 static void bad_values(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -84,6 +109,7 @@ static void every_setting_says_what_it_may_be(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
+        cmocka_unit_test(as_the_input),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(every_setting_says_what_it_may_be),
     };
