@@ -81,6 +81,8 @@ const struct imaginary_row imaginary_rows[] = {
     { "rotate", "rotate", PLACE_ROTATE, SHAPE_ROTATE, TAKES_SIZE },
     { "flip", "flip", PLACE_FLIP, SHAPE_SET, TAKES_SIZE },
     { "flop", "flop", PLACE_FLOP, SHAPE_SET, TAKES_SIZE },
+    { "zoom", "zoom", PLACE_ZOOM, SHAPE_ZOOM,
+      TAKES_SIZE | TAKES_CORNER | TAKES_AREA | TAKES_FACTOR },
     { "blur", "blur", PLACE_BLUR, SHAPE_BLUR, TAKES_SIZE },
     { "convert", NULL, PLACES, SHAPE_CONVERT, TAKES_SIZE },
     { "autorotate", NULL, PLACES, SHAPE_SET, TAKES_NOTHING },

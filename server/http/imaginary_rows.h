@@ -84,6 +84,7 @@ enum shape {
     SHAPE_ROTATE,
     SHAPE_BLUR,
     SHAPE_EXTRACT,
+    SHAPE_ZOOM,
     SHAPE_CONVERT,
 };
 

@@ -1,148 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The operator's own step is finished first: a frame is chosen for a resize, a crop
- * may have to become one. Then it is taken off the plan, and put back in its place among the steps
- * that other parameters ask for. */
-#include "server/http/imaginary_rows.h"
+/* How it works. The operator's own step is finished first: a resize gets a fit (imaginary_fit.c), a
+ * crop may have to become one. Then it is taken off the plan, and put back in its place among the
+ * steps that other parameters ask for. */
+#include "server/http/imaginary_fit.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static bool is_on(const struct params *params, int index) {
-    return is_given(params, index) && params->number[index];
-}
-
-static bool is_off(const struct params *params, int index) {
-    return is_given(params, index) && !params->number[index];
-}
-
-/* ---- the last step of the plan */
-
-static struct step *last(struct plan *plan) {
-    return &plan->steps[plan->count - 1];
-}
-
-static int place_in(const struct step *step, const char *name) {
-    for (int i = 0; step->op->params[i].name; i++)
-        if (strcmp(step->op->params[i].name, name) == 0) return i;
-    return -1;
-}
-
-static bool has(struct plan *plan, const char *name) {
-    const int index = place_in(last(plan), name);
-    return index >= 0 && is_given(&last(plan)->params, index);
-}
 
 static long number_of(struct plan *plan, const char *name) {
     return last(plan)->params.number[place_in(last(plan), name)];
 }
 
-static bool has_both(struct plan *plan) {
-    return has(plan, "width") && has(plan, "height");
-}
-
-static enum status set_number(struct plan *plan, const char *name, long number,
-                              struct failure *failure) {
-    char text[24];
-    snprintf(text, sizeof text, "%ld", number);
-    return plan_set(plan, name, text, failure);
-}
-
-/* Sets what the request has not set itself. */
-static enum status choose(struct plan *plan, const char *name, const char *value,
-                          struct failure *failure) {
-    if (has(plan, name))
-        return fail(failure, STATUS_BAD_PARAM,
-                    "%s: %s follows from what imaginary's names say; leave it out, or those",
-                    last(plan)->op->name, name);
-    return plan_set(plan, name, value, failure);
-}
-
 static enum status missing(const struct imaginary *imaginary, const char *what,
                            struct failure *failure) {
     return fail(failure, STATUS_BAD_PARAM, "%s: %s must be given", imaginary->row->name, what);
-}
-
-/* ---- how a resize fits */
-
-struct fit {
-    const char *fit; /* NULL: nothing of imaginary's says it */
-    bool enlarge;
-};
-
-static bool is_turned(const struct imaginary *imaginary) {
-    return imaginary->row->shape == SHAPE_ROTATE || imaginary->rest.number[REST_ROTATE];
-}
-
-/* Scaling beside another operation stretches, but not where the image is turned, too. */
-static struct fit fit_stretched(const struct imaginary *imaginary) {
-    if (is_on(&imaginary->frame, FRAME_EMBED)) return (struct fit){ "contain", false };
-    return is_turned(imaginary) ? (struct fit){ "inside", false } : (struct fit){ "fill", true };
-}
-
-static struct fit fit_covering(const struct params *frame) {
-    if (!is_on(frame, FRAME_NOCROP)) return (struct fit){ "cover", true };
-    return (struct fit){ is_on(frame, FRAME_EMBED) ? "contain" : "inside", true };
-}
-
-/* A plain resize is ours, but where `whole`. */
-static struct fit fit_resized(const struct imaginary *imaginary) {
-    const struct params *frame = &imaginary->frame;
-    if (is_off(frame, FRAME_NOCROP)) return (struct fit){ "cover", false };
-    if (imaginary->whole || is_on(frame, FRAME_NOCROP) || is_on(frame, FRAME_EMBED) ||
-        is_given(frame, FRAME_EXTEND))
-        return (struct fit){ "contain", false };
-    return (struct fit){ NULL, true };
-}
-
-static struct fit fit_of(const struct imaginary *imaginary, enum shape shape) {
-    const bool force = is_on(&imaginary->frame, FRAME_FORCE);
-    if (shape == SHAPE_INSIDE) return (struct fit){ "inside", force };
-    if (force) return (struct fit){ "fill", true };
-    switch (shape) {
-    case SHAPE_COVER: return fit_covering(&imaginary->frame);
-    case SHAPE_RESIZE: return fit_resized(imaginary);
-    case SHAPE_STRETCH: return fit_stretched(imaginary);
-    default: return (struct fit){ "cover", false };
-    }
-}
-
-/* What is around it. */
-static enum status set_extend(const struct imaginary *imaginary, struct plan *plan,
-                              const struct encode_options *encode, struct failure *failure) {
-    const long extend = imaginary->frame.number[FRAME_EXTEND];
-    if (extend < EXTEND_WHITE)
-        return fail(failure, STATUS_BAD_PARAM,
-                    "%s: edges are not continued around the image (extend=%s); say extend=white, "
-                    "black or background, or nocrop=false to cut it, or call fit",
-                    imaginary->row->name, imaginary_frame[FRAME_EXTEND].choices[extend]);
-    if (extend == EXTEND_BACKGROUND &&
-        (encode->has_background || has(plan, "background") || *imaginary->background))
-        return STATUS_OK;
-    return choose(plan, "background", extend == EXTEND_WHITE ? "ffffff" : "000000", failure);
-}
-
-static enum status set_gravity(const struct imaginary *imaginary, struct plan *plan,
-                               struct failure *failure) {
-    const struct params *frame = &imaginary->frame;
-    if (imaginary->smart) return choose(plan, "position", "smart", failure);
-    if (!is_given(frame, FRAME_GRAVITY)) return STATUS_OK;
-    return choose(plan, "position",
-                  imaginary_frame[FRAME_GRAVITY].choices[frame->number[FRAME_GRAVITY]], failure);
-}
-
-/* FIT of the last step, a resize that has its sides. */
-static enum status set_fit(const struct imaginary *imaginary, struct plan *plan, struct fit fit,
-                           const struct encode_options *encode, struct failure *failure) {
-    enum status status = STATUS_OK;
-    if (!fit.fit || strcmp(fit.fit, "cover") == 0) status = set_gravity(imaginary, plan, failure);
-    if (!status && fit.fit) status = choose(plan, "fit", fit.fit, failure);
-    if (!status && !fit.enlarge && !has(plan, "enlarge"))
-        status = plan_set(plan, "enlarge", "false", failure);
-    if (!status && fit.fit && strcmp(fit.fit, "contain") == 0 && has_both(plan))
-        status = set_extend(imaginary, plan, encode, failure);
-    if (!status && *imaginary->background && !has(plan, "background"))
-        status = plan_set(plan, "background", imaginary->background, failure);
-    return status;
 }
 
 /* ---- an operation's own step */
@@ -181,7 +51,7 @@ static enum status finish_crop(const struct imaginary *imaginary, struct plan *p
     } else {
         status = become(plan, "resize", failure);
     }
-    return status ? status : set_fit(&scaled, plan, fit_of(&scaled, SHAPE_CROP), encode, failure);
+    return status ? status : fit_set(&scaled, plan, fit_of(&scaled, SHAPE_CROP), encode, failure);
 }
 
 static enum status finish_resize(const struct imaginary *imaginary, struct plan *plan,
@@ -198,17 +68,12 @@ static enum status finish_resize(const struct imaginary *imaginary, struct plan 
         const enum status status = become(plan, "crop", failure);
         return status ? status : plan_set(plan, "gravity", side, failure);
     }
-    return set_fit(imaginary, plan, fit, encode, failure);
+    return fit_set(imaginary, plan, fit, encode, failure);
 }
 
 static enum status finish_extract(const struct imaginary *imaginary, struct plan *plan,
                                   struct failure *failure) {
-    static const struct {
-        int from;
-        const char *to;
-    } sides[] = { { FRAME_AREAWIDTH, "width" }, { FRAME_AREAHEIGHT, "height" } };
     const struct params *frame = &imaginary->frame;
-    enum status status = STATUS_OK;
     if (!frame->number[FRAME_AREAWIDTH] && !frame->number[FRAME_AREAHEIGHT] && !imaginary->whole)
         return STATUS_OK;
     if (!frame->number[FRAME_AREAWIDTH] || !frame->number[FRAME_AREAHEIGHT])
@@ -217,9 +82,17 @@ static enum status finish_extract(const struct imaginary *imaginary, struct plan
         return fail(failure, STATUS_BAD_PARAM,
                     "extract: areawidth and areaheight tell the part, and so do width and height; "
                     "leave one out, or scale it before, in a step of /pipeline");
-    for (int i = 0; i < 2 && !status; i++)
-        status = set_number(plan, sides[i].to, frame->number[sides[i].from], failure);
-    return status;
+    const enum status status = set_number(plan, "width", frame->number[FRAME_AREAWIDTH], failure);
+    return status ? status : set_number(plan, "height", frame->number[FRAME_AREAHEIGHT], failure);
+}
+
+/* Factor 1 doubles. */
+static enum status finish_zoom(const struct imaginary *imaginary, struct plan *plan,
+                               struct failure *failure) {
+    const struct params *frame = &imaginary->frame;
+    if (is_given(frame, FRAME_FACTOR))
+        return set_number(plan, "times", frame->number[FRAME_FACTOR] + 1, failure);
+    return imaginary->whole ? missing(imaginary, "factor", failure) : STATUS_OK;
 }
 
 static enum status finish_rotate(const struct imaginary *imaginary, struct plan *plan,
@@ -241,6 +114,7 @@ static enum status finish(const struct imaginary *imaginary, struct plan *plan,
     case SHAPE_CROP:
     case SHAPE_SMARTCROP: return finish_crop(imaginary, plan, encode, failure);
     case SHAPE_EXTRACT: return finish_extract(imaginary, plan, failure);
+    case SHAPE_ZOOM: return finish_zoom(imaginary, plan, failure);
     case SHAPE_ROTATE: return finish_rotate(imaginary, plan, failure);
     case SHAPE_BLUR:
         return imaginary->whole && !has(plan, "sigma") ? missing(imaginary, "sigma", failure)
@@ -270,7 +144,34 @@ static enum status add_scale(const struct imaginary *imaginary, struct plan *pla
         if (number[FRAME_WIDTH + i])
             status = set_number(plan, sides[i], number[FRAME_WIDTH + i], failure);
     return status ? status
-                  : set_fit(imaginary, plan, fit_of(imaginary, SHAPE_STRETCH), encode, failure);
+                  : fit_set(imaginary, plan, fit_of(imaginary, SHAPE_STRETCH), encode, failure);
+}
+
+/* Without a corner imaginary takes no part of what it has zoomed, whatever its area. */
+static enum status add_cut(const struct imaginary *imaginary, struct plan *plan,
+                           struct failure *failure) {
+    static const struct {
+        int from;
+        const char *to;
+    } sides[] = { { FRAME_LEFT, "left" },
+                  { FRAME_TOP, "top" },
+                  { FRAME_AREAWIDTH, "width" },
+                  { FRAME_AREAHEIGHT, "height" } };
+    const long *number = imaginary->frame.number;
+    const bool corner = number[FRAME_TOP] || number[FRAME_LEFT];
+    if (!(imaginary->row->takes & TAKES_CORNER)) return STATUS_OK;
+    if (!corner && !number[FRAME_AREAWIDTH] && !number[FRAME_AREAHEIGHT]) return STATUS_OK;
+    if (!corner || !number[FRAME_AREAWIDTH] || !number[FRAME_AREAHEIGHT])
+        return missing(imaginary, "top or left, areawidth and areaheight, all or none of them,",
+                       failure);
+    if (is_off(&imaginary->frame, FRAME_NOCROP))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%s: nocrop=false takes the middle in place of the area; leave one out",
+                    imaginary->row->name);
+    enum status status = plan_add(plan, "extract", failure);
+    for (int i = 0; i < 4 && !status; i++)
+        status = set_number(plan, sides[i].to, number[sides[i].from], failure);
+    return status;
 }
 
 static enum status add_at(enum place place, const struct imaginary *imaginary, struct plan *plan,
@@ -283,6 +184,7 @@ static enum status add_at(enum place place, const struct imaginary *imaginary, s
     if (place == PLACE_FLIP && number[REST_FLIP]) return plan_add(plan, "flip", failure);
     if (place == PLACE_FLOP && number[REST_FLOP]) return plan_add(plan, "flop", failure);
     if (place == PLACE_SCALE) return add_scale(imaginary, plan, encode, failure);
+    if (place == PLACE_CUT) return add_cut(imaginary, plan, failure);
     if (place == PLACE_BLUR && number[REST_SIGMA])
         return add_with(plan, "blur", "sigma", param_decimal_print(number[REST_SIGMA], text),
                         failure);

@@ -4,7 +4,8 @@
 What is asserted of a size is what its own tests assert (server_test.go, image_test.go), of pictures as large as theirs; of
 pixels, that they are those of Burin's own request.
 
-covers: server/http/imaginary.c server/http/imaginary_rows.c server/http/imaginary_steps.c"""
+covers: server/http/imaginary.c server/http/imaginary_rows.c server/http/imaginary_fit.c
+        server/http/imaginary_steps.c"""
 import io
 import json
 import urllib.parse
@@ -15,7 +16,7 @@ from PIL import Image
 
 from conftest import check_problem, from_pnm, jpeg, needs, noise, png, pnm, smooth, wait_until
 
-pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur")]
+pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur", "zoom")]
 
 PHOTO = jpeg(smooth(64, 48))
 PICTURES = {"large.jpg": jpeg(smooth(1920, 1080)), "imaginary.jpg": jpeg(smooth(550, 740))}  # as large as its own
@@ -143,6 +144,14 @@ OURS = [
     ("/flip?width=20&height=20&flip=false", pipeline(("flip", {}), ("resize", {"width": 20, "height": 20, "fit": "fill"}))),
     ("/flip?flop=true&rotate=270", pipeline(("rotate", {"angle": "270"}), ("flip", {}), ("flop", {}))),
     ("/flop?width=20&rotate=90", pipeline(("rotate", {"angle": "90"}), ("flop", {}), ("resize", {"width": 20, "enlarge": False}))),
+    ("/zoom?factor=1", "/zoom"),
+    ("/zoom?factor=2", "/zoom?times=3"),
+    ("/zoom?factor=1", "/resize?width=120&height=80&kernel=nearest"),
+    ("/zoom?factor=2&left=40&areawidth=30&areaheight=20&flop=true", pipeline(("flop", {}), ("zoom", {"times": 3}), ("extract", {
+        "left": 40, "width": 30, "height": 20}))),
+    ("/imaginary/zoom?factor=1&width=90&height=90&top=5&areawidth=30&areaheight=20&nocrop=true", pipeline(
+        ("resize", {"width": 120, "height": 80, "kernel": "nearest"}), ("resize", {"width": 90, "height": 90, "fit": "fill"}),
+        ("extract", {"top": 5, "width": 30, "height": 20}))),
     ("/blur?sigma=2.5&width=30&height=0", pipeline(("resize", {"width": 30}), ("blur", {"sigma": 2.5}))),
     ("/blur?sigma=5.0&minampl=0", "/blur?sigma=5"),
     ("/convert?type=pnm&width=30&height=30&embed=true&extend=white",
@@ -299,6 +308,12 @@ REFUSED = [
     ("/convert", ["convert", "type"]),
     ("/convert?type=tiff", ["type", "png, jpeg"]),
     ("/imaginary/rotate", ["rotate must be given"]),
+    ("/imaginary/zoom", ["factor must be given"]),
+    ("/zoom?factor=0", ["factor", "1..63"]),
+    ("/zoom?factor=1&times=2", ["twice"]),
+    ("/zoom?factor=1&top=5", ["areawidth and areaheight"]),
+    ("/zoom?factor=1&areawidth=5&areaheight=5", ["top or left"]),
+    ("/zoom?factor=1&top=5&areawidth=5&areaheight=5&nocrop=false", ["nocrop"]),
     ("/imaginary/blur", ["sigma must be given"]),
     ("/imaginary/crop", ["width or height"]),
     ("/imaginary/extract?top=1&left=1", ["areawidth and areaheight"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, smartcrop, rotate, flip, flop and gamma against numpy and 40-digit arithmetic. By hand:
+"""extract, crop, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. By hand:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -16,6 +16,11 @@ def test_turns(shape, depth, channels):
     image = picture(shape, depth, channels)
     for angle in (0, 90, 180, 270):
         assert np.array_equal(run(image, f"rotate:angle={angle}"), np.rot90(image, -angle // 90)), angle
+    for times in (1, 2, 5):
+        squares = image.repeat(times, axis=0).repeat(times, axis=1)
+        assert np.array_equal(run(image, f"zoom:times={times}"), squares), times
+    assert np.array_equal(run(image, "zoom:times=4"),
+                          run(image, f"resize:width={4 * shape[1]},height={4 * shape[0]},kernel=nearest"))
     assert np.array_equal(run(image, "flip"), np.flipud(image))
     assert np.array_equal(run(image, "flop"), np.fliplr(image))
 

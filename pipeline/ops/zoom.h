@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* zoom.h - pixels as squares.
+ *
+ * Used by:  zoom, on both devices.
+ */
+#ifndef BURIN_OPS_ZOOM_H
+#define BURIN_OPS_ZOOM_H
+
+enum { ZOOM_TIMES }; /* place in the parameter list */
+
+#endif
