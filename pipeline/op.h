@@ -45,6 +45,8 @@ struct op_call {
     struct image in;
     struct image out;             /* shape as op.size said; pixels to be written whole */
     struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    struct image common;          /* what the call that op.common asked for made of `in`, before
+                                     this one that it serves; width 0: there was none */
     void *values;                 /* values_bytes() of what op.values said, to be written whole;
                                      256-byte aligned, not cleared; NULL: none are told */
     void *scratch;                /* op.scratch bytes, 256-byte aligned, not cleared */
@@ -88,6 +90,13 @@ struct op {
 
     /* How often the pixels are gone through, which is what its time grows with. NULL: once. */
     uint32_t (*passes)(const struct params *params, const struct image *in);
+
+    /* Several calls over one image, IN, each with its own of the COUNT params in CALLS (NULL there:
+     * not this operator's): the PARAMS of one more, that is made once before them, if from its
+     * image two of them or more come with less work. Which: a bit each; 0: there is no such call.
+     * NULL: never. A batch of those calls shares no params. */
+    uint32_t (*common)(const struct params *const *calls, int count, const struct image *in,
+                       struct params *params);
 
     /* Scratch bytes the reference wants for CALL, whose params and shapes alone are set. NULL:
      * none. */

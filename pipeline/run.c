@@ -7,6 +7,7 @@
  * parts run one after the other, and all their files are encoded together. Files larger than asked
  * are made again behind that (run_fit.h). */
 #include "pipeline/run.h"
+#include "pipeline/run_common.h"
 #include "pipeline/run_fit.h"
 #include "pipeline/run_layout.h"
 
@@ -69,7 +70,10 @@ static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, u
         const enum status status = begin_item(part->plan, item, in, pixels_max, failure);
         if (status) return status;
     }
-    if (p) run_place_branch(tree, p);
+    if (p)
+        run_place_branch(tree, p);
+    else
+        run_common_find(tree);
     fuse_steps(lane, part);
     return STATUS_OK;
 }
@@ -124,7 +128,7 @@ static enum status run_step(struct lane *lane, struct run_tree *tree, int p, int
                             const struct run_layout *layout) {
     const struct run_part *part = &tree->parts[p];
     struct op_call calls[RUN_BATCH_MAX], before[PLAN_STEPS_MAX];
-    const size_t images = layout->half[0] + layout->half[1];
+    const size_t images = run_layout_images(layout);
     run_place_step(lane, tree, p, s, layout);
     run_make_calls(part, s, tree->count, calls);
     fuse_calls(part, s, tree->count, calls, before);
@@ -142,7 +146,7 @@ static enum status run_step(struct lane *lane, struct run_tree *tree, int p, int
 static enum status run_steps(struct lane *lane, struct run_tree *tree, int p,
                              struct failure *failure) {
     const struct run_part *part = &tree->parts[p];
-    const struct run_layout layout = run_layout_of(lane, part, tree->count);
+    const struct run_layout layout = run_layout_of(lane, tree, p);
     enum status status = STATUS_OK;
     for (int s = 0; !status && s < part->plan->count; s++) {
         if (run_is_fused(part, s)) continue;
@@ -155,10 +159,11 @@ static enum status run_steps(struct lane *lane, struct run_tree *tree, int p,
 
 static enum status run_parts(struct lane *lane, struct run_tree *tree, struct failure *failure) {
     enum status status = run_steps(lane, tree, 0, failure);
-    for (int p = 1; !status && p < tree->part_count; p++) {
-        run_place_branch(tree, p);
+    run_common_place(tree, lane->work);
+    for (int p = 1; p < tree->part_count; p++) run_place_branch(tree, p);
+    if (!status) status = run_common(lane, tree, steps_before(tree, 1), failure);
+    for (int p = 1; !status && p < tree->part_count; p++)
         status = run_steps(lane, tree, p, failure);
-    }
     return status;
 }
 
@@ -250,24 +255,30 @@ static int calls_of(const struct run_part *part) {
     return calls;
 }
 
-/* Of spans that are as many a call, one or one an item. Where there was no room for all of them,
- * the last parts' times are not known. */
+/* Of the next LEFT operators from span *K on; below 0: there was no room for all of them. */
+static double sum_operators(const struct timing *spans, int *k, int left) {
+    double ms = 0;
+    for (; left; ++*k) {
+        if (*k >= spans->span_count) return -1;
+        if (spans->spans[*k].level != SPAN_OPERATOR) continue;
+        ms += spans->spans[*k].ms;
+        left--;
+    }
+    return ms;
+}
+
+/* Of spans that are as many a call, one or one an item. What branches have in common is the
+ * trunk's. Where there was no room for all of them, the last parts' times are not known. */
 static void tell_parts(struct run_tree *tree, const struct timing *spans) {
-    int calls = 0, operators = 0, k = 0;
+    const int shared = run_common_count(tree);
+    int calls = shared > 0, operators = 0, k = 0;
     for (int p = 0; p < tree->part_count; p++) calls += calls_of(&tree->parts[p]);
     for (int s = 0; s < spans->span_count; s++) operators += spans->spans[s].level == SPAN_OPERATOR;
-    const int each = calls && operators > calls ? tree->count : 1;
+    const bool each = operators > calls;
     for (int p = 0; p < tree->part_count; p++) {
-        struct run_part *part = &tree->parts[p];
-        part->compute_ms = 0;
-        for (int left = calls_of(part) * each; left && part->compute_ms >= 0; k++) {
-            if (k >= spans->span_count) {
-                part->compute_ms = -1;
-            } else if (spans->spans[k].level == SPAN_OPERATOR) {
-                part->compute_ms += spans->spans[k].ms;
-                left--;
-            }
-        }
+        const int own = calls_of(&tree->parts[p]) * (each ? tree->count : 1);
+        const int more = p ? 0 : each ? shared : shared > 0;
+        tree->parts[p].compute_ms = sum_operators(spans, &k, own + more);
     }
 }
 

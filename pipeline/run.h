@@ -24,6 +24,7 @@
 
 #include "pipeline/codec.h"
 #include "pipeline/device.h"
+#include "pipeline/plan_common.h"
 #include "pipeline/plan_tree.h"
 
 enum { RUN_BATCH_MAX = 64 };
@@ -57,6 +58,8 @@ struct run_item {
     struct timing *timing;     /* upload to download, what the device did; may be NULL */
     struct failure failure;    /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
+    struct plan_common shared;               /* likewise, of a trunk's: what serves its branches */
+    struct image common; /* likewise, of a branch's: the image of that; width 0: nothing */
     uint32_t fused; /* likewise, of the first of a part's items: bit s, step s hands its image on to
                        the next inside a kernel */
 };

@@ -6,6 +6,7 @@
  * and the last goes back and forth between two halves of `work`, behind which lies the scratch of
  * whichever step is running; before the first step all of `work` is the decoder's, behind the last
  * the encoder's.
+ * In front of both, while branches run, lie the images that these have in common.
  * Of plans that part, the trunk's result lies in `out` too, or it is the input; the branches'
  * follow it, each part's values behind its results, and they share `work`, one after the other.
  * A step that tells values makes no image: the next one reads what it read. Where every step does,
@@ -13,12 +14,18 @@
  * caller wants its pixels. */
 #include "pipeline/run_layout.h"
 
+#include "pipeline/run_common.h"
+
 #include <string.h>
 
 enum { ALIGN = 256 };
 
 static size_t aligned(size_t bytes) {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+size_t run_layout_aligned(size_t bytes) {
+    return aligned(bytes);
 }
 
 int run_last_maker(const struct plan *plan) {
@@ -126,21 +133,24 @@ static size_t codec_bytes(const struct run_tree *tree) {
 
 /* ---- the steps' memory */
 
+struct op_call run_make_call(const struct run_part *part, int s, int i) {
+    const struct step *step = &part->plan->steps[s];
+    struct run_item *item = &part->items[i];
+    struct op_call call = {
+        .op = step->op,
+        .params = &step->params,
+        .in = item->shapes[s],
+        .out = item->shapes[s + 1],
+        .progress = item->progress,
+        .failure = &item->failure,
+    };
+    if (s == 0) call.common = item->common;
+    if (s == plan_aux_step(part->plan)) memcpy(call.aux, item->aux, sizeof call.aux);
+    return call;
+}
+
 void run_make_calls(const struct run_part *part, int s, int count, struct op_call *calls) {
-    const struct plan *plan = part->plan;
-    const bool takes_aux = s == plan_aux_step(plan);
-    for (int i = 0; i < count; i++) {
-        struct run_item *item = &part->items[i];
-        calls[i] = (struct op_call){
-            .op = plan->steps[s].op,
-            .params = &plan->steps[s].params,
-            .in = item->shapes[s],
-            .out = item->shapes[s + 1],
-            .progress = item->progress,
-            .failure = &item->failure,
-        };
-        if (takes_aux) memcpy(calls[i].aux, item->aux, sizeof calls[i].aux);
-    }
+    for (int i = 0; i < count; i++) calls[i] = run_make_call(part, s, i);
 }
 
 /* Which half of `work` gets the image of step S, which makes one. */
@@ -150,9 +160,11 @@ static int half_of(const struct run_part *part, int s) {
     return half;
 }
 
-struct run_layout run_layout_of(struct lane *lane, const struct run_part *part, int count) {
+struct run_layout run_layout_of(struct lane *lane, const struct run_tree *tree, int p) {
+    const struct run_part *part = &tree->parts[p];
     const struct plan *plan = part->plan;
-    struct run_layout layout = { { 0, 0 }, 0 };
+    const int count = tree->count;
+    struct run_layout layout = { p ? run_common_bytes(tree) : 0, { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
         const int half = half_of(part, s);
@@ -166,11 +178,19 @@ struct run_layout run_layout_of(struct lane *lane, const struct run_part *part, 
     return layout;
 }
 
+static size_t common_bytes(struct lane *lane, const struct run_tree *tree) {
+    struct op_call calls[RUN_BATCH_MAX];
+    const int count = run_common_calls(tree, calls);
+    return !count ? 0
+                  : run_common_bytes(tree) +
+                        aligned(lane->driver->scratch(lane, calls[0].op, calls, count));
+}
+
 static size_t steps_bytes(struct lane *lane, const struct run_tree *tree) {
-    size_t most = 0;
+    size_t most = common_bytes(lane, tree);
     for (int p = 0; p < tree->part_count; p++) {
-        const struct run_layout layout = run_layout_of(lane, &tree->parts[p], tree->count);
-        most = larger(most, layout.half[0] + layout.half[1] + aligned(layout.scratch));
+        const struct run_layout layout = run_layout_of(lane, tree, p);
+        most = larger(most, run_layout_images(&layout) + aligned(layout.scratch));
     }
     return most;
 }
@@ -283,7 +303,8 @@ void run_place_inputs(struct lane *lane, struct run_tree *tree) {
 void run_place_step(struct lane *lane, struct run_tree *tree, int p, int s,
                     const struct run_layout *layout) {
     const struct run_part *part = &tree->parts[p];
-    uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
+    uint8_t *first = lane->work + layout->common;
+    uint8_t *half[2] = { first, first + layout->half[0] };
     if (makes_image(part, s) && s == run_last_maker(part->plan))
         place_results(tree, p, lane->out, s + 1);
     else if (makes_image(part, s))
@@ -298,7 +319,10 @@ void run_place_branch(struct run_tree *tree, int p) {
     const bool has_aux = plan_aux_step(trunk->plan) < 0;
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &part->items[i];
+        const struct plan_common *shared = &trunk->items[i].shared;
         item->shapes[0] = trunk->items[i].shapes[trunk->plan->count];
+        item->common =
+            plan_common_serves(shared, p - 1) ? shared->image : (struct image){ .width = 0 };
         if (has_aux) memcpy(item->aux, trunk->items[i].aux, sizeof item->aux);
     }
 }

@@ -15,17 +15,27 @@ static inline bool run_is_fused(const struct run_part *part, int s) {
     return part->items[0].fused >> s & 1;
 }
 
-/* One operator's calls, shapes and params set. */
+size_t run_layout_aligned(size_t bytes);
+
+/* One operator's call for item I, or for all of them; shapes and params set. */
+struct op_call run_make_call(const struct run_part *part, int s, int i);
 void run_make_calls(const struct run_part *part, int s, int count, struct op_call *calls);
 
-/* Two halves of `work`, which steps that make an image use in turn, and the scratch behind them. */
+/* Of `work`: what branches have in common, two halves which steps that make an image use in turn,
+ * and the scratch behind them. In bytes. */
 struct run_layout {
-    size_t half[2]; /* bytes */
+    size_t common;
+    size_t half[2];
     size_t scratch;
 };
 
-/* Of one part's steps: those of another come before or after them. */
-struct run_layout run_layout_of(struct lane *lane, const struct run_part *part, int count);
+/* Of the steps of part PART: those of another come before or after them. */
+struct run_layout run_layout_of(struct lane *lane, const struct run_tree *tree, int part);
+
+/* Bytes in front of the scratch. */
+static inline size_t run_layout_images(const struct run_layout *layout) {
+    return layout->common + layout->half[0] + layout->half[1];
+}
 
 /* The batch's memory, of items whose shapes and values are known. */
 struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree);
@@ -45,7 +55,7 @@ void run_place_step(struct lane *lane, struct run_tree *tree, int part, int s,
                     const struct run_layout *layout);
 
 /* Part PART, a branch, begins with what the trunk has made: where that lies now, and the images
- * beside it. */
+ * beside it, and what it has in common with other branches. */
 void run_place_branch(struct run_tree *tree, int part);
 
 #endif

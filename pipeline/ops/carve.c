@@ -13,6 +13,7 @@
 #include "pipeline/ops/carve/context.h"
 #include "pipeline/ops/carve/energy_view.h"
 #include "pipeline/ops/carve/phases.h"
+#include "pipeline/ops/carve/retarget.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {
@@ -158,6 +159,35 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
     return seams ? seams : 1;
 }
 
+/* ---- several widths */
+
+/* How many seams of a map make the width; 0: it is made without one. */
+static uint32_t mapped_seams(const struct params *values, const struct image *in) {
+    struct side sides[2];
+    if (values->number[CARVE_SHOW] != CARVE_SHOW_RESULT || find_goals(values, in, sides, NULL) ||
+        seams_of(&sides[1]) || check_map(sides, NULL))
+        return 0;
+    return seams_of(&sides[0]);
+}
+
+/* The map of the most seams that any width takes out or inserts: of those with the same energy. */
+static uint32_t carve_common(const struct params *const *calls, int count, const struct image *in,
+                             struct params *map) {
+    uint32_t most = 0, served = 0;
+    params_init(map, params);
+    map->number[CARVE_SHOW] = CARVE_SHOW_MAP;
+    for (int i = 0; i < count; i++) {
+        const uint32_t seams = calls[i] ? mapped_seams(calls[i], in) : 0;
+        if (!seams || (served && calls[i]->number[CARVE_ENERGY] != map->number[CARVE_ENERGY]))
+            continue;
+        map->number[CARVE_ENERGY] = calls[i]->number[CARVE_ENERGY];
+        served |= UINT32_C(1) << i;
+        most = seams > most ? seams : most;
+    }
+    map->number[CARVE_DX] = most < in->width ? -(long)most : (long)most;
+    return served & (served - 1) ? served : 0;
+}
+
 static enum status begin_context(struct carve_context *context, const struct op_call *call,
                                  void *memory) {
     struct side sides[2];
@@ -168,7 +198,7 @@ static enum status begin_context(struct carve_context *context, const struct op_
 
 static size_t carve_scratch(const struct op_call *call) {
     struct carve_context context;
-    if (begin_context(&context, call, NULL)) return 0;
+    if (call->common.width || begin_context(&context, call, NULL)) return 0;
     return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? energy_view_bytes(&context)
                                                                  : carve_context_bytes(&context);
 }
@@ -209,6 +239,7 @@ static enum status check_masks(const struct op_call *call) {
 static enum status carve_run(struct op_call *call) {
     struct carve_context context;
     enum status status = check_masks(call);
+    if (!status && call->common.width) return carve_retarget(call);
     if (!status) status = begin_context(&context, call, call->scratch);
     if (status) return status;
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return energy_view_draw(&context);
@@ -230,6 +261,7 @@ const struct op op_carve = {
     .not_with_widths = "show",
     .size = carve_size,
     .passes = carve_passes,
+    .common = carve_common,
     .scratch = carve_scratch,
     .run = carve_run,
 };

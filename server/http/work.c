@@ -42,14 +42,26 @@ bool work_tells_only(const struct work *work) {
     return work->plans.count == 1 && plan_tells_only(&work->plans.parts[0]);
 }
 
+/* The steps of all parts; of branches, what they have in common once. */
+static void add_steps(const struct work *work, struct job *job) {
+    const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
+    const int count = work->plans.count - 1;
+    struct plan_common common;
+    for (int b = 0; b < count; b++) branches[b] = &work->plans.parts[1 + b];
+    plan_common_find(&common, branches, count, work_result(work, 0));
+    cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
+    cost_work_add_common(&job->work, &common, work_result(work, 0));
+    for (int b = 0; b < count; b++)
+        cost_work_add_steps(&job->work, branches[b], work->shapes[1 + b],
+                            plan_common_serves(&common, b));
+}
+
 void work_add_cost(const struct work *work, struct job *job) {
     cost_work_add_file(&job->work, &job->probe, job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length)
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
-    cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
-    for (int p = 1; p < work->plans.count; p++)
-        cost_work_add_steps(&job->work, &work->plans.parts[p], work->shapes[p]);
+    add_steps(work, job);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];
         struct encode_options encode = output->encode;

@@ -158,21 +158,36 @@ static int row_of_op(const struct op *op) {
     return COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + (int)(hash % COST_USER_OPS));
 }
 
+static void add_passes(struct cost_work *work, const struct op *op, double passes,
+                       const struct image *in, const struct image *out) {
+    const int row = row_of_op(op);
+    add(work, row, COST_COMPUTE, passes);
+    add(work, row + 1, COST_COMPUTE, passes * (megabytes(in) + megabytes(out)) / 2);
+}
+
+static double passes_of(const struct op *op, const struct params *params, const struct image *in) {
+    return op->passes ? op->passes(params, in) : 1;
+}
+
 void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
-                         const struct image *shapes) {
+                         const struct image *shapes, bool served) {
     for (int s = 0; s < plan->count; s++) {
         const struct step *step = &plan->steps[s];
-        const double in = megabytes(&shapes[s]), out = megabytes(&shapes[s + 1]);
-        const double passes = step->op->passes ? step->op->passes(&step->params, &shapes[s]) : 1;
-        const int row = row_of_op(step->op);
-        add(work, row, COST_COMPUTE, passes);
-        add(work, row + 1, COST_COMPUTE, passes * (in + out) / 2);
+        const double passes = s || !served ? passes_of(step->op, &step->params, &shapes[s]) : 1;
+        add_passes(work, step->op, passes, &shapes[s], &shapes[s + 1]);
     }
+}
+
+void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
+                          const struct image *in) {
+    if (common->branches)
+        add_passes(work, common->op, passes_of(common->op, &common->params, in), in,
+                   &common->image);
 }
 
 void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
                         const struct image *shapes) {
-    cost_work_add_steps(work, plan, shapes);
+    cost_work_add_steps(work, plan, shapes, false);
     add(work, COST_REST_ROWS, COST_REST, 1);
     add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
 }

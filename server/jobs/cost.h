@@ -16,7 +16,7 @@
 #define BURIN_COST_H
 
 #include "pipeline/encode_options.h"
-#include "pipeline/plan.h"
+#include "pipeline/plan_common.h"
 #include "pipeline/probe.h"
 #include "pipeline/timing.h"
 
@@ -68,9 +68,14 @@ void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint6
 void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
                         const struct image *shapes);
 
-/* The same of steps that are a further part of the same plan. */
+/* The same of steps that are a further part of the same plan. SERVED: the first has what branches
+ * have in common, and goes through the pixels once. */
 void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
-                         const struct image *shapes);
+                         const struct image *shapes, bool served);
+
+/* What branches that begin with IN have in common. */
+void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
+                          const struct image *in);
 
 /* The result's encoding; OPTIONS have its format. */
 void cost_work_add_result(struct cost_work *work, const struct image *result,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import Daemon, check_problem, encode, from_pnm, needs, noise, pnm, smooth
+from conftest import Daemon, check_problem, encode, from_pnm, needs, noise, png, pnm, smooth
 
 
 def parts_of(answer):
@@ -148,6 +148,41 @@ def test_widths_of_carve_with_masks(daemon):
             assert results[f"{width}w.png"][1] == daemon.post_form(f"/carve?width={width}", parts).body
     wrong = encode(np.zeros((40, 50), np.uint8), "PNG")
     check_problem(daemon.post_form("/carve?widths=50", [("image", picture, "a.png"), ("mask", wrong, "m.png")]), 422, "mask")
+
+
+# Of 120 columns: what one map serves, shrinking and growing; what it does not; and what changes nothing.
+CARVED = [("widths=1,40,118,119", ""), ("widths=60,121,150,180", ""), ("widths=119,180,181,400", ""), ("widths=100,120", ""),
+          ("widths=30,100,130", "&energy=sobel5"), ("widths=30,100", "&height=50"), ("widths=30,100", "&dy=-3"), ("widths=77", "")]
+
+
+@needs("carve")
+@pytest.mark.parametrize("widths, more", CARVED, ids=[w + m for w, m in CARVED])
+def test_widths_of_carve(daemon, widths, more):
+    for picture in (smooth(120, 53), noise(120, 30, 1, 16)):
+        results, account = results_of(daemon.post(f"/carve?{widths}{more}&type=pnm", pnm(picture)))
+        wanted = widths.removeprefix("widths=").split(",")
+        assert list(results) == [f"{width}w.pnm" for width in wanted]
+        for width in wanted:
+            assert results[f"{width}w.pnm"][1] == daemon.post(f"/carve?width={width}{more}", pnm(picture)).body
+
+
+@needs("carve")
+def test_carvings_of_a_list_share_what_they_can(daemon):
+    """A trunk before them, steps behind them, other operators beside them; a seam is taken out once."""
+    wish = [{"operations": [{"operation": "carve", "params": {"width": width}}, *more], "type": "png", "name": f"n{i}"}
+            for i, (width, more) in enumerate([(90, []), (150, [{"operation": "histeq"}]), (70, [{"operation": "mean"}])])]
+    wish += [{"operations": [{"operation": "edge"}], "type": "png", "name": "edge"}]
+    common = [{"operation": "grayscale"}]
+    picture = png(noise(120, 60, 3))
+    results, account = results_of(daemon.post_form("/pipeline", [
+        ("image", picture, "a.png"), ("operations", json.dumps(common), None), ("outputs", json.dumps(wish), None)]))
+    for item in wish:
+        alone = daemon.post_form("/pipeline", [("image", picture, "a.png"), ("type", "png", None),
+                                               ("operations", json.dumps(common + item["operations"]), None)])
+        assert results[item["name"] + ".png"][1] == alone.body
+    kernels = [[k["name"] for k in o["kernels"]] for o in account["ms"]["operators"] if o["name"] == "carve"]
+    assert len(kernels) == 4
+    assert sum("seam" in names or "seams" in names for names in kernels) == 1
 
 
 @needs("resize")

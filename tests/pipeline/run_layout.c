@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Items that come as files and as pixels, and leave as files, pixels or nothing, each for itself in
  * one batch: results and values are those of the same images as pixels alone. Where plans part,
- * those of each way are what the whole way's steps make of the image alone.
+ * those of each way are what the whole way's steps make of the image alone, whatever these have in
+ * common.
+ * covers: pipeline/run_common.c pipeline/plan_common.c
  *
  * How it works. The device is tests/twin_device.h: host memory apart from its own, everything
  * filled with 0xa5 beforehand.
  */
 #include "pipeline/run_layout.h"
 
+#include "pipeline/run_common.h"
 #include "tests/pipeline/codecs/made_files.h"
 #include "tests/twin_device.h"
 
@@ -22,6 +25,22 @@ static const char *const plans[] = {
     "minimum;grayscale;brightness:shift=3;brightness:shift=4;mean",
 };
 enum { PLANS = sizeof plans / sizeof *plans };
+
+/* Of several that begin with carve, alike but for the width, some have their seams in common. */
+static const char *const carvings[] = {
+    "carve:width=20",
+    "carve:width=31",
+    "carve:width=1",
+    "carve:width=47;brightness:shift=9;mean",
+    "carve:width=38;carve:width=30",
+    "carve:width=60",
+    "carve:width=22,energy=sobel3",
+    "carve:width=24,height=9",
+    "carve:width=90,show=energy",
+    "mean;carve:width=20",
+    "grayscale",
+};
+enum { CARVINGS = sizeof carvings / sizeof *carvings };
 
 struct picture {
     struct bytes file;
@@ -172,8 +191,14 @@ static void run_scene(struct scene *scene) {
         if (!scene->items[0][i].jpeg)
             copy_rows(&scene->pictures[0][i].pixels, &scene->items[0][i].in);
     if (run_batch_tree(twin, &tree, &failure)) fail_msg("%s", failure.message);
+    /* A carving has five spans, other steps have two at most. */
+    int spans = 0;
     for (int p = 0; p < scene->part_count; p++)
-        assert_true(tree.parts[p].compute_ms >= 0 || scene->count * scene->part_count > 12);
+        for (int s = 0; s < scene->plans[p].count; s++)
+            spans += scene->plans[p].steps[s].op->common ? 5 : 2;
+    if (run_common_count(&tree)) spans += 5;
+    for (int p = 0; p < scene->part_count; p++)
+        assert_true(tree.parts[p].compute_ms >= 0 || scene->count * spans > TIMING_SPANS_MAX);
 }
 
 /* By the CPU, the trunk's steps and the part's as one plan. */
@@ -196,12 +221,15 @@ static void compare_part(struct scene *scene, int p) {
     }
 }
 
-static void try_tree(uint32_t seed) {
+/* Whether branches had something in common. */
+static bool try_tree(uint32_t seed, const char *const *branches, uint32_t branch_count) {
     struct scene scene;
+    bool shares = false;
     scene.part_count = 1 + (int)(next_random(&seed) % (1 + BRANCHES_MAX));
     scene.count = 1 + (int)(next_random(&seed) % ITEMS_MAX);
     for (int p = 0; p < scene.part_count; p++) {
-        scene.texts[p] = plans[next_random(&seed) % PLANS];
+        scene.texts[p] =
+            p ? branches[next_random(&seed) % branch_count] : plans[next_random(&seed) % PLANS];
         scene.pictures[p] = malloc((size_t)scene.count * sizeof(struct picture));
         for (int i = 0; !p && i < scene.count; i++) make_picture(&scene.pictures[0][i], &seed);
         wish_part(&scene, p, &seed);
@@ -209,15 +237,69 @@ static void try_tree(uint32_t seed) {
     run_scene(&scene);
     for (int p = 0; p < scene.part_count; p++) compare_part(&scene, p);
     for (int i = 0; i < scene.count; i++) {
+        shares |= scene.items[0][i].shared.branches != 0;
         free(scene.pictures[0][i].file.data);
         free(scene.pictures[0][i].pixels.pixels);
     }
     for (int p = 0; p < scene.part_count; p++) free(scene.pictures[p]);
+    return shares;
 }
 
 static void every_way_is_as_if_alone(void **state) {
     (void)state;
-    for (uint32_t seed = 0; seed < 120; seed++) try_tree(seed);
+    for (uint32_t seed = 0; seed < 120; seed++) assert_false(try_tree(seed, plans, PLANS));
+}
+
+static void what_is_common_changes_nothing(void **state) {
+    (void)state;
+    int shared = 0;
+    for (uint32_t seed = 0; seed < 200; seed++) shared += try_tree(seed, carvings, CARVINGS);
+    assert_true(shared > 50);
+}
+
+/* Of 60 columns: two to 40 and 50 share 20 seams, one grows by half of it at most; a height,
+ * another energy, no change, a picture of the seams or another operator has no part in it. */
+static void who_is_served(void **state) {
+    (void)state;
+    static const struct {
+        const char *branches[4];
+        uint32_t served;
+        const char *map;
+    } rows[] = {
+        { { "carve:width=40", "carve:width=50", "edge", "" }, 3, "carve:dx=-20,show=map" },
+        { { "carve:width=90", "carve:dx=-3", "carve:width=91", "edge" },
+          3,
+          "carve:dx=-30,show=map" },
+        { { "edge", "carve:dx=-2,energy=sobel5", "carve:dx=-9", "carve:dx=5,energy=sobel5" },
+          10,
+          "carve:dx=-5,energy=sobel5,show=map" },
+        { { "carve:dx=-2,height=9", "carve:dx=-2", "carve:dx=-2;edge", "carve:height=48,width=9" },
+          14,
+          "carve:dx=-51,show=map" },
+        { { "carve:dx=-2", "carve:width=60", "carve:dx=-3,show=seams", "edge" }, 0, NULL },
+        { { "carve:dx=-2", "mean;carve:dx=-3", "edge;carve:dx=-2", "" }, 0, NULL },
+        { { "carve:dx=-60", "carve:dx=-3", "", "" }, 0, NULL },
+        { { "resize:width=20", "resize:width=30", "", "" }, 0, NULL },
+    };
+    const struct image in = image_shape(60, 48, 3, 8);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct plan branches[4], map = { .count = 1 };
+        const struct plan *list[4];
+        struct plan_common common;
+        char text[PLAN_TEXT_MAX];
+        for (int b = 0; b < 4; b++) {
+            assert_int_equal(plan_parse(&branches[b], rows[r].branches[b], NULL), STATUS_OK);
+            list[b] = &branches[b];
+        }
+        plan_common_find(&common, list, 4, &in);
+        assert_int_equal(common.branches, rows[r].served);
+        if (!rows[r].map) continue;
+        map.steps[0] = (struct step){ .op = common.op, .params = common.params };
+        assert_int_equal(plan_print(&map, text, sizeof text, NULL), STATUS_OK);
+        assert_string_equal(text, rows[r].map);
+        assert_int_equal(common.image.width, 60);
+        assert_int_equal(common.image.height, 48);
+    }
 }
 
 int main(void) {
@@ -228,7 +310,9 @@ int main(void) {
         return 1;
     twin_device_take(twin);
     const struct CMUnitTest tests[] = { cmocka_unit_test(files_and_pixels_mix),
-                                        cmocka_unit_test(every_way_is_as_if_alone) };
+                                        cmocka_unit_test(every_way_is_as_if_alone),
+                                        cmocka_unit_test(what_is_common_changes_nothing),
+                                        cmocka_unit_test(who_is_served) };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     device_cpu.close(cpu);
     device_cpu.close(twin);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve's map of seams: by hand; whatever it says of a width is what a carving to that width makes,
- * of every kind of picture, both ways, with masks; what it refuses. */
+ * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; what
+ * it refuses.
+ * covers: pipeline/ops/carve/retarget.c */
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"
 
@@ -102,6 +104,19 @@ static void check_line(const struct carve_case *job, const struct image *map,
     assert_int_equal(to, (long)length + change);
 }
 
+/* Carve itself, given the map, writes OUT too, and no further. */
+static void check_retarget(struct carve_case *job, const struct image *map,
+                           const struct image *out) {
+    struct failure failure = { 0 };
+    struct image made = padded(image_shape(out->width, out->height, out->channels, out->depth));
+    struct op_call call = call_of(job, made, &failure);
+    call.common = *map;
+    assert_int_equal(carve()->scratch(&call), 0);
+    assert_int_equal(carve()->run(&call), STATUS_OK);
+    assert_memory_equal(made.pixels, out->pixels, image_bytes(out));
+    free(made.pixels);
+}
+
 static void check_change(struct carve_case *job, const struct image *map, bool turned,
                          long change) {
     goal(job, turned ? 0 : change, turned ? change : 0);
@@ -109,6 +124,7 @@ static void check_change(struct carve_case *job, const struct image *map, bool t
     struct image out = run(job);
     const uint32_t lines = turned ? job->in.width : job->in.height;
     for (uint32_t line = 0; line < lines; line++) check_line(job, map, &out, turned, line, change);
+    if (!turned) check_retarget(job, map, &out);
     free(out.pixels);
 }
 

@@ -79,6 +79,39 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
     }
 }
 
+/* Steps alone, of branches that begin with 1080p in RGB. */
+static struct cost_work branches_work(const char *const *texts, int count) {
+    struct cost_work work = { .count = 0 };
+    const struct image in = image_shape(1920, 1080, 3, 8);
+    struct plan plans[3];
+    const struct plan *branches[3];
+    struct plan_common common;
+    for (int b = 0; b < count; b++) {
+        assert_int_equal(plan_parse(&plans[b], texts[b], NULL), STATUS_OK);
+        branches[b] = &plans[b];
+    }
+    plan_common_find(&common, branches, count, &in);
+    cost_work_add_common(&work, &common, &in);
+    for (int b = 0; b < count; b++) {
+        struct image shapes[PLAN_STEPS_MAX + 1];
+        assert_int_equal(plan_shapes(&plans[b], &in, UINT64_C(1) << 32, shapes, NULL), STATUS_OK);
+        cost_work_add_steps(&work, &plans[b], shapes, plan_common_serves(&common, b));
+    }
+    return work;
+}
+
+/* Three widths of one map are hardly more than the farthest; of two, and of another energy, not. */
+static void seams_in_common_are_counted_once(void **state) {
+    (void)state;
+    const char *const widths[] = { "carve:width=1440", "carve:width=1500", "carve:width=2100" };
+    const char *const apart[] = { "carve:width=1440", "carve:width=1440,energy=sobel3" };
+    for (int cpu = 0; cpu < 2; cpu++) {
+        const double one = predict(cpu, branches_work(widths, 1));
+        check_between(predict(cpu, branches_work(widths, 3)) / one, 0.9, 1.1);
+        check_between(predict(cpu, branches_work(apart, 2)) / one, 1.9, 2.1);
+    }
+}
+
 /* 1080p of RGB on a core, beside 5 to 8 ms of a JPEG. */
 static double predict_result(bool cpu, struct encode_options options) {
     const struct image result = image_shape(1920, 1080, 3, 8);
@@ -325,6 +358,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_near_what_was_measured),
         cmocka_unit_test(the_work_grows_with_the_image_and_the_seams),
+        cmocka_unit_test(seams_in_common_are_counted_once),
         cmocka_unit_test(every_type_has_its_price),
         cmocka_unit_test(cores_are_needed_for_what_no_gpu_makes),
         cmocka_unit_test(an_empty_work_is_hardly_any_time),
