@@ -25,6 +25,9 @@
  * barrier of all blocks. All give the same seams: what is least, and which of equals, is in
  * pipeline/ops/carve/definition.h.
  *
+ * Several widths of one image share the map of their seams (op.common): each is then a single pass
+ * over the pixels (retarget.cuh).
+ *
  * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
  * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
  * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
@@ -41,6 +44,7 @@
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/carve_context.cuh"
+#include "cuda/ops/carve/retarget.cuh"
 #include "cuda/ops/carve/show.cuh"
 
 /* ---- one phase */
@@ -207,7 +211,12 @@ static enum status check_masks(const struct op_call *call, struct failure *failu
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    const enum status status = check_masks(call, failure);
+    enum status status = check_masks(call, failure);
+    if (!status && call->common.width) {
+        status = retarget_image({ context->stream, failure }, call);
+        cuda_record_kernel(context, "pixels");
+        return status;
+    }
     if (status) return status;
     struct carve_context carve = context_of(context, call);
     carve.queue.failure = carve.failure = failure;
@@ -224,6 +233,7 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     size_t most = 0;
     for (int i = 0; i < count; i++) {
+        if (calls[i].common.width) continue; /* a map makes its width without any */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
     }

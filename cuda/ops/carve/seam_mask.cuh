@@ -17,6 +17,7 @@
 #define BURIN_CARVE_SEAM_MASK_CUH
 
 #include "cuda/ops/carve/launch_kernel.cuh"
+#include "pipeline/image.h"
 
 struct seam_mask {
     uint32_t *bits;  /* [line][word] */
