@@ -174,7 +174,8 @@ def test_no_kernel_of_a_benchmark_is_linked():
 
 # ---- the programs of tests/bench
 
-@pytest.mark.parametrize("name,pixels", [pytest.param("edge_ways", 400000, marks=needs("edge")), ("energy_ways", 5000)])
+@pytest.mark.parametrize("name,pixels", [pytest.param("edge_ways", 400000, marks=needs("edge")), ("energy_ways", 5000),
+                                         pytest.param("carve_widths", 80000, marks=needs("carve"))])
 def test_every_way_is_right(name, pixels):
     """Else there is a message, and no row. As `burin bench` has it: plot.py draws either."""
     done = subprocess.run([program(name), "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", str(pixels)],
@@ -193,7 +194,7 @@ def test_edge_ways_has_the_row_of_plain_c():
     assert list(rows["cpu, plain C"]) == list(measure("edge", "--pixels-max", "400000")[0][0])
 
 
-@pytest.mark.parametrize("name", ["edge_ways", "energy_ways"])
+@pytest.mark.parametrize("name", ["carve_widths", "edge_ways", "energy_ways"])
 def test_a_way_refuses_strangers(name):
     for arguments in (["sideways"], ["--sideways"], ["--device", "gpu"], ["--repeats", "0"]):
         done = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=60)
@@ -296,7 +297,7 @@ def test_load_compares_images_with_the_first(added, place, wrong, tmp_path):
     assert done.returncode == wrong
 
 
-@pytest.mark.parametrize("name", ["carve_band", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])
+@pytest.mark.parametrize("name", ["carve_band", "carve_widths", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])
 def test_each_program_helps(name):
     done = subprocess.run([program(name), "--help"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}") and done.stderr == ""

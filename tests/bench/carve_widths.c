@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* carve_widths - several widths of one picture: a carving alone, the map of as many seams, and each
+ * width from that map, on the CPU with one core and with all, and on each GPU.
+ *
+ * How it works. On every lane: the carving and the map as plans of one step; then one tree whose
+ * branches are the widths (run.h), of which every part's time is told. Before a time is told each
+ * result has been compared with what carving to that width alone gives on the first lane. */
+#include "server/bench/bench.h"
+#include "server/bench/measurement.h"
+#include "server/bench/picture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS_MAX = 5, CHANGES = 7, RESULTS = CHANGES + 1, MAP = CHANGES };
+
+/* Eighths of the seams: less and more columns. */
+static const int changes[CHANGES] = { -8, -7, -4, -1, 1, 4, 8 };
+
+struct subject {
+    const struct bench_options *options;
+    struct report *report;
+    uint32_t width, height;
+    int seams; /* half of the width at most */
+    int repeats;
+    struct image expected[RESULTS]; /* heap: every width, and the map */
+};
+
+static const struct subject sizes[] = { { .width = 320, .height = 240, .seams = 80 },
+                                        { .width = 1920, .height = 1080, .seams = 480 } };
+
+static int change_of(const struct subject *subject, int i) {
+    return subject->seams * changes[i] / 8;
+}
+
+static struct image picture_of(const struct subject *subject) {
+    return image_shape(subject->width, subject->height, 3, 8);
+}
+
+static enum status parse_single(const struct subject *subject, int result, struct plan *plan,
+                                struct failure *failure) {
+    char text[64];
+    if (result == MAP)
+        snprintf(text, sizeof text, "carve:dx=-%d,show=map", subject->seams);
+    else
+        snprintf(text, sizeof text, "carve:dx=%d", change_of(subject, result));
+    return plan_parse(plan, text, failure);
+}
+
+/* ---- rows */
+
+static void print_row(const json_t *row) {
+    printf("%4.0fx%-4.0f  %-14.14s %-16.16s %10.4f %8.3f\n", report_number(row, "width"),
+           report_number(row, "height"), report_text(row, "device"), report_text(row, "what"),
+           report_number(row, "ms"), report_number(row, "of_carving"));
+}
+
+/* CARVING: what the seams and the pixels take without a map. */
+static void add_row(const struct subject *subject, const struct bench_lane *lane, const char *what,
+                    double ms, double carving) {
+    report_add(subject->report,
+               json_pack("{s:i, s:i, s:s, s:s, s:f, s:f}", "width", (int)subject->width, "height",
+                         (int)subject->height, "device", lane->name, "what", what, "ms", ms,
+                         "of_carving", ms / carving),
+               print_row);
+}
+
+/* ---- alone */
+
+static enum status measure_single(const struct subject *subject, const struct bench_lane *lane,
+                                  int result, int repeats, double *ms, struct failure *failure) {
+    struct plan plan;
+    struct measurement times;
+    enum status status = parse_single(subject, result, &plan, failure);
+    if (!status)
+        status = measurement_take(&times, lane->lane, &plan, picture_of(subject), picture_waves,
+                                  NULL, repeats, failure);
+    if (!status) status = measurement_check(lane->lane, &subject->expected[result], failure);
+    if (!status) *ms = times.compute_ms;
+    return status;
+}
+
+/* On the first lane, kept. */
+static enum status expect(struct subject *subject, const struct bench_lane *lane,
+                          struct failure *failure) {
+    enum status status = STATUS_OK;
+    double ms;
+    for (int r = 0; !status && r < RESULTS; r++) {
+        struct image *expected = &subject->expected[r];
+        const uint32_t width =
+            r == MAP ? subject->width : subject->width + (uint32_t)change_of(subject, r);
+        *expected = image_shape(width, subject->height, r == MAP ? 1 : 3, r == MAP ? 16 : 8);
+        status = measure_single(subject, lane, r, 1, &ms, failure);
+        if (status) return status;
+        expected->pixels = malloc(image_bytes(expected));
+        if (!expected->pixels) return fail(failure, STATUS_NO_MEMORY, "no memory for the results");
+        memcpy(expected->pixels, lane->lane->host_out, image_bytes(expected));
+    }
+    return status;
+}
+
+/* ---- several */
+
+struct tree {
+    struct plan plans[1 + CHANGES];
+    struct run_item items[1 + CHANGES];
+    struct run_tree run;
+};
+
+static enum status plant(const struct subject *subject, struct tree *tree,
+                         struct failure *failure) {
+    enum status status = plan_parse(&tree->plans[0], "", failure);
+    tree->run.count = 1;
+    tree->run.part_count = 1 + CHANGES;
+    for (int p = 0; !status && p <= CHANGES; p++) {
+        if (p) status = parse_single(subject, p - 1, &tree->plans[p], failure);
+        tree->items[p] = (struct run_item){ .want = p ? RUN_PIXELS : RUN_NOTHING };
+        tree->run.parts[p] = (struct run_part){ .plan = &tree->plans[p], .items = &tree->items[p] };
+    }
+    tree->items[0].in = picture_of(subject);
+    return status;
+}
+
+static enum status check_tree(const struct subject *subject, const struct tree *tree,
+                              struct failure *failure) {
+    for (int i = 0; i < CHANGES; i++) {
+        const struct image *got = &tree->items[1 + i].out, *expected = &subject->expected[i];
+        for (uint32_t y = 0; y < expected->height; y++)
+            if (memcmp(image_row(got, y), image_row(expected, y), image_row_bytes(expected)) != 0)
+                return fail(failure, STATUS_INTERNAL, "%u columns are wrong in row %u",
+                            expected->width, y);
+    }
+    return STATUS_OK;
+}
+
+/* Milliseconds of the map and of every width, medians. */
+static enum status measure_tree(const struct subject *subject, const struct bench_lane *lane,
+                                double ms[1 + CHANGES], struct failure *failure) {
+    static struct tree tree;
+    double runs[1 + CHANGES][REPEATS_MAX];
+    enum status status = plant(subject, &tree, failure);
+    if (!status) status = run_reserve_tree(lane->lane, &tree.run, UINT64_MAX, failure);
+    if (!status) picture_waves(&tree.items[0].in, NULL);
+    for (int i = -1; !status && i < subject->repeats; i++) {
+        status = run_batch_tree(lane->lane, &tree.run, failure);
+        if (!status) status = check_tree(subject, &tree, failure);
+        for (int p = 0; i >= 0 && p <= CHANGES; p++) runs[p][i] = tree.run.parts[p].compute_ms;
+    }
+    for (int p = 0; !status && p <= CHANGES; p++)
+        ms[p] = measurement_median(runs[p], subject->repeats);
+    return status;
+}
+
+/* ---- all of it */
+
+static enum status measure_lane(const struct subject *subject, const struct bench_lane *lane,
+                                struct failure *failure) {
+    double carving = 0, map = 0, ms[1 + CHANGES];
+    enum status status = measure_single(subject, lane, 0, subject->repeats, &carving, failure);
+    if (!status) status = measure_single(subject, lane, MAP, subject->repeats, &map, failure);
+    if (!status) status = measure_tree(subject, lane, ms, failure);
+    if (status) return status;
+    add_row(subject, lane, "carving", carving, carving);
+    add_row(subject, lane, "map", map, carving);
+    add_row(subject, lane, "map, for all", ms[0], carving);
+    for (int i = 0; i < CHANGES; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "to %u columns", subject->expected[i].width);
+        add_row(subject, lane, what, ms[1 + i], carving);
+    }
+    return STATUS_OK;
+}
+
+static bool measure_size(struct subject *subject, const struct lanes *lanes) {
+    struct failure failure = { 0 };
+    bool complete = !expect(subject, &lanes->all[0], &failure);
+    if (!complete) fprintf(stderr, "%s: %s\n", subject->options->program, failure.message);
+    for (int l = 0; complete && l < lanes->count; l++)
+        if (measure_lane(subject, &lanes->all[l], &failure)) {
+            fprintf(stderr, "%s: %s: %s\n", subject->options->program, lanes->all[l].name,
+                    failure.message);
+            complete = false;
+        }
+    for (int r = 0; r < RESULTS; r++) free(subject->expected[r].pixels);
+    return complete;
+}
+
+static bool measure(const struct bench_options *options, const struct lanes *lanes,
+                    struct report *report) {
+    bool complete = true;
+    if (!options->json)
+        printf("%-10s %-14s %-16s %10s %8s\n", "size", "device", "what", "ms", "of carving");
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        struct subject subject = sizes[s];
+        subject.options = options;
+        subject.report = report;
+        subject.repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
+        if (!bench_options_skip(options, subject.width, subject.height))
+            complete &= measure_size(&subject, lanes);
+    }
+    return complete;
+}
+
+static const char help[] =
+    "usage: carve_widths [OPTION]...\n\n"
+    "Several widths of one RGB picture: carving a quarter of the columns out, the map of\n"
+    "these seams, and every width from the map, on the CPU and on every GPU.\n"
+    "\n"
+    "Milliseconds of computing, medians of at most 5 runs; beside them, by what carving\n"
+    "alone takes. Every result is compared with that of carving to its width alone.\n"
+    "\noptions:\n" BENCH_OPTIONS_HELP;
+
+int main(int argc, char **argv) {
+    static const struct bench widths = { .program = "carve_widths",
+                                         .name = "carve_widths",
+                                         .measure = measure };
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    return bench_run(&widths, argc, argv);
+}
