@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /* smartcrop.cu - the part of an image with the most detail, the twin of pipeline/ops/smartcrop.c.
  *
- * How it works. One image after the other: smartcrop/search.cuh leaves the best part of each of its
- * blocks, and every block of the kernel here takes the best of these before it copies its share of
- * the rows. The host never learns which part it is. Scratch is 8.25 bytes a pixel of the largest
- * image of the batch.
+ * How it works. smartcrop/search.cuh leaves the best part of each of its blocks, and every block of
+ * the kernel here takes the best of these before it copies its share of the rows. The host never
+ * learns which part it is. Scratch is 8.25 bytes a pixel, so a batch is done in groups of images
+ * that fit into GROUP_BYTES together, one group after the other in the same scratch: five launches
+ * each, whatever the images' sizes. An image that does not fit is a group of its own.
  */
 #include "cuda/ops/smartcrop/search.cuh"
 
-#include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/ops/move/load_any.cuh"
 
-enum { ALIGN = 256, COPY_BYTES = 16 };
+enum { ALIGN = 256, COPY_BYTES = 16, COPY_ROWS = 8, GROUP_BYTES = 256 << 20 };
 
 /* ---- the part */
 
-static __device__ __forceinline__ struct smartcrop_part best_of_all(const struct search &search) {
-    struct smartcrop_part best = no_part();
-    for (uint32_t i = threadIdx.x; i < SEARCH_PARTS; i += SEARCH_THREADS)
-        if (smartcrop_better(&search.parts[i], &best)) best = search.parts[i];
-    return best_of_block(best);
-}
-
-/* A block takes rows in turn, a thread 16 bytes of them. */
+/* A tile: some rows, a thread 16 bytes of them. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
-    part_kernel(const __grid_constant__ struct search search,
-                const __grid_constant__ struct image out) {
-    const struct smartcrop_part part = best_of_all(search);
-    const uint32_t pixel = out.channels * (out.depth / 8u), bytes = out.width * pixel;
-    const bool aligned = ((uintptr_t)out.pixels | out.stride) % 16 == 0;
-    for (uint32_t y = blockIdx.x; y < out.height; y += gridDim.x) {
-        const uint8_t *from = search.in.pixels + (size_t)(part.top + y) * search.in.stride +
-                              (size_t)part.left * pixel;
-        uint8_t *to = out.pixels + (size_t)y * out.stride;
+    part_kernel(const __grid_constant__ struct search_batch batch) {
+    const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const struct smartcrop_part part = search_result(image);
+    const uint32_t pixel = batch.pixel_bytes, bytes = image.part_width * pixel;
+    const bool aligned = ((uintptr_t)image.out | image.out_stride) % 16 == 0;
+    const uint32_t first = (blockIdx.x - image.first_tile) * COPY_ROWS;
+    const uint32_t end = min(first + COPY_ROWS, (uint32_t)image.part_height);
+    for (uint32_t y = first; y < end; y++) {
+        const uint8_t *from =
+            image.in + (size_t)(part.top + y) * image.in_stride + (size_t)part.left * pixel;
+        uint8_t *to = image.out + (size_t)y * image.out_stride;
         for (uint32_t i = threadIdx.x * COPY_BYTES; i < bytes; i += SEARCH_THREADS * COPY_BYTES) {
             uint32_t words[4];
             const uint32_t here = min(bytes - i, (uint32_t)COPY_BYTES);
@@ -45,47 +40,98 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
 
 /* ---- memory */
 
-static size_t aligned(size_t bytes) {
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+static size_t image_scratch(const struct op_call *call) {
+    return (search_bytes(call->in.width, call->in.height) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static size_t sums_bytes(const struct image *in) {
-    return aligned(image_pixels(in) * sizeof(uint64_t));
-}
-
-static size_t strips_bytes(const struct image *in) {
-    return aligned((size_t)strips_of(in->height) * in->width * sizeof(uint64_t));
-}
-
+/* As much as all images want, or, where that is more, as GROUP_BYTES or the largest one alone. */
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     (void)context;
-    size_t most = 0;
+    size_t all = 0, most = GROUP_BYTES;
     for (int i = 0; i < count; i++) {
-        const struct image *in = &calls[i].in;
-        const size_t bytes = sums_bytes(in) + strips_bytes(in) +
-                             aligned(SEARCH_PARTS * sizeof(struct smartcrop_part));
+        const size_t bytes = image_scratch(&calls[i]);
+        all += bytes;
         if (bytes > most) most = bytes;
     }
-    return most;
+    return all < most ? all : most;
 }
 
-static struct search search_of(const struct op_call *call, void *memory) {
-    struct search search = {};
-    uint8_t *base = (uint8_t *)memory;
-    search.in = call->in;
-    search.width = call->out.width;
-    search.height = call->out.height;
-    search.sums = (uint64_t *)base;
-    search.strips = (uint64_t *)(base + sums_bytes(&call->in));
-    search.parts =
-        (struct smartcrop_part *)(base + sums_bytes(&call->in) + strips_bytes(&call->in));
-    return search;
+/* ---- a group */
+
+struct group {
+    const struct cuda_context *context;
+    struct failure *failure;
+    uint32_t pixel_bytes;
+    int count;
+    struct search_image images[CUDA_BATCH_MAX];
+};
+
+static struct search_image image_of(const struct op_call *call, uint8_t *memory) {
+    struct search_image image = {};
+    image.in = call->in.pixels;
+    image.out = call->out.pixels;
+    image.sums = (uint64_t *)memory;
+    image.in_stride = (uint32_t)call->in.stride;
+    image.out_stride = (uint32_t)call->out.stride;
+    image.width = (uint16_t)call->in.width;
+    image.height = (uint16_t)call->in.height;
+    image.part_width = (uint16_t)call->out.width;
+    image.part_height = (uint16_t)call->out.height;
+    return image;
 }
 
-/* ---- one image */
+/* The first of COUNT CALLS, as many as there is room for in BYTES of MEMORY: one at least. */
+static void take_group(struct group *group, const struct op_call *calls, int count, uint8_t *memory,
+                       size_t bytes) {
+    size_t used = 0;
+    group->count = 0;
+    while (group->count < count) {
+        const struct op_call *call = &calls[group->count];
+        if (group->count && used + image_scratch(call) > bytes) break;
+        group->images[group->count++] = image_of(call, memory + used);
+        used += image_scratch(call);
+    }
+}
 
-static void (*rows_kernel_of(const struct image *in))(struct search) {
-    static void (*const kernels[4][2])(struct search) = {
+/* ---- launches: of how many tiles an image is for each kernel */
+
+struct grid {
+    uint32_t across, down;
+};
+
+static struct grid rows_grid(const struct search_image *image) {
+    return { 1, image->height };
+}
+
+static struct grid columns_grid(const struct search_image *image) {
+    return { tiles_over(image->width, SEARCH_THREADS), strips_of(image->height) };
+}
+
+static struct grid strips_grid(const struct search_image *image) {
+    return { tiles_over(image->width, SEARCH_THREADS), 1 };
+}
+
+static struct grid parts_grid(const struct search_image *image) {
+    return { 1, parts_of(*image) };
+}
+
+static struct grid copy_grid(const struct search_image *image) {
+    return { 1, tiles_over(image->part_height, COPY_ROWS) };
+}
+
+static enum status launch(const struct group *group, void (*kernel)(struct search_batch),
+                          struct grid (*grid_of)(const struct search_image *)) {
+    struct tiles<search_batch> tiles = {};
+    tiles.batch.pixel_bytes = group->pixel_bytes;
+    for (int i = 0; i < group->count; i++) {
+        const struct grid grid = grid_of(&group->images[i]);
+        tiles_add(&tiles, group->images[i], grid.across, grid.down);
+    }
+    return tiles_launch(tiles, kernel, SEARCH_THREADS, group->context->stream, group->failure);
+}
+
+static void (*rows_kernel_of(const struct image *in))(struct search_batch) {
+    static void (*const kernels[4][2])(struct search_batch) = {
         { search_rows_kernel<1, 8>, search_rows_kernel<1, 16> },
         { search_rows_kernel<2, 8>, search_rows_kernel<2, 16> },
         { search_rows_kernel<3, 8>, search_rows_kernel<3, 16> },
@@ -94,31 +140,26 @@ static void (*rows_kernel_of(const struct image *in))(struct search) {
     return kernels[in->channels - 1][in->depth / 16];
 }
 
-static enum status run_one(const struct cuda_context *context, const struct op_call *call,
-                           const struct op_call *first) {
-    const struct search search = search_of(call, first->scratch);
-    const struct image *in = &call->in;
-    const uint32_t strips = strips_of(in->height);
-    const unsigned across = (in->width + SEARCH_THREADS - 1) / SEARCH_THREADS;
-    const cudaStream_t stream = context->stream;
-    void (*const rows_kernel)(struct search) = rows_kernel_of(in);
-    rows_kernel<<<in->height, SEARCH_THREADS, 0, stream>>>(search);
-    CUDA_LAUNCHED(first->failure);
-    search_columns_kernel<<<dim3(across, strips), SEARCH_THREADS, 0, stream>>>(search);
-    CUDA_LAUNCHED(first->failure);
-    search_strips_kernel<<<across, SEARCH_THREADS, 0, stream>>>(search, strips);
-    CUDA_LAUNCHED(first->failure);
-    search_parts_kernel<<<SEARCH_PARTS, SEARCH_THREADS, 0, stream>>>(search);
-    CUDA_LAUNCHED(first->failure);
-    const unsigned blocks = min((unsigned)context->multiprocessors * 4, call->out.height);
-    part_kernel<<<blocks, SEARCH_THREADS, 0, stream>>>(search, call->out);
-    CUDA_LAUNCHED(first->failure);
-    return STATUS_OK;
+static enum status run_group(const struct group *group, const struct image *kind) {
+    enum status status = launch(group, rows_kernel_of(kind), rows_grid);
+    if (!status) status = launch(group, search_columns_kernel, columns_grid);
+    if (!status) status = launch(group, search_strips_kernel, strips_grid);
+    if (!status) status = launch(group, search_parts_kernel, parts_grid);
+    if (!status) status = launch(group, part_kernel, copy_grid);
+    return status;
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    struct group group;
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && !status; i++) status = run_one(context, &calls[i], &calls[0]);
+    group.context = context;
+    group.failure = calls[0].failure;
+    group.pixel_bytes = (uint32_t)image_pixel_bytes(&calls[0].in);
+    for (int done = 0; !status && done < count; done += group.count) {
+        take_group(&group, calls + done, count - done, (uint8_t *)calls[0].scratch,
+                   calls[0].scratch_bytes);
+        status = run_group(&group, &calls[0].in);
+    }
     if (!status) cuda_record_kernel(context, "smartcrop");
     return status;
 }

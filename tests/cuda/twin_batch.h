@@ -3,7 +3,7 @@
  * in every byte, padding and what lies behind the images included. What an operator tells is
  * compared likewise: its values stand for an output of one row.
  *
- * Used by:  every_op.c, ops/edge.c.
+ * Used by:  every_op.c, ops/edge.c, ops/smartcrop.c.
  * Owns:     the lane, between open_lane() and close_lane().
  * Fails:    the test.
  */
@@ -52,6 +52,7 @@ struct job {
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
     struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
     bool with_aux;
+    size_t work_bytes; /* of scratch that is offered; 0: as many as the twin asks for */
     char name[160];
 };
 
@@ -99,8 +100,9 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     struct lane_times times;
     make_calls(job, calls, &failure);
     const size_t upload_bytes = in_bytes + place_aux(job, NULL, 0);
+    const size_t asked = device_cuda.scratch(lane, op, calls, job->count);
     const struct lane_need need = { .in = upload_bytes,
-                                    .work = device_cuda.scratch(lane, op, calls, job->count),
+                                    .work = job->work_bytes ? job->work_bytes : asked,
                                     .out = out_bytes };
     if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
     cudaMemset(lane->work, PATTERN, need.work);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* tiles.cuh - a batch of images as tiles that blocks make: counted, found, launched.
  *
- * Used by:  across.cuh, down.cuh, move.cuh, smart.cuh: their batches have `count` and `images`, and
- *           each image the number of its `first_tile`.
+ * Used by:  across.cuh, down.cuh, move.cuh, smart.cuh, smartcrop/search.cuh: their batches have
+ *           `count` and `images`, and each image the number of its `first_tile`.
  * Fails:    STATUS_TOO_LARGE where there are more tiles than blocks of a launch; as check.cuh says.
  * Limits:   CUDA_BATCH_MAX images; what goes to a kernel has 4 KiB.
  */

@@ -1,47 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-/* search.cuh - the part of an image that smartcrop keeps, found on the device and left there.
+/* search.cuh - the parts of a batch of images that smartcrop keeps, found on the device and left
+ * there.
  *
  * Used by:  smartcrop.cu.
  * Threads:  no block waits for another.
  * Limits:   those of pipeline/ops/smartcrop.h, which says what is computed.
  *
- * How it works. Four launches:
+ * How it works. Four launches for all images, whatever their sizes; a tile is a block's work:
  *   rows     each block sums up the weighed energies of a row: all from the first to each
  *   columns  each thread sums these up down a column, within a strip of rows
  *   strips   and these the strips before each, so that a pixel's sum of all that is above and left
  *            of it is two numbers
  *   parts    a part's sum is four of those; each block keeps its best part
- * The block that copies the part finds the best of the best again by itself: they are few.
+ * The blocks that copy the part find the best of the best again by themselves: they are few.
  */
 #ifndef BURIN_SMARTCROP_SEARCH_CUH
 #define BURIN_SMARTCROP_SEARCH_CUH
 
 #include "cuda/chunk.cuh"
-#include "pipeline/image.h"
+#include "cuda/ops/resize/tiles.cuh"
 #include "pipeline/ops/smartcrop.h"
 
-enum { SEARCH_THREADS = 256, SEARCH_STRIP = 32, SEARCH_PARTS = 512 };
+enum { SEARCH_THREADS = 256, SEARCH_WARPS = SEARCH_THREADS / 32, SEARCH_STRIP = 32 };
+enum { SEARCH_PARTS_MAX = 512 };
 
-/* Of one image. */
-struct search {
-    struct image in;
-    uint32_t width, height;       /* of the part */
-    uint64_t *sums;               /* a row after the other */
-    uint64_t *strips;             /* sums of all strips before, likewise */
-    struct smartcrop_part *parts; /* the best of each of SEARCH_PARTS blocks */
+struct search_image {
+    const uint8_t *in;
+    uint8_t *out;
+    uint64_t *sums; /* a row after the other; what follows them: search_strips, search_parts */
+    uint32_t in_stride, out_stride, first_tile;
+    uint16_t width, height;
+    uint16_t part_width, part_height;
+    uint16_t tiles_across;
 };
 
-static inline uint32_t strips_of(uint32_t height) {
+struct search_batch {
+    int count;
+    uint32_t pixel_bytes;
+    struct search_image images[CUDA_BATCH_MAX];
+};
+
+/* ---- memory of an image */
+
+static __host__ __device__ inline uint32_t strips_of(uint32_t height) {
     return (height + SEARCH_STRIP - 1) / SEARCH_STRIP;
+}
+
+/* Blocks that look for its part: at most one for each row that a part may begin at. */
+static __host__ __device__ inline uint32_t parts_of(const struct search_image &image) {
+    const uint32_t rows = image.height - image.part_height + 1u;
+    return rows < SEARCH_PARTS_MAX ? rows : (uint32_t)SEARCH_PARTS_MAX;
+}
+
+/* Sums of all strips before each, a row for each strip. */
+static __device__ __forceinline__ uint64_t *search_strips(const struct search_image &image) {
+    return image.sums + (size_t)image.width * image.height;
+}
+
+/* The best of each block. */
+static __device__ __forceinline__ struct smartcrop_part *
+search_parts(const struct search_image &image) {
+    return (struct smartcrop_part *)(search_strips(image) +
+                                     (size_t)image.width * strips_of(image.height));
+}
+
+static inline size_t search_bytes(uint32_t width, uint32_t height) {
+    return (size_t)width * (height + strips_of(height)) * sizeof(uint64_t) +
+           SEARCH_PARTS_MAX * sizeof(struct smartcrop_part);
 }
 
 /* ---- energy */
 
 template <int CHANNELS, int DEPTH>
-static __device__ __forceinline__ uint32_t search_luma(const struct image &in, uint32_t x,
+static __device__ __forceinline__ uint32_t search_luma(const struct search_image &image, uint32_t x,
                                                        uint32_t y) {
-    const uint8_t *row = in.pixels + (size_t)min(y, in.height - 1) * in.stride;
-    const uint32_t first = min(x, in.width - 1) * CHANNELS;
+    const uint8_t *row = image.in + (size_t)min(y, image.height - 1u) * image.in_stride;
+    const uint32_t first = min(x, image.width - 1u) * CHANNELS;
     const uint32_t red = load_sample<DEPTH>(row, first);
     if (CHANNELS < 3) return red >> (DEPTH - 8);
     return carve_luma(red, load_sample<DEPTH>(row, first + 1), load_sample<DEPTH>(row, first + 2),
@@ -49,93 +83,109 @@ static __device__ __forceinline__ uint32_t search_luma(const struct image &in, u
 }
 
 template <int CHANNELS, int DEPTH>
-static __device__ __forceinline__ uint64_t weighed_energy(const struct search &search, uint32_t x,
-                                                          uint32_t y) {
-    const struct image &in = search.in;
-    const uint32_t energy = carve_gradient(
-        search_luma<CHANNELS, DEPTH>(in, x, y), search_luma<CHANNELS, DEPTH>(in, x + 1, y),
-        search_luma<CHANNELS, DEPTH>(in, x, y + 1), search_luma<CHANNELS, DEPTH>(in, x + 1, y + 1));
-    return (uint64_t)energy * smartcrop_weight(x, in.width, search.width) *
-           smartcrop_weight(y, in.height, search.height);
+static __device__ __forceinline__ uint64_t weighed_energy(const struct search_image &image,
+                                                          uint32_t x, uint32_t y) {
+    const uint32_t energy = carve_gradient(search_luma<CHANNELS, DEPTH>(image, x, y),
+                                           search_luma<CHANNELS, DEPTH>(image, x + 1, y),
+                                           search_luma<CHANNELS, DEPTH>(image, x, y + 1),
+                                           search_luma<CHANNELS, DEPTH>(image, x + 1, y + 1));
+    return (uint64_t)energy * smartcrop_weight(x, image.width, image.part_width) *
+           smartcrop_weight(y, image.height, image.part_height);
 }
 
 /* ---- sums */
 
-/* All threads: the sum of their own and all before. */
-static __device__ __forceinline__ uint64_t sum_up_to(uint64_t own, uint64_t *shared) {
-    shared[threadIdx.x] = own;
-    for (uint32_t step = 1; step < SEARCH_THREADS; step *= 2) {
-        __syncthreads();
-        const uint64_t before = threadIdx.x >= step ? shared[threadIdx.x - step] : 0;
-        __syncthreads();
-        shared[threadIdx.x] += before;
+/* All threads: the sum of their own and all before, and of ALL. */
+static __device__ __forceinline__ uint64_t sum_up_to(uint64_t own, uint64_t *all) {
+    __shared__ uint64_t warps[SEARCH_WARPS];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (uint32_t step = 1; step < 32; step *= 2) {
+        const uint64_t before = __shfl_up_sync(UINT32_MAX, own, step);
+        if (lane >= step) own += before;
     }
+    __syncthreads(); /* whoever still reads the sums of the call before */
+    if (lane == 31) warps[warp] = own;
     __syncthreads();
-    return shared[threadIdx.x];
+    *all = 0;
+    for (uint32_t i = 0; i < SEARCH_WARPS; i++) {
+        if (i < warp) own += warps[i];
+        *all += warps[i];
+    }
+    return own;
 }
 
+/* A tile: a row. */
 template <int CHANNELS, int DEPTH>
 static __global__ void __launch_bounds__(SEARCH_THREADS)
-    search_rows_kernel(const __grid_constant__ struct search search) {
-    __shared__ uint64_t shared[SEARCH_THREADS];
-    const uint32_t y = blockIdx.x, width = search.in.width;
-    uint64_t *row = search.sums + (size_t)y * width;
+    search_rows_kernel(const __grid_constant__ struct search_batch batch) {
+    const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t y = blockIdx.x - image.first_tile, width = image.width;
+    uint64_t *row = image.sums + (size_t)y * width;
     uint64_t before = 0;
     for (uint32_t first = 0; first < width; first += SEARCH_THREADS) {
         const uint32_t x = first + threadIdx.x;
-        const uint64_t own = x < width ? weighed_energy<CHANNELS, DEPTH>(search, x, y) : 0;
-        const uint64_t sum = before + sum_up_to(own, shared);
+        const uint64_t own = x < width ? weighed_energy<CHANNELS, DEPTH>(image, x, y) : 0;
+        uint64_t all;
+        const uint64_t sum = before + sum_up_to(own, &all);
         if (x < width) row[x] = sum;
-        before += shared[SEARCH_THREADS - 1];
-        __syncthreads();
+        before += all;
     }
 }
 
+/* The column of this thread, in an image of which each tile has SEARCH_THREADS. */
+static __device__ __forceinline__ uint32_t search_column(const struct search_image &image) {
+    return (blockIdx.x - image.first_tile) % image.tiles_across * SEARCH_THREADS + threadIdx.x;
+}
+
+/* A tile: a strip of some columns. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
-    search_columns_kernel(const __grid_constant__ struct search search) {
-    const uint32_t x = blockIdx.x * SEARCH_THREADS + threadIdx.x, width = search.in.width;
-    const uint32_t first = blockIdx.y * SEARCH_STRIP;
-    const uint32_t end = min(first + SEARCH_STRIP, search.in.height);
+    search_columns_kernel(const __grid_constant__ struct search_batch batch) {
+    const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t x = search_column(image), width = image.width;
+    const uint32_t first = (blockIdx.x - image.first_tile) / image.tiles_across * SEARCH_STRIP;
+    const uint32_t end = min(first + SEARCH_STRIP, (uint32_t)image.height);
     if (x >= width) return;
     uint64_t sum = 0;
     for (uint32_t y = first; y < end; y++) {
-        uint64_t *at = search.sums + (size_t)y * width + x;
+        uint64_t *at = image.sums + (size_t)y * width + x;
         sum += *at;
         *at = sum;
     }
 }
 
+/* A tile: some columns. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
-    search_strips_kernel(const __grid_constant__ struct search search, uint32_t strips) {
-    const uint32_t x = blockIdx.x * SEARCH_THREADS + threadIdx.x, width = search.in.width;
+    search_strips_kernel(const __grid_constant__ struct search_batch batch) {
+    const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t x = search_column(image), width = image.width, height = image.height;
     if (x >= width) return;
     uint64_t sum = 0;
-    for (uint32_t s = 0; s < strips; s++) {
-        search.strips[(size_t)s * width + x] = sum;
-        const uint32_t last = min((s + 1) * SEARCH_STRIP, search.in.height) - 1;
-        sum += search.sums[(size_t)last * width + x];
+    for (uint32_t s = 0; s < strips_of(height); s++) {
+        search_strips(image)[(size_t)s * width + x] = sum;
+        const uint32_t last = min((s + 1) * SEARCH_STRIP, height) - 1;
+        sum += image.sums[(size_t)last * width + x];
     }
 }
 
 /* ---- parts */
 
 /* Of all pixels above row Y and left of column X. */
-static __device__ __forceinline__ uint64_t sum_before(const struct search &search, uint32_t x,
+static __device__ __forceinline__ uint64_t sum_before(const struct search_image &image, uint32_t x,
                                                       uint32_t y) {
     if (x == 0 || y == 0) return 0;
-    const size_t width = search.in.width;
-    return search.sums[(y - 1) * width + x - 1] +
-           search.strips[(y - 1) / SEARCH_STRIP * width + x - 1];
+    const size_t width = image.width;
+    return image.sums[(y - 1) * width + x - 1] +
+           search_strips(image)[(y - 1) / SEARCH_STRIP * width + x - 1];
 }
 
-static __device__ __forceinline__ struct smartcrop_part part_at(const struct search &search,
+static __device__ __forceinline__ struct smartcrop_part part_at(const struct search_image &image,
                                                                 uint32_t left, uint32_t top) {
-    const uint32_t right = left + search.width, end = top + search.height;
+    const uint32_t right = left + image.part_width, end = top + image.part_height;
     struct smartcrop_part part;
-    part.sum = sum_before(search, right, end) - sum_before(search, left, end) -
-               sum_before(search, right, top) + sum_before(search, left, top);
-    part.apart = smartcrop_apart(left, top, search.in.width - search.width,
-                                 search.in.height - search.height);
+    part.sum = sum_before(image, right, end) - sum_before(image, left, end) -
+               sum_before(image, right, top) + sum_before(image, left, top);
+    part.apart = smartcrop_apart(left, top, image.width - image.part_width,
+                                 image.height - image.part_height);
     part.top = top;
     part.left = left;
     return part;
@@ -161,18 +211,31 @@ static __device__ __forceinline__ struct smartcrop_part no_part(void) {
     return part;
 }
 
-/* Blocks take rows of parts in turn. */
+/* A tile: one of parts_of(); each takes rows that parts begin at in turn. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
-    search_parts_kernel(const __grid_constant__ struct search search) {
-    const uint32_t across = search.in.width - search.width, down = search.in.height - search.height;
+    search_parts_kernel(const __grid_constant__ struct search_batch batch) {
+    const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t own = blockIdx.x - image.first_tile, step = parts_of(image);
+    const uint32_t across = image.width - image.part_width;
+    const uint32_t down = image.height - image.part_height;
     struct smartcrop_part best = no_part();
-    for (uint32_t top = blockIdx.x; top <= down; top += SEARCH_PARTS)
+    for (uint32_t top = own; top <= down; top += step)
         for (uint32_t left = threadIdx.x; left <= across; left += SEARCH_THREADS) {
-            const struct smartcrop_part part = part_at(search, left, top);
+            const struct smartcrop_part part = part_at(image, left, top);
             if (smartcrop_better(&part, &best)) best = part;
         }
     best = best_of_block(best);
-    if (threadIdx.x == 0) search.parts[blockIdx.x] = best;
+    if (threadIdx.x == 0) search_parts(image)[own] = best;
+}
+
+/* All threads of a block: the image's part. */
+static __device__ __forceinline__ struct smartcrop_part
+search_result(const struct search_image &image) {
+    const uint32_t count = parts_of(image);
+    struct smartcrop_part best = no_part();
+    for (uint32_t i = threadIdx.x; i < count; i += SEARCH_THREADS)
+        if (smartcrop_better(&search_parts(image)[i], &best)) best = search_parts(image)[i];
+    return best_of_block(best);
 }
 
 #endif
