@@ -11,7 +11,7 @@
  * covers: cuda/ops/gamma.cu cuda/ops/smartcrop.cu cuda/ops/smartcrop/search.cuh
  * covers: cuda/ops/extract.cu cuda/ops/crop.cu cuda/ops/rotate.cu cuda/ops/flip.cu cuda/ops/flop.cu
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/move/turn.cuh
- * covers: cuda/ops/resize.cu cuda/ops/zoom.cu
+ * covers: cuda/ops/zoom.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/tile.cuh
  * covers: cuda/smooth/passes.cuh cuda/smooth/finish.cuh

@@ -109,6 +109,8 @@ static const struct {
     { "resize", "width=60,height=60,fit=carve,share=50,position=smart" },
     { "resize", "width=300,height=200,enlarge=false,position=west,linear=true" },
     { "resize", "width=64,height=64,kernel=nearest,position=smart" },
+    { "resize", "width=9,height=65,fit=fill" },
+    { "resize", "width=33,height=7,position=southeast,kernel=cubic" },
     { "zoom", "times=3" },
     { "zoom", "times=5" },
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* axis_sum.cuh - sums of weights and samples along one axis, four at a time.
+/* axis_sum.cuh - sums of weights and samples along one axis, of MATRIX_ROWS pixels beside one
+ * another and of eight targets along the axis at a time.
  *
- * Used by:  across.cuh, down.cuh.
+ * Used by:  across.cuh, where pixels lie below one another; down.cuh, where they lie in a row.
+ * Threads:  all lanes of a warp together.
  * Limits:   those of resample_weights.h.
  *
  * How it works. Between reading and writing a pixel is so many planes of bytes: one for each
@@ -15,9 +17,8 @@
 #ifndef BURIN_RESIZE_AXIS_SUM_CUH
 #define BURIN_RESIZE_AXIS_SUM_CUH
 
+#include "cuda/ops/resize/matrix.cuh"
 #include "pipeline/rows/resample_weights.h"
-
-#include <cuda_runtime.h>
 
 /* What lies between reading and writing: CHANNELS of 8 bits, or of 16 where it is WIDE. */
 template <int CHANNELS_, bool WIDE_> struct work_layout {
@@ -26,49 +27,67 @@ template <int CHANNELS_, bool WIDE_> struct work_layout {
     static constexpr int PLANES = CHANNELS * BYTES, PARTS = 2 + BYTES;
 };
 
-template <class W> struct axis_sums { int32_t part[W::CHANNELS][W::PARTS]; };
+/* Four sums a lane, as matrix.cuh lays them out. */
+template <class W> struct axis_sums { int32_t part[W::CHANNELS][W::PARTS][4]; };
 
-/* Four unsigned bytes times four signed ones. */
-static __device__ __forceinline__ int32_t dot4(uint32_t samples, uint32_t weights, int32_t sum) {
-#ifdef __CUDA_ARCH__
-    int32_t result;
-    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(samples), "r"(weights), "r"(sum));
-    return result;
-#else
-    for (int i = 0; i < 32; i += 8)
-        sum += (int32_t)(samples >> i & 255) * (int8_t)(weights >> i & 255);
-    return sum;
-#endif
+/* PLANES: a lane's four words of each; DIGITS: its weights. */
+template <class W>
+static __device__ __forceinline__ void axis_add(struct axis_sums<W> &sums,
+                                                const uint32_t (&planes)[W::PLANES][4],
+                                                const uint2 (&digits)[3]) {
+#pragma unroll
+    for (int d = 0; d < 3; d++)
+#pragma unroll
+        for (int p = 0; p < W::PLANES; p++)
+            matrix_add(sums.part[p / W::BYTES][W::BYTES - 1 - p % W::BYTES + d], planes[p],
+                       digits[d]);
 }
 
-/* One word of each plane. */
+/* A sample of 8 bits, not clamped yet: the whole sum fits 32. */
 template <class W>
-static __device__ __forceinline__ void
-axis_add(struct axis_sums<W> &sums, const uint32_t (&planes)[W::PLANES], const uint4 &weights) {
+static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &sums, int channel,
+                                                     int i) {
+    const int32_t(*const part)[4] = sums.part[channel];
+    const uint32_t sum =
+        (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8) + ((uint32_t)part[2][i] << 16);
+    return (int32_t)(sum + (1u << (RESAMPLE_BITS - 1))) >> RESAMPLE_BITS;
+}
+
+/* One of 16 bits. */
+template <class W>
+static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &sums, int channel,
+                                                     int i) {
+    int64_t sum = 0;
 #pragma unroll
-    for (int p = 0; p < W::PLANES; p++) {
-        int32_t *const part = sums.part[p / W::BYTES];
-        const int byte = W::BYTES - 1 - p % W::BYTES;
-        part[byte] = dot4(planes[p], weights.x, part[byte]);
-        part[byte + 1] = dot4(planes[p], weights.y, part[byte + 1]);
-        part[byte + 2] = dot4(planes[p], weights.z, part[byte + 2]);
+    for (int e = W::PARTS - 1; e >= 0; e--) sum = sum * 256 + sums.part[channel][e][i];
+    return resample_result(sum, 65535);
+}
+
+/* Of each plane four pixels beside one another, 4 (lane / 8) and on, of target axis_target(). */
+template <class W>
+static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES],
+                                                  const struct axis_sums<W> &sums) {
+#pragma unroll
+    for (int c = 0; c < W::CHANNELS; c++) {
+        if (W::WIDE) {
+            const struct matrix_pair pair =
+                matrix_exchange(axis_wide<W>(sums, c, 0) | axis_wide<W>(sums, c, 2) << 16,
+                                axis_wide<W>(sums, c, 1) | axis_wide<W>(sums, c, 3) << 16);
+            words[W::BYTES * c] = __byte_perm(pair.even, pair.odd, 0x7531);
+            words[W::BYTES * c + W::BYTES - 1] = __byte_perm(pair.even, pair.odd, 0x6420);
+        } else {
+            const struct matrix_pair pair =
+                matrix_exchange(pack_bytes(axis_value<W>(sums, c, 0), axis_value<W>(sums, c, 2)),
+                                pack_bytes(axis_value<W>(sums, c, 1), axis_value<W>(sums, c, 3)));
+            words[c] = __byte_perm(pair.even, pair.odd, 0x5410);
+        }
     }
 }
 
-/* The sample of one channel. Of 8 bits the whole sum fits 32. */
-template <class W>
-static __device__ __forceinline__ uint32_t axis_sample(const struct axis_sums<W> &sums,
-                                                       int channel) {
-    const int32_t *const part = sums.part[channel];
-    if (W::WIDE) {
-        int64_t sum = 0;
-#pragma unroll
-        for (int e = W::PARTS - 1; e >= 0; e--) sum = sum * 256 + part[e];
-        return resample_result(sum, 65535);
-    }
-    const uint32_t sum = (uint32_t)part[0] + ((uint32_t)part[1] << 8) + ((uint32_t)part[2] << 16);
-    const int32_t value = (int32_t)(sum + (1u << (RESAMPLE_BITS - 1))) >> RESAMPLE_BITS;
-    return (uint32_t)min(max(value, 0), 255);
+/* Which of the eight. */
+static __device__ __forceinline__ uint32_t axis_target(void) {
+    const uint32_t lane = threadIdx.x % 32;
+    return lane % 4 * 2 + (lane / 4 & 1);
 }
 
 #endif

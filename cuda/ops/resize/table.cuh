@@ -5,35 +5,53 @@
  * Used by:  group.cuh, which asks for them; across.cuh and down.cuh, which read them.
  * Limits:   those of resample_weights.h.
  *
- * How it works. Four neighbouring samples are one word, multiplied by four weights at once (dp4a),
- * which takes signed bytes: a weight is d2 * 2^16 + d1 * 2^8 + d0, each -128..127, as |weight| <=
- * 2^22. So a target pixel has an entry for each word that its window touches: x, y and z are its
- * four weights' d0, d1 and d2, weights outside the window being 0; w says which words these are
- * (table_first, table_words). Each target has room for equally many entries. An axis that keeps
- * its size is one more table: windows of one pixel that weighs 2^22, which leaves every sample as
- * it is.
+ * How it works. Eight neighbouring targets are a group. Four neighbouring samples are a word; a
+ * group's words are all that the windows of its targets touch, from `first` on, and are multiplied
+ * MATRIX_WORDS at a time, a step. Tensor cores take signed bytes: a weight is d2 * 2^16 + d1 * 2^8
+ * + d0, each -128..127, as |weight| <= 2^22. So a step has three pieces of 32 pairs of words, one
+ * for each digit, a pair for each lane as matrix.cuh wants it: of target lane / 4 the weights of
+ * the step's words lane % 4 and lane % 4 + 4. Weights outside a target's window are 0, whatever
+ * sample they meet, also behind the group's last word, where there may be no samples.
+ *
+ * An axis that keeps its size is one more table: windows of one pixel that weighs 2^22, which
+ * leaves every sample as it is.
  */
 #ifndef BURIN_RESIZE_TABLE_CUH
 #define BURIN_RESIZE_TABLE_CUH
 
 #include "cuda/device_tables.cuh"
+#include "cuda/ops/resize/matrix.cuh"
 #include "pipeline/rows/resample_weights.h"
 
 #include <stdlib.h>
 
-/* Of an entry's w: the number of the target's first word, and how many it has. */
-static __host__ __device__ inline uint32_t table_first(uint32_t w) {
-    return w & 0xffff;
+enum { TABLE_GROUP = MATRIX_COLUMNS, TABLE_STEP_PAIRS = 3 * 32 };
+
+struct alignas(16) table_group {
+    uint32_t first, words;
+    uint32_t offset; /* of its first step, in bytes from here */
+};
+
+static __host__ __device__ inline uint32_t table_groups(uint32_t targets) {
+    return (targets + TABLE_GROUP - 1) / TABLE_GROUP;
 }
 
-static __host__ __device__ inline uint32_t table_words(uint32_t w) {
-    return w >> 16;
+static __host__ __device__ inline uint32_t table_steps(uint32_t words) {
+    return (words + MATRIX_WORDS - 1) / MATRIX_WORDS;
 }
 
-/* Words that a window of TAPS pixels touches at most. */
-static inline uint32_t table_words_max(uint32_t taps) {
-    return (taps + 3 + 3) / 4;
+/* The lane's pair of a group's first step and digit; the next digit's is 32 further. */
+static __device__ __forceinline__ const uint2 *table_pairs(const struct table_group *group,
+                                                           const struct table_group &own) {
+    return (const uint2 *)((const uint8_t *)group + own.offset) + threadIdx.x % 32;
 }
+
+static __device__ __forceinline__ struct table_group table_load(const struct table_group *group) {
+    const uint4 words = __ldg((const uint4 *)group);
+    return { words.x, words.y, words.z };
+}
+
+/* ---- the host's side */
 
 /* An axis that keeps its size, as one that is resampled. */
 static inline struct resample_axis table_axis(const struct resample_axis *axis) {
@@ -42,9 +60,18 @@ static inline struct resample_axis table_axis(const struct resample_axis *axis) 
     return changed;
 }
 
-static inline size_t table_bytes(const struct resample_axis *axis) {
+/* Words of any group, or some more. */
+static inline uint32_t table_words_most(const struct resample_axis *axis) {
     const struct resample_axis changed = table_axis(axis);
-    return (size_t)axis->count * table_words_max(resample_pitch(&changed)) * sizeof(uint4);
+    const uint64_t apart = (uint64_t)(TABLE_GROUP - 1) * axis->from / axis->to + 2;
+    const uint64_t pixels = apart + resample_pitch(&changed);
+    return (uint32_t)((pixels < axis->from ? pixels : axis->from) + 3 + 3) / 4;
+}
+
+static inline size_t table_bytes(const struct resample_axis *axis) {
+    return table_groups(axis->count) *
+           (sizeof(struct table_group) +
+            table_steps(table_words_most(axis)) * TABLE_STEP_PAIRS * sizeof(uint2));
 }
 
 static inline struct device_table_key table_key(const struct resample_axis *axis) {
@@ -57,43 +84,57 @@ static inline uint32_t table_digits(int32_t weight) {
     return ((uint32_t)weight + 0x808080u) ^ 0x808080u;
 }
 
-static inline uint32_t table_words_of(const struct resample_window *window) {
-    return (window->first % 4 + window->count + 3) / 4;
-}
-
-/* The entries of one target. */
-static inline void table_fill(uint4 *entries, const struct resample_window *window,
-                              const int32_t *weights) {
-    const uint32_t skipped = window->first % 4, words = table_words_of(window);
-    for (uint32_t k = 0; k < words; k++) {
-        uint32_t digits[3] = {};
-        for (uint32_t b = 0; b < 4; b++) {
-            const uint32_t place = 4 * k + b;
-            if (place < skipped || place - skipped >= window->count) continue;
-            const uint32_t all = table_digits(weights[place - skipped]);
-            for (int d = 0; d < 3; d++) digits[d] |= (all >> 8 * d & 255) << 8 * b;
-        }
-        entries[k] = make_uint4(digits[0], digits[1], digits[2], words << 16 | window->first / 4);
+/* Of target I the weights of the four samples of WORD. */
+static inline void table_word(const struct resample_weights *made, uint32_t i, uint32_t word,
+                              uint32_t digits[3]) {
+    digits[0] = digits[1] = digits[2] = 0;
+    if (i >= made->count) return;
+    for (uint32_t b = 0; b < 4; b++) {
+        const uint32_t place = 4 * word + b - made->windows[i].first;
+        if (place >= made->windows[i].count) continue;
+        const uint32_t all = table_digits(made->weights[(size_t)i * made->pitch + place]);
+        for (int d = 0; d < 3; d++) digits[d] |= (all >> 8 * d & 255) << 8 * b;
     }
 }
 
-/* A device_table_make; returns how many entries each target has room for. */
+/* The step of targets I to I + 7 that begins with WORD. */
+static inline void table_fill(const struct resample_weights *made, uint32_t i, uint32_t word,
+                              uint2 *pairs) {
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t x[3], y[3];
+        table_word(made, i + lane / 4, word + lane % 4, x);
+        table_word(made, i + lane / 4, word + lane % 4 + 4, y);
+        for (int d = 0; d < 3; d++) pairs[32 * d + lane] = make_uint2(x[d], y[d]);
+    }
+}
+
+/* All that targets I to I + 7 touch. */
+static inline struct table_group table_group_of(const struct resample_weights *made, uint32_t i) {
+    const uint32_t behind = i + TABLE_GROUP < made->count ? i + TABLE_GROUP : made->count;
+    const struct resample_window *const last = &made->windows[behind - 1];
+    const uint32_t first = made->windows[i].first / 4;
+    return { first, (last->first + last->count + 3) / 4 - first, 0 };
+}
+
+/* A device_table_make; returns the words of the longest group. */
 static uint32_t table_make(const struct device_table_key *key, void *memory) {
     const uint32_t *const n = key->numbers;
     const struct resample_axis axis = { n[0], n[1], n[2], n[3], (enum resample_kernel)n[4] };
     void *const room = malloc(resample_weights_bytes(&axis));
     if (!room) return 0;
     const struct resample_weights made = resample_weights_make(room, &axis);
-    uint32_t words = 1;
-    for (uint32_t i = 0; i < made.count; i++) {
-        const uint32_t own = table_words_of(&made.windows[i]);
-        words = own > words ? own : words;
+    struct table_group *const groups = (struct table_group *)memory;
+    uint2 *pairs = (uint2 *)(groups + table_groups(axis.count));
+    uint32_t most = 1;
+    for (uint32_t g = 0; g < table_groups(axis.count); g++) {
+        groups[g] = table_group_of(&made, g * TABLE_GROUP);
+        groups[g].offset = (uint32_t)((uint8_t *)pairs - (uint8_t *)&groups[g]);
+        for (uint32_t s = 0; s < table_steps(groups[g].words); s++, pairs += TABLE_STEP_PAIRS)
+            table_fill(&made, g * TABLE_GROUP, groups[g].first + s * MATRIX_WORDS, pairs);
+        most = groups[g].words > most ? groups[g].words : most;
     }
-    for (uint32_t i = 0; i < made.count; i++)
-        table_fill((uint4 *)memory + (size_t)i * words, &made.windows[i],
-                   made.weights + (size_t)i * made.pitch);
     free(room);
-    return words;
+    return most;
 }
 
 #endif

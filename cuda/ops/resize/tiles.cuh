@@ -38,6 +38,7 @@ template <class B> struct tiles {
     uint64_t count;      /* tiles so far */
     size_t shared_bytes; /* of the image that needs most */
     size_t shared_most;  /* the same for all launches of a kernel: it is told once for all lanes */
+    bool overlaps;       /* the kernel may begin while the one before it ends */
 };
 
 /* Another image, of ACROSS x DOWN tiles. */
@@ -61,9 +62,17 @@ static inline enum status tiles_launch(const struct tiles<B> &tiles, void (*kern
         CUDA_TRY(failure, cudaFuncSetAttribute((const void *)kernel,
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                (int)tiles.shared_most));
-    void *arguments[] = { (void *)&tiles.batch };
-    CUDA_TRY(failure, cudaLaunchKernel((const void *)kernel, dim3((unsigned)tiles.count),
-                                       dim3(threads), arguments, tiles.shared_bytes, stream));
+    cudaLaunchAttribute overlap = {};
+    cudaLaunchConfig_t config = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = (unsigned)tiles.count;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = tiles.shared_bytes;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = tiles.overlaps;
+    CUDA_TRY(failure, cudaLaunchKernelEx(&config, kernel, tiles.batch));
     return STATUS_OK;
 }
 

@@ -18,6 +18,8 @@
 #include "cuda/ops/resize/down.cuh"
 #include "cuda/ops/resize/table.cuh"
 
+enum { ACROSS_SHARED_BYTES = 72 << 10 };
+
 /* One picture. */
 struct weighing {
     struct image in, to; /* `to`: as many columns and rows as are wanted */
@@ -32,12 +34,12 @@ struct weighing {
 static inline uint32_t between_lines(const struct resample_axis *y) {
     const struct resample_window rows = resample_span(y);
     const uint32_t fours = (rows.first + rows.count + 3) / 4 - rows.first / 4;
-    return tiles_over(fours, ACROSS_ROWS / 4) * (ACROSS_ROWS / 4);
+    return tiles_over(fours, STAGE_ROWS / 4) * (STAGE_ROWS / 4);
 }
 
-/* Bytes of a column, its samples of BYTES. */
+/* Bytes of a column, its samples of BYTES. The last step of down.cuh may read on behind it. */
 static inline size_t between_column_bytes(const struct weighing *weighing, unsigned bytes) {
-    return (size_t)between_lines(&weighing->y) * weighing->in.channels * bytes * 4;
+    return (size_t)(between_lines(&weighing->y) + MATRIX_WORDS) * weighing->in.channels * bytes * 4;
 }
 
 /* Columns that are made at a time: all of them unless that took more than input and result. */
@@ -57,56 +59,51 @@ static inline size_t between_bytes(const struct weighing *weighing, unsigned byt
 
 /* ---- tiles */
 
-/* Words of a row that COLUMNS targets in a row need, of WORDS each. */
+/* Words of a row that COLUMNS targets in a row need at most, a multiple of 8: GROUP_WORDS behind
+ * where their last group begins. */
 static inline uint32_t across_span(const struct resample_axis *x, uint32_t columns,
-                                   uint32_t words) {
-    const uint64_t apart = ((uint64_t)columns - 1) * x->from / x->to + 2;
-    return ((uint32_t)(apart / 4) + 2 + words) | 1;
+                                   uint32_t group_words) {
+    const uint64_t apart = (uint64_t)(columns - TABLE_GROUP) * x->from / x->to + 2;
+    return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-static inline size_t across_bytes(unsigned planes, uint32_t columns, uint32_t span) {
-    return (size_t)planes * (ACROSS_ROWS * span + columns * ACROSS_RESULTS) * 4;
-}
-
-/* The widest tile that leaves room for three blocks or more, or two of many planes. Where even a
- * column a warp is too much, its words come in pieces. */
+/* The widest tile that leaves room for three blocks. Where even a group is too much, its words come
+ * in pieces. Returns the bytes of shared memory. */
+template <class K>
 static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
-                                   unsigned planes, size_t shared_bytes) {
-    const size_t wanted = (planes <= 2 ? 48 : planes <= 4 ? 72 : 96) << 10;
+                                   uint32_t group_words, size_t shared_bytes) {
+    const size_t wanted = ACROSS_SHARED_BYTES;
     const size_t most = wanted < shared_bytes ? wanted : shared_bytes;
     uint32_t columns = x->from <= 4 * (uint64_t)x->to ? 64 : 32;
-    uint32_t span = across_span(x, columns, image->words);
-    while (columns > ACROSS_WARPS && across_bytes(planes, columns, span) > most)
-        columns /= 2, span = across_span(x, columns, image->words);
-    if (across_bytes(planes, columns, span) > most)
-        span = ((uint32_t)(most / 4 / planes - columns * ACROSS_RESULTS) / ACROSS_ROWS - 1) | 1;
+    uint32_t span = across_span(x, columns, group_words);
+    while (columns > TABLE_GROUP && stage_bytes<K>(span) > most)
+        columns /= 2, span = across_span(x, columns, group_words);
+    while (stage_bytes<K>(span) > most) span = span / 2 / MATRIX_WORDS * MATRIX_WORDS;
     image->tile_columns = (uint16_t)columns;
     image->span = (uint16_t)span;
-    return across_bytes(planes, columns, span);
+    return stage_bytes<K>(span);
 }
 
 /* Columns FIRST..FIRST+COUNT-1. */
 template <class K>
 static inline void add_across(const struct cuda_context *context, const struct weighing &weighing,
                               uint32_t first, uint32_t count, struct tiles<across_batch> *tiles) {
-    const uint32_t words = weighing.across.note;
     struct across_image image = {};
     image.in = weighing.in.pixels;
-    image.table = (const uint4 *)weighing.across.memory + (size_t)first * words;
+    image.groups = (const struct table_group *)weighing.across.memory + first / TABLE_GROUP;
     image.between = weighing.between;
     image.in_stride = (uint32_t)weighing.in.stride;
     image.width = (uint16_t)weighing.in.width;
     image.height = (uint16_t)weighing.in.height;
     image.columns = (uint16_t)count;
-    image.words = (uint16_t)words;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
-    image.aligned = ((uintptr_t)image.in | image.in_stride) % 4 == 0;
+    image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::PLAIN ? 16 : 4) == 0;
     const size_t bytes =
-        across_choose(&image, &weighing.x, K::PLANES, (size_t)context->shared_bytes);
+        across_choose<K>(&image, &weighing.x, weighing.across.note, (size_t)context->shared_bytes);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
     tiles->shared_most = (size_t)context->shared_bytes;
     tiles_add(tiles, image, tiles_over(count, image.tile_columns),
-              between_lines(&weighing.y) / (ACROSS_ROWS / 4));
+              between_lines(&weighing.y) / (STAGE_ROWS / 4));
 }
 
 template <class K>
@@ -114,14 +111,14 @@ static inline void add_down(const struct weighing &weighing, uint32_t first, uin
                             struct tiles<down_batch> *tiles) {
     struct down_image image = {};
     image.between = weighing.between;
-    image.table = (const uint4 *)weighing.down.memory;
+    image.groups = (const struct table_group *)weighing.down.memory;
     image.out = weighing.to.pixels + first * image_pixel_bytes(&weighing.to);
     image.out_stride = (uint32_t)weighing.to.stride;
     image.columns = (uint16_t)count;
     image.rows = (uint16_t)weighing.y.count;
-    image.words = (uint16_t)weighing.down.note;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
-    tiles_add(tiles, image, tiles_over(count, 32), tiles_over(image.rows, DOWN_WARPS));
+    image.aligned = ((uintptr_t)image.out | image.out_stride) % 4 == 0;
+    tiles_add(tiles, image, tiles_over(count, DOWN_COLUMNS), tiles_over(image.rows, TABLE_GROUP));
 }
 
 /* ---- both passes */
@@ -144,12 +141,12 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
         down.batch.channels = weighings[i].to.channels;
     }
     *some = across.batch.count > 0;
+    down.overlaps = context->capability >= OVERLAP_CAPABILITY;
     enum status status =
-        tiles_launch(across, across_kernel<K>, ACROSS_THREADS, context->stream, failure);
-    if (!status && *some) cuda_record_kernel(context, "across");
+        tiles_launch(across, across_kernel<K>, STAGE_THREADS, context->stream, failure);
     if (!status)
         status = tiles_launch(down, down_kernel<K>, DOWN_THREADS, context->stream, failure);
-    if (!status && *some) cuda_record_kernel(context, "down");
+    if (!status && *some) cuda_record_kernel(context, "weigh"); /* between them nothing fits */
     return status;
 }
 

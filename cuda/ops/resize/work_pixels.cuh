@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* work_pixels.cuh - pixels on their way from an image into planes, and from sums into an image.
  *
- * Used by:  across.cuh, which reads; down.cuh, which writes.
+ * Used by:  stage.cuh, which reads; down.cuh, which writes.
  *
  * How it works. Four neighbouring pixels are a few words; their bytes are sorted into one word for
  * each plane. Where alpha is multiplied in, or light made linear, samples are taken out of the
@@ -27,7 +27,8 @@ template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<
     static constexpr int WORDS = PIXEL_BYTES; /* of four pixels */
     static constexpr int COLOURS = CHANNELS_ < 3 ? 1 : 3;
     static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
-    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255; /* of a sample between */
+    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;          /* of a sample between */
+    static constexpr bool PLAIN = DEPTH == 8 && !WIDE_ && !ALPHA; /* bytes are summed as they are */
 };
 
 /* ---- reading */
@@ -47,15 +48,37 @@ static __device__ __forceinline__ void work_load(uint32_t (&words)[WORDS], const
     }
 }
 
-/* Bytes FIRST, FIRST + STEP and so on of WORDS, four of them; numbers are constants once loops are
- * unrolled. */
+/* Bytes AT[0..3] of WORDS as one word; where they lie in three neighbouring words, two permutations
+ * do it. Numbers are constants once loops are unrolled. */
+template <int WORDS>
+static __device__ __forceinline__ uint32_t pick_bytes(const uint32_t (&words)[WORDS],
+                                                      const int (&at)[4]) {
+    const int first = min(min(at[0], at[1]), min(at[2], at[3])) / 4;
+    const int end = 4 * first + 8; /* of the first two words */
+    if (max(max(at[0], at[1]), max(at[2], at[3])) < end + 4) {
+        const uint32_t second = words[min(first + 1, WORDS - 1)];
+        const uint32_t third = words[min(first + 2, WORDS - 1)];
+        uint32_t lower = 0, upper = 0;
+#pragma unroll
+        for (int b = 0; b < 4; b++) {
+            lower |= (at[b] < end ? at[b] - 4 * first : 0) << 4 * b;
+            upper |= (at[b] < end ? b : at[b] - end + 4) << 4 * b;
+        }
+        const uint32_t some = __byte_perm(words[first], second, lower);
+        return upper == 0x3210 ? some : __byte_perm(some, third, upper);
+    }
+    const uint32_t low =
+        __byte_perm(words[at[0] / 4], words[at[1] / 4], at[0] % 4 | (4 + at[1] % 4) << 4);
+    const uint32_t high =
+        __byte_perm(words[at[2] / 4], words[at[3] / 4], at[2] % 4 | (4 + at[3] % 4) << 4);
+    return __byte_perm(low, high, 0x5410);
+}
+
+/* Bytes FIRST, FIRST + STEP and so on of WORDS, four of them. */
 template <int WORDS>
 static __device__ __forceinline__ uint32_t gather_bytes(const uint32_t (&words)[WORDS], int first,
                                                         int step) {
-    const int b = first + step, c = first + 2 * step, d = first + 3 * step;
-    const uint32_t low = __byte_perm(words[first / 4], words[b / 4], first % 4 | (4 + b % 4) << 4);
-    const uint32_t high = __byte_perm(words[c / 4], words[d / 4], c % 4 | (4 + d % 4) << 4);
-    return __byte_perm(low, high, 0x5410);
+    return pick_bytes(words, { first, first + step, first + 2 * step, first + 3 * step });
 }
 
 /* One pixel's samples, made ready. */
@@ -101,6 +124,28 @@ static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES]
 
 /* ---- writing */
 
+/* Pixel INDEX of the four that PLANES hold. */
+template <class K>
+static __device__ __forceinline__ void
+work_samples(uint32_t (&samples)[K::CHANNELS], const uint32_t (&planes)[K::PLANES], int index) {
+#pragma unroll
+    for (int c = 0; c < K::CHANNELS; c++) {
+        const uint32_t high = planes[c * K::BYTES], low = planes[c * K::BYTES + K::BYTES - 1];
+        samples[c] = K::WIDE ? __byte_perm(low, high, (4 + index) << 4 | index) & 0xffff
+                             : high >> 8 * index & 255;
+    }
+}
+
+/* Bytes FIRST to FIRST + 3 of pixels of as many bytes as there are PLANES. */
+template <int PLANES>
+static __device__ __forceinline__ uint32_t interleave_bytes(const uint32_t (&planes)[PLANES],
+                                                            int first) {
+    int at[4];
+#pragma unroll
+    for (int b = 0; b < 4; b++) at[b] = (first + b) % PLANES * 4 + (first + b) / PLANES;
+    return pick_bytes(planes, at);
+}
+
 /* One pixel's samples in the image's own terms. */
 template <class K>
 static __device__ __forceinline__ void work_finish(uint32_t (&samples)[K::CHANNELS],
@@ -121,6 +166,27 @@ static __device__ __forceinline__ void store_sample(uint8_t *pixel, int index, u
         pixel[index] = (uint8_t)sample;
     else
         ((uint16_t *)pixel)[index] = (uint16_t)sample;
+}
+
+/* Four pixels of words of each plane, in the image's own terms. */
+template <class K>
+static __device__ __forceinline__ void work_pack(uint32_t (&words)[K::WORDS],
+                                                 const uint32_t (&planes)[K::PLANES],
+                                                 const struct work_rule &rule) {
+    if constexpr (K::PLAIN) {
+#pragma unroll
+        for (int w = 0; w < K::WORDS; w++) words[w] = interleave_bytes(planes, 4 * w);
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            uint32_t samples[K::CHANNELS];
+            work_samples<K>(samples, planes, i);
+            work_finish<K>(samples, rule);
+#pragma unroll
+            for (int c = 0; c < K::CHANNELS; c++)
+                chunk_set_sample<K::DEPTH>(words, i * K::CHANNELS + c, samples[c]);
+        }
+    }
 }
 
 /* To a pixel of CHANNELS, as many as there are samples or more: gray becomes RGB, alpha opaque. */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The ladder of cuda/ops/resize.cu. Pictures of noise, gradients and edges are scaled
- * by the textbook's kernels and by the operator, alone and in batches; every result is compared
- * with the CPU's operator before a time is printed. Microseconds an image, medians over events:
- * `warm` on one set of pictures, `cold` over so many sets that the L2 cache holds none of them,
- * `train` a batch's share of 20 in a row; `across` and `down` are the two kernels' parts of a batch
- * alone, each with what an event costs. `tile` is the operator with other widths of a block's tile,
- * `tensor cores` with another first pass (resize_mma.cuh).
+ * by the textbook's kernels, by dp4a and by the operator, alone and in batches; every result is
+ * compared with the CPU's operator before a time is printed. Microseconds an image, medians over
+ * events: `warm` on one set of pictures, `cold` over so many sets that the L2 cache holds none of
+ * them, `train` a batch's share of 20 in a row; `load`, `across` and `down` are what is read by the
+ * first pass, that pass and the other one alone, `nothing` two empty kernels: over sets as `cold`
+ * is, each with what an event costs. `apart`: the second pass begins when the first
+ * has ended; `tile`: other widths of a block's tile; `crowded`: four blocks a multiprocessor.
  *
- * Predicted before the first run, on an H200 (the goal behind it): 4K to 320x180 16 alone (22) and
- * 12 in batches (14); 1080p to 320x180 8 (10) and 3 (4), to 960x540 10 (11) and 6 (5); 12 MP to
- * 1024x768 24 (40) and 20 (28); RGBA 1.35 times RGB (1.5). With tensor cores in batches 4K 9, 12 MP
- * 13, since their arithmetic is a quarter; reading the picture alone is 6.5 and 9.4.
+ * Predicted before the first run with tensor cores in both passes, on an H200 (the goal behind it):
+ * 4K to 320x180 15 alone (22) and 9 in batches (14); 1080p to 320x180 8 (10) and 3 (4), to 960x540
+ * 9 (11) and 4.6 (5); 12 MP to 1024x768 22 (40) and 16 (28); 67 MP to 1024x1024 90 (160); `apart` 2
+ * to 3 more alone, the same in batches; the second pass under 1.5 in batches, as it reads less than
+ * a tenth of what the first does.
  */
 #include "cuda/ops/resize.cu"
 
@@ -22,12 +24,7 @@ extern const struct op op_resize;
 }
 
 #include "tests/bench/kernels/measure.cuh"
-#include "tests/bench/kernels/resize_mma.cuh"
-#include "tests/bench/kernels/resize_textbook.cuh"
-
-#include <cstring>
-
-enum { SETS_MAX = 64, BATCH_MOST = 32 };
+#include "tests/bench/kernels/resize_rungs.cuh"
 
 /* Nobody asks for seams here. */
 extern "C" const struct cuda_op *cuda_twin(const struct op *) {
@@ -49,235 +46,6 @@ extern "C" void cuda_record_kernel(const struct cuda_context *context, const cha
     if (!spans.on || spans.count == SPANS_MAX) return;
     spans.names[spans.count++] = name;
     TRY(cudaEventRecord(spans.events[spans.count], context->stream));
-}
-
-/* ---- pictures */
-
-struct kind {
-    const char *name;
-    uint32_t width, height;
-    unsigned channels, depth;
-    const char *text; /* of the plan */
-    bool plain;       /* the textbook has it */
-};
-
-static const struct kind kinds[] = {
-    { "4K to 320x180", 3840, 2160, 3, 8, "resize:width=320,height=180", true },
-    { "1080p to 320x180", 1920, 1080, 3, 8, "resize:width=320,height=180", true },
-    { "1080p to 960x540", 1920, 1080, 3, 8, "resize:width=960,height=540", true },
-    { "12 MP to 1024x768", 4000, 3000, 3, 8, "resize:width=1024,height=768", true },
-    { "67 MP to 1024x1024", 8192, 8192, 3, 8, "resize:width=1024,height=1024", true },
-    { "540p to 1080p", 960, 540, 3, 8, "resize:width=1920,height=1080", true },
-    { "gray 1080p to 320", 1920, 1080, 1, 8, "resize:width=320", true },
-    { "RGBA 4K to 320", 3840, 2160, 4, 8, "resize:width=320", false },
-    { "RGBA 1080p to 960", 1920, 1080, 4, 8, "resize:width=960", false },
-    { "RGB 16 bit to 320", 1920, 1080, 3, 16, "resize:width=320", false },
-    { "linear 1080p to 320", 1920, 1080, 3, 8, "resize:width=320,linear=true", false },
-    { "cubic 1080p to 320", 1920, 1080, 3, 8, "resize:width=320,kernel=cubic", true },
-    { "nearest to 320", 1920, 1080, 3, 8, "resize:width=320,kernel=nearest", false },
-    { "smart to 300x300", 1920, 1080, 3, 8, "resize:width=300,height=300,position=smart", false },
-    { "contain 500x500", 1920, 1080, 3, 8, "resize:width=500,height=500,fit=contain", false },
-};
-
-/* Noise, a gradient, and black and white stripes. */
-static void draw(const struct image &image, uint32_t seed) {
-    uint32_t state = seed;
-    const size_t row = image_row_bytes(&image);
-    for (uint32_t y = 0; y < image.height; y++)
-        for (size_t i = 0; i < row; i++) {
-            const uint32_t noise = noise_next(&state) >> 24;
-            const uint8_t striped = (i / 97 + y / 41) % 2 ? 255 : 0;
-            image_row(&image, y)[i] = (uint8_t)((i + y) % 1000 < 300 ? noise
-                                                : y % 300 < 100      ? striped
-                                                                     : i * 3 / 8 + y);
-        }
-}
-
-struct scene {
-    struct cuda_context context;
-    const struct kind *kind;
-    struct plan plan;
-    struct image in, out; /* shapes */
-    int batch, sets;      /* images of a batch; sets of so many */
-    uint8_t *memory, *scratch, *expected;
-    size_t in_bytes, out_bytes, scratch_bytes, memory_bytes;
-    uint32_t *wrong;
-};
-
-static uint8_t *in_of(const struct scene &scene, int set, int i) {
-    return scene.memory + ((size_t)set * scene.batch + i) * (scene.in_bytes + scene.out_bytes);
-}
-
-static uint8_t *out_of(const struct scene &scene, int set, int i) {
-    return in_of(scene, set, i) + scene.in_bytes;
-}
-
-static size_t rounded(size_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
-
-static std::vector<uint8_t> reference(const struct scene &scene, const struct image &in) {
-    std::vector<uint8_t> result(image_bytes(&scene.out));
-    struct failure failure = {};
-    struct op_call call = {};
-    call.op = &op_resize;
-    call.params = &scene.plan.steps[0].params;
-    call.in = in;
-    call.out = scene.out;
-    call.out.pixels = result.data();
-    call.failure = &failure;
-    call.scratch = aligned_alloc(256, rounded(op_resize.scratch(&call) + 1));
-    if (op_resize.run(&call)) fprintf(stderr, "reference: %s\n", failure.message);
-    free(call.scratch);
-    return result;
-}
-
-/* Shapes, and the same picture in every place. */
-static bool prepare(struct scene &scene, const struct kind &kind, int batch) {
-    struct failure failure = {};
-    scene.kind = &kind;
-    scene.batch = batch;
-    scene.plan = {};
-    scene.in = image_shape(kind.width, kind.height, kind.channels, kind.depth);
-    if (plan_parse(&scene.plan, kind.text, &failure) ||
-        op_resize.size(&scene.plan.steps[0].params, &scene.in, &scene.out, &failure)) {
-        fprintf(stderr, "%s: %s\n", kind.text, failure.message);
-        exit(1);
-    }
-    scene.in_bytes = rounded(image_bytes(&scene.in));
-    scene.out_bytes = rounded(image_bytes(&scene.out));
-    const size_t set = batch * (scene.in_bytes + scene.out_bytes);
-    if (set > scene.memory_bytes) return false;
-    scene.sets = (int)std::min<size_t>(SETS_MAX, 1 + COLD_BYTES / set);
-    scene.sets = (int)std::min<size_t>(scene.sets, scene.memory_bytes / set);
-    std::vector<uint8_t> memory(scene.in_bytes);
-    struct image in = scene.in;
-    in.pixels = memory.data();
-    draw(in, 1);
-    for (int s = 0; s < scene.sets; s++)
-        for (int i = 0; i < batch; i++)
-            TRY(cudaMemcpy(in_of(scene, s, i), memory.data(), scene.in_bytes,
-                           cudaMemcpyHostToDevice));
-    const std::vector<uint8_t> result = reference(scene, in);
-    TRY(cudaMemcpy(scene.expected, result.data(), result.size(), cudaMemcpyHostToDevice));
-    return true;
-}
-
-static void make_calls(const struct scene &scene, int set, struct op_call *calls,
-                       struct failure *failure) {
-    for (int i = 0; i < scene.batch; i++) {
-        calls[i] = {};
-        calls[i].op = &op_resize;
-        calls[i].params = &scene.plan.steps[0].params;
-        calls[i].in = scene.in, calls[i].in.pixels = in_of(scene, set, i);
-        calls[i].out = scene.out, calls[i].out.pixels = out_of(scene, set, i);
-        calls[i].failure = failure;
-    }
-    calls[0].scratch = scene.scratch;
-    calls[0].scratch_bytes = scene.scratch_bytes;
-}
-
-/* ---- rungs: SET of the scene once */
-
-typedef void (*rung)(const struct scene &scene, int set);
-
-static void rung_shipped(const struct scene &scene, int set) {
-    struct op_call calls[BATCH_MOST];
-    struct failure failure = {};
-    make_calls(scene, set, calls, &failure);
-    if (cuda_op_resize.run(&scene.context, calls, scene.batch)) {
-        fprintf(stderr, "%s\n", failure.message);
-        exit(1);
-    }
-}
-
-static struct textbook_axis textbook_x, textbook_y;
-
-static void rung_textbook(const struct scene &scene, int set) {
-    for (int i = 0; i < scene.batch; i++) {
-        struct image in = scene.in, out = scene.out;
-        in.pixels = in_of(scene, set, i), out.pixels = out_of(scene, set, i);
-        textbook_resize(&textbook_x, &textbook_y, in, out, scene.scratch, scene.context.stream);
-    }
-}
-
-/* Other tiles than across_choose takes. */
-static void retile(struct tiles<across_batch> *tiles, const struct resample_axis &x,
-                   unsigned planes, uint32_t columns) {
-    struct across_batch batch = tiles->batch;
-    const uint32_t all = batch.images[0].columns;
-    const uint32_t down = (uint32_t)(tiles->count / batch.count) / batch.images[0].tiles_across;
-    tiles->batch.count = 0;
-    tiles->count = 0;
-    for (int i = 0; i < batch.count; i++) {
-        struct across_image image = batch.images[i];
-        image.tile_columns = (uint16_t)columns;
-        image.span = (uint16_t)across_span(&x, columns, image.words);
-        tiles->shared_bytes = across_bytes(planes, columns, image.span);
-        tiles_add(tiles, image, tiles_over(all, columns), down);
-    }
-}
-
-/* A set's pictures as the operator lays them out, with its tables. */
-static void lay_set(const struct scene &scene, int set, struct op_call *calls, struct group *group,
-                    struct failure *failure) {
-    size_t bytes;
-    make_calls(scene, set, calls, failure);
-    group->context = &scene.context;
-    group->failure = failure;
-    if (!group_lay(group, calls, scene.batch, scene.scratch, &bytes) && !group_get_tables(group))
-        return;
-    fprintf(stderr, "%s\n", failure->message);
-    exit(1);
-}
-
-template <class K>
-static enum status launch_down(const struct scene &scene, const struct group &group,
-                               struct failure *failure) {
-    struct tiles<down_batch> down = {};
-    down.batch.rule = group.rule;
-    down.batch.channels = scene.out.channels;
-    for (int i = 0; i < scene.batch; i++)
-        add_down<K>(group.pictures[i].weigh, 0, group.pictures[i].weigh.x.count, &down);
-    return tiles_launch(down, down_kernel<K>, DOWN_THREADS, scene.context.stream, failure);
-}
-
-template <class K, int COLUMNS> static void rung_tile(const struct scene &scene, int set) {
-    struct op_call calls[BATCH_MOST];
-    struct failure failure = {};
-    struct group group;
-    struct tiles<across_batch> across = {};
-    lay_set(scene, set, calls, &group, &failure);
-    across.batch.rule = group.rule;
-    for (int i = 0; i < scene.batch; i++)
-        add_across<K>(&scene.context, group.pictures[i].weigh, 0, group.pictures[i].weigh.x.count,
-                      &across);
-    retile(&across, group.pictures[0].weigh.x, K::PLANES, COLUMNS);
-    if (tiles_launch(across, across_kernel<K>, ACROSS_THREADS, scene.context.stream, &failure) ||
-        launch_down<K>(scene, group, &failure))
-        exit(1);
-}
-
-template <class K> static void rung_mma(const struct scene &scene, int set) {
-    struct op_call calls[BATCH_MOST];
-    struct failure failure = {};
-    struct group group;
-    struct device_table table;
-    struct tiles<mma_batch> across = {};
-    lay_set(scene, set, calls, &group, &failure);
-    const struct resample_axis &x = group.pictures[0].weigh.x;
-    struct device_table_key key = table_key(&x);
-    key.numbers[DEVICE_TABLE_NUMBERS - 1] = 1;
-    if (device_tables_get(scene.context.tables, scene.context.stream, &key, mma_bytes(&x), mma_make,
-                          &table, &failure) ||
-        !table.memory)
-        exit(1);
-    across.batch.rule = group.rule;
-    for (int i = 0; i < scene.batch; i++)
-        mma_add_image<K>(scene.context, group.pictures[i].weigh, table, &across);
-    if (tiles_launch(across, mma_kernel<K>, ACROSS_THREADS, scene.context.stream, &failure) ||
-        launch_down<K>(scene, group, &failure))
-        exit(1);
 }
 
 /* ---- one line of the table */
@@ -336,7 +104,22 @@ static void print_spans(const struct scene &scene, rung run) {
     }
 }
 
-static bool measure(const char *name, const struct scene &scene, rung run) {
+struct part {
+    const char *name;
+    rung run;
+};
+
+/* COUNT parts of a rung alone: what they leave is not looked at. */
+static void print_parts(const struct scene &scene, const struct part *parts, int count) {
+    for (int i = 0; i < count; i++) {
+        const double us = median_us(scene.context.stream, 1,
+                                    [&](int turn) { parts[i].run(scene, turn % scene.sets); });
+        printf(json ? ", \"%s_us\": %.2f" : "  %s %.2f", parts[i].name, us / scene.batch);
+    }
+}
+
+static bool measure(const char *name, const struct scene &scene, rung run,
+                    const struct part *parts = NULL, int part_count = 0) {
     const uint32_t wrong = count_wrong(scene, run);
     const cudaStream_t stream = scene.context.stream;
     if (json)
@@ -361,6 +144,7 @@ static bool measure(const char *name, const struct scene &scene, rung run) {
                 : "  %9.2f %9.2f %9.2f ",
            warm, cold, many);
     if (run == rung_shipped) print_spans(scene, run);
+    print_parts(scene, parts, part_count);
     printf(json ? "}" : "\n");
     fflush(stdout);
     return true;
@@ -385,13 +169,22 @@ static bool climb_textbook(const struct scene &scene) {
     return right;
 }
 
-static bool climb_others(const struct scene &scene) {
-    typedef work_kind<3, 8, false> RGB;
-    bool right = measure("tensor cores", scene, rung_mma<RGB>);
-    right &= measure("tile 16", scene, rung_tile<RGB, 16>);
-    right &= measure("tile 32", scene, rung_tile<RGB, 32>);
-    right &= measure("tile 64", scene, rung_tile<RGB, 64>);
-    return right;
+typedef work_kind<3, 8, false> RGB;
+
+static bool climb_rgb(const struct scene &scene) {
+    bool right = measure("dp4a", scene, rung_dp4a<RGB>);
+    right &= measure("apart", scene, rung_apart);
+    right &= measure("tile 16", scene, rung_passes<RGB, BOTH_PASSES, 16, across_kernel<RGB>>);
+    right &= measure("tile 32", scene, rung_passes<RGB, BOTH_PASSES, 32, across_kernel<RGB>>);
+    right &= measure("tile 64", scene, rung_passes<RGB, BOTH_PASSES, 64, across_kernel<RGB>>);
+    right &= measure("crowded", scene, rung_passes<RGB, BOTH_PASSES, 0, across_crowded<RGB, 4>>);
+    const struct part parts[] = {
+        { "load", rung_passes<RGB, ACROSS_ALONE, 0, across_load<RGB>> },
+        { "across", rung_passes<RGB, ACROSS_ALONE, 0, across_kernel<RGB>> },
+        { "down", rung_passes<RGB, DOWN_ALONE, 0, across_kernel<RGB>> },
+        { "nothing", rung_nothing },
+    };
+    return right & measure("shipped", scene, rung_shipped, parts, 4);
 }
 
 static bool climb(struct scene &scene) {
@@ -400,10 +193,10 @@ static bool climb(struct scene &scene) {
         for (int batch : { 1, 8, (int)BATCH_MOST }) {
             if (!prepare(scene, kind, batch)) continue;
             if (kind.plain && batch == 1) right &= climb_textbook(scene);
-            right &= measure("shipped", scene, rung_shipped);
-            if (strcmp(kind.name, "RGBA 4K to 320") == 0)
-                right &= measure("tensor cores", scene, rung_mma<work_kind<4, 8, false>>);
-            if (kind.plain && kind.channels == 3) right &= climb_others(scene);
+            if (kind.plain && kind.channels == 3)
+                right &= climb_rgb(scene);
+            else
+                right &= measure("shipped", scene, rung_shipped);
         }
     return right;
 }

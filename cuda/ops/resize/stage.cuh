@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/* stage.cuh - pieces of STAGE_ROWS rows of an image in shared memory, as tensor cores want them.
+ *
+ * Used by:  across.cuh.
+ * Threads:  a block's STAGE_THREADS put a piece there together; any may read it once all are at a
+ *           barrier.
+ *
+ * How it works. Four neighbouring pixels of a row are a word of each plane. Samples that are summed
+ * as they are lie in shared memory as in the image: they get there without a register
+ * (cp.async), and only who reads them sorts their bytes by planes. Others are made ready first, and
+ * lie plane by plane.
+ *
+ * A lane reads words of rows 2 g and 2 g + 1 with g = lane / 4, so that these are kept in a row's
+ * slots g and g + 8, and that a slot's words are 4 more than a multiple of 8: then no two lanes
+ * meet in a bank.
+ */
+#ifndef BURIN_RESIZE_STAGE_CUH
+#define BURIN_RESIZE_STAGE_CUH
+
+#include "cuda/ops/resize/matrix.cuh"
+#include "cuda/ops/resize/work_pixels.cuh"
+
+enum { STAGE_THREADS = 256, STAGE_ROWS = 32 };
+
+/* What is read of an image. */
+struct stage_source {
+    const uint8_t *in;
+    uint32_t stride, width, height, row; /* the first */
+    uint32_t word, words;                /* of four pixels: the first, and how many */
+    bool aligned;                        /* rows start at 16 bytes */
+};
+
+/* Where four pixels of a row begin in what is staged: words of WORD_STEP each, and planes
+ * PLANE_STEP words apart. */
+template <class K> struct stage_layout {
+    static constexpr uint32_t WORD_STEP = K::PLAIN ? K::WORDS : 1;
+    static constexpr uint32_t ROWS_PLANES = K::PLAIN ? 1 : K::PLANES;
+};
+
+/* Words between slots, with room for SPAN words of four pixels, a multiple of 8. */
+template <class K> static __host__ __device__ inline uint32_t stage_pitch(uint32_t span) {
+    return span * stage_layout<K>::WORD_STEP + 4;
+}
+
+/* Behind the last slot a step may read on. */
+template <class K> static __host__ __device__ inline uint32_t stage_bytes(uint32_t span) {
+    return 4 * (stage_layout<K>::ROWS_PLANES * STAGE_ROWS * stage_pitch<K>(span) +
+                MATRIX_WORDS * stage_layout<K>::WORD_STEP);
+}
+
+static __device__ __forceinline__ uint32_t stage_slot(uint32_t row) {
+    return (row & 16) | (row & 1) << 3 | (row & 15) >> 1;
+}
+
+/* ---- as in the image */
+
+/* 16 bytes of memory, or the first BYTES of them, to shared memory. */
+static __device__ __forceinline__ void stage_copy(uint4 *to, const uint8_t *from, uint32_t bytes,
+                                                  bool aligned) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    if (aligned) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                     "l"(from), "r"(bytes)
+                     : "memory");
+        return;
+    }
+#endif
+    uint32_t words[4];
+    if (aligned && bytes == 16)
+        load_chunk(words, from, bytes, true);
+    else
+        load_unaligned(words, from, bytes);
+    *to = pack_vector(words);
+}
+
+static __device__ __forceinline__ void stage_wait(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* The piece's first byte in a row, rounded down to what is copied at once. */
+template <class K>
+static __device__ __forceinline__ uint32_t stage_first_byte(const struct stage_source &source) {
+    return source.word * (4 * K::WORDS) & ~15u;
+}
+
+/* A warp copies every eighth row. */
+template <class K>
+static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
+                                                      uint32_t pitch, uint32_t *staged) {
+    const uint32_t first = stage_first_byte<K>(source), row_bytes = source.width * K::PIXEL_BYTES;
+    const uint32_t end = min((source.word + source.words) * (4 * K::WORDS), row_bytes);
+    for (uint32_t r = threadIdx.x / 32; r < STAGE_ROWS; r += STAGE_THREADS / 32) {
+        if (source.row + r >= source.height) break;
+        const uint8_t *const from = source.in + (size_t)(source.row + r) * source.stride;
+        uint8_t *const to = (uint8_t *)(staged + stage_slot(r) * pitch);
+        for (uint32_t b = first + threadIdx.x % 32 * 16; b < end; b += 32 * 16)
+            stage_copy((uint4 *)(to + (b - first)), from + b, min(row_bytes - b, 16u),
+                       source.aligned);
+    }
+    stage_wait();
+}
+
+/* ---- made ready */
+
+/* A word of one of the rows. */
+struct stage_place {
+    uint32_t row, word;
+};
+
+/* The place STAGE_THREADS further, of rows of COUNT words. */
+struct stage_step {
+    uint32_t count, rows, words;
+};
+
+static __device__ __forceinline__ struct stage_place stage_next(struct stage_place place,
+                                                                const struct stage_step &step) {
+    place.row += step.rows, place.word += step.words;
+    const bool over = place.word >= step.count;
+    return { place.row + over, place.word - (over ? step.count : 0) };
+}
+
+template <class K>
+static __device__ __forceinline__ void stage_load(uint32_t (&words)[K::WORDS],
+                                                  const struct stage_source &source,
+                                                  const struct stage_place &place) {
+    const uint32_t x = 4 * (source.word + place.word), y = source.row + place.row;
+    const bool inside = place.row < STAGE_ROWS && x < source.width && y < source.height;
+    work_load(words, source.in + (size_t)y * source.stride + x * K::PIXEL_BYTES,
+              inside ? min(source.width - x, 4u) * K::PIXEL_BYTES : 0, source.aligned);
+}
+
+/* A thread has several loads under way. */
+template <class K>
+static __device__ __forceinline__ void stage_planes(const struct stage_source &source,
+                                                    const struct work_rule &rule, uint32_t pitch,
+                                                    uint32_t *staged) {
+    constexpr int LOADS = K::WORDS > 4 ? 2 : 4;
+    const uint32_t count = source.words;
+    const struct stage_step step = { count, STAGE_THREADS / count, STAGE_THREADS % count };
+    struct stage_place place = { threadIdx.x / count, threadIdx.x % count };
+    while (place.row < STAGE_ROWS) {
+        struct stage_place places[LOADS];
+        uint32_t words[LOADS][K::WORDS];
+#pragma unroll
+        for (int i = 0; i < LOADS; i++, place = stage_next(place, step)) {
+            places[i] = place;
+            stage_load<K>(words[i], source, place);
+        }
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) {
+            if (places[i].row >= STAGE_ROWS) break;
+            uint32_t planes[K::PLANES];
+            work_planes<K>(planes, words[i], rule);
+#pragma unroll
+            for (int p = 0; p < K::PLANES; p++)
+                staged[(p * STAGE_ROWS + stage_slot(places[i].row)) * pitch + places[i].word] =
+                    planes[p];
+        }
+    }
+}
+
+/* ---- either */
+
+template <class K>
+static __device__ __forceinline__ void stage(const struct stage_source &source,
+                                             const struct work_rule &rule, uint32_t pitch,
+                                             uint32_t *staged) {
+    if constexpr (K::PLAIN)
+        stage_bytes_of<K>(source, pitch, staged);
+    else
+        stage_planes<K>(source, rule, pitch, staged);
+}
+
+/* Where word SOURCE.WORD + WORD of SLOT lies. */
+template <class K>
+static __device__ __forceinline__ const uint32_t *stage_at(const struct stage_source &source,
+                                                           uint32_t pitch, const uint32_t *staged,
+                                                           uint32_t slot, uint32_t word) {
+    const uint32_t skipped =
+        K::PLAIN ? (source.word * (4 * K::WORDS) - stage_first_byte<K>(source)) / 4 : 0;
+    return staged + slot * pitch + skipped + word * stage_layout<K>::WORD_STEP;
+}
+
+/* The word of each plane that lies AT, as one of the four words of a lane. */
+template <class K>
+static __device__ __forceinline__ void stage_read(uint32_t (&planes)[K::PLANES][4], int index,
+                                                  const uint32_t *at, uint32_t pitch) {
+    if constexpr (K::PLAIN) {
+        uint32_t words[K::WORDS];
+#pragma unroll
+        for (int w = 0; w < K::WORDS; w++) words[w] = at[w];
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++)
+            planes[p][index] = gather_bytes(words, p, K::PIXEL_BYTES);
+    } else {
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++) planes[p][index] = at[p * (STAGE_ROWS * pitch)];
+    }
+}
+
+#endif
