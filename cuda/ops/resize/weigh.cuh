@@ -67,14 +67,14 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* The widest tile that leaves room for three blocks. Where even a group is too much, its words come
- * in pieces. Returns the bytes of shared memory. */
+/* The widest tile of 64 columns and less that leaves room for three blocks. Where even a group is
+ * too much, its words come in pieces. Returns the bytes of shared memory. */
 template <class K>
 static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
                                    uint32_t group_words, size_t shared_bytes) {
     const size_t wanted = ACROSS_SHARED_BYTES;
     const size_t most = wanted < shared_bytes ? wanted : shared_bytes;
-    uint32_t columns = x->from <= 4 * (uint64_t)x->to ? 64 : 32;
+    uint32_t columns = 64;
     uint32_t span = across_span(x, columns, group_words);
     while (columns > TABLE_GROUP && stage_bytes<K>(span) > most)
         columns /= 2, span = across_span(x, columns, group_words);
