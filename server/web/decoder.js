@@ -105,9 +105,16 @@ async function previewOf(bitmap, pixels, { transparent, gray }) {
     };
 }
 
-/** A mask in another size: the daemon takes what is half white for white. */
-async function resize({ id, blob, width, height }) {
+/**
+ * A mask in another size (see resizedMask): the daemon takes what is half white for white. Numbers
+ * of pixels in the steps are rounded in the same way.
+ */
+async function resize({ id, blob, from, to }) {
     const { bitmap } = await decode(blob);
+    const whole = !from || (bitmap.width === from.width && bitmap.height === from.height);
+    const scaled = (pixels) => Math.max(1, Math.round((pixels * to.width) / from.width));
+    const width = whole ? to.width : scaled(bitmap.width);
+    const height = whole ? to.height : scaled(bitmap.height);
     const canvas = new OffscreenCanvas(width, height);
     const context = canvas.getContext('2d');
     context.drawImage(bitmap, 0, 0, width, height);

@@ -1,7 +1,7 @@
 // A form's field for a parameter, made of its record in GET /ops: type, range, unit, default and
 // help decide what it is.
 import { element } from './element.js';
-import { defaultText, identityTaps } from './plan.js';
+import { defaultText, identityTaps, sideOf } from './plan.js';
 
 let fields = 0;
 
@@ -17,10 +17,6 @@ const help = (parameter, id) =>
 
 // ---- numbers
 
-/** The picture's side that a number of pixels is measured by. */
-const sideOf = (parameter, picture) =>
-    /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
-
 /**
  * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it.
  */
@@ -31,20 +27,31 @@ function dragRange(parameter, picture) {
     return [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
 }
 
-/** Between a slider's place and the value; by ratios where the range is wide and above 0. */
+const WIDE = 100; // a range whose end is so many times its begin
+
+/** Places 0..1000 of a slider on which each step is by the same ratio. */
+function ratioScale(parameter, min, max) {
+    const ratio = Math.log(max / min);
+    const rounded =
+        parameter.type === 'integer' ? Math.round : (value) => Number(value.toPrecision(3));
+    return {
+        min: 0,
+        max: 1000,
+        step: 1,
+        place: (value) => (1000 * Math.log(Math.max(value, min) / min)) / ratio,
+        value: (place) => rounded(min * Math.exp((ratio * place) / 1000)),
+    };
+}
+
+/**
+ * Between a slider's place and the value; by ratios where the range is wide and above 0, unless it is
+ * one of whole pixels.
+ */
 function scaleOf(parameter, picture) {
     const [min, max] = dragRange(parameter, picture);
-    if (parameter.unit !== 'pixels' && min >= 1 && max / min > 1000) {
-        const ratio = Math.log(max / min);
-        return {
-            min: 0,
-            max: 1000,
-            step: 1,
-            place: (value) => (1000 * Math.log(Math.max(value, min) / min)) / ratio,
-            value: (place) => Math.round(min * Math.exp((ratio * place) / 1000)),
-        };
-    }
     const whole = parameter.type === 'integer';
+    if (min > 0 && max / min > WIDE && !(whole && parameter.unit === 'pixels'))
+        return ratioScale(parameter, min, max);
     return {
         min,
         max,
@@ -177,10 +184,22 @@ function switchField(parameter, step, _picture, changed) {
     );
 }
 
+const compass = ['northwest', 'north', 'northeast', 'west', 'centre', 'east'].concat(
+    ['southwest', 'south', 'southeast'], // as they lie in the picture
+);
+
+/** Places in a picture stand as they lie in it, and what is no place behind them. */
+function ordered(choices) {
+    if (!compass.every((place) => choices.includes(place))) return { choices, kind: 'choices-of' };
+    const others = choices.filter((choice) => !compass.includes(choice));
+    return { choices: [...compass, ...others], kind: 'choices-of places' };
+}
+
 function choiceField(parameter, step, _picture, changed) {
     const id = `field-${++fields}`;
     const now = step.values[parameter.name] ?? defaultText(parameter);
-    const choices = parameter.choices.map((choice) => {
+    const { choices, kind } = ordered(parameter.choices);
+    const buttons = choices.map((choice) => {
         const input = element('input', {
             type: 'radio',
             name: `${parameter.name}-${id}`,
@@ -197,7 +216,7 @@ function choiceField(parameter, step, _picture, changed) {
         'fieldset',
         { className: 'field', 'aria-describedby': `${id}-help`, 'data-name': parameter.name },
         element('legend', {}, ...heading(parameter)),
-        element('div', { className: 'choices-of' }, ...choices),
+        element('div', { className: kind }, ...buttons),
         help(parameter, id),
     );
 }
@@ -235,7 +254,7 @@ function colourField(parameter, step, _picture, changed) {
         { className: 'field' },
         element('label', { htmlFor: id }, ...heading(parameter)),
         box,
-        alpha,
+        element('span', { className: 'opacity' }, 'opacity', alpha),
         help(parameter, id),
     );
 }

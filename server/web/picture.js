@@ -164,10 +164,13 @@ export function digestOf(blob) {
     });
 }
 
-/** A mask in another size, as a PGM. */
-export function resizedMask(blob, width, height) {
+/**
+ * A mask in another size, as a PGM: in that of TO where it is as large as FROM, or FROM is null; else
+ * as much smaller as TO is than FROM.
+ */
+export function resizedMask(blob, from, to) {
     return new Promise((resolve, reject) => {
-        decoders.preview.ask({ kind: 'resize', blob, width, height }, (data) =>
+        decoders.preview.ask({ kind: 'resize', blob, from, to }, (data) =>
             data.part === 'resized' ? resolve(data.blob) : reject(new Error(data.text)),
         );
     });

@@ -15,11 +15,25 @@ export function identityTaps(count) {
     return Array.from({ length: count }, (_, i) => (i === (count - 1) / 2 ? 1 : 0)).join(',');
 }
 
-/** As it is taken from the palette: with what it must have, and numbers to begin with. */
-export function newStep(operator) {
+/** The picture's side that a number of pixels is measured by. */
+export const sideOf = (parameter, picture) =>
+    /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
+
+/** An example in pixels is one that fits any picture: half of this one shows more. */
+function beginning(parameter, picture) {
+    if (parameter.unit !== 'pixels' || !picture) return String(parameter.example);
+    return String(Math.max(parameter.min, sideOf(parameter, picture) >> 1));
+}
+
+/**
+ * As it is taken from the palette: with what it must have, and numbers to begin with. PICTURE: null
+ * if none is open.
+ */
+export function newStep(operator, picture) {
     const step = emptyStep(operator);
-    for (const { name, example } of operator.parameters)
-        if (example !== undefined) step.values[name] = String(example);
+    for (const parameter of operator.parameters)
+        if (parameter.example !== undefined)
+            step.values[parameter.name] = beginning(parameter, picture);
     return step;
 }
 
@@ -87,8 +101,9 @@ export function readPlan(text, operators) {
 /** What is a number of pixels is that much smaller in a smaller picture. */
 function scaled(step, name, text, scale) {
     const parameter = parameterOf(step, name);
-    if (scale === 1 || parameter.unit !== 'pixels' || parameter.type !== 'integer') return text;
-    const value = Math.round(Number(text) * scale);
+    if (scale === 1 || parameter.unit !== 'pixels') return text;
+    const pixels = Number(text) * scale;
+    const value = parameter.type === 'integer' ? Math.round(pixels) : pixels;
     return String(Math.min(Math.max(value, parameter.min), parameter.max));
 }
 

@@ -123,15 +123,21 @@ export function fullRun({ input, steps, device }, more) {
     return run({ ...plan, image: input.blob, type: 'png', device, ...more });
 }
 
-const masks = new WeakMap(); // files in the preview's size
+const masks = new WeakMap(); // smaller files, by file: { key, blob }
 
-/** Those of the steps, in the size of the preview. */
-export async function previewFiles(steps, { width, height }) {
+/**
+ * Those of the steps, as much smaller as the preview is; SIZE: where it is known how large they
+ * must be.
+ */
+export async function previewFiles(steps, { picture, preview }, size = null) {
+    if (preview.scale === 1) return filesOf(steps);
+    const to = { width: (size ?? preview).width, height: (size ?? preview).height };
+    const from = size ? null : { width: picture.width, height: picture.height };
+    const key = JSON.stringify([from, to]);
     const files = {};
     for (const [name, file] of Object.entries(filesOf(steps))) {
-        const kept = masks.get(file);
-        if (kept?.width !== width || kept?.height !== height)
-            masks.set(file, { width, height, blob: await resizedMask(file, width, height) });
+        if (masks.get(file)?.key !== key)
+            masks.set(file, { key, blob: await resizedMask(file, from, to) });
         files[name] = masks.get(file).blob;
     }
     return files;
@@ -149,7 +155,7 @@ export async function previewOf({ input, steps, device, signal }, counts) {
         device,
         signal,
         raw: true,
-        files: await previewFiles(steps, small),
+        files: await previewFiles(steps, input),
     });
     const picture = await openPicture(answer.bytes, {
         role: 'preview',

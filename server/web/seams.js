@@ -62,7 +62,7 @@ export async function seamsOf({ input, steps, device }) {
     const { bytes, scale, width, height } = input.preview;
     const change = changeOf(steps[at], input.picture);
     if (!change.dx && !change.dy) return null;
-    const files = await previewFiles(steps, { width, height });
+    const files = await previewFiles(steps, input);
     const ask = async (share) => {
         const list = [...steps.slice(0, at), partOf(steps[at], change, share)];
         const plan = { operations: operations(list, scale), files };

@@ -28,7 +28,7 @@ export class StepList {
 
     add(operator) {
         if (this.steps.length >= STEPS_MAX) return;
-        this.steps.push(newStep(operator));
+        this.steps.push(newStep(operator, this.picture));
         this.draw();
         this.list.lastElementChild.scrollIntoView({ block: 'nearest' });
         this.changed(false);

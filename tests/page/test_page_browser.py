@@ -7,93 +7,20 @@ import base64
 import io
 import json
 import os
-import pathlib
 import subprocess
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from browser import Browser, needs_browser
-from conftest import BURIN, PATIENCE_S, Daemon, encode, noise, pnm, smooth, wait_until
+from browser import needs_browser
+from conftest import BURIN, Daemon, encode, noise, pnm, smooth, wait_until
 from npm import npm_packages
+from window import browser, canvas_picture, check_canvas, daemon, middle_pixels, open_live, page, photo, run_pixels  # noqa: F401
+from window import show_output_alone
 
 pytestmark = needs_browser
-ROOT = pathlib.Path(__file__).parents[2]
-ROCKET = ROOT / "tests/golden/photos/rocket.jpg"
-
-
-# ---- what every test has
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.quit()
-
-
-@pytest.fixture(scope="module")
-def daemon():
-    daemon = Daemon()
-    yield daemon
-    assert daemon.stop() == 0, daemon.log_text()
-
-
-@pytest.fixture(scope="module")
-def photo(tmp_path_factory):
-    """A real photograph, as a PNG: no decoder has a say in its pixels."""
-    path = tmp_path_factory.mktemp("photo") / "rocket.png"
-    Image.open(ROCKET).convert("RGB").save(path)
-    return path
-
-
-@pytest.fixture
-def page(browser, daemon):
-    """The page, open and empty."""
-    browser.errors(), browser.strangers()
-    browser.size(1440, 900)
-    browser.url = f"http://127.0.0.1:{daemon.port}/"
-    browser.open_page(browser.url)
-    yield browser
-    assert browser.errors() == []
-    assert browser.strangers() == []
-
-
-def run_pixels(tmp_path, source, *steps):
-    """RGB of what `burin run` makes of it."""
-    out = tmp_path / "expected.png"
-    subprocess.run([BURIN, "run", *steps, "--device", "cpu", str(source), str(out)], check=True, capture_output=True)
-    return np.array(Image.open(out).convert("RGB"))
-
-
-def middle_pixels(page, width, height):
-    """RGBA samples of the canvas, from where a picture of that size begins that lies in the middle of it."""
-    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
-        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
-    left, top = int(np.floor(across / 2 - width / 2 + 0.5)), int(np.floor(down / 2 - height / 2 + 0.5))
-    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
-
-
-def show_output_alone(page):
-    """At its own size, its middle in the middle of the canvas where it was fitted before."""
-    if page.run("return document.getElementById('compare').ariaPressed") == "true":
-        page.find("#compare").click()
-    if page.text("#zoom") != "100 %":
-        page.find("#zoom-real").click()
-        page.wait("document.getElementById('zoom').textContent === '100 %'")
-
-
-def canvas_picture(page, width, height):
-    """RGB of the picture on the canvas, in the middle of it at its own size, nothing beside it."""
-    show_output_alone(page)
-    data = middle_pixels(page, width, height)
-    assert (data[:, :, 3] == 255).all(), "the picture does not lie where it should"
-    return data[:, :, :3]
-
-
-def check_canvas(browser, expected):
-    shown = canvas_picture(browser, expected.shape[1], expected.shape[0])
-    assert (shown == expected).all(), f"{(shown != expected).any(axis=2).sum()} pixels differ"
 
 
 # ---- opening
@@ -157,13 +84,6 @@ def test_samples_are_shown_as_they_are(page, tmp_path):
     check_canvas(page, run_pixels(tmp_path, turned, "edge"))
 
 
-def open_live(page, path):
-    """Until changes of it are previewed."""
-    page.choose_file(path)
-    page.opened()
-    page.wait("document.documentElement.hasAttribute('data-live')")
-
-
 def open_large(page, tmp_path, picture, operator):
     """A picture that previews are smaller than, with one step."""
     path = tmp_path / "large.png"
@@ -201,6 +121,9 @@ def test_what_is_no_picture(page, tmp_path):
 
 # ---- operators
 
+BEGUN = {"width": 240, "height": 160}  # half of the picture, where an operator must be told a size
+
+
 def operators(daemon):
     return daemon.get("/ops").json["operators"]
 
@@ -212,7 +135,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
     for operator in operators(daemon):
         name = operator["name"]
         page.add_step(name)
-        begun = [f"{p['name']}={p['example']}" for p in operator["parameters"] if "example" in p]
+        begun = [f"{p['name']}={BEGUN[p['name']]}" for p in operator["parameters"] if "example" in p]
         begun += ["taps=0,0,0,0,1,0,0,0,0"] if name == "convolve" else []
         text = name + (":" + ",".join(begun) if begun else "")
         page.shown(text)
@@ -248,6 +171,26 @@ def test_change_parameters(page, photo, tmp_path, operator, values, text):
     assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}"
 
 
+def test_forms_fit_what_they_are_for(page, photo, tmp_path):
+    """A wide range of decimals is dragged by ratios, places of a picture stand as they lie in it."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("blur")
+    assert page.run("return Number(document.querySelector('.step input[type=range]').value)") == round(1000 * np.log(1 / 0.3) / np.log(64 / 0.3))
+    page.run("""const slider = document.querySelector('.step input[type=range]'); slider.value = 500;
+        slider.dispatchEvent(new Event('input')); slider.dispatchEvent(new Event('change'));""")
+    text = f"blur:sigma={(0.3 * 64) ** 0.5:.2f}"
+    page.shown(text)
+    check_canvas(page, run_pixels(tmp_path, photo, text))
+    page.add_step("resize")
+    places = page.run("""return [...document.querySelectorAll('.step [data-name=position] label')]
+        .map((e) => { const box = e.getBoundingClientRect(); return [e.textContent, Math.round(box.left), Math.round(box.top)]; })""")
+    left, top = (sorted({place[i] for place in places}) for i in (1, 2))
+    for name, x, y in places[:9]:
+        assert ("west" in name, "east" in name) == (x == left[0], x == left[-1]) and ("north" in name, "south" in name) == (y == top[0], y == top[2])
+    assert [place[0] for place in places[9:]] == ["smart"] and len(left) == 3
+
+
 def test_choices_switches_and_taps(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
@@ -271,7 +214,8 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     page.add_step("resize")
     page.find('.step [data-name="fit"] input[value="contain"]').click()
     page.set_field("resize", "background", "#12ab34")
-    text = "resize:width=320,height=240,fit=contain,background=12ab34"
+    page.set_field("resize", "height", 240)
+    text = "resize:width=240,height=240,fit=contain,background=12ab34"
     page.shown(text)
     check_canvas(page, run_pixels(tmp_path, photo, text))
     page.run("""const opacity = document.querySelector('.step input[aria-label="background, opacity"]'); opacity.value = 64;
@@ -303,6 +247,22 @@ def test_masks(page, photo, tmp_path):
     out = tmp_path / "out.png"
     subprocess.run([BURIN, "run", "carve:dx=-40", "--rmask", str(path), str(photo), str(out)], check=True)
     check_canvas(page, np.array(Image.open(out)))
+
+
+def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
+    """Whatever the steps before it did to its size: a preview that is refused would stand in the console."""
+    mask = np.zeros((1600, 1200), np.uint8)
+    mask[:, 200:280] = 255
+    path = tmp_path / "remove.png"
+    Image.fromarray(mask).save(path)
+    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "rotate")
+    page.add_step("carve")
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.shown("rotate;carve")
+    page.run("delete document.documentElement.dataset.previewMs")
+    page.set_field("carve", "dx", -80)
+    page.wait("document.documentElement.dataset.previewMs", "a preview with the mask")
+    page.shown("rotate;carve:dx=-80")
 
 
 def test_steps_are_moved_and_removed(page, photo, tmp_path):
@@ -840,6 +800,16 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
     shown = canvas_picture(page, 400, 300)
     expected = np.where(picture > 120, 255, 0).astype(np.uint8)[600 - 150:600 + 150, 800 - 200:800 + 200]
     assert (shown == expected).all()
+
+
+def test_a_preview_has_as_much_less_of_what_is_counted_in_pixels(page, tmp_path):
+    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "blur")
+    page.run("""window.asked = []; const real = window.fetch; window.fetch = (...all) => { asked.push(String(all[0])); return real(...all); };""")
+    page.set_field("blur", "sigma", 10)
+    page.shown("blur:sigma=10")
+    plans = [parse_qs(urlsplit(path).query)["operations"][0] for path in page.run("return asked") if "type=pnm" in path]
+    sigma, = {float(json.loads(plan)[0]["params"]["sigma"]) for plan in plans}
+    assert abs(sigma / 10 - (500000 / (1600 * 1200)) ** 0.5) < 0.001
 
 
 # ---- seams and devices
