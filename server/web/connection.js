@@ -33,11 +33,11 @@ export function readSteps(text) {
         showNotice('The address names what this daemon does not have', strangers.join(', '));
 }
 
-/** Says what went wrong, and what to do. */
-export function failed(error) {
+/** Says what went wrong, and what to do; AGAIN: tries once more. */
+export function failed(error, again = () => page.changed(false)) {
     if (error instanceof Gone) return void gone();
     if (error instanceof Problem) {
-        showProblem(error, error.status >= 500 ? () => page.changed(false) : null);
+        showProblem(error, error.status >= 500 ? again : null);
         stepList.blame(error.message);
     } else {
         showNotice('This did not work', String(error.message));

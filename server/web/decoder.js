@@ -2,7 +2,9 @@
 // tiles, and in ever smaller copies of itself, so that no canvas has to scale 64 megapixels.
 // After that: its histograms, and its copy for previews.
 import { countStrip, newCounts } from './histogram_counts.js';
+import { readPng } from './png.js';
 import { isPnm, pnmPixels, writePnm } from './pnm.js';
+import { makePlan } from './retarget.js';
 
 const TILE = 2048; // pixels: no larger than what graphics hardware takes as one texture
 const SMALLEST = 512; // pixels of the longer side: copies go down to it
@@ -155,6 +157,13 @@ async function seams({ id, images, colours }) {
     postMessage({ id, part: 'end', levels: [] });
 }
 
+/** What a picture in every width is made of: see retarget.js. */
+async function plan({ id, source, map }) {
+    const made = makePlan(await readPng(source), await readPng(map));
+    const { pixels, inserted, order } = made;
+    postMessage({ id, part: 'plan', plan: made }, [pixels.buffer, inserted.buffer, order.buffer]);
+}
+
 /** Hexadecimal; null where the browser gives pages like this one no digests. */
 async function digest({ id, blob }) {
     const bytes =
@@ -224,7 +233,7 @@ async function work() {
     working = false;
 }
 
-const kinds = { open, resize, seams, digest };
+const kinds = { open, resize, seams, plan, digest };
 
 onmessage = ({ data }) => {
     const list = data.kind === 'open' || data.kind === 'resize' ? urgent : rest;

@@ -18,15 +18,18 @@ const help = (parameter, id) =>
 // ---- numbers
 
 /**
- * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it.
+ * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it;
+ * BOUNDS where somebody knows better.
  */
-function dragRange(parameter, picture) {
+function dragRange(parameter, picture, bounds) {
+    if (bounds) return [bounds.min, bounds.max];
     if (parameter.unit !== 'pixels' || !picture) return [parameter.min, parameter.max];
     const side = sideOf(parameter, picture);
     const most = parameter.min < 0 ? side : 2 * side;
     return [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
 }
 
+const TYPED_MS = 500; // without another digit: with bounds of its own nothing is done before
 const WIDE = 100; // a range whose end is so many times its begin
 
 /** Places 0..1000 of a slider on which each step is by the same ratio. */
@@ -47,8 +50,8 @@ function ratioScale(parameter, min, max) {
  * Between a slider's place and the value; by ratios where the range is wide and above 0, unless it is
  * one of whole pixels.
  */
-function scaleOf(parameter, picture) {
-    const [min, max] = dragRange(parameter, picture);
+function scaleOf(parameter, picture, bounds) {
+    const [min, max] = dragRange(parameter, picture, bounds);
     const whole = parameter.type === 'integer';
     if (min > 0 && max / min > WIDE && !(whole && parameter.unit === 'pixels'))
         return ratioScale(parameter, min, max);
@@ -66,7 +69,7 @@ class NumberField {
     constructor(parameter, step, picture, changed) {
         Object.assign(this, { parameter, step, picture, changed });
         this.usual = defaultText(parameter);
-        this.scale = scaleOf(parameter, picture);
+        this.scale = scaleOf(parameter, picture, this.bounds);
         this.id = `field-${++fields}`;
         this.box = this.makeBox();
         this.slider = this.makeSlider();
@@ -89,8 +92,13 @@ class NumberField {
         box.addEventListener('input', () => {
             box.setAttribute('aria-invalid', String(!box.checkValidity()));
             if (box.checkValidity()) this.set(box.value, true);
+            clearTimeout(this.typing);
+            if (this.bounds) this.typing = setTimeout(() => this.changed(false), TYPED_MS);
         });
-        box.addEventListener('change', () => this.changed(false));
+        box.addEventListener('change', () => {
+            clearTimeout(this.typing);
+            this.changed(false);
+        });
         box.addEventListener('blur', () => this.show());
         return box;
     }
@@ -117,9 +125,23 @@ class NumberField {
         return element('button', { ...button, onclick }, '↺');
     }
 
+    /** Of the slider alone: { min, max, unset }; undefined: the usual ones. */
+    get bounds() {
+        return this.step.bounds?.[this.parameter.name];
+    }
+
+    /** The step's value or bounds may have been changed by somebody else. */
+    refresh() {
+        this.scale = scaleOf(this.parameter, this.picture, this.bounds);
+        const { min, max, step } = this.scale;
+        Object.assign(this.slider, { min, max, step });
+        this.show();
+    }
+
     /** Where the slider stands while nothing is set. */
     get unset() {
-        const { parameter, picture, scale } = this;
+        const { parameter, picture, scale, bounds } = this;
+        if (bounds) return bounds.unset;
         if (parameter.unit === 'pixels' && picture && parameter.min > 0)
             return sideOf(parameter, picture);
         return Math.min(Math.max(0, scale.min), scale.max);
@@ -147,9 +169,10 @@ class NumberField {
     }
 
     get element() {
+        const onrefresh = () => this.refresh();
         return element(
             'div',
-            { className: 'field' },
+            { className: 'field', onrefresh },
             element('label', { htmlFor: this.id }, ...heading(this.parameter)),
             element('span', { className: 'value' }, this.reset, this.box),
             this.slider,

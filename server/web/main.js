@@ -5,6 +5,7 @@ import { connect, readSteps } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles } from './files.js';
+import { LiveWidth } from './live.js';
 import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
@@ -33,6 +34,7 @@ page.runner = new Runner({
     counts: showCounts,
     problem: showFailure,
 });
+page.live = new LiveWidth();
 
 // ---- a change
 
@@ -44,9 +46,10 @@ page.changed = (dragging) => {
     else showState();
     mark('shown', null);
     stepList.blame('');
+    const live = page.live.changed();
     if (!page.input) return;
     if (!stepList.steps.length) dropResult();
-    page.runner.change(state(), dragging);
+    page.runner.change(state(), dragging, live);
 };
 
 /** In the address, and as lines for a shell. */

@@ -78,6 +78,7 @@ function takeIn(input) {
     forgetBetween();
     const old = page.input;
     page.input = input;
+    page.live.leave();
     viewer.clear();
     old?.picture?.close();
     histograms.clear();
@@ -94,6 +95,7 @@ function later(input, part) {
     if (part.counts) histograms.set('before', part.counts);
     if (!part.bytes) return;
     mark('live', '');
+    page.live.refresh();
     if (page.result) fillStrip();
 }
 
@@ -113,6 +115,7 @@ function showOpened(input, ms) {
 /** As if nothing had been opened. */
 export function closeInput() {
     page.input = null;
+    page.live.leave();
     page.runner.stop();
     dropResult();
     byId('file').textContent = 'No picture';

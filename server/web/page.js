@@ -1,6 +1,6 @@
 // What is open, what is done to it and what has come of it; and the parts of the window that
-// several modules speak to. main.js puts in what starts the work: `page.changed` and
-// `page.runner`.
+// several modules speak to. main.js puts in what starts the work: `page.changed`, `page.runner`
+// and `page.live`.
 import { byId } from './element.js';
 import { Histograms } from './histogram.js';
 import { copyOf } from './plan.js';
@@ -13,18 +13,22 @@ export const page = {
     device: 'auto',
     input: null, // { name, blob, type, picture, counts, preview, opened }
     result: null, // { blob, report, picture, counts, text, steps, saved }
-    preview: null, // the picture while a value is dragged
+    preview: null, // the picture while a value is dragged, maybe a live one
     chosen: 'input', // what stands left of the divider: input, output (nothing), or step-N
     between: new Map(), // pictures after a step that is not the last, by the text of the steps: { picture, full }
     seams: false, // shown over what is before
     gone: false, // the daemon
     changed: null, // (dragging): something that changes the result was changed
     runner: null,
+    live: null, // the width that is dragged without the daemon
 };
 
 export const viewer = new Viewer();
 export const histograms = new Histograms(byId('histograms'));
-export const stepList = new StepList((dragging) => page.changed(dragging));
+export const stepList = new StepList(
+    (dragging) => page.changed(dragging),
+    (step, parameter) => page.live.control(step, parameter),
+);
 
 /** The line below the picture. */
 export const say = (text) => (byId('status').textContent = text);

@@ -1,6 +1,8 @@
 // A decoded picture: tiles of its pixels and of smaller copies, drawn in any scale. Its
 // histograms, and its copy for previews, come a moment later.
 
+const LAST_PARTS = ['end', 'error', 'resized', 'digest', 'plan']; // no more messages follow
+
 class Decoder {
     constructor() {
         this.worker = new Worker('/web/decoder.js', { type: 'module' });
@@ -13,19 +15,11 @@ class Decoder {
     ask(message, part) {
         const id = ++this.count;
         this.waiting.set(id, (data) => {
-            if (
-                data.part === 'end' ||
-                data.part === 'error' ||
-                data.part === 'resized' ||
-                data.part === 'digest'
-            )
-                this.waiting.delete(id);
+            if (LAST_PARTS.includes(data.part)) this.waiting.delete(id);
             part(data);
         });
-        this.worker.postMessage(
-            { ...message, id },
-            message.blob instanceof ArrayBuffer ? [message.blob] : [],
-        );
+        const given = Object.values(message).filter((value) => value instanceof ArrayBuffer);
+        this.worker.postMessage({ ...message, id }, given);
     }
 }
 
@@ -79,7 +73,8 @@ export class Picture {
             const right = left + tile.width * across,
                 bottom = top + tile.height * down;
             if (right < 0 || bottom < 0 || left > width || top > height) return;
-            drawPart(context, tile, left, top, across, down);
+            const size = { width: tile.width, height: tile.height };
+            drawPart(context, tile, { ...size, left, top, across, down });
         });
     }
 
@@ -104,13 +99,16 @@ function closeAll(levels) {
     for (const level of levels) for (const tile of level.tiles) tile.close();
 }
 
-/** Of a tile only what is seen is given to the canvas. */
-function drawPart(context, tile, left, top, across, down) {
-    const { width, height } = context.canvas;
+/**
+ * Of WIDTH x HEIGHT pixels of a tile only what is seen is given to the canvas: ACROSS and DOWN of
+ * the canvas for each of them, from LEFT and TOP on.
+ */
+export function drawPart(context, tile, { width, height, left, top, across, down }) {
+    const { canvas } = context;
     const x0 = Math.max(0, Math.floor(-left / across)),
         y0 = Math.max(0, Math.floor(-top / down));
-    const x1 = Math.min(tile.width, Math.ceil((width - left) / across)),
-        y1 = Math.min(tile.height, Math.ceil((height - top) / down));
+    const x1 = Math.min(width, Math.ceil((canvas.width - left) / across)),
+        y1 = Math.min(height, Math.ceil((canvas.height - top) / down));
     if (x1 <= x0 || y1 <= y0) return;
     context.drawImage(
         tile,
@@ -152,6 +150,15 @@ export function openSeams(images, colours) {
             if (data.part === 'picture') resolve(new Picture(data));
             else if (data.part === 'error') reject(new Error(data.text));
         });
+    });
+}
+
+/** A plan of retarget.js, of two PNGs as the daemon writes them: ArrayBuffers, given away. */
+export function openPlan(source, map) {
+    return new Promise((resolve, reject) => {
+        decoders.result.ask({ kind: 'plan', source, map }, (data) =>
+            data.part === 'plan' ? resolve(data.plan) : reject(new Error(data.text)),
+        );
     });
 }
 

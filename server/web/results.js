@@ -70,6 +70,7 @@ export function showResult(result, ms) {
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
     mark('resultMs', ms.toFixed(1));
     mark('shown', result.text);
+    page.live.resume();
     updateSeams();
     fillStrip();
 }

@@ -23,16 +23,20 @@ export class Runner {
         this.timer = 0;
     }
 
-    /** STATE: { input, steps, device }. DRAGGING: more changes are likely to follow. */
-    change(state, dragging = false) {
+    /**
+     * STATE: { input, steps, device }. DRAGGING: more changes are likely to follow. LIVE: they are
+     * shown without a preview, and nothing is run before the last of them.
+     */
+    change(state, dragging = false, live = false) {
         this.state = state;
         this.stop();
         if (!state.input || !state.steps.length) return;
-        const live =
-            state.input.preview && state.input.preview.scale < 1 && !tellsOnly(state.steps);
-        this.wanted = live;
-        if (live) this.preview();
-        this.timer = setTimeout(() => this.runFull(), dragging ? REST_MS : live ? 30 : 0);
+        if (live && dragging) return;
+        const quick = !live && state.input.preview?.scale < 1 && !tellsOnly(state.steps);
+        this.wanted = quick;
+        if (quick) this.preview();
+        const rest = dragging || live ? REST_MS : quick ? 30 : 0; // keys change it without dragging
+        this.timer = setTimeout(() => this.runFull(), rest);
     }
 
     /** Gives up what is under way in full. */

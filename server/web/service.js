@@ -66,14 +66,16 @@ function messageOf({ bytes, ...request }) {
     const query = new URLSearchParams({ operations: JSON.stringify(operations), type });
     if (device && device !== 'auto') query.set('device', device);
     const target = `/pipeline?${query}`;
-    if (bytes && !Object.keys(files ?? {}).length && target.length <= TARGET_MAX)
+    const alone = operations.length && !Object.keys(files ?? {}).length;
+    if (bytes && alone && target.length <= TARGET_MAX)
         return [target, bytes];
     return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
 }
 
 function formOf({ operations, image, files, type, quality, device }) {
     const form = new FormData();
-    form.append('operations', JSON.stringify(operations));
+    if (operations.length) form.append('operations', JSON.stringify(operations));
+    else form.append('outputs', '[{}]'); // the picture as it came
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
     if (type === 'jpeg' && quality) form.append('quality', String(quality));
@@ -92,7 +94,7 @@ function readPart(bytes, at) {
     return { type: /content-type: *([^\r\n;]+)/i.exec(head)[1], start, end: start + length };
 }
 
-/** multipart/mixed as the daemon sends it: the image, then the report. */
+/** multipart/mixed as the daemon sends it: one image, then the report. */
 function readParts(buffer) {
     const bytes = new Uint8Array(buffer);
     const image = readPart(bytes, 0);
@@ -106,7 +108,8 @@ function readParts(buffer) {
 /**
  * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header.
  * `only`: the image would be the one that came in, and is not sent back. `raw`: an ArrayBuffer
- * instead of the blob. The image is `image`, a Blob, or `bytes`, an ArrayBuffer.
+ * instead of the blob. No operations: the picture as it came. The image is `image`, a Blob, or
+ * `bytes`, an ArrayBuffer.
  */
 export async function run({ tells, only, raw, signal, requestId, ...request }) {
     const accept = only
@@ -121,8 +124,10 @@ export async function run({ tells, only, raw, signal, requestId, ...request }) {
     if (!response.ok) await refuse(response);
     try {
         if (only) return { blob: null, report: await response.json() };
-        if (response.headers.get('Content-Type').startsWith('multipart/'))
-            return readParts(await response.arrayBuffer());
+        if (response.headers.get('Content-Type').startsWith('multipart/')) {
+            const { blob, report } = readParts(await response.arrayBuffer());
+            return raw ? { bytes: await blob.arrayBuffer() } : { blob, report };
+        }
         if (raw) return { bytes: await response.arrayBuffer() };
         return {
             blob: await response.blob(),

@@ -36,12 +36,18 @@ export function showPictures() {
     drawStrip();
 }
 
+/** What stands right of the divider. */
+function afterName() {
+    if (!page.preview) return 'Output';
+    return page.preview.name ?? 'Preview';
+}
+
 export function showViewer() {
     const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
     const before = beforeStage();
     byId('empty').hidden = page.input !== null;
     const comparable = page.result || page.preview ? before.picture : null;
-    if (after) viewer.show(comparable, after, [before.name, page.preview ? 'Preview' : 'Output']);
+    if (after) viewer.show(comparable, after, [before.name, afterName()]);
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
     for (const button of byId('view-tools').querySelectorAll('button')) button.disabled = !after;

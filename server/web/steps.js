@@ -7,10 +7,14 @@ import { fileStep, newStep } from './plan.js';
 const STEPS_MAX = 10; // of one pipeline, as the daemon has it
 
 export class StepList {
-    /** CHANGED(dragging) is called after each change. */
-    constructor(changed) {
+    /**
+     * CHANGED(dragging) is called after each change. BESIDE(step, parameter) makes what stands in
+     * the parameter's field besides, or null.
+     */
+    constructor(changed, beside) {
         this.steps = [];
         this.changed = changed;
+        this.beside = beside;
         this.picture = null; // { width, height }: the bounds of sliders in pixels
         this.list = byId('steps');
     }
@@ -96,9 +100,11 @@ export class StepList {
             '✕',
         );
         const changed = (dragging) => this.changed(dragging);
-        const fields = operator.parameters.map((parameter) =>
-            parameterField(parameter, step, this.picture, changed),
-        );
+        const fields = operator.parameters.map((parameter) => {
+            const field = parameterField(parameter, step, this.picture, changed);
+            field.append(this.beside(step, parameter) ?? '');
+            return field;
+        });
         if (fileStep(this.steps) === step)
             fields.push(...operator.parts.map((part) => partField(part, step, changed)));
         const card = element(

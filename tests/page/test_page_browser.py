@@ -1011,6 +1011,8 @@ def test_axe_finds_nothing(page, photo, axe, scheme, width, height):
         page.shown("carve:dx=-40;convolve:taps=0,0,0,0,1,0,0,0,0;histogram;mean")
         page.wait("document.querySelectorAll('#histograms svg').length === 2")
         page.run("for (const e of document.querySelectorAll('details')) e.open = true")
+        page.run("document.querySelector('.live-of button').click()")
+        page.wait("document.documentElement.dataset.liveWidth")
         assert violations() == []
         page.set_field("carve", "dx", -480)
         page.wait("!document.getElementById('notice').hidden")

@@ -1,0 +1,78 @@
+// A picture whose width can be set: its pixels are put together when it is drawn, so that there is
+// one width a frame at most, however often it was set.
+import { drawPart } from './picture.js';
+import { retarget } from './retarget.js';
+
+export class LivePicture {
+    /** PLAN: see retarget.js. SCALE: its pixels for one of the full picture. UNIT: see Picture. */
+    constructor(plan, { scale, unit }) {
+        this.plan = plan;
+        this.scale = scale;
+        this.unit = unit;
+        this.name = 'Live';
+        this.width = plan.width;
+        this.height = plan.height;
+        this.words = new Uint32Array((plan.width + plan.most) * plan.height + 1);
+        this.canvas = new OffscreenCanvas(plan.width, plan.height);
+        this.context = this.canvas.getContext('2d');
+        this.made = 0; // the width that is on the canvas
+        this.ms = 0; // that it took
+    }
+
+    /** Others are closed when something else is shown; this one is shown again. */
+    close() {}
+
+    get fullWidth() {
+        return this.width * this.unit[0];
+    }
+
+    get fullHeight() {
+        return this.height * this.unit[1];
+    }
+
+    /** In pixels of the full picture: the widths that there are, and the one without a change. */
+    get range() {
+        const { width, most } = this.plan;
+        const full = (pixels) => Math.max(1, Math.round(pixels / this.scale));
+        return { min: full(width - most), max: full(width + most), now: full(width) };
+    }
+
+    /** FULL: in pixels of the full picture. False: that is out of range, and nothing changes. */
+    setWidth(full) {
+        const width = Math.round(full * this.scale);
+        if (!(Math.abs(width - this.plan.width) <= this.plan.most) || width < 1) return false;
+        this.width = width;
+        return true;
+    }
+
+    make() {
+        if (this.made === this.width) return;
+        const start = performance.now();
+        retarget(this.plan, this.width, this.words);
+        const bytes = new Uint8ClampedArray(this.words.buffer, 0, 4 * this.width * this.height);
+        this.canvas.width = this.width; // no wider: smoothing would take in what lies beside
+        this.context.putImageData(new ImageData(bytes, this.width, this.height), 0, 0);
+        this.made = this.width;
+        this.ms = performance.now() - start;
+    }
+
+    /** As a Picture does. */
+    draw(context, x, y, zoom) {
+        this.make();
+        const across = zoom * this.unit[0],
+            down = zoom * this.unit[1];
+        context.imageSmoothingEnabled = across !== 1 && across < 2;
+        context.imageSmoothingQuality = 'medium';
+        const place = { left: x, top: y, across, down };
+        drawPart(context, this.canvas, { width: this.width, height: this.height, ...place });
+    }
+
+    /** As a Picture has them. */
+    pixel(x, y) {
+        const column = Math.floor(x / this.unit[0]),
+            row = Math.floor(y / this.unit[1]);
+        if (column < 0 || row < 0 || column >= this.width || row >= this.height) return null;
+        this.make();
+        return new Uint8ClampedArray(this.words.buffer, 4 * (row * this.width + column), 4);
+    }
+}

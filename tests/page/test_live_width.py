@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live width of a carving step: every width that the browser makes of the map of seams is, pixel for pixel, what the
+daemon makes of the picture in that width; and it is made without asking anybody.
+
+covers: server/http/handle_page.c"""
+import base64
+import struct
+import zlib
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from browser import needs_browser
+from conftest import encode, noise, operators, pnm, smooth
+from window import browser, check_canvas, daemon, middle_pixels, open_live, page, photo, run_pixels, show_output_alone  # noqa: F401
+
+pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
+
+
+# ---- what the page's modules make of PNGs, the page aside
+
+def png(samples, filters=(0,)):
+    """Of 8 or 16 bits and 1 to 4 channels, the rows by these filters in turn."""
+    height, width, channels = samples.shape
+    size = channels * samples.itemsize
+    rows = samples.astype(samples.dtype.newbyteorder(">")).reshape(height, -1).view(np.uint8)
+    head = struct.pack(">IIBBBBB", width, height, 8 * samples.itemsize, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    packed = b""
+    for y, row in enumerate(rows.astype(int)):
+        above = rows[y - 1].astype(int) if y else np.zeros_like(row)
+        left, corner = (np.concatenate([np.zeros(size, int), line])[:len(row)] for line in (row, above))
+        guess = left + above - corner
+        far = np.abs([guess - left, guess - above, guess - corner])
+        paeth = np.choose(far.argmin(axis=0), [left, above, corner])
+        kind = filters[y % len(filters)]
+        packed += bytes([kind]) + (row - [0 * row, left, above, (left + above) // 2, paeth][kind]).astype(np.uint8).tobytes()
+    chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(packed)[:9]), (b"IDAT", zlib.compress(packed)[9:]), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks)
+
+
+def shown(data):
+    """RGBA as a screen has it, of a PNG or samples: of 16 bits the upper eight. OpenCV reads it."""
+    picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    picture = (picture >> 8).astype(np.uint8) if picture.dtype == np.uint16 else picture
+    if picture.ndim == 2:
+        return cv2.cvtColor(picture, cv2.COLOR_GRAY2RGBA)
+    return cv2.cvtColor(picture, cv2.COLOR_BGR2RGBA if picture.shape[2] == 3 else cv2.COLOR_BGRA2RGBA)
+
+
+def made_by_the_page(page, source, map_, widths):
+    """RGBA of the PNG SOURCE in each width, of that and the PNG of its map."""
+    found = page.run("""
+        const [source, map, widths] = arguments;
+        const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+        return (async () => {
+            const { readPng } = await import('/web/png.js');
+            const { makePlan, retarget } = await import('/web/retarget.js');
+            const plan = makePlan(await readPng(bytes(source)), await readPng(bytes(map)));
+            return widths.map((width) => {
+                const words = new Uint32Array(width * plan.height + 1);
+                retarget(plan, width, words);
+                return btoa(String.fromCharCode(...new Uint8Array(words.buffer, 0, 4 * width * plan.height)));
+            });
+        })();""", *(base64.b64encode(data).decode() for data in (source, map_)), widths)
+    return [np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, width, 4) for width, text in zip(widths, found)]
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_every_width_is_the_daemons(page, daemon, channels, depth):
+    """Hidden colours under transparent pixels too, which no canvas gives back."""
+    for width, height in ((1, 3), (2, 1), (3, 7), (13, 42), (40, 9)):
+        source = png(noise(width, height, channels, depth, seed=width).reshape(height, width, channels))
+        most = width // 2
+        map_ = daemon.post(f"/carve?show=map&dx={-most}&type=png", source)
+        assert map_.status == 200, map_.body
+        widths = range(width - most, width + most + 1)
+        for goal, made in zip(widths, made_by_the_page(page, source, map_.body, list(widths)), strict=True):
+            expected = daemon.post(f"/carve?width={goal}&type=png&compression=0", source)
+            assert (made == shown(expected.body)).all(), (width, height, goal)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_each_filter_of_a_png_is_undone(page, channels, depth):
+    samples = noise(23, 12, channels, depth).reshape(12, 23, channels)
+    source = png(samples, filters=(0, 1, 2, 3, 4, 4, 3, 2, 1, 0))
+    nothing = png(np.zeros((12, 23, 1), np.uint16))
+    made, = made_by_the_page(page, source, nothing, [23])
+    assert (made == shown(source)).all()
+    upper = samples >> (depth - 8)
+    assert (made[:, :, 0] == upper[:, :, 0]).all() and (made[:, :, 3] == (upper[:, :, -1] if channels in (2, 4) else 255)).all()
+
+
+# ---- in the window
+
+def press(page):
+    page.run("document.querySelector('.live-of button').click()")
+    page.wait("document.documentElement.dataset.liveWidth", "the map is there")
+
+
+def slide(page, width):
+    """The slider is moved, and held."""
+    page.run("""const slider = document.querySelector('.step[data-operator=carve] input[type=range]');
+        slider.value = arguments[0]; slider.dispatchEvent(new Event('input', { bubbles: true }));""", width)
+
+
+def let_go(page):
+    page.run("document.querySelector('.step[data-operator=carve] input[type=range]').dispatchEvent(new Event('change', { bubbles: true }))")
+
+
+def count_requests(page):
+    page.run("window.asked = []; const real = window.fetch; window.fetch = (...all) => { asked.push(String(all[0])); return real(...all); };")
+
+
+def canvas_at(page, width, height):
+    """RGBA of the live picture or the output, alone at its own size."""
+    show_output_alone(page)
+    return middle_pixels(page, width, height)
+
+
+def check_widths(page, text, size, widths):
+    """TEXT: the steps with the width as %d. What is live is what comes from the daemon then, translucent pixels too. SIZE: of the picture."""
+    for width in widths:
+        slide(page, width)
+        page.wait("document.getElementById('label-after').textContent === 'Live'")
+        live = canvas_at(page, width, size[1])
+        let_go(page)
+        page.shown(text % width)
+        page.wait("document.getElementById('label-after').textContent === 'Output'")
+        result = canvas_at(page, width, size[1])
+        assert (live == result).all(), f"{width}: {(live != result).any(axis=2).sum()} pixels differ"
+
+
+def test_the_slider_asks_nobody(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    press(page)
+    slider = page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max, s.value].map(Number)")
+    assert slider == [240, 720, 480] and page.text("#status") == "Live width: from 240 to 720 pixels."
+    count_requests(page)
+    for width in (479, 360, 240, 480, 481, 600, 720):
+        slide(page, width)
+        check_canvas(page, run_pixels(tmp_path, photo, f"carve:width={width}"))
+        assert page.text("#label-after") == "Live"
+    assert page.run("return document.querySelector('.step input[name=width]').value") == "720"
+    assert page.run("return asked") == []
+    let_go(page)
+    page.shown("carve:width=720")
+    check_canvas(page, run_pixels(tmp_path, photo, "carve:width=720"))
+    page.wait("document.getElementById('label-after').textContent === 'Output'")
+    assert "/pipeline" in page.run("return asked")[0]
+    assert page.run("return decodeURIComponent(location.hash)") == "#steps=carve:width=720"
+
+
+@pytest.mark.parametrize("kind", ["alpha", "gray", "jpeg", "wide", "16 bits"])
+def test_every_kind_of_picture(page, photo, tmp_path, kind):
+    before = np.array(Image.open(photo))
+    if kind == "alpha":
+        before = np.dstack([before, np.tile(np.linspace(0, 255, 480).astype(np.uint8), (320, 1))])
+    if kind == "gray":
+        before = before[:, :, 1]
+    if kind == "wide":
+        before = np.tile(before, (3, 4, 1))  # 1920 x 960
+    path = tmp_path / "picture"
+    path.write_bytes(encode(before, "JPEG", quality=90) if kind == "jpeg" else pnm(before.astype(np.uint16) * 257 - before.astype(np.uint16)[::-1])
+                     if kind == "16 bits" else encode(before, "PNG", compress_level=1))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    press(page)
+    page.size(3000, 1300)
+    size = before.shape[1::-1]
+    check_widths(page, "carve:width=%d", size, (size[0] // 2, size[0] - 7, size[0] + 1, size[0] * 3 // 2))
+
+
+def test_other_steps_and_masks(page, photo, tmp_path):
+    """A step before it is in the map, and its mask; one after it is done to the result alone."""
+    mask = np.zeros((480, 320), np.uint8)
+    mask[200:280] = 255
+    path = tmp_path / "remove.png"
+    Image.fromarray(mask).save(path)
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("rotate")
+    page.add_step("carve")
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.shown("rotate;carve")
+    page.find('.step[data-operator="carve"] [data-name="energy"] input[value="sobel3"]').click()
+    page.shown("rotate;carve:energy=sobel3")
+    press(page)
+    check_widths(page, "rotate;carve:width=%d,energy=sobel3", (320, 480), (160, 300, 350, 480))
+    page.add_step("brightness")
+    page.set_field("brightness", "shift", 30)
+    page.shown("rotate;carve:width=480,energy=sobel3;brightness:shift=30")
+    bright = canvas_at(page, 480, 480)
+    slide(page, 481)
+    slide(page, 480)
+    page.wait("document.getElementById('label-after').textContent === 'Live'")
+    plain = canvas_at(page, 480, 480)
+    assert (np.minimum(plain[:, :, :3].astype(int) + 30, 255) == bright[:, :, :3]).all()
+
+
+def test_of_a_large_picture_it_is_the_preview(page, tmp_path):
+    """In the picture's own units; the result is the picture's."""
+    picture = np.tile(smooth(200, 150), (10, 16, 1))
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
+    open_live(page, path)
+    page.add_step("carve")
+    page.shown("carve")
+    press(page)
+    count_requests(page)
+    slide(page, 1900)
+    page.wait("document.getElementById('label-after').textContent === 'Live'")
+    width, height = page.run("""return document.getElementById('canvas').getAttribute('aria-label').match(/([\\d,]+) by ([\\d,]+)/).slice(1)
+        .map((text) => Number(text.replaceAll(',', '')))""")
+    assert abs(width - 1900) <= 3 and height == 1500
+    assert page.run("return asked") == []
+    page.set_field("carve", "width", 3190)
+    page.shown("carve:width=3190")
+    page.wait("document.getElementById('label-after').textContent === 'Output'")
+    assert page.run("return document.getElementById('canvas').ariaLabel").endswith("after carve, 3,190 by 1,500 pixels")
+
+
+def test_another_way_to_look_for_seams_is_another_map(page, photo):
+    """Asked for when its result is there; until then, and for other changes, it is as ever."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.set_field("carve", "dx", -40)
+    page.shown("carve:dx=-40")
+    press(page)
+    page.find('.step [data-name="energy"] input[value="sobel5"]').click()
+    page.wait("document.documentElement.dataset.liveWidth === 'carve:dx=-40,energy=sobel5'")
+    page.shown("carve:dx=-40,energy=sobel5")
+    check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (300, 500))  # in place of dx
+    page.set_field("carve", "height", 300)
+    page.shown("carve:width=500,height=300,energy=sobel5")
+    assert page.text(".live-of .help") == "Of the width alone: reset height and dy."
+    page.find('.step [aria-label="Reset height"]').click()
+    page.shown("carve:width=500,energy=sobel5")
+    check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (310,))
+    page.find(".live-of button").click()
+    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    assert page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max].map(Number)") == [1, 960]
+
+
+def test_keys_move_it(page, photo, tmp_path):
+    """Each key shows its width, and the last one's comes from the daemon."""
+    from selenium.webdriver.common.keys import Keys
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    page.run("document.querySelector('.live-of button').focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    page.wait("document.documentElement.dataset.liveWidth")
+    page.run("document.querySelector('.step input[type=range]').focus()")
+    count_requests(page)
+    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT * 3)
+    page.shown("carve:width=477")
+    check_canvas(page, run_pixels(tmp_path, photo, "carve:width=477"))
+    assert len([path for path in page.run("return asked") if path.startswith("/pipeline")]) == 1
+    page.driver.switch_to.active_element.send_keys(Keys.HOME)
+    page.shown("carve:width=240")
+    page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # not left
+    page.shown("carve:width=511")
+
+
+def test_what_is_enlarged_before_it_may_be_too_much(page, photo):
+    page.open_page(page.url, "#steps=resize:width=2600;carve")
+    page.choose_file(photo)
+    page.opened()
+    page.shown("resize:width=2600;carve")
+    page.find(".live-of button").click()
+    page.wait("!document.getElementById('notice').hidden")
+    assert "at most 2,097,152 pixels" in page.text("#notice") and "2,600 × 1,733" in page.text("#notice") and "resize" in page.text("#notice")
+    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    page.set_field("resize", "width", 1600)
+    page.shown("resize:width=1600;carve")
+    press(page)
+    slide(page, 800)
+    page.wait("document.getElementById('label-after').textContent === 'Live'")
+
+
+def test_what_stands_in_its_way(page, daemon, photo, tmp_path):
+    """Is told: there is no picture; there is no room. It can be given up and tried again."""
+    page.add_step("carve")
+    assert page.text(".live-of .help") == "Open a picture first." and page.run("return document.querySelector('.live-of button').disabled")
+    page.choose_file(photo)
+    page.opened()
+    page.shown("carve")
+    page.run("""const real = window.fetch; let times = 1;
+        window.fetch = (target, options) => /show%22%3A%22map/.test(target) && times-- > 0
+            ? Promise.resolve(new Response('{"message":"no room for 3 more jobs"}', { status: 503 })) : real(target, options);""")
+    page.find(".live-of button").click()
+    page.wait("!document.getElementById('notice').hidden")
+    assert "No room for 3 more jobs. The daemon has no room just now. Try again in a moment." in page.text("#notice")
+    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    page.find("#notice button").click()
+    page.wait("document.documentElement.dataset.liveWidth")
+    slide(page, 300)
+    check_canvas(page, run_pixels(tmp_path, photo, "carve:width=300"))
+
+
+def test_giving_up_ends_the_work(page, daemon, tmp_path):
+    path = tmp_path / "full-hd.png"
+    path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
+    open_live(page, path)
+    page.add_step("carve")
+    page.shown("carve")
+    page.find(".live-of button").click()
+    page.wait("document.querySelector('.live-of progress').value > 0 && document.querySelector('.live-of progress').max === 960")
+    page.find(".live-of button").click()
+    assert not page.visible(".live-of progress") and not page.run("return document.documentElement.dataset.liveWidth")
+    assert daemon.becomes_idle()
+    assert not page.visible("#notice")
+
+
+def test_frames_of_full_hd(page, tmp_path):
+    """How long they take is told, and that they come at all: the machine may be busy."""
+    path = tmp_path / "full-hd.png"
+    path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
+    open_live(page, path)
+    page.add_step("carve")
+    page.shown("carve")
+    press(page)
+    frames = page.run("""return new Promise((done) => {
+        const slider = document.querySelector('.step input[type=range]'), frames = [];
+        let last = performance.now(), count = 0;
+        (function frame() {
+            const now = performance.now();
+            frames.push(now - last);
+            last = now;
+            if (count++ === 80) return done(frames.slice(1));
+            slider.value = 960 + ((count * 37) % 81) * 24;
+            slider.dispatchEvent(new Event('input', { bubbles: true }));
+            requestAnimationFrame(frame);
+        })();
+    });""")
+    print(f"\n1920x1080 live, 960 to 2880 wide: a frame {min(frames):.1f} ms at best, {np.median(frames):.1f} in the median of {len(frames)}")
+    assert np.median(frames) < 1000
