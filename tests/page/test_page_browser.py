@@ -130,6 +130,7 @@ def operators(daemon):
 
 def test_each_operator(page, daemon, photo, tmp_path):
     """Every operator of GET /ops by itself, as it is when it is added."""
+    page.size(2000, 1200)  # some enlarge it
     page.choose_file(photo)
     page.opened()
     for operator in operators(daemon):
