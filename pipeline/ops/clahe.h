@@ -67,41 +67,45 @@ HOST_DEVICE uint32_t clahe_second_tile(uint32_t cell, uint32_t of) {
     return cell < of ? cell : of - 1;
 }
 
-/* The first sample of CELL or of one behind it; the side's length where there is none. Cells never
- * go back as samples go on. */
+/* The first sample of CELL or of one behind it; the side's length where there is none. A cell begins
+ * in a tile's middle, which rounding moves by much less than a sample. */
 HOST_DEVICE uint32_t clahe_cell_start(const struct clahe_side *side, uint32_t cell) {
-    uint32_t low = 0, high = side->length;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (clahe_place_of(middle, side->inverse).cell < cell)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (cell == 0) return 0;
+    const uint32_t middle = (2 * cell - 1) * side->tile / 2;
+    uint32_t at = middle ? middle - 1 : 0;
+    while (at < side->length && clahe_place_of(at, side->inverse).cell < cell) at++;
+    return at < side->length ? at : side->length;
 }
 
-HOST_DEVICE struct clahe_side clahe_side_of(uint32_t length, uint32_t tiles, uint32_t padded) {
+HOST_DEVICE struct clahe_side clahe_side_of(uint32_t length, uint32_t tiles, uint32_t tile) {
     struct clahe_side side;
     side.length = length;
-    side.tile = length / tiles + padded;
-    side.inverse = 1.0f / (float)side.tile;
+    side.tile = tile;
+    side.inverse = 1.0f / (float)tile;
     side.of = tiles;
     side.cells = clahe_place_of(length - 1, side.inverse).cell + 1;
     side.tiles = side.cells < tiles ? side.cells : tiles;
     return side;
 }
 
+/* Samples of a tile. A side that is not divisible pads the other one too. */
+HOST_DEVICE uint32_t clahe_tile_side(uint32_t length, uint32_t other, uint32_t tiles) {
+    return length / tiles + (length % tiles || other % tiles);
+}
+
 /* CLIP is in thousandths: how many times the mean of the bins one may have. */
+HOST_DEVICE uint32_t clahe_limit(uint32_t clip, uint32_t area, uint32_t max) {
+    const double limit = clip / 1000.0 * area / (max + 1.0);
+    return clip == 0 ? 0 : limit < 1 ? 1 : (uint32_t)limit;
+}
+
 HOST_DEVICE struct clahe_grid clahe_grid_of(uint32_t width, uint32_t height, uint32_t tiles,
                                             uint32_t clip, uint32_t max) {
-    const uint32_t padded = width % tiles || height % tiles; /* one side pads the other too */
     struct clahe_grid grid;
-    grid.x = clahe_side_of(width, tiles, padded);
-    grid.y = clahe_side_of(height, tiles, padded);
+    grid.x = clahe_side_of(width, tiles, clahe_tile_side(width, height, tiles));
+    grid.y = clahe_side_of(height, tiles, clahe_tile_side(height, width, tiles));
     const uint32_t area = grid.x.tile * grid.y.tile;
-    const double limit = clip / 1000.0 * area / (max + 1.0);
-    grid.limit = clip == 0 ? 0 : limit < 1 ? 1 : (uint32_t)limit;
+    grid.limit = clahe_limit(clip, area, max);
     grid.scale = (float)max / (float)area;
     return grid;
 }
@@ -145,6 +149,15 @@ HOST_DEVICE int32_t clahe_mix(int32_t upper_left, int32_t upper_right, int32_t l
     const float above = (float)upper_left * left + (float)upper_right * right;
     const float below = (float)lower_left * left + (float)lower_right * right;
     return clahe_round(above * upper + below * lower, max);
+}
+
+/* round(c V' / V) of 8 bits, half up, clamped; V' where V is 0. RECIPROCAL is 1 / V: a quotient of
+ * integers plus half of 1 / V is at least that far from the next integer, and what floats lose of
+ * it is less than a fortieth of 1 / V. */
+HOST_DEVICE int32_t clahe_scaled8(int32_t sample, int32_t value, int32_t level, float reciprocal) {
+    const float whole = (float)(sample * level + value / 2) + 0.5f;
+    const int32_t scaled = value ? (int32_t)(whole * reciprocal) : level;
+    return scaled < 255 ? scaled : 255;
 }
 
 #endif

@@ -24,6 +24,17 @@ static void apply_plain(const struct rgb_scale *scale, const uint8_t *rgb, uint8
     }
 }
 
+static void values_plain(const uint8_t *rgb, uint8_t *values, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++, rgb += 3) values[i] = max3(rgb[0], rgb[1], rgb[2]);
+}
+
+static void levels_plain(const uint8_t *rgb, const uint8_t *levels, uint8_t *out, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++)
+        for (int c = 0; c < 3; c++)
+            out[3 * i + c] =
+                scaled(rgb[3 * i + c], max3(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]), levels[i]);
+}
+
 #ifdef __x86_64__
 /* Where V is 0, every channel becomes 1: the factor of V = 0 is its new level. */
 AVX2 static struct pairs whiten_black(struct pairs p, __m256i value) {
@@ -103,8 +114,61 @@ AVX2 static void apply_avx2(const struct rgb_scale *scale, const uint8_t *rgb, u
     }
     apply_plain(scale, rgb + 3 * done, out + 3 * done, pixels - done);
 }
+
+/* Of bytes a pixel each, from the pixels' order to that of pairs, or back: of the eight pairs of a
+ * half the I-th changes places with the 3 I-th, modulo 8. */
+AVX2 static inline __m256i reorder(__m256i bytes) {
+    return _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                                          0, 1, 6, 7, 12, 13, 2, 3, 8, 9, 14, 15, 4, 5, 10, 11)));
+}
+
+AVX2 static void values_avx2(const uint8_t *rgb, uint8_t *values, size_t pixels) {
+    size_t i = 0;
+    for (; i + 32 <= pixels; i += 32) {
+        prefetch_block(rgb + 3 * i);
+        _mm256_storeu_si256((__m256i *)(values + i), reorder(pairs_value(pairs_load(rgb + 3 * i))));
+    }
+    values_plain(rgb + 3 * i, values + i, pixels - i);
+}
+
+/* The factors of rgb_scale_make for eight pixels, whose V and level are the lowest bytes of VALUE
+ * and LEVEL: below 2^24, so that floats hold the dividend, and rounding never reaches the next
+ * integer, which is 1 / V or more away. */
+AVX2 static inline __m256i divide(__m256i value, __m256i level) {
+    const __m256i one = _mm256_set1_epi32(1), byte = _mm256_set1_epi32(255);
+    const __m256i v = _mm256_and_si256(value, byte),
+                  whole = _mm256_slli_epi32(_mm256_and_si256(level, byte), 16);
+    const __m256i half = _mm256_srlv_epi32(_mm256_sub_epi32(v, one), _mm256_and_si256(v, one));
+    const __m256i factor = _mm256_cvttps_epi32(
+        _mm256_div_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(whole, half)), _mm256_cvtepi32_ps(v)));
+    return _mm256_blendv_epi8(factor, whole, _mm256_cmpeq_epi32(v, _mm256_setzero_si256()));
+}
+
+AVX2 static inline void block_divide(struct block *block, const uint8_t levels[32]) {
+    const __m256i value = _mm256_load_si256((const __m256i *)block->value),
+                  level = reorder(_mm256_loadu_si256((const __m256i *)levels));
+    for (int j = 0; j < 4; j++)
+        _mm256_store_si256((__m256i *)block->factor[j], divide(_mm256_srli_epi32(value, 8 * j),
+                                                               _mm256_srli_epi32(level, 8 * j)));
+}
+
+AVX2 static void levels_avx2(const uint8_t *rgb, const uint8_t *levels, uint8_t *out,
+                             size_t pixels) {
+    size_t i = 0;
+    for (; i + 32 <= pixels; i += 32) {
+        struct block block;
+        prefetch_block(rgb + 3 * i);
+        prefetch_block(out + 3 * i);
+        block_load(&block, rgb + 3 * i, true);
+        block_divide(&block, levels + i);
+        block_scale(&block, out + 3 * i);
+    }
+    levels_plain(rgb + 3 * i, levels + i, out + 3 * i, pixels - i);
+}
 #else
-#define apply_avx2 apply_plain
+#define apply_avx2  apply_plain
+#define values_avx2 values_plain
+#define levels_avx2 levels_plain
 #endif
 
 /* The factor of V = 0 is for channels made 1. */
@@ -118,4 +182,12 @@ void rgb_scale_make(struct rgb_scale *scale, const uint8_t level[256]) {
 void rgb_scale_apply(const struct rgb_scale *scale, const uint8_t *rgb, uint8_t *out,
                      size_t pixels) {
     (simd_has_avx2() ? apply_avx2 : apply_plain)(scale, rgb, out, pixels);
+}
+
+void rgb_scale_values(const uint8_t *rgb, uint8_t *values, size_t pixels) {
+    (simd_has_avx2() ? values_avx2 : values_plain)(rgb, values, pixels);
+}
+
+void rgb_scale_levels(const uint8_t *rgb, const uint8_t *levels, uint8_t *out, size_t pixels) {
+    (simd_has_avx2() ? levels_avx2 : levels_plain)(rgb, levels, out, pixels);
 }

@@ -2,7 +2,7 @@
 /* rgb_scale.h - RGB pixels made brighter or darker by their value V = max(R, G, B), with AVX2 where
  * the CPU has it.
  *
- * Used by:  ops/histeq.c.
+ * Used by:  ops/histeq.c, ops/clahe/plane.c.
  * Threads:  any.
  */
 #ifndef BURIN_RGB_SCALE_H
@@ -23,5 +23,11 @@ void rgb_scale_make(struct rgb_scale *scale, const uint8_t level[256]);
  * not overlap. */
 void rgb_scale_apply(const struct rgb_scale *scale, const uint8_t *rgb, uint8_t *out,
                      size_t pixels);
+
+/* V of each pixel. */
+void rgb_scale_values(const uint8_t *rgb, uint8_t *values, size_t pixels);
+
+/* As rgb_scale_apply, where each pixel has a new LEVEL of its own. */
+void rgb_scale_levels(const uint8_t *rgb, const uint8_t *levels, uint8_t *out, size_t pixels);
 
 #endif

@@ -4,6 +4,7 @@
  * covers: pipeline/ops/clahe/plane.c pipeline/ops/clahe/table.c pipeline/ops/clahe/blend.c */
 #include "pipeline/ops/clahe.h"
 
+#include "pipeline/ops/histeq.h"
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
@@ -165,6 +166,38 @@ static void every_way(void **state) {
                                          (enum picture)picture);
 }
 
+/* ---- arithmetic */
+
+/* A cell begins with the first sample whose place says so: every tile's width up to 300 and some
+ * large ones, where rounding is worst, at every cell of 64 tiles. */
+static void cells_begin_where_places_say(void **state) {
+    (void)state;
+    for (uint32_t tile = 1; tile <= 1024; tile += tile < 300 ? 1 : 17) {
+        const struct clahe_side side = clahe_side_of(64 * tile, 64, tile);
+        uint32_t at = 0;
+        for (uint32_t cell = 0; cell <= 65; cell++) {
+            while (at < side.length && clahe_place_of(at, side.inverse).cell < cell) at++;
+            assert_int_equal(clahe_cell_start(&side, cell), at);
+        }
+        assert_int_equal(side.cells,
+                         tile == 1 ? 64 : 65); /* the last sample of 1 is before the middle */
+        assert_int_equal(side.tiles, 64);
+    }
+}
+
+/* Every sample, V and V' of 8 bits, samples over V too, as luma has them. */
+static void scaled_is_exact(void **state) {
+    (void)state;
+    for (int32_t value = 0; value < 256; value++) {
+        const float reciprocal = 1.0f / (float)value;
+        for (int32_t level = 0; level < 256; level++)
+            for (int32_t sample = 0; sample < 256; sample++)
+                if (clahe_scaled8(sample, value, level, reciprocal) !=
+                    (int32_t)histeq_scaled((uint32_t)sample, (uint32_t)value, (uint32_t)level, 255))
+                    fail_msg("c %d, V %d, V' %d", sample, value, level);
+    }
+}
+
 /* ---- parameters */
 
 static void refused(const char *text, const char *range) {
@@ -203,11 +236,12 @@ static void passes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_tile),     cmocka_unit_test(between_tiles),
-        cmocka_unit_test(reflected),    cmocka_unit_test(both_sides_are_padded),
-        cmocka_unit_test(clipped),      cmocka_unit_test(rest_is_spread),
-        cmocka_unit_test(colour),       cmocka_unit_test(every_way),
-        cmocka_unit_test(out_of_range), cmocka_unit_test(passes),
+        cmocka_unit_test(one_tile),        cmocka_unit_test(between_tiles),
+        cmocka_unit_test(reflected),       cmocka_unit_test(both_sides_are_padded),
+        cmocka_unit_test(clipped),         cmocka_unit_test(rest_is_spread),
+        cmocka_unit_test(colour),          cmocka_unit_test(every_way),
+        cmocka_unit_test(out_of_range),    cmocka_unit_test(cells_begin_where_places_say),
+        cmocka_unit_test(scaled_is_exact), cmocka_unit_test(passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

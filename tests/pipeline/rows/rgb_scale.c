@@ -25,7 +25,7 @@ static uint8_t noise(void) {
 /* Every V, V' and c <= V: 16.8 million quotients, each compared with whole-number division. */
 static void scale_is_exact(void **state) {
     (void)state;
-    uint8_t levels[256], rgb[3 * 256], out[3 * 256];
+    uint8_t levels[256], rgb[3 * 256], out[3 * 256], own[3 * 256];
     struct rgb_scale scale;
     for (int level = 0; level < 256; level++) {
         memset(levels, level, sizeof levels);
@@ -37,9 +37,11 @@ static void scale_is_exact(void **state) {
                 rgb[3 * c + 2] = (uint8_t)(c < value ? value - c : 0);
             }
             rgb_scale_apply(&scale, rgb, out, 256);
+            rgb_scale_levels(rgb, levels, own, 256);
             for (int i = 0; i < 3 * 256; i++)
-                if (out[i] != histeq_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255))
-                    fail_msg("V %d, V' %d, c %d: %d", value, level, rgb[i], out[i]);
+                if (out[i] != histeq_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255) ||
+                    own[i] != out[i])
+                    fail_msg("V %d, V' %d, c %d: %d, %d", value, level, rgb[i], out[i], own[i]);
         }
     }
 }
@@ -66,6 +68,35 @@ static void scale_keeps_pixels_apart(void **state) {
     simd_limit(SIMD_BEST);
 }
 
+/* Each pixel with a level of its own, of which no two neighbours have the same; and no pixel more
+ * than told. */
+static void levels_belong_to_pixels(void **state) {
+    (void)state;
+    enum { PIXELS = 32 * 7 + 19 };
+    uint8_t rgb[3 * PIXELS], out[3 * PIXELS], levels[PIXELS], values[PIXELS];
+    for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = i / 3 % 11 == 5 ? 0 : noise();
+    for (int i = 0; i < PIXELS; i++) levels[i] = (uint8_t)(i * 37 + 11);
+    for (size_t pixels = 0; pixels <= PIXELS; pixels += pixels % 32 == 30 ? 1 : 31) {
+        for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
+            simd_limit(most);
+            memset(out, 0x5a, sizeof out);
+            memset(values, 0x5a, sizeof values);
+            rgb_scale_levels(rgb, levels, out, pixels);
+            rgb_scale_values(rgb, values, pixels);
+            for (size_t i = 0; i < PIXELS; i++) {
+                const uint8_t *p = rgb + 3 * i, ab = p[0] > p[1] ? p[0] : p[1];
+                const uint8_t value = ab > p[2] ? ab : p[2];
+                assert_int_equal(values[i], i < pixels ? value : 0x5a);
+                for (int c = 0; c < 3; c++)
+                    assert_int_equal(out[3 * i + c],
+                                     i < pixels ? histeq_scaled(p[c], value, levels[i], 255)
+                                                : 0x5a);
+            }
+        }
+    }
+    simd_limit(SIMD_BEST);
+}
+
 static void scale_ends_where_told(void **state) {
     (void)state;
     uint8_t levels[256], rgb[3 * 100], out[3 * 100 + 9];
@@ -84,6 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scale_is_exact),
         cmocka_unit_test(scale_keeps_pixels_apart),
+        cmocka_unit_test(levels_belong_to_pixels),
         cmocka_unit_test(scale_ends_where_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Two kernels: tables (clahe/table8.cuh, table16.cuh), then look-ups (clahe/blend.cuh),
+ * over all planes of a batch. Where their tables are more than TABLES_BYTES, as those of 16 bits
+ * soon are, planes go in groups, and one plane alone in rounds of some rows of tiles each. */
+#include "cuda/check.cuh"
+#include "cuda/ops/clahe/blend.cuh"
+#include "cuda/ops/clahe/table16.cuh"
+#include "cuda/ops/clahe/table8.cuh"
+
+enum {
+    TABLES_BYTES = 64 << 20,
+    PART_PIXELS = 4096, /* of a tile that several blocks share, at least */
+    BLOCKS8 = 4,        /* of 512 threads on a multiprocessor */
+    BLOCKS16 = 1,
+};
+
+/* ---- how the work is cut */
+
+struct cut {
+    int planes;        /* of an image */
+    int group;         /* pictures of a launch */
+    uint32_t rows;     /* of tiles that a launch makes */
+    uint32_t ring;     /* that are kept */
+    uint32_t columns;  /* the most that a picture has */
+    uint32_t rows_max; /* likewise */
+    size_t table_bytes;
+};
+
+static struct clahe_grid grid_of(const struct op_call *call) {
+    return clahe_grid_of(call->in.width, call->in.height,
+                         (uint32_t)call->params->number[CLAHE_TILES],
+                         (uint32_t)call->params->number[CLAHE_CLIP], image_max(&call->in));
+}
+
+static int planes_of(const struct op_call *call) {
+    const bool each = call->params->number[CLAHE_CHANNEL] == CLAHE_EACH;
+    return each ? (int)image_colours(&call->in) : 1;
+}
+
+static struct cut cut_of(const struct op_call *calls, int count) {
+    struct cut cut = {};
+    cut.planes = planes_of(&calls[0]);
+    cut.table_bytes = calls[0].in.depth == 8 ? (size_t)BINS8 : BINS16 * sizeof(uint16_t);
+    for (int i = 0; i < count; i++) {
+        const struct clahe_grid grid = grid_of(&calls[i]);
+        cut.columns = max(cut.columns, grid.x.tiles);
+        cut.rows_max = max(cut.rows_max, grid.y.tiles);
+    }
+    const size_t row = cut.columns * cut.table_bytes, fit = TABLES_BYTES / (row * cut.rows_max);
+    const size_t most = min(count * cut.planes, (int)CUDA_BATCH_MAX);
+    cut.group = (int)(fit < 1 ? 1 : fit < most ? fit : most);
+    cut.ring = fit < 1 ? (uint32_t)(TABLES_BYTES / row) : cut.rows_max;
+    cut.rows = fit < 1 ? cut.ring - 1 : cut.rows_max;
+    return cut;
+}
+
+static size_t tables_bytes(const struct cut *cut) {
+    return cut->group * cut->ring * cut->columns * cut->table_bytes;
+}
+
+/* Counters of 16 bits: as many as tables that blocks share, or as blocks. */
+static uint32_t counters16(const struct cuda_context *context, const struct cut *cut) {
+    const uint64_t tables = (uint64_t)cut->group * cut->rows * cut->columns;
+    const uint32_t blocks = BLOCKS16 * (uint32_t)context->multiprocessors;
+    return tables < blocks ? (uint32_t)tables : blocks;
+}
+
+static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
+    const struct cut cut = cut_of(calls, count);
+    const size_t counters = calls[0].in.depth == 8 ? 0 : counters16(context, &cut);
+    return tables_bytes(&cut) + counters * BINS16 * sizeof(uint32_t);
+}
+
+/* ---- a launch */
+
+static struct clahe_picture picture_of(const struct op_call *call, uint32_t channel,
+                                       uint32_t ring) {
+    const struct clahe_grid grid = grid_of(call);
+    struct clahe_picture picture = {};
+    picture.in = call->in.pixels;
+    picture.out = call->out.pixels;
+    picture.in_stride = (uint32_t)call->in.stride;
+    picture.out_stride = (uint32_t)call->out.stride;
+    picture.width = call->in.width;
+    picture.height = call->in.height;
+    picture.tile_width = grid.x.tile;
+    picture.tile_height = grid.y.tile;
+    picture.limit = grid.limit;
+    picture.channel = channel;
+    picture.ring = ring;
+    return picture;
+}
+
+/* Pictures FIRST and on; each channel of an image is one. */
+static struct clahe_batch group_of(const struct cuda_context *context, const struct op_call *calls,
+                                   int count, const struct cut *cut, int first) {
+    struct clahe_batch batch = {};
+    batch.count = min(cut->group, count * cut->planes - first);
+    batch.tiles = (uint32_t)calls[0].params->number[CLAHE_TILES];
+    batch.ring_rows = cut->ring;
+    batch.tables = (uint8_t *)calls[0].scratch;
+    batch.tickets = context->zeroed;
+    for (int i = 0; i < batch.count; i++)
+        batch.pictures[i] =
+            picture_of(&calls[(first + i) / cut->planes], (uint32_t)((first + i) % cut->planes),
+                       (uint32_t)i * cut->ring * cut->columns);
+    return batch;
+}
+
+/* Blocks for one tile: as many as there is room for, if each has enough to do. */
+static uint32_t parts_of(const struct cuda_context *context, uint32_t tables, uint64_t pixels,
+                         unsigned depth) {
+    const uint32_t blocks = (uint32_t)context->multiprocessors * (depth == 8 ? BLOCKS8 : BLOCKS16);
+    const uint32_t room = tables ? blocks / tables : 1;
+    const uint64_t wanted = pixels / PART_PIXELS;
+    const uint64_t parts = wanted < room ? wanted : room;
+    return parts < 1 ? 1 : (uint32_t)parts;
+}
+
+/* Numbers the blocks of a round from row FIRST of tiles on. */
+static void begin_round(const struct cuda_context *context, struct clahe_batch *batch,
+                        const struct cut *cut, uint32_t first, unsigned depth) {
+    uint32_t tables = 0, strips = 0;
+    uint64_t pixels = 0;
+    batch->first_row = first;
+    batch->end_row = first + cut->rows;
+    for (int i = 0; i < batch->count; i++) {
+        struct clahe_picture *picture = &batch->pictures[i];
+        const struct clahe_grid grid =
+            clahe_grid_of(picture->width, picture->height, batch->tiles, 0, 255); /* for sides */
+        const uint64_t tile = (uint64_t)grid.x.tile * grid.y.tile;
+        picture->first_part = tables;
+        picture->first_strip = strips;
+        tables += clahe_tile_rows(batch, &grid) * grid.x.tiles;
+        strips += clahe_cell_rows(batch, &grid) * grid.x.cells * clahe_cell_strips(&grid);
+        if (tile > pixels) pixels = tile;
+    }
+    batch->tables_made = tables;
+    batch->strips = strips;
+    batch->parts = parts_of(context, tables, pixels, depth);
+    for (int i = 0; i < batch->count; i++) batch->pictures[i].first_part *= batch->parts;
+}
+
+template <class K>
+static enum status make_tables(const struct cuda_context *context, struct clahe_batch *batch,
+                               uint32_t counters, struct failure *failure) {
+    const uint32_t blocks = batch->tables_made * batch->parts;
+    if constexpr (K::DEPTH == 8) {
+        batch->counts = context->zeroed + BLOCKS8 * context->multiprocessors;
+        clahe_table8_kernel<K><<<blocks, TABLE8_THREADS, 0, context->stream>>>(*batch);
+    } else {
+        const uint32_t most = batch->parts > 1 || blocks < counters ? blocks : counters;
+        clahe_table16_kernel<K><<<most, TABLE16_THREADS, 0, context->stream>>>(*batch);
+    }
+    CUDA_LAUNCHED(failure);
+    cuda_record_kernel(context, "tables");
+    return STATUS_OK;
+}
+
+template <class K>
+static enum status run_round(const struct cuda_context *context, struct clahe_batch *batch,
+                             uint32_t counters, struct failure *failure) {
+    const enum status status = make_tables<K>(context, batch, counters, failure);
+    if (status) return status;
+    clahe_blend_kernel<K><<<batch->strips, BLEND_THREADS, 0, context->stream>>>(*batch);
+    CUDA_LAUNCHED(failure);
+    cuda_record_kernel(context, "blend");
+    return STATUS_OK;
+}
+
+/* ---- run */
+
+template <class K>
+static enum status run_kind(const struct cuda_context *context, const struct op_call *calls,
+                            int count) {
+    const struct cut cut = cut_of(calls, count);
+    const uint32_t counters = K::DEPTH == 8 ? 0 : counters16(context, &cut);
+    uint8_t *counts = (uint8_t *)calls[0].scratch + tables_bytes(&cut);
+    if (counters)
+        CUDA_TRY(calls[0].failure,
+                 cudaMemsetAsync(counts, 0, counters * BINS16 * sizeof(uint32_t), context->stream));
+    for (int first = 0; first < count * cut.planes; first += cut.group) {
+        struct clahe_batch batch = group_of(context, calls, count, &cut, first);
+        batch.counts = (uint32_t *)counts;
+        for (uint32_t row = 0; row < cut.rows_max; row += cut.rows) {
+            begin_round(context, &batch, &cut, row, K::DEPTH);
+            if (!batch.tables_made) break;
+            const enum status status = run_round<K>(context, &batch, counters, calls[0].failure);
+            if (status) return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+template <int CHANNELS, int DEPTH>
+static enum status run_colour(const struct cuda_context *context, const struct op_call *calls,
+                              int count) {
+    switch (calls[0].params->number[CLAHE_CHANNEL]) {
+    case CLAHE_VALUE:
+        return run_kind<clahe_kind<CHANNELS, DEPTH, CLAHE_VALUE>>(context, calls, count);
+    case CLAHE_LUMA:
+        return run_kind<clahe_kind<CHANNELS, DEPTH, CLAHE_LUMA>>(context, calls, count);
+    default: return run_kind<clahe_kind<CHANNELS, DEPTH, CLAHE_EACH>>(context, calls, count);
+    }
+}
+
+template <int DEPTH>
+static enum status run_depth(const struct cuda_context *context, const struct op_call *calls,
+                             int count) {
+    switch (calls[0].in.channels) {
+    case 1: return run_kind<clahe_kind<1, DEPTH, CLAHE_VALUE>>(context, calls, count);
+    case 2: return run_kind<clahe_kind<2, DEPTH, CLAHE_VALUE>>(context, calls, count);
+    case 3: return run_colour<3, DEPTH>(context, calls, count);
+    default: return run_colour<4, DEPTH>(context, calls, count);
+    }
+}
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    return calls[0].in.depth == 8 ? run_depth<8>(context, calls, count)
+                                  : run_depth<16>(context, calls, count);
+}
+
+extern "C" const struct cuda_op cuda_op_clahe = { scratch, run };

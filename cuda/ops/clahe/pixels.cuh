@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* pixels.cuh - four neighbouring pixels: what clahe equalizes of them, and what they become.
+ *
+ * Used by:  count.cuh, blend.cuh.
+ */
+#ifndef BURIN_CLAHE_PIXELS_CUH
+#define BURIN_CLAHE_PIXELS_CUH
+
+#include "cuda/ops/clahe/batch.cuh"
+#include "cuda/ops/histeq/fixed_point.h"
+#include "pipeline/reflect.h"
+
+/* Images of CHANNELS and DEPTH, by MODE. */
+template <int CHANNELS_, int DEPTH_, int MODE_> struct clahe_kind {
+    static constexpr int CHANNELS = CHANNELS_, DEPTH = DEPTH_, MODE = MODE_;
+    static constexpr int PIXEL = CHANNELS * DEPTH / 8; /* bytes; and words of four pixels */
+    static constexpr int32_t MAX = DEPTH == 8 ? 255 : 65535;
+    static constexpr bool ALPHA = CHANNELS % 2 == 0;
+    static constexpr bool WHOLE = CHANNELS == 1 || MODE != CLAHE_EACH; /* all channels at once */
+};
+
+/* What is equalized of pixel P, which is a constant. */
+template <class K>
+static __device__ __forceinline__ uint32_t clahe_value(const uint32_t (&words)[K::PIXEL], int p,
+                                                       uint32_t channel) {
+    const int i = p * K::CHANNELS;
+    const uint32_t first = chunk_sample<K::DEPTH>(words, i);
+    if (K::CHANNELS < 3) return first;
+    const uint32_t second = chunk_sample<K::DEPTH>(words, i + 1),
+                   third = chunk_sample<K::DEPTH>(words, i + 2);
+    if (K::MODE == CLAHE_EACH) return channel == 0 ? first : channel == 1 ? second : third;
+    return K::MODE == CLAHE_LUMA ? luma(first, second, third) : max(max(first, second), third);
+}
+
+/* COUNT pixels from X on, 1 to 4, all within the row. */
+template <class K>
+static __device__ __forceinline__ void clahe_load(uint32_t (&words)[K::PIXEL], const uint8_t *row,
+                                                  uint32_t x, uint32_t count, bool aligned) {
+    const uint8_t *from = row + x * K::PIXEL;
+    if (aligned && count == 4) {
+#pragma unroll
+        for (int i = 0; i < K::PIXEL; i++) words[i] = __ldg((const uint32_t *)from + i);
+    } else {
+        load_unaligned(words, from, count * K::PIXEL);
+    }
+}
+
+/* One pixel of a row, reflected, as the lowest of four. */
+template <class K>
+static __device__ __forceinline__ void
+clahe_load_reflected(uint32_t (&words)[K::PIXEL], const uint8_t *row, uint32_t x, uint32_t width) {
+    load_unaligned(words, row + reflect((int32_t)x, width) * K::PIXEL, K::PIXEL);
+}
+
+/* Pixel P gets the new LEVEL of its VALUE. */
+template <class K>
+static __device__ __forceinline__ void clahe_set(uint32_t (&words)[K::PIXEL], int p, uint32_t value,
+                                                 uint32_t level, uint32_t channel) {
+    const int i = p * K::CHANNELS;
+    if (K::CHANNELS < 3) {
+        chunk_set_sample<K::DEPTH>(words, i, level);
+        return;
+    }
+    const float reciprocal = 1.0f / (float)value;
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const uint32_t sample = chunk_sample<K::DEPTH>(words, i + c);
+        const uint32_t scaled = K::MODE == CLAHE_EACH ? (c == channel ? level : sample)
+                                : K::DEPTH == 8
+                                    ? (uint32_t)clahe_scaled8(sample, value, level, reciprocal)
+                                    : histeq_scaled16(sample, value, level);
+        chunk_set_sample<K::DEPTH>(words, i + c, scaled);
+    }
+}
+
+template <int DEPTH, int WORDS>
+static __device__ __forceinline__ void clahe_put(const uint32_t (&words)[WORDS], int i,
+                                                 uint8_t *to) {
+    if (DEPTH == 8)
+        to[i] = (uint8_t)chunk_sample<8>(words, i);
+    else
+        ((uint16_t *)to)[i] = (uint16_t)chunk_sample<16>(words, i);
+}
+
+/* Whether sample C of a pixel is this picture's to write: the first plane has alpha too. */
+template <class K> static __device__ __forceinline__ bool clahe_writes(int c, uint32_t channel) {
+    return K::WHOLE || c == channel || (K::ALPHA && c == K::CHANNELS - 1 && channel == 0);
+}
+
+/* Pixels FIRST to END - 1 of four. */
+template <class K>
+static __device__ __forceinline__ void clahe_store(const uint32_t (&words)[K::PIXEL], uint8_t *to,
+                                                   uint32_t first, uint32_t end, bool aligned,
+                                                   uint32_t channel) {
+    if (K::WHOLE && aligned && first == 0 && end == 4) {
+#pragma unroll
+        for (int i = 0; i < K::PIXEL; i++) ((uint32_t *)to)[i] = words[i];
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * K::CHANNELS; i++) {
+        const uint32_t p = i / K::CHANNELS;
+        if (p >= first && p < end && clahe_writes<K>(i % K::CHANNELS, channel))
+            clahe_put<K::DEPTH>(words, i, to);
+    }
+}
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* scan.cuh - sums over the threads of a block.
+ *
+ * Used by:  table8.cuh, table16.cuh.
+ */
+#ifndef BURIN_CLAHE_SCAN_CUH
+#define BURIN_CLAHE_SCAN_CUH
+
+#include <cuda_runtime.h>
+
+#include <stdint.h>
+
+struct block_sums {
+    uint32_t upto; /* of the threads up to this one */
+    uint32_t all;
+};
+
+/* Every thread of the block comes here; TOTALS has a word a warp. */
+template <int THREADS>
+static __device__ __forceinline__ struct block_sums block_scan(uint32_t own, uint32_t *totals) {
+    constexpr unsigned WARPS = THREADS / 32;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const uint32_t left = __shfl_up_sync(~0u, own, step);
+        if (lane >= step) own += left;
+    }
+    __syncthreads(); /* the totals of the scan before are read */
+    if (lane == 31) totals[warp] = own;
+    __syncthreads();
+    uint32_t before = 0, all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < WARPS; w++) {
+        const uint32_t total = totals[w];
+        if (w < warp) before += total;
+        all += total;
+    }
+    return { before + own, all };
+}
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* table8.cuh - the kernel that makes tables of 8-bit samples: a block a tile, or several.
+ *
+ * Used by:  cuda/ops/clahe.cu.
+ *
+ * How it works. Each counter is there once for each lane, in its own bank, so that lanes never meet
+ * whatever they count. Where a launch has fewer tiles than the GPU has room for, several blocks
+ * share one: they add their counts in global memory, and the last makes the table and leaves zeros
+ * behind.
+ */
+#ifndef BURIN_CLAHE_TABLE8_CUH
+#define BURIN_CLAHE_TABLE8_CUH
+
+#include "cuda/ops/clahe/count.cuh"
+#include "cuda/ops/clahe/scan.cuh"
+
+enum { TABLE8_THREADS = 512, BINS8 = 256, COPIES8 = 32 };
+
+/* The first BINS8 threads: a bin each, over all of its copies, from different banks. */
+static __device__ __forceinline__ uint32_t sum_copies(const uint32_t *counters) {
+    if (threadIdx.x >= BINS8) return 0;
+    uint32_t sum = 0;
+#pragma unroll
+    for (unsigned k = 0; k < COPIES8; k++)
+        sum += counters[threadIdx.x * COPIES8 + (k + threadIdx.x) % COPIES8];
+    return sum;
+}
+
+/* Adds the block's COUNTs of a table's bins to the others'. True for the last block, whose COUNTs
+ * are then all of them. */
+static __device__ __forceinline__ bool share_counts(const struct clahe_batch &batch, uint32_t table,
+                                                    uint32_t *count) {
+    uint32_t *shared = batch.counts + table * BINS8 + threadIdx.x;
+    if (*count) atomicAdd(shared, *count);
+    if (!clahe_is_last(batch.tickets + table, batch.parts)) return false;
+    if (threadIdx.x >= BINS8) return true;
+    *count = __ldcg(shared);
+    __stcg(shared, 0u);
+    return true;
+}
+
+static __device__ __forceinline__ void write_table8(const struct clahe_grid &grid, uint32_t count,
+                                                    uint8_t *table, uint32_t *totals) {
+    uint32_t kept = count, given = 0;
+    if (grid.limit) {
+        kept = min(count, grid.limit);
+        const uint32_t excess = block_scan<TABLE8_THREADS>(count - kept, totals).all;
+        given = clahe_shared_upto(clahe_share_of(excess, BINS8), threadIdx.x);
+    }
+    const uint32_t sum = block_scan<TABLE8_THREADS>(kept, totals).upto + given;
+    if (threadIdx.x < BINS8) table[threadIdx.x] = (uint8_t)clahe_level(sum, grid.scale, 255);
+}
+
+template <class K>
+static __global__ void __launch_bounds__(TABLE8_THREADS)
+    clahe_table8_kernel(const __grid_constant__ struct clahe_batch batch) {
+    __shared__ uint32_t counters[BINS8 * COPIES8], totals[TABLE8_THREADS / 32];
+    const struct clahe_picture &picture = clahe_find(batch, &clahe_picture::first_part, blockIdx.x);
+    const struct clahe_grid grid = clahe_picture_grid(batch, picture, 255);
+    const struct clahe_tile tile = clahe_tile_of(batch, picture, grid, blockIdx.x);
+    for (unsigned i = threadIdx.x; i < BINS8 * COPIES8; i += TABLE8_THREADS) counters[i] = 0;
+    __syncthreads();
+    const uint32_t column = shared_address(counters + threadIdx.x % COPIES8);
+    count_part<K, TABLE8_THREADS>(
+        tile, grid, [=](uint32_t value) { shared_increment(column + 4 * COPIES8 * value); });
+    __syncthreads();
+    uint32_t count = sum_copies(counters);
+    if (batch.parts > 1 && !share_counts(batch, tile.table, &count)) return;
+    write_table8(grid, count, clahe_table<8>(batch, picture, grid, tile.column, tile.row), totals);
+}
+
+#endif
