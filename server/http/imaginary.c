@@ -40,9 +40,11 @@ static bool is_a_users(const struct plan *plan, const char *name) {
 
 enum status imaginary_begin(struct imaginary *imaginary, struct plan *plan, const char *name,
                             struct failure *failure) {
-    *imaginary = (struct imaginary){ .whole = imaginary->whole,
-                                     .upright = imaginary->upright,
-                                     .row = is_a_users(plan, name) ? NULL : find_row(name) };
+    const bool whole = imaginary->whole;
+    *imaginary =
+        (struct imaginary){ .whole = whole,
+                            .upright = imaginary->upright,
+                            .row = !whole && is_a_users(plan, name) ? NULL : find_row(name) };
     if (!imaginary->row) return plan_add(plan, name, failure);
     params_init(&imaginary->frame, imaginary_frame);
     params_init(&imaginary->rest, imaginary_rest);

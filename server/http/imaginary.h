@@ -52,7 +52,7 @@ const char *imaginary_name(int index, const char **op);
 bool imaginary_has(const char *name);
 
 /* Appends NAME's step, an operator's or of imaginary's operation: what comes next are its
- * parameters. An operator that a user wrote is never taken for imaginary's. */
+ * parameters. An operator that a user wrote comes before imaginary's, but where `whole`. */
 enum status imaginary_begin(struct imaginary *imaginary, struct plan *plan, const char *name,
                             struct failure *failure);
 

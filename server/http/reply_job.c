@@ -164,6 +164,15 @@ static void add_server_timing(struct MHD_Response *response, const struct timing
     add(response, "Server-Timing", memory);
 }
 
+/* IMAGINARY: as imaginary calls it, too; its clients draw by that. */
+static void add_size(struct MHD_Response *response, const struct image *image, bool imaginary) {
+    add_number(response, "X-Result-Width", image->width);
+    add_number(response, "X-Result-Height", image->height);
+    if (!imaginary) return;
+    add_number(response, "Image-Width", image->width);
+    add_number(response, "Image-Height", image->height);
+}
+
 static void add_job_headers(struct MHD_Response *response, const struct exchange *exchange,
                             const char *report_text) {
     const struct job *job = exchange_job(exchange);
@@ -172,10 +181,8 @@ static void add_job_headers(struct MHD_Response *response, const struct exchange
     add(response, "X-Burin-Device", job->device_name);
     add_number(response, "X-Origin-Width", job->probe.shape.width);
     add_number(response, "X-Origin-Height", job->probe.shape.height);
-    if (!exchange->settings.outputs) {
-        add_number(response, "X-Result-Width", job->outputs[0].image.width);
-        add_number(response, "X-Result-Height", job->outputs[0].image.height);
-    }
+    if (!exchange->settings.outputs)
+        add_size(response, &job->outputs[0].image, exchange->settings.imaginary.whole);
     add(response, MHD_HTTP_HEADER_VARY, "Accept");
 }
 

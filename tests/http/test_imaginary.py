@@ -259,7 +259,10 @@ def test_a_preview_of_nextcloud(daemon):
         answer = daemon.post(operations(operation, 256, 200), photo)
         own = daemon.post(f"/resize?width=256&height=200&{ours}&enlarge=false&type=jpeg&quality=80", photo)
         assert answer.status == 200 and answer.body == own.body
-    assert size(daemon.post(operations("fit", 256, 200), photo)) == (150, 200)
+    answer = daemon.post(operations("fit", 256, 200), photo)
+    assert size(answer) == (150, 200)
+    assert (answer.headers["Image-Width"], answer.headers["Image-Height"]) == ("150", "200")  # it draws by these
+    assert not daemon.post("/fit?width=9&height=9", PHOTO).headers["Image-Width"]
 
 
 # ---- the rest of its interface
