@@ -41,16 +41,16 @@ static uint32_t sample_of(double light) {
 
 struct picture {
     uint32_t width, height;
-    double light[3][PLACEHOLDER_PIXELS];
+    double light[PLACEHOLDER_PIXELS][3];
     double across[SIDE_MAX][PLACEHOLDER_SIDE], down[SIDE_MAX][PLACEHOLDER_SIDE]; /* cosines */
 };
 
 static void fill_light(struct picture *picture, const struct values *values) {
     double light[256];
     for (uint32_t v = 0; v < 256; v++) light[v] = light_of(v);
-    for (uint32_t c = 0; c < 3; c++)
-        for (uint32_t i = 0; i < values->shape.length; i++)
-            picture->light[c][i] = light[placeholder_sample(values, i, c)];
+    for (uint32_t i = 0; i < values->shape.length; i++)
+        for (uint32_t c = 0; c < 3; c++)
+            picture->light[i][c] = light[placeholder_sample(values, i, c)];
 }
 
 static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32_t length) {
@@ -59,18 +59,29 @@ static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32
             cosines[w][i] = cos(HALF_TURN * (double)w * i / length);
 }
 
-/* How much of light there is of the wave ACROSS, DOWN, of each colour. */
-static void sum_up(const struct picture *picture, long across, long down, double sums[3]) {
-    const uint32_t width = picture->width, height = picture->height;
-    const double scale = (across || down ? 2.0 : 1.0) / (width * height);
-    for (int c = 0; c < 3; c++) {
-        double sum = 0;
-        for (uint32_t y = 0; y < height; y++)
-            for (uint32_t x = 0; x < width; x++)
-                sum += picture->across[across][x] * picture->down[down][y] *
-                       picture->light[c][y * width + x];
-        sums[c] = sum * scale;
+/* ---- how much of light there is of each wave, of each colour */
+
+/* Of row Y, of WAVES waves across. */
+static void sum_row(const struct picture *picture, uint32_t y, long waves, double (*sums)[3]) {
+    for (long w = 0; w < waves; w++)
+        for (uint32_t x = 0; x < picture->width; x++)
+            for (int c = 0; c < 3; c++)
+                sums[w][c] += picture->across[w][x] * picture->light[y * picture->width + x][c];
+}
+
+/* Of all rows: those across are summed up by themselves, and then multiplied by those down. */
+static void sum_up(const struct picture *picture, long across, long down, double (*sums)[3]) {
+    const double scale = 1.0 / (picture->width * picture->height);
+    memset(sums, 0, (size_t)(across * down) * sizeof *sums);
+    for (uint32_t y = 0; y < picture->height; y++) {
+        double row[SIDE_MAX][3] = { 0 };
+        sum_row(picture, y, across, row);
+        for (long w = 0; w < across * down; w++)
+            for (int c = 0; c < 3; c++)
+                sums[w][c] += picture->down[w / across][y] * row[w % across][c];
     }
+    for (long w = 0; w < across * down; w++)
+        for (int c = 0; c < 3; c++) sums[w][c] *= w ? 2 * scale : scale;
 }
 
 /* ---- digits */
@@ -120,8 +131,7 @@ static size_t blurhash_text(const struct params *values, const struct values *sm
     fill_light(&picture, small);
     fill_cosines(picture.across, across, picture.width);
     fill_cosines(picture.down, down, picture.height);
-    for (long y = 0; y < down; y++)
-        for (long x = 0; x < across; x++) sum_up(&picture, x, y, sums[y * across + x]);
+    sum_up(&picture, across, down, sums);
     const uint32_t largest = largest_step(sums[1], others * 3);
     char *at = put(text, (uint32_t)(across - 1 + (down - 1) * SIDE_MAX), 1);
     at = put(at, largest, 1);

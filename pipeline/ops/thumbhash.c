@@ -38,6 +38,7 @@ struct picture {
     uint32_t width, height;
     bool has_alpha;
     double planes[PLANES][PLACEHOLDER_PIXELS];
+    double across[WAVES_MAX][PLACEHOLDER_SIDE], down[WAVES_MAX][PLACEHOLDER_SIDE]; /* cosines */
 };
 
 static double part_of_255(const struct values *small, uint32_t pixel) {
@@ -79,19 +80,21 @@ struct variations {
     double parts[VARIATIONS_MAX]; /* of the largest, 0..1, 0.5 is none */
 };
 
-static void fill_cosines(double *cosines, uint32_t waves, uint32_t length) {
-    for (uint32_t i = 0; i < length; i++) cosines[i] = cos(HALF_TURN / length * waves * (i + 0.5));
+static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], uint32_t length) {
+    for (uint32_t w = 0; w < WAVES_MAX; w++)
+        for (uint32_t i = 0; i < length; i++)
+            cosines[w][i] = cos(HALF_TURN / length * w * (i + 0.5));
 }
 
-/* How much there is of the wave ACROSS, DOWN. */
+/* How much there is of the wave ACROSS, DOWN: in the order of the published encoder, whose rounding
+ * is told where a variation is none. */
 static double sum_up(const struct picture *picture, const double *plane, uint32_t across,
                      uint32_t down) {
-    double x_cosines[PLACEHOLDER_SIDE], y_cosines[PLACEHOLDER_SIDE], sum = 0;
-    fill_cosines(x_cosines, across, picture->width);
-    fill_cosines(y_cosines, down, picture->height);
+    double sum = 0;
     for (uint32_t y = 0; y < picture->height; y++)
         for (uint32_t x = 0; x < picture->width; x++)
-            sum += plane[y * picture->width + x] * x_cosines[x] * y_cosines[y];
+            sum +=
+                plane[y * picture->width + x] * picture->across[across][x] * picture->down[down][y];
     return sum / (picture->width * picture->height);
 }
 
@@ -187,6 +190,8 @@ static size_t thumbhash_text(const struct params *values, const struct values *s
     (void)values;
     picture.height = small->shape.length / picture.width;
     fill_planes(&picture, small);
+    fill_cosines(picture.across, picture.width);
+    fill_cosines(picture.down, picture.height);
     encode(&picture, &hash);
     return put_text(&hash, text);
 }
