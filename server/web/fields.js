@@ -366,7 +366,7 @@ function pairField(parameter, step, _picture, changed) {
         'div',
         { className: 'field' },
         element('label', { htmlFor: id }, ...heading(parameter)),
-        element('span', { className: 'value' }, boxes[0], ' × ', boxes[1]),
+        element('span', { className: 'value pair' }, boxes[0], '×', boxes[1]),
         help(parameter, id),
     );
 }
