@@ -7,6 +7,7 @@
 
 #include "pipeline/timing.h"
 #include "server/http/exchange.h"
+#include "server/http/route.h"
 #include "server/json_writer.h"
 #include "server/log.h"
 
@@ -109,13 +110,13 @@ static bool keeps_alive(const struct request_head *request, const struct request
 
 static void count_request(struct front *front, const struct request_head *request,
                           enum rejection reason) {
-    char label[48] = "";
+    char path[64] = "/";
     const char *query = memchr(request->target.bytes, '?', request->target.length);
     const size_t length = query ? (size_t)(query - request->target.bytes) : request->target.length;
-    snprintf(label, sizeof label, "%.*s", (int)(length < sizeof label ? length : sizeof label) - 1,
-             request->target.bytes + 1);
+    snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path),
+             request->target.bytes);
     metrics_reject(front->metrics, reason);
-    metrics_request(front->metrics, label, MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL, 0);
+    metrics_request(front->metrics, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL, 0);
 }
 
 static enum rejection find_reason(const struct front *front, const struct in6_addr *client,
