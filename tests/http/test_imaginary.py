@@ -384,6 +384,13 @@ def test_what_cannot_be_had_is_named(daemon, path, words):
     assert problem["message"] and problem["status"] == 400  # the members of its errors
 
 
+def test_what_would_be_too_large(daemon):
+    """Each step is judged before any is done."""
+    check_problem(daemon.post(pipeline(("zoom", {"factor": 63}), ("zoom", {"factor": 63})), PHOTO), 422, "zoom", "65535")
+    check_problem(daemon.post("/enlarge?width=60000&height=60000", PHOTO), 422, "resize", "pixels_max")
+    assert daemon.works()
+
+
 def test_paths(daemon):
     for path in ("/fit", "/imaginary/crop", "/imaginary/pipeline", "/convert"):
         answer = daemon.get(path + "?width=9&height=9&url=http://127.0.0.1/a.jpg")

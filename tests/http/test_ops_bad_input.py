@@ -103,6 +103,10 @@ CASES = [
     ("resize", "width=65535&height=65535&fit=contain", 422, ["resize", "pixels_max"]),
     ("resize", "width=1&height=65535&fit=outside", 422, ["resize", "a side is at most 65535"]),
     ("resize", "width=1&height=65535&position=smart", 422, ["resize", "smart", "87380 x 65535", "width", "height"]),
+    ("zoom", "times=0", 400, ["times", "1..64", "not 0"]),
+    ("zoom", "times=65", 400, ["times", "1..64", "not 65"]),
+    ("zoom", "times=1.5", 400, ["times", "1.5"]),
+    ("zoom", "tiems=3", 400, ['"tiems"', 'did you mean "times"']),
     ("resize", "width=1&height=65535&fit=carve", 422 if "carve" in operators() else 400, ["resize", "fit=carve"]),
 ]
 CASES = [case for case in CASES if case[0] in operators()]
