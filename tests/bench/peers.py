@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""peers.py [BURIN] - histogram equalization and Sobel edges on one core: burin beside OpenCV, in turns, in one run.
+"""peers.py [BURIN] - histogram equalization, whole and of tiles, and Sobel edges on one core: burin beside OpenCV, in turns, in one run.
 
 Equalization, gray: cv2.equalizeHist. Colour: RGB to HSV, equalizeHist of V, back (OpenCV's 8-bit HSV loses hue precision, ours does not
 go there). Edges, gray, 3x3: cv2.Sobel twice in float, cv2.magnitude, to 8 bit; or Sobel in 16 bit and cv2.magnitude of that; the
-faster of the two. Prints medians in ms, gigapixels a second and the ratio as a table; --json for machines."""
+faster of the two. Tiles: cv2.createCLAHE(2, (8, 8)), whose bytes are ours; ours by clahe_ways, both by the thread's own clock; left out
+where that program is not built. Prints medians in ms, gigapixels a second and the ratio as a table; --json for machines."""
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -19,13 +21,13 @@ EDGE_SIZES = [(729, 480), (1166, 768), (1639, 1080), (7881, 5192), (20000, 13176
 ROUNDS = 3
 
 
-def median_ms(work, repeats=7):
+def median_ms(work, repeats=7, clock=time.perf_counter):
     times = []
     work()
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         work()
-        times.append((time.perf_counter() - start) * 1e3)
+        times.append((clock() - start) * 1e3)
     return statistics.median(times)
 
 
@@ -62,6 +64,22 @@ def opencv_edge(width, height):
     return min(median_ms(in_float, repeats), median_ms(in_words, repeats))
 
 
+def opencv_clahe(width, height):
+    image = np.random.default_rng(1).integers(0, 256, (height, width), dtype=np.uint8)
+    out, equalizer = np.empty_like(image), cv2.createCLAHE(2, (8, 8))
+    return median_ms(lambda: equalizer.apply(image, out), clock=time.thread_time)
+
+
+def clahe_ways(program):
+    """Where make builds it, and where a bundle has it."""
+    for path in (pathlib.Path("build/cpu/tests/bench/clahe_ways"), pathlib.Path(program).parent / "bin/clahe_ways"):
+        if path.exists():
+            told = subprocess.run([path, "7"], check=True, capture_output=True, text=True).stdout
+            return {("clahe", r["width"], r["height"], 1): r["best_ms"][0] for r in map(json.loads, told.splitlines())
+                    if r["plan"] == "clahe" and r["channels"] == 1 and r["depth"] == 8}
+    return {}
+
+
 def bench(program, name, sizes):
     pixels_max = max(w * h for w, h in sizes)
     out = subprocess.run([program, "bench", name, "--json", "--device", "cpu", "--pixels-max", str(pixels_max),
@@ -75,12 +93,13 @@ def burin(program):
     for r in bench(program, "edge", EDGE_SIZES):
         if r["way"] == "cpu, 1 core":
             times["edge", r["width"], r["height"], 1] = r["compute_ms"]
-    return times
+    return times | clahe_ways(program)
 
 
-def peer():
+def peer(keys):
     times = {("histeq", w, h, channels): opencv(w, h, channels) for w, h in SIZES for channels in (1, 3)}
     times.update({("edge", w, h, 1): opencv_edge(w, h) for w, h in EDGE_SIZES})
+    times.update({key: opencv_clahe(*key[1:3]) for key in keys if key[0] == "clahe"})
     return times
 
 
@@ -94,10 +113,10 @@ def main():
     for _ in range(ROUNDS):
         for key, ms in burin(program).items():
             ours.setdefault(key, []).append(ms)
-        for key, ms in peer().items():
+        for key, ms in peer(ours).items():
             theirs.setdefault(key, []).append(ms)
     rows = []
-    for key in sorted(theirs, key=lambda k: (k[0] != "histeq", k[3], k[1] * k[2])):
+    for key in sorted(theirs, key=lambda k: (["histeq", "clahe", "edge"].index(k[0]), k[3], k[1] * k[2])):
         name, width, height, channels = key
         pixels = width * height / 1e6
         a, b = statistics.median(ours[key]), statistics.median(theirs[key])

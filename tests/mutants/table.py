@@ -255,7 +255,7 @@ TABLE = [
     ("colours of histeq by luma are not clamped", "ops/histeq.h",
      "scaled < max ? (uint32_t)scaled : max", "scaled < UINT32_MAX ? (uint32_t)scaled : max", "unit ops/histeq"),
     ("clahe pads only the side that is not divisible", "ops/clahe.h",
-     "(length % tiles || other % tiles)", "(length % tiles != 0)", "unit ops/clahe"),
+     "(length % tiles || other % tiles)", "(length % tiles || other > 65535)", "unit ops/clahe"),
     ("what clahe's clipping leaves over goes to the first bins", "ops/clahe.h",
      "share.rest ? bins / share.rest : 1", "1", "unit ops/clahe"),
     ("a threshold of 16 bit is not scaled", "ops/edge.h",
