@@ -2,7 +2,8 @@
 /* carve's map of seams: by hand; whatever it says of a width is what a carving to that width makes,
  * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; what
  * it refuses.
- * covers: pipeline/ops/carve/retarget.c */
+ * covers: pipeline/ops/carve/retarget.c pipeline/ops/carve/retarget_avx2.c */
+#include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"
 
@@ -104,17 +105,28 @@ static void check_line(const struct carve_case *job, const struct image *map,
     assert_int_equal(to, (long)length + change);
 }
 
-/* Carve itself, given the map, writes OUT too, and no further. */
-static void check_retarget(struct carve_case *job, const struct image *map,
-                           const struct image *out) {
+/* Carve itself, given the map, with INSTRUCTIONS. */
+static struct image retargeted(struct carve_case *job, const struct image *map, uint32_t width,
+                               enum simd instructions) {
     struct failure failure = { 0 };
-    struct image made = padded(image_shape(out->width, out->height, out->channels, out->depth));
+    struct image made = padded(image_shape(width, job->in.height, job->in.channels, job->in.depth));
     struct op_call call = call_of(job, made, &failure);
     call.common = *map;
+    simd_limit(instructions);
     assert_int_equal(carve()->scratch(&call), 0);
     assert_int_equal(carve()->run(&call), STATUS_OK);
-    assert_memory_equal(made.pixels, out->pixels, image_bytes(out));
-    free(made.pixels);
+    simd_limit(SIMD_BEST);
+    return made;
+}
+
+/* It writes OUT too, and no further. */
+static void check_retarget(struct carve_case *job, const struct image *map,
+                           const struct image *out) {
+    for (int instructions = SIMD_NONE; instructions <= SIMD_BEST; instructions++) {
+        struct image made = retargeted(job, map, out->width, (enum simd)instructions);
+        assert_memory_equal(made.pixels, out->pixels, image_bytes(out));
+        free(made.pixels);
+    }
 }
 
 static void check_change(struct carve_case *job, const struct image *map, bool turned,
@@ -187,6 +199,39 @@ static void long_rows_and_columns(void **state) {
     job_free(&high);
 }
 
+/* Three pixels for each sum that they can have, and a seam through the middle one: MOST of them in
+ * a row, all of SUMS. */
+static void check_means(unsigned depth, uint32_t sums, uint32_t most) {
+    const uint32_t rows = (sums + most - 1) / most, level = depth == 8 ? 255 : 65535;
+    struct carve_case job = job_make(3 * most, rows, 1, depth, PICTURE_BLACK);
+    struct image map = padded(image_shape(3 * most, rows, 1, 16));
+    memset(map.pixels, 0, image_bytes(&map));
+    for (uint32_t i = 0; i < rows * most; i++) {
+        uint32_t sum = i % sums;
+        for (uint32_t p = 0; p < 3; p++) {
+            const uint32_t sample = sum < level ? sum : level;
+            sample_put(image_row(&job.in, i / most), i % most * 3 + (p + i) % 3, depth, sample);
+            sum -= sample;
+        }
+        sample_put(image_row(&map, i / most), i % most * 3 + 1, 16, i % most + 1);
+    }
+    goal(&job, (long)most, 0);
+    struct image out = retargeted(&job, &map, 4 * most, SIMD_BEST);
+    for (uint32_t i = 0; i < rows * most; i++) {
+        const uint32_t got = sample_get(image_row(&out, i / most), i % most * 4 + 2, depth);
+        if (got != (2 * (i % sums) + 3) / 6) fail_msg("a sum of %u has the mean %u", i % sums, got);
+    }
+    free(out.pixels);
+    free(map.pixels);
+    job_free(&job);
+}
+
+static void every_mean(void **state) {
+    (void)state;
+    check_means(8, 3 * 255 + 1, 400);
+    check_means(16, 3 * 65535 + 1, 10000);
+}
+
 /* Where a side of one pixel grows by one. */
 static void the_only_column(void **state) {
     (void)state;
@@ -237,10 +282,15 @@ static void a_client_that_leaves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_by_hand),           cmocka_unit_test(columns_by_hand),
-        cmocka_unit_test(a_slanted_seam),         cmocka_unit_test(every_width_is_the_carving),
-        cmocka_unit_test(long_rows_and_columns),  cmocka_unit_test(the_only_column),
-        cmocka_unit_test(wrong_maps_are_refused), cmocka_unit_test(a_client_that_leaves),
+        cmocka_unit_test(rows_by_hand),
+        cmocka_unit_test(columns_by_hand),
+        cmocka_unit_test(a_slanted_seam),
+        cmocka_unit_test(every_width_is_the_carving),
+        cmocka_unit_test(long_rows_and_columns),
+        cmocka_unit_test(the_only_column),
+        cmocka_unit_test(every_mean),
+        cmocka_unit_test(wrong_maps_are_refused),
+        cmocka_unit_test(a_client_that_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
