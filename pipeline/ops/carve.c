@@ -165,7 +165,7 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
 static uint32_t mapped_seams(const struct params *values, const struct image *in) {
     struct side sides[2];
     if (values->number[CARVE_SHOW] != CARVE_SHOW_RESULT || find_goals(values, in, sides, NULL) ||
-        seams_of(&sides[1]) || check_map(sides, NULL))
+        check_map(sides, NULL))
         return 0;
     return seams_of(&sides[0]);
 }

@@ -167,6 +167,17 @@ def test_widths_of_carve(daemon, widths, more):
 
 
 @needs("carve")
+def test_seams_in_common_are_predicted_once(start):
+    """Nothing is learned yet: 100 seams of a megapixel, and the same of eight widths beside each other."""
+    predicted = []
+    for widths in ("width=1180", "widths=1180,1190,1200,1210,1220,1300,1340,1380"):
+        daemon = start("--lanes", "1")
+        assert daemon.post(f"/carve?{widths}&type=pnm", pnm(smooth(1280, 800))).status == 200
+        predicted.append(daemon.metric("job_predicted_seconds_total"))
+    assert 0 < predicted[0] < predicted[1] < 1.5 * predicted[0]
+
+
+@needs("carve")
 def test_carvings_of_a_list_share_what_they_can(daemon):
     """A trunk before them, steps behind them, other operators beside them; a seam is taken out once."""
     wish = [{"operations": [{"operation": "carve", "params": {"width": width}}, *more], "type": "png", "name": f"n{i}"}
