@@ -6,7 +6,8 @@
  * Fails:    a twin writes into calls[0].failure, as check.cuh says.
  * Threads:  the lane's. A twin queues work on the lane's stream; it never waits, allocates or
  *           copies to the host.
- * Limits:   CUDA_BATCH_MAX images, which share parameters, channels and depth; sizes may differ.
+ * Limits:   CUDA_BATCH_MAX images, which share channels and depth and, but for those calls that
+ *           op.common asks for, parameters; sizes may differ.
  */
 #ifndef BURIN_CUDA_OP_H
 #define BURIN_CUDA_OP_H

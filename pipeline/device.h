@@ -150,7 +150,8 @@ struct device_driver {
      * be given the last one's calls with the others as `before`. NULL: nothing ever is. */
     int (*chain)(struct lane *lane, const struct op *const *ops, int count, const struct image *in,
                  bool *ready);
-    /* One operator over COUNT images that share params, channels and depth; scratch is
+    /* One operator over COUNT images that share channels and depth, and but for those calls that
+     * op.common asks for, params; scratch is
      * calls[0].scratch for all. On a GPU this only queues work. */
     enum status (*run)(struct lane *lane, const struct op *op, struct op_call *calls, int count);
     enum status (*download)(struct lane *lane, size_t bytes, struct failure *failure);

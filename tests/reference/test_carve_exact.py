@@ -232,6 +232,43 @@ def test_seams_shown(program):
     program.check(noise(42, 33), show="seams", width=1, height=1)
 
 
+def test_map_shown(program):
+    """Of every kind of picture, to the last seam that there can be."""
+    for maker, (channels, depth) in zip(itertools.cycle(MAKERS), itertools.product((1, 2, 3, 4), (8, 16))):
+        picture = maker(42, 33, channels, depth)
+        for change in (dict(), dict(dx=-9), dict(dy=-9), dict(dx=21), dict(dy=16), dict(width=1), dict(height=1)):
+            program.check(picture, show="map", energy=carve.ENERGIES[(channels + depth) % 3], **change)
+    for size, change in (((1, 1), dict(dx=1)), ((1, 1), dict(dy=1)), ((1, 9), dict(dx=1)), ((9, 1), dict(dy=1)),
+                         ((2, 2), dict(dx=-1)), ((97, 1), dict(dx=-60)), ((1, 97), dict(dy=48))):
+        program.check(noise(*size), show="map", **change)
+
+
+def retargeted(picture, numbers, change):
+    """PICTURE with CHANGE columns more or less, as its map says."""
+    crossed = (numbers[..., 0] > 0) & (numbers[..., 0] <= abs(change))
+    if change < 0:
+        return picture[~crossed].reshape(picture.shape[0], -1, picture.shape[2])
+    around = np.pad(picture.astype(np.int64), ((0, 0), (1, 1), (0, 0)), "edge")
+    means = (2 * (around[:, :-2] + around[:, 1:-1] + around[:, 2:]) + 3) // 6
+    pairs = np.stack([picture, means.astype(picture.dtype)], 2)
+    return pairs[np.stack([np.ones_like(crossed), crossed], 2)].reshape(picture.shape[0], -1, picture.shape[2])
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
+def test_a_map_is_every_width(program, masked):
+    """And every height of the turned picture's."""
+    for i, kind in enumerate(carve.ENERGIES):
+        picture = MAKERS[3 * i % 5](48, 21, (1, 3, 4)[i], (8, 16, 8)[i])
+        masks = {name: mask_of(21, 48, 0.3, 5 * i + k) for k, name in enumerate(("mask", "rmask")) if masked}
+        turned = {name: np.ascontiguousarray(mask.T) for name, mask in masks.items()}
+        numbers = program.run(picture, show="map", dx=-47, energy=kind, **masks)
+        rows = program.run(np.ascontiguousarray(picture.swapaxes(0, 1)), show="map", dy=-47, energy=kind, **turned)
+        assert np.array_equal(rows.swapaxes(0, 1), numbers)
+        for change in (-47, -20, -1, 1, 7, 24):
+            wanted = carve.carve(picture, dx=change, energy=kind, **{name: mask >= 128 for name, mask in masks.items()})
+            assert np.array_equal(retargeted(picture, numbers, change), wanted), (kind, change)
+
+
 def mask_of(height, width, share, seed):
     """A blotch and single pixels; levels around the limit of 128."""
     rng = np.random.default_rng(seed)
