@@ -3,8 +3,8 @@
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage python3-blurhash curl \
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
@@ -331,8 +331,8 @@ deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-c
 
 # The image builds its own program: whether there is a compiler for GPUs here says nothing.
 IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
-IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC
-image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators
+IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC AVIF
+image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators, AVIF=1
 	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
 
 # What cannot be installed is not needed: its tests say so and are skipped.

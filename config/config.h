@@ -37,6 +37,7 @@ struct config {
     long body_bytes_max;
     long pixels_max;
     long side_max;
+    long avif_pixels_max;
     long scans_max;
     long scan_pixels_max;
     long codec_memory_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/nvml.h"
 
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

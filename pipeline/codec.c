@@ -2,6 +2,7 @@
 /* How it works. Tables lead from a format to its codec. codec_encode_fitting() encodes again and
  * again into the same bytes, at the qualities that quality_search.h asks for; a file that grows
  * over max_bytes meets the end of its room there, and is given up. */
+#include "pipeline/codecs/avif_library.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/quality_search.h"
 
@@ -79,10 +80,8 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,
                          struct failure *failure) {
     static enum status (*const encoders[FORMAT_COUNT])(const struct encoding *) = {
-        [FORMAT_JPEG] = jpeg_encode,
-        [FORMAT_PNG] = png_encode,
-        [FORMAT_PNM] = pnm_encode,
-        [FORMAT_WEBP] = webp_encode,
+        [FORMAT_JPEG] = jpeg_encode, [FORMAT_PNG] = png_encode,   [FORMAT_PNM] = pnm_encode,
+        [FORMAT_WEBP] = webp_encode, [FORMAT_AVIF] = avif_encode,
     };
     const struct encoding encoding = { image,    metadata, options, progress, bytes,
                                        capacity, length,   notes,   failure };
@@ -98,10 +97,15 @@ enum format codec_result_format(const struct probe *input, const struct image *r
     return result->depth > input->shape.depth && !holds ? FORMAT_PNG : input->format;
 }
 
+const char *codec_missing(enum format format) {
+    return format == FORMAT_AVIF ? avif_library_missing() : NULL;
+}
+
 /* ---- within max_bytes */
 
 bool codec_has_quality(const struct encode_options *options) {
-    return options->format == FORMAT_JPEG || (options->format == FORMAT_WEBP && !options->lossless);
+    const bool either = options->format == FORMAT_WEBP || options->format == FORMAT_AVIF;
+    return options->format == FORMAT_JPEG || (either && !options->lossless);
 }
 
 /* At the quality that SEARCH is at. A file whose size nobody is told is given up as soon as it
@@ -143,8 +147,8 @@ static enum status refuse_size(const struct encoding *encoding) {
     const char *name = format_name(encoding->options->format);
     return fail(
         encoding->failure, STATUS_TOO_LARGE,
-        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg or "
-        "webp, whose quality can be lowered",
+        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg, "
+        "webp or avif, whose quality can be lowered",
         name, *encoding->length, (long long)encoding->options->max_bytes);
 }
 
@@ -186,5 +190,6 @@ size_t codec_encode_bound(const struct image *image, const struct metadata *meta
     if (format == FORMAT_JPEG) return jpeg_bound(image, profile_length);
     if (format == FORMAT_PNG) return png_bound(image, profile_length);
     if (format == FORMAT_WEBP) return webp_bound(image, profile_length);
+    if (format == FORMAT_AVIF) return avif_bound(image, profile_length);
     return pnm_bound(image);
 }

@@ -103,6 +103,10 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
  * than such a file holds: 16 bits that are no rounded picture but numbers. */
 enum format codec_result_format(const struct probe *input, const struct image *result);
 
+/* NULL: results of FORMAT can be written here. Else what is missing, as a sentence. Asking opens a
+ * library: before files are given up. */
+const char *codec_missing(enum format format);
+
 /* Whether quality changes how large the file is. */
 bool codec_has_quality(const struct encode_options *options);
 

@@ -92,7 +92,7 @@ static const struct setting {
     const char *name, *range;
     bool (*set)(struct encode_options *options, const char *value);
 } settings[] = {
-    { "type", "png, jpeg, webp, pnm or auto", set_type },
+    { "type", "png, jpeg, webp, avif, pnm or auto", set_type },
     { "quality", "a whole number 1..100", set_quality },
     { "compression", "a whole number 0..3", set_compression },
     { "progressive", "true or false", set_progressive },

@@ -27,12 +27,12 @@ enum { MIN_QUALITY_DEFAULT = 10 };
 
 struct encode_options {
     enum format format;    /* FORMAT_NONE: as the input, or as somebody else chooses */
-    int quality;           /* JPEG, WebP 1..100 */
+    int quality;           /* JPEG, WebP, AVIF 1..100 */
     int compression;       /* PNG 0..3 */
     bool progressive;      /* JPEG */
-    bool lossless;         /* WebP: quality does nothing */
+    bool lossless;         /* WebP, AVIF: quality does nothing */
     bool loss_chosen;      /* quality, lossless or max_bytes was given */
-    int effort;            /* WebP 0..6: time for fewer bytes */
+    int effort;            /* WebP, AVIF 0..6: time for fewer bytes */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A: of operators */
     bool has_background;   /* it was given: operators that have one get it too */
     int min_quality;       /* with max_bytes; 0: none is given */

@@ -18,6 +18,7 @@ static const struct {
     [FORMAT_PNG] = { "png", "image/png", png_probe },
     [FORMAT_PNM] = { "pnm", "image/x-portable-anymap", pnm_probe },
     [FORMAT_WEBP] = { "webp", "image/webp", webp_probe },
+    [FORMAT_AVIF] = { "avif", "image/avif", NULL },
 };
 
 /* Not read here, but known well enough to be called by name in the refusal. */
@@ -136,7 +137,7 @@ enum format format_from_name(const char *name) {
     } names[] = {
         { "png", FORMAT_PNG },   { "jpeg", FORMAT_JPEG }, { "jpg", FORMAT_JPEG },
         { "pnm", FORMAT_PNM },   { "ppm", FORMAT_PNM },   { "pgm", FORMAT_PNM },
-        { "webp", FORMAT_WEBP },
+        { "webp", FORMAT_WEBP }, { "avif", FORMAT_AVIF },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcasecmp(name, names[i].name) == 0) return names[i].format;

@@ -16,7 +16,7 @@
 #define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
 /* Types that a result may have. */
-#define OPENAPI_TYPES "'png','jpeg','webp','pnm'"
+#define OPENAPI_TYPES "'png','jpeg','webp','avif','pnm'"
 
 /* Of a parameter that is a colour. */
 #define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
@@ -86,19 +86,19 @@ static const char openapi_parameters[] =
     "width, all from the image as it came','style':'form','explode':false,'schema':{"
     "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
     "'maxItems':16,'uniqueItems':true},'example':[6,7]},"
-    "'quality':{'name':'quality','in':'query','description':'Of a JPEG or WebP','schema':{"
+    "'quality':{'name':'quality','in':'query','description':'Of a JPEG, WebP or AVIF','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
     "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
     "the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
     "'progressive':{'name':'progressive','in':'query','description':'A JPEG that shows early, in "
     "six times the time','schema':{'type':'boolean','default':false},'example':false},"
-    "'lossless':{'name':'lossless','in':'query','description':'A WebP that keeps every sample; "
-    "quality does nothing','schema':{'type':'boolean','default':false},'example':false},"
-    "'effort':{'name':'effort','in':'query','description':'Of a WebP: more is slower and smaller',"
-    "'schema':{'type':'integer','minimum':0,'maximum':6,'default':4},'example':0},"
-    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG or WebP has "
-    "a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
+    "'lossless':{'name':'lossless','in':'query','description':'A WebP or AVIF that keeps every "
+    "sample; quality does nothing','schema':{'type':'boolean','default':false},'example':false},"
+    "'effort':{'name':'effort','in':'query','description':'Of a WebP or AVIF: more is slower "
+    "and smaller','schema':{'type':'integer','minimum':0,'maximum':6,'default':4},'example':0},"
+    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG, WebP or "
+    "AVIF has a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
@@ -139,7 +139,8 @@ static const char openapi_headers[] =
 /* Of several results too. */
 #define OPENAPI_SEVERAL OPENAPI_REPORT ",'application/zip':{}"
 
-#define OPENAPI_IMAGES "'image/jpeg':{},'image/png':{},'image/webp':{},'image/x-portable-anymap':{}"
+#define OPENAPI_IMAGES                                                                             \
+    "'image/jpeg':{},'image/png':{},'image/webp':{},'image/avif':{},'image/x-portable-anymap':{}"
 
 static const char openapi_results[] =
     "'Image':{'description':'The image. Several, of widths, types or outputs, come as parts, each "

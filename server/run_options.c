@@ -268,7 +268,7 @@ static enum status type_by_extension(struct run_options *options, struct failure
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
                 "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .webp, "
-                ".pnm, .ppm or .pgm, or give --type png, jpeg, webp or pnm",
+                ".avif, .pnm, .ppm or .pgm, or give --type png, jpeg, webp, avif or pnm",
                 param_shown(extension, shown));
 }
 
@@ -296,5 +296,7 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
     if (status == STATUS_OK) status = read_words(options, words, argv, failure);
     if (status == STATUS_OK && options->widths.count) status = check_widths(options, failure);
     if (status == STATUS_OK) status = type_by_extension(options, failure);
+    const char *missing = codec_missing(options->encode.format);
+    if (status == STATUS_OK && missing) status = fail(failure, STATUS_BAD_PARAM, "%s", missing);
     return status ? status : encode_options_check(&options->encode, failure);
 }

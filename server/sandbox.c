@@ -6,7 +6,7 @@
 #include "server/sandbox.h"
 
 #include "cuda/nvml.h"
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 #include "server/file_access.h"
 #include "server/log.h"
 #include "server/privileges.h"

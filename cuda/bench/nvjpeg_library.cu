@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/bench/nvjpeg_library.cuh"
 
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 
 static bool find_functions(struct nvjpeg *api) {
     static const char *const names[] = { "libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so.11",

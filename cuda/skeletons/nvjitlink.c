@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/nvjitlink.h"
 
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/nvrtc.h"
 
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 #include "cuda/skeletons/ptx_negation.h"
 
 #include <pthread.h>

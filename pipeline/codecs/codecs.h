@@ -52,11 +52,13 @@ enum status jpeg_encode(const struct encoding *encoding);
 enum status png_encode(const struct encoding *encoding);
 enum status pnm_encode(const struct encoding *encoding);
 enum status webp_encode(const struct encoding *encoding);
+enum status avif_encode(const struct encoding *encoding);
 
 size_t jpeg_bound(const struct image *image, size_t profile_length);
 size_t png_bound(const struct image *image, size_t profile_length);
 size_t pnm_bound(const struct image *image);
 size_t webp_bound(const struct image *image, size_t profile_length);
+size_t avif_bound(const struct image *image, size_t profile_length);
 
 /* The ICC profile that a JPEG carries in APP2 segments, put together; a broken or too large one is
  * left out and noted. */

@@ -3,6 +3,7 @@
  * colour profile has to stand in it, that file begins a little further on in the caller's memory,
  * and then gets another head: RIFF, VP8X, ICCP, and behind them the chunks of the picture. libwebp
  * has no memory between calls and starts no threads, so the bytes depend on nothing else. */
+#include "pipeline/codecs/argb_row.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/webp_chunks.h"
 
@@ -40,33 +41,13 @@ size_t webp_bound(const struct image *image, size_t profile_length) {
 
 /* ---- pixels */
 
-static uint32_t word_of(const struct image *image, const uint32_t sample[4]) {
-    const bool gray = image_colours(image) == 1;
-    const uint32_t alpha = image_has_alpha(image) ? sample[image->channels - 1] : 255;
-    const uint32_t green = sample[gray ? 0 : 1], blue = sample[gray ? 0 : 2];
-    return alpha << 24 | sample[0] << 16 | green << 8 | blue;
-}
-
-static void fill_row(const struct image *image, uint32_t y, uint32_t *words) {
-    const uint8_t *from = image_row(image, y);
-    const uint16_t *wide = (const uint16_t *)(const void *)from;
-    const unsigned channels = image->channels;
-    for (uint32_t x = 0; x < image->width; x++) {
-        uint32_t sample[4] = { 0 };
-        for (unsigned c = 0; c < channels; c++)
-            sample[c] =
-                image->depth == 8 ? from[x * channels + c] : (wide[x * channels + c] + 128u) / 257u;
-        words[x] = word_of(image, sample);
-    }
-}
-
 static bool fill(WebPPicture *picture, const struct image *image) {
     picture->use_argb = 1;
     picture->width = (int)image->width;
     picture->height = (int)image->height;
     if (!WebPPictureAlloc(picture)) return false;
     for (uint32_t y = 0; y < image->height; y++)
-        fill_row(image, y, picture->argb + (size_t)y * (size_t)picture->argb_stride);
+        argb_row(image, y, picture->argb + (size_t)y * (size_t)picture->argb_stride);
     return true;
 }
 

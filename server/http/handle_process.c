@@ -94,12 +94,27 @@ static void fill_job(struct exchange *exchange, const struct work *work) {
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }
 
+/* What encodes an AVIF cannot be stopped, and so it is bounded. */
+static enum status check_result(const struct exchange *exchange, const struct job_output *output,
+                                struct failure *failure) {
+    const uint64_t pixels = image_pixels(&output->image);
+    const uint64_t most = (uint64_t)exchange->front->config->avif_pixels_max;
+    const char *missing = codec_missing(output->type);
+    if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
+    if (output->type == FORMAT_AVIF && pixels > most)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the result has %llu pixels and an AVIF may have at most %llu "
+                    "(avif_pixels_max); ask for another type or a smaller one",
+                    (unsigned long long)pixels, (unsigned long long)most);
+    return codec_check_sides(&output->image, output->type, failure);
+}
+
 /* What is to be written has a type now, and may get a name. */
 static enum status check_results(const struct exchange *exchange, struct failure *failure) {
     const struct job *job = exchange_job(exchange);
     enum status status = STATUS_OK;
     for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++)
-        status = codec_check_sides(&job->outputs[o].image, job->outputs[o].type, failure);
+        status = check_result(exchange, &job->outputs[o], failure);
     if (status || !exchange->settings.outputs) return status;
     return outputs_name(&exchange->settings, exchange->label, job->outputs, failure);
 }

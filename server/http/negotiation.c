@@ -3,6 +3,8 @@
  * weight of the most specific range so far. The choice looks at these weights alone. */
 #include "server/http/negotiation.h"
 
+#include "pipeline/codec.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +17,7 @@ enum kind {
     KIND_JPEG,
     KIND_WEBP,
     KIND_PNM,
+    KIND_AVIF,
     KIND_MULTIPART,
     KIND_JSON,
     KIND_ZIP,
@@ -34,6 +37,7 @@ static const struct {
     [KIND_PNM] = { "image",
                    { "x-portable-anymap", "x-portable-pixmap", "x-portable-graymap" },
                    FORMAT_PNM },
+    [KIND_AVIF] = { "image", { "avif" }, FORMAT_AVIF, true },
     [KIND_MULTIPART] = { "multipart", { "mixed" }, FORMAT_NONE },
     [KIND_JSON] = { "application", { "json" }, FORMAT_NONE },
     [KIND_ZIP] = { "application", { "zip" }, FORMAT_NONE },
@@ -123,9 +127,9 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
     }
 }
 
-/* Whether what the client says of KIND is a wish for it. */
+/* Whether what the client says of KIND is a wish for it that can be granted. */
 static bool is_wish(const struct negotiation *negotiation, int kind) {
-    return !kinds[kind].slow || !negotiation->page;
+    return (!kinds[kind].slow || !negotiation->page) && !codec_missing(kinds[kind].format);
 }
 
 static int best_image(const struct negotiation *negotiation) {
@@ -185,6 +189,7 @@ static enum format preferred(const struct negotiation *negotiation, const struct
     for (int i = 0; i < prefer->count; i++)
         for (int k = 0; k < KIND_IMAGES; k++) {
             const struct preference *preference = &negotiation->preferences[k];
+            if (codec_missing(kinds[k].format)) continue;
             if (kinds[k].format == prefer->types[i] && preference->depth == DEPTH_WHOLE &&
                 preference->weight && preference->weight >= best)
                 return kinds[k].format;

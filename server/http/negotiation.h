@@ -8,6 +8,8 @@
  * Both in parts go to a client that names multipart and prefers it no less than what it would get
  * otherwise.
  *
+ * A type that cannot be written here is as if it were not named.
+ *
  * A browser that opens a page, and so names text/html, lists beside it every image type that it can
  * show: that says nothing of the types that take long to write, which it gets only where `prefer`
  * has them.
@@ -28,7 +30,7 @@
 
 enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON, ANSWER_ZIP };
 
-enum { NEGOTIATION_KINDS = 7 }; /* image types, parts, JSON, ZIP */
+enum { NEGOTIATION_KINDS = 8 }; /* image types, parts, JSON, ZIP */
 
 /* Zeroed: nothing is asked for. */
 struct negotiation {

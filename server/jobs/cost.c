@@ -61,7 +61,7 @@ static const float encoders[2][COST_ENCODE_KINDS][2] = {
 enum { EFFORTS = 7 };
 static const double webp_efforts[EFFORTS] = { 0.33, 0.45, 0.5, 1, 1, 1.1, 1.9 };
 static const double lossless_efforts[EFFORTS] = { 0.25, 0.65, 1, 1, 1, 1.2, 1.8 };
-static const double avif_efforts[EFFORTS] = { 0.25, 0.25, 0.5, 0.7, 1, 1.6, 2.5 };
+static const double avif_efforts[EFFORTS] = { 0.3, 0.3, 1, 1, 1, 1.5, 2.5 };
 static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
 
 /* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
@@ -202,6 +202,7 @@ static int encode_kind(const struct encode_options *options) {
     case FORMAT_JPEG: return (options->progressive ? ENCODE_PROGRESSIVE : ENCODE_JPEG) + fitted;
     case FORMAT_PNG: return ENCODE_PNG + within(options->compression, 3);
     case FORMAT_WEBP: return options->lossless ? ENCODE_WEBP_LOSSLESS : ENCODE_WEBP + fitted;
+    case FORMAT_AVIF: return ENCODE_AVIF + (fitted && !options->lossless);
     default: return ENCODE_PNM;
     }
 }
@@ -211,7 +212,7 @@ static double encode_amount(const struct image *result, int kind,
                             const struct encode_options *options) {
     const int effort = within(options->effort, EFFORTS - 1);
     const double colour = (double)image_pixels(result) * 3 / 1e6;
-    if (kind >= ENCODE_AVIF) return colour * avif_efforts[effort];
+    if (kind >= ENCODE_AVIF) return colour * avif_efforts[effort] * (options->lossless ? 2.5 : 1);
     if (kind == ENCODE_WEBP_LOSSLESS) return colour * lossless_efforts[effort];
     if (kind >= ENCODE_WEBP) return colour * webp_efforts[effort];
     return megabytes(result);

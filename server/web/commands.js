@@ -17,7 +17,7 @@ function curlFile(name, file) {
 /** A name that begins with a dash would be an option. */
 const pathWord = (file) => shellWord(file.startsWith('-') ? `./${file}` : file);
 
-const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', pnm: 'pnm' };
+const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', avif: 'avif', pnm: 'pnm' };
 
 export function outputName(input, steps, type) {
     const base = input.replace(/\.[^.]*$/, '') || 'picture';

@@ -299,7 +299,7 @@ static void forms(void **state) {
         { "cors_origins", "https://a.example,http://localhost:3000" },
         { "prefer", "" },
         { "prefer", "webp" },
-        { "prefer", "webp,jpeg,png,pnm" },
+        { "prefer", "webp,jpeg,avif,png,pnm" },
         { "trusted_proxies", "" },
         { "trusted_proxies", "unix,10.0.0.0/8" },
     };

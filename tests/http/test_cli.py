@@ -409,7 +409,7 @@ def test_run_timing(files):
     (["--compression", "4", "in.png", "o.png"], "0..3"),
     (["--background", "fff", "in.png", "o.png"], "RRGGBB"),
     (["--damaged", "yes", "in.png", "o.png"], "refuse or accept"),
-    (["--type", "gif", "in.png", "o.png"], "png, jpeg, webp, pnm or auto"),
+    (["--type", "gif", "in.png", "o.png"], "png, jpeg, webp, avif, pnm or auto"),
     (["--threads", "0", "in.png", "o.png"], "1..1024"),
     (["--pixels-max", "x", "in.png", "o.png"], "--pixels-max must be"),
     (["--device", "gpu", "in.png", "o.png"], "auto, cpu, cuda or cuda:N"),
@@ -422,7 +422,7 @@ def test_run_timing(files):
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
     (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
-    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp or pnm"),
+    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp, avif or pnm"),
     (["histeq", "--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
     (["--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
     *((["resize", "--widths", text, "in.png", "o-%w.png"], "--widths must be 1 to 16 different whole numbers")

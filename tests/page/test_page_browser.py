@@ -597,7 +597,7 @@ def test_cancel_while_it_is_read(page, photo, huge):
 
 # ---- saving, and what is unsaved
 
-@pytest.mark.parametrize("kind,extension", [("png", "png"), ("jpeg", "jpg"), ("webp", "webp"), ("pnm", "pnm")])
+@pytest.mark.parametrize("kind,extension", [("png", "png"), ("jpeg", "jpg"), ("webp", "webp"), ("avif", "avif"), ("pnm", "pnm")])
 def test_save(page, photo, tmp_path, kind, extension):
     page.choose_file(photo)
     page.opened()

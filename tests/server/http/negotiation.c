@@ -2,6 +2,8 @@
 /* Accept headers and what they get: by RFC 9110, and by what clients really send. */
 #include "server/http/negotiation.h"
 
+#include "pipeline/codec.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,12 +227,40 @@ static void an_order_of_types_decides_ties(void **state) {
     }
 }
 
+/* AVIF is the last of equals, and where it cannot be written it is as if it were not named. */
+static void avif_is_for_who_can_write_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *prefer, *accept;
+        enum format with, without;
+    } wishes[] = {
+        { "", "image/avif", FORMAT_AVIF, FORMAT_NONE },
+        { "", "image/avif,image/webp;q=0.9", FORMAT_AVIF, FORMAT_WEBP },
+        { "", "image/avif,image/webp", FORMAT_WEBP, FORMAT_WEBP },
+        { "", "image/avif," PNM, FORMAT_PNM, FORMAT_PNM },
+        { "", "image/avif,image/*", FORMAT_NONE, FORMAT_NONE },
+        { "", PAGE, FORMAT_NONE, FORMAT_NONE },
+        { "avif,webp", "image/avif,image/webp", FORMAT_AVIF, FORMAT_WEBP },
+        { "avif,webp", PAGE, FORMAT_AVIF, FORMAT_WEBP },
+    };
+    const bool there = !codec_missing(FORMAT_AVIF);
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        struct negotiation accept = { 0 };
+        struct types prefer;
+        assert_true(types_read(wishes[i].prefer, &prefer));
+        negotiation_add(&accept, wishes[i].accept);
+        assert_int_equal(negotiation_type(&accept, FORMAT_JPEG, &prefer),
+                         there ? wishes[i].with : wishes[i].without);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gets_what_it_likes_best),
         cmocka_unit_test(values_go_to_who_names_no_image),
         cmocka_unit_test(lines_are_one_list),
         cmocka_unit_test(an_order_of_types_decides_ties),
+        cmocka_unit_test(avif_is_for_who_can_write_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

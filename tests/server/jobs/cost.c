@@ -135,6 +135,15 @@ static void every_type_has_its_price(void **state) {
     check_between(predict_result(true, options), 250, 400);
     options.lossless = true;
     check_between(predict_result(true, options), 200, 400);
+    options = encode_options_default;
+    options.format = FORMAT_AVIF; /* 0.14 us a pixel when they were measured, at 4 */
+    check_between(predict_result(true, options), 250, 600);
+    options.effort = 0;
+    check_between(predict_result(true, options), 80, 200);
+    options.lossless = true;
+    check_between(predict_result(true, options), 200, 500);
+    options.max_bytes = 1; /* is not searched for */
+    check_between(predict_result(true, options), 200, 500);
     /* A search takes some of them. */
     options = encode_options_default;
     options.max_bytes = 1;
@@ -158,6 +167,7 @@ static void cores_are_needed_for_what_no_gpu_makes(void **state) {
         { FORMAT_JPEG, FORMAT_WEBP, false, true },  { FORMAT_JPEG, FORMAT_PNG, false, true },
         { FORMAT_JPEG, FORMAT_PNM, false, false },  { FORMAT_PNM, FORMAT_JPEG, false, false },
         { FORMAT_WEBP, FORMAT_JPEG, false, true },  { FORMAT_PNG, FORMAT_JPEG, false, true },
+        { FORMAT_JPEG, FORMAT_AVIF, false, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cost_work work = work_of("histeq", 100, 100, cases[i].in, 1000, FORMAT_NONE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A sampler over a channel, with a library in NVML's place: what is told, what is not, and the end.
  *
- * covers: cuda/nvml.c cuda/shared_library.c */
+ * covers: cuda/nvml.c pipeline/shared_library.c */
 #include "server/jobs/gpu_sampler.h"
 
 #include "cuda/nvml.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/shared_library.h"
+#include "pipeline/shared_library.h"
 
 #include <dlfcn.h>
 #include <string.h>

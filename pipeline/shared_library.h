@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* shared_library.h - libraries of NVIDIA's that may be on a machine or not, opened while the
- * program runs.
+/* shared_library.h - libraries that may be on a machine or not, opened while the program runs.
  *
- * Used by:  nvml.c, skeletons/nvrtc.c, skeletons/nvjitlink.c, bench/nvjpeg_library.cu.
+ * Used by:  codecs/avif_library.c; cuda/'s nvml.c, skeletons/nvrtc.c, skeletons/nvjitlink.c,
+ *           bench/nvjpeg_library.cu; server/sandbox.c.
  * Owns:     nothing: the caller closes what it opened, or keeps it as long as the process.
  * Threads:  any.
  */

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AVIF out, through workers in their sandbox: read again by libavif's avifdec, when a client gets one, what is refused.
+
+covers: pipeline/codecs/avif_encoder.c pipeline/codecs/avif_library.c"""
+import io
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+from conftest import BURIN, check_problem, from_pnm, jpeg, noise, png, pnm, smooth
+
+COLOUR = smooth(200, 150)
+ALPHA = np.dstack([COLOUR, np.tile(np.linspace(0, 255, 200).astype(np.uint8), (150, 1))])
+GRAY = smooth(90, 61, 1)
+PLAIN = "/brightness?shift=0&type=avif"
+
+there = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "-", "-"], input=pnm(GRAY), capture_output=True,
+                       timeout=60).returncode == 0
+needs_avif = pytest.mark.skipif(not there, reason="there is no libavif here, or the program was built without")
+
+
+def decoded(data, tmp_path, *options):
+    """What avifdec makes of it, as PNG."""
+    source, out = tmp_path / "read.avif", tmp_path / "read.png"
+    source.write_bytes(data)
+    subprocess.run(["avifdec", *options, str(source), str(out)], check=True, capture_output=True, timeout=60)
+    return Image.open(io.BytesIO(out.read_bytes()))
+
+
+def told(data, tmp_path):
+    (tmp_path / "told.avif").write_bytes(data)
+    text = subprocess.run(["avifdec", "--info", str(tmp_path / "told.avif")], check=True, capture_output=True, text=True, timeout=60).stdout
+    return {key.strip(" *"): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+@needs_avif
+@pytest.mark.parametrize("picture", [COLOUR, ALPHA, noise(33, 18, 3), noise(1, 1, 3), noise(5, 1, 4)],
+                         ids=["colour", "alpha", "noise", "1x1", "5x1"])
+def test_lossless_keeps_every_sample(daemon, tmp_path, picture):
+    answer = daemon.post(f"{PLAIN}&lossless=true", png(picture))
+    assert answer.status == 200, answer.body
+    assert answer.headers["Content-Type"] == "image/avif" and answer.timing["notes"] == []
+    assert np.array_equal(np.array(decoded(answer.body, tmp_path)), picture)
+
+
+@needs_avif
+@pytest.mark.parametrize("quality,least", [(30, 30), (60, 33), (85, 37), (95, 40)])
+def test_lossy_is_close(daemon, tmp_path, quality, least):
+    """In dB of all samples; the smaller the quality, the smaller the file."""
+    answer = daemon.post(f"{PLAIN}&quality={quality}", png(ALPHA))
+    read = np.array(decoded(answer.body, tmp_path))
+    error = np.mean((read[..., :3].astype(float) - COLOUR) ** 2)
+    assert 10 * np.log10(255 ** 2 / error) > least
+    assert np.array_equal(read[..., 3], ALPHA[..., 3])
+    assert len(answer.body) < len(daemon.post(f"{PLAIN}&quality={quality + 5}", png(ALPHA)).body)
+
+
+@needs_avif
+def test_what_it_says_of_itself(daemon, tmp_path):
+    for query, picture, kind in [("quality=85", COLOUR, "YUV420"), ("quality=90", COLOUR, "YUV444"), ("lossless=true", COLOUR, "YUV444"),
+                                 ("quality=85", GRAY, "YUV400")]:
+        facts = told(daemon.post(f"{PLAIN}&{query}", png(picture)).body, tmp_path)
+        assert facts["Format"] == kind and facts["Bit Depth"] == "8" and facts["Range"] == "Full"
+        assert facts["Resolution"] == f"{picture.shape[1]}x{picture.shape[0]}" and facts["Alpha"] == "Absent"
+        assert facts["Matrix Coeffs."] == ("0" if "lossless" in query else "6")
+
+
+@needs_avif
+def test_16_bits_become_8(daemon, tmp_path):
+    deep = noise(50, 40, 3, 16)
+    answer = daemon.post(f"{PLAIN}&lossless=true", pnm(deep))
+    assert np.array_equal(np.array(decoded(answer.body, tmp_path)), np.floor(deep / 257 + 0.5).astype(np.uint8))
+    assert ["8 bits" in note for note in answer.timing["notes"]] == [True]
+
+
+@needs_avif
+def test_profiles_travel(daemon, tmp_path):
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    out = io.BytesIO()
+    Image.fromarray(ALPHA).save(out, "PNG", icc_profile=profile)
+    assert decoded(daemon.post(PLAIN, out.getvalue()).body, tmp_path).info["icc_profile"] == profile
+
+
+@needs_avif
+@pytest.mark.parametrize("effort", range(7))
+def test_the_same_request_gets_the_same_bytes(daemon, effort):
+    bodies = {daemon.post(f"{PLAIN}&effort={effort}", png(ALPHA)).body for _ in range(3)}
+    assert len(bodies) == 1
+    assert daemon.works()
+
+
+@needs_avif
+@pytest.mark.parametrize("accept,kind", [
+    ("image/avif", "avif"), ("image/avif,image/*;q=0.5", "avif"), ("image/avif,image/webp", "webp"), ("image/avif;q=0.5,image/*;q=0.6", "jpeg"),
+    ("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "jpeg"),
+    ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "jpeg")])
+def test_accept(daemon, accept, kind):
+    answer = daemon.post("/grayscale", jpeg(COLOUR), headers={"Accept": accept})
+    assert answer.headers["Content-Type"] == f"image/{kind}" and answer.headers["Vary"] == "Accept"
+
+
+@needs_avif
+def test_prefer(start):
+    chosen = start("--prefer", "avif,webp")
+    for accept, kind in [("image/avif,image/webp,image/*", "avif"), ("image/webp,image/*", "webp"), ("image/*", "jpeg"), ("image/avif;q=0,*/*", "jpeg"),
+                         ("text/html,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "avif")]:
+        answer = chosen.post("/grayscale", jpeg(COLOUR), headers={"Accept": accept})
+        assert answer.headers["Content-Type"] == f"image/{kind}", accept
+
+
+@needs_avif
+def test_several_results(daemon):
+    answer = daemon.post("/resize?widths=60,30&types=jpeg,avif", png(COLOUR))
+    assert answer.status == 200, answer.body
+    assert answer.body.count(b"Content-Type: image/avif") == 2 and answer.body.count(b"ftypavif") == 2
+
+
+@needs_avif
+def test_max_bytes(daemon):
+    whole = daemon.post(PLAIN, png(COLOUR))
+    limit = len(whole.body) * 2 // 3
+    answer = daemon.post(f"{PLAIN}&max_bytes={limit}", png(COLOUR))
+    told_of = answer.timing["output"]
+    assert len(answer.body) <= limit and 10 <= told_of["quality"] < 85 and 3 <= told_of["tries"] <= 9
+    assert answer.body == daemon.post(f"{PLAIN}&quality={told_of['quality']}", png(COLOUR)).body
+    lossless = daemon.post(f"{PLAIN}&lossless=true", png(COLOUR)).body
+    check_problem(daemon.post(f"{PLAIN}&lossless=true&max_bytes={len(lossless) - 1}", png(COLOUR)), 422, f"{len(lossless)} bytes")
+
+
+@needs_avif
+def test_pixels_are_limited(start):
+    small = start("--avif-pixels-max", "20000")
+    check_problem(small.post(PLAIN, png(COLOUR)), 422, "30000", "20000", "avif_pixels_max")
+    check_problem(small.post("/resize?width=200&types=webp,avif", png(COLOUR)), 422, "avif_pixels_max")
+    assert small.post("/resize?width=100&type=avif", png(COLOUR)).status == 200
+    assert small.post("/brightness?shift=0&type=webp", png(COLOUR)).status == 200
+
+
+@needs_avif
+def test_without_the_sandbox_the_bytes_are_the_same(start, daemon):
+    assert start("--sandbox", "off").post(PLAIN, png(COLOUR)).body == daemon.post(PLAIN, png(COLOUR)).body
+
+
+@needs_avif
+def test_burin_run(tmp_path, daemon):
+    source, out = tmp_path / "in.png", tmp_path / "out.avif"
+    source.write_bytes(png(COLOUR))
+    subprocess.run([BURIN, "run", "--device", "cpu", "--effort", "2", "--quality=70", "brightness:shift=0", str(source), str(out)], check=True, timeout=60)
+    assert out.read_bytes() == daemon.post(f"{PLAIN}&effort=2&quality=70", png(COLOUR)).body
+
+
+# ---- where there is no library
+
+@pytest.fixture
+def without(tmp_path):
+    """An environment in which no libavif can be opened: one that is empty comes first."""
+    for name in ("libavif.so.15", "libavif.so.16"):
+        (tmp_path / name).write_bytes(b"")
+    return {"LD_LIBRARY_PATH": str(tmp_path)}
+
+
+def test_a_machine_without_the_library(start, without):
+    bare = start(env=without)
+    problem = check_problem(bare.post(PLAIN, png(COLOUR)), 400, "AVIF", "install", "another type")
+    assert problem["code"] == "bad_param"
+    check_problem(bare.post("/resize?width=20&types=jpeg,avif", png(COLOUR)), 400, "AVIF")
+    # What Accept names is what the client can read, and not an order.
+    for accept, kind in [("image/avif,image/webp;q=0.5", "webp"), ("image/avif", "png"), ("image/avif,*/*;q=0.1", "png")]:
+        answer = bare.post("/grayscale", png(COLOUR), headers={"Accept": accept})
+        assert (answer.status, answer.headers["Content-Type"]) == (200, f"image/{kind}"), accept
+    assert bare.works()
+
+
+def test_burin_run_without_the_library(tmp_path, without):
+    (tmp_path / "in.pgm").write_bytes(pnm(GRAY))
+    run = [BURIN, "run", "--device", "cpu", str(tmp_path / "in.pgm")]
+    ended = subprocess.run([*run, str(tmp_path / "out.avif")], env={**os.environ, **without}, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2 and "AVIF" in ended.stderr and "install" in ended.stderr
+    subprocess.run([*run, str(tmp_path / "out.pgm")], env={**os.environ, **without}, check=True, timeout=60)
+    assert np.array_equal(from_pnm((tmp_path / "out.pgm").read_bytes()), GRAY)
+
+
+def test_avif_is_not_read(daemon):
+    check_problem(daemon.post("/grayscale", b"\0\0\0\x20ftypavif" + bytes(100)), 415, "AVIF", "not supported")
