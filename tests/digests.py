@@ -16,6 +16,7 @@ import urllib.request
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
         "blur?sigma=1", "blur?sigma=7.5", "blur?sigma=40", "brightness?shift=-50", "clahe?tiles=8", "clahe?tiles=13&clip=4.5&channel=luma",
         "sharpen?sigma=2&amount=150&threshold=3", "threshold?level=90",
+        "smartcrop?width=200&height=150", "smartcrop?width=100", "smartcrop?height=90",
         "resize?width=320", "resize?height=1000&kernel=cubic&linear=true", "resize?width=300&height=300&position=smart",
         "resize?width=640&height=300&fit=contain&background=203040", "resize?width=300&height=300&fit=carve&share=20",
         "resize?width=700&height=700&fit=fill&kernel=nearest",
@@ -23,7 +24,7 @@ WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
 # What tells values of the photograph: those are compared.
 VALUES = ["histogram?bins=256", "histogram?bins=5000", "minimum?quality=85", "maximum?quality=85",
-          "mean?quality=85"]
+          "mean?quality=85", "dominant?quality=85", "blurhash?components=4x3", "blurhash?components=9x9", "thumbhash?quality=85"]
 # With a block to keep and one to remove.
 MASKED = ["carve?dx=-10", "carve?dx=-5&dy=-5&energy=sobel3", "carve?dy=-8&show=seams"]
 BOUNDARY = "between-the-parts"
