@@ -153,10 +153,18 @@ export class LiveWidth {
         const { width, dx } = this.step.values;
         const full = width ? Number(width) : picture.range.now + Number(dx ?? 0);
         if (!picture.setWidth(full)) return false;
+        picture.name = this.nameOf(stepList.steps);
         if (page.preview !== picture) page.preview?.close();
         page.preview = picture;
         showViewer();
         return true;
+    }
+
+    /** What follows the step is not done to the picture, unless it only tells values. */
+    nameOf(steps) {
+        const place = steps.indexOf(this.step) + 1;
+        const last = steps.slice(place).every((step) => step.operator.values);
+        return last ? 'Live' : `Live, after step ${place}`;
     }
 
     /** With a result in view: another map, if what it is of has changed. */

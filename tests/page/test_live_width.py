@@ -97,6 +97,9 @@ def test_each_filter_of_a_png_is_undone(page, channels, depth):
 
 # ---- in the window
 
+CANVAS = (700, 500)  # of its middle, in a window of usual size
+
+
 def press(page):
     page.run("document.querySelector('.live-of button').click()")
     page.wait("document.documentElement.dataset.liveWidth", "the map is there")
@@ -203,7 +206,7 @@ def test_other_steps_and_masks(page, photo, tmp_path):
     bright = canvas_at(page, 480, 480)
     slide(page, 481)
     slide(page, 480)
-    page.wait("document.getElementById('label-after').textContent === 'Live'")
+    page.wait("document.getElementById('label-after').textContent === 'Live, after step 2'")
     plain = canvas_at(page, 480, 480)
     assert (np.minimum(plain[:, :, :3].astype(int) + 30, 255) == bright[:, :, :3]).all()
 
@@ -323,6 +326,28 @@ def test_giving_up_ends_the_work(page, daemon, tmp_path):
     assert not page.visible(".live-of progress") and not page.run("return document.documentElement.dataset.liveWidth")
     assert daemon.becomes_idle()
     assert not page.visible("#notice")
+
+
+def test_zoomed_it_is_the_output_as_well(page, tmp_path):
+    """Its edge, too, where it was wider a moment before."""
+    path = tmp_path / "full-hd.png"
+    path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
+    open_live(page, path)
+    page.add_step("carve")
+    page.shown("carve")
+    press(page)
+    for wider, width in ((2880, 1500), (2000, 1001)):
+        slide(page, wider)
+        page.wait("document.getElementById('label-after').textContent === 'Live'")
+        slide(page, width)
+        live, zoom = middle_pixels(page, *CANVAS), page.text("#zoom")
+        let_go(page)
+        page.shown(f"carve:width={width}")
+        page.wait("document.getElementById('label-after').textContent === 'Output'")
+        output = middle_pixels(page, *CANVAS)
+        assert page.text("#zoom") == zoom != "100 %"
+        assert (live == output).all(), (live != output).any(axis=2).sum()
+    assert output[:, :, 3].any(axis=0).sum() < CANVAS[0], "the edge of the last is in it"
 
 
 def test_frames_of_full_hd(page, tmp_path):
