@@ -554,6 +554,7 @@ def test_64_megapixels(page, huge):
     page.add_step("brightness")
     page.set_field("brightness", "shift", 3)
     page.shown("brightness:shift=3")
+    page.opened()  # the daemon may be quicker than the browser
     assert "8,192 × 8,192" in page.text("#file")
     page.find("#compare").click()
     page.find("#zoom-real").click()
