@@ -248,7 +248,7 @@ def test_told_by_ops(daemon):
 LONG = {
     "columns": ("width=1", 3000), "rows": ("height=1", 3000), "both": ("width=1&height=1", 3000),
     "sobel5": ("width=1&energy=sobel5", 3000), "growing": ("width=4500", 3000), "seams": ("dx=-2900&show=seams", 3000),
-    "large": ("dx=-200", 8000),
+    "large": ("dx=-200", 8000), "map": ("dx=-2900&show=map", 3000), "widths": ("widths=100,2000,4000", 3000),
 }
 END_S = 0.1  # of a processor: by then work is to have ended
 

@@ -4,6 +4,8 @@
 covers: server/http/handle_progress.c"""
 import threading
 
+import pytest
+
 from conftest import LONGER_PATH, check_problem, large_png, needs, noise, pnm, smooth, wait_until
 
 UNKNOWN = {"state": "unknown"}
@@ -15,14 +17,18 @@ def ask(daemon, name):
     return answer.json
 
 
+# Of several widths the map is told as the first one's step.
+CARVING = [("/pipeline?operations=[{\"operation\":\"grayscale\"},{\"operation\":\"carve\",\"params\":{\"dx\":-700}}]", 1),
+           ("/carve?widths=1500,900,1650", 0)]
+
+
 @needs("carve")
-def test_a_carve_tells_its_seams(start):
+@pytest.mark.parametrize("path, step", CARVING, ids=["one", "several"])
+def test_a_carve_tells_its_seams(start, path, step):
     daemon = start()
     picture = pnm(smooth(1600, 1200))
     answers = []
-    thread = threading.Thread(target=lambda: answers.append(
-        daemon.post("/pipeline?operations=[{\"operation\":\"grayscale\"},{\"operation\":\"carve\",\"params\":{\"dx\":-700}}]",
-                    picture, {"X-Request-ID": "long-one"})))
+    thread = threading.Thread(target=lambda: answers.append(daemon.post(path, picture, {"X-Request-ID": "long-one"})))
     thread.start()
     seen = []
 
@@ -35,7 +41,7 @@ def test_a_carve_tells_its_seams(start):
     assert wait_until(far)
     thread.join()
     assert answers[0].status == 200 and seen
-    assert all(now == {"state": "running", "step": 1, "operation": "carve", "done": now["done"], "total": 700, "unit": "seams"}
+    assert all(now == {"state": "running", "step": step, "operation": "carve", "done": now["done"], "total": 700, "unit": "seams"}
                for now in seen)
     counts = [now["done"] for now in seen]
     assert counts == sorted(counts) and counts[-1] <= 700
