@@ -149,6 +149,48 @@ def test_a_clear_canvas():
     assert (np.asarray(made)[10:30, :, 3] == 255).all()
 
 
+# ---- what must stay as it is
+
+def test_constant_pictures_stay():
+    """At 600 ratios a side, up and down: weights' sums are up to 28 of 2^22 off, and what overshoots is clamped."""
+    random.seed(11)
+    for _ in range(300):
+        (w, h), (width, height) = ([random.randint(1, random.choice([8, 60, 400])) for _ in range(2)] for _ in range(2))
+        mode, level = random.choice(MODES), random.choice([0, 255, 254, 1, random.randint(2, 253)])
+        colour = (level,) * (1 if mode in ("L", "LA") else 3) + ((255,) if mode in ("LA", "RGBA") else ())
+        kernel, linear = random.choice([*FILTERS, "nearest"]), random.choice(["true", "false"])
+        made = resized(Image.new(mode, (w, h), colour if len(colour) > 1 else level),
+                       f"width={width},height={height},fit=fill,kernel={kernel},linear={linear}")
+        assert made.size == (width, height) and made.mode == mode
+        assert (np.asarray(made).reshape(-1, len(colour)) == colour).all(), (w, h, width, height, mode, level, kernel, linear)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("linear", ["true", "false"])
+def test_the_same_size_is_a_copy(mode, linear):
+    """Colours under clear pixels too, which multiplying by alpha would lose."""
+    for size in ((1, 1), (37, 23), (300, 1)):
+        image = picture(size, mode, "noise")
+        for kernel in [*FILTERS, "nearest"]:
+            for fit in ("fill", "cover", "contain", "inside", "outside"):
+                made = resized(image, f"width={size[0]},height={size[1]},fit={fit},kernel={kernel},linear={linear}")
+                assert_same(made, image, (size, kernel, fit))
+
+
+def test_enlarge_false_never_scales_up():
+    random.seed(13)
+    for _ in range(150):
+        (w, h), (width, height) = ([random.randint(1, random.choice([8, 60, 300])) for _ in range(2)] for _ in range(2))
+        image, fit = picture((w, h), "L", "noise"), random.choice(["fill", "cover", "inside", "outside"])
+        asked = f"width={width},height={height},fit={fit},enlarge=false"
+        made = resized(image, asked)
+        assert made.width <= w and made.height <= h, (w, h, asked)
+        if fit == "fill":
+            assert_same(made, image.resize((min(w, width), min(h, height)), FILTERS["lanczos3"]), (w, h, asked))
+        elif width >= w and height >= h:
+            assert_same(made, image, (w, h, asked))
+
+
 # ---- numpy
 
 def nearest(image, width, height):
