@@ -4,6 +4,7 @@
 #include "pipeline/ops/histeq.h"
 #include "pipeline/rows/rgb_luma.h"
 #include "pipeline/rows/rgb_scale.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -68,6 +69,52 @@ INLINE void put_words(const uint8_t *in, const uint8_t *levels, uint8_t *out, si
     }
 }
 
+#ifdef __x86_64__
+AVX2 static inline __m256i byte_of(__m256i pixels, int place) {
+    return _mm256_and_si256(_mm256_srli_epi32(pixels, 8 * place), _mm256_set1_epi32(255));
+}
+
+AVX2 static inline __m256i values_of(const __m256i colour[3], int mode) {
+    if (mode == CLAHE_VALUE)
+        return _mm256_max_epi32(_mm256_max_epi32(colour[0], colour[1]), colour[2]);
+    const __m256i warm = _mm256_add_epi32(_mm256_mullo_epi32(colour[0], _mm256_set1_epi32(77)),
+                                          _mm256_mullo_epi32(colour[1], _mm256_set1_epi32(150)));
+    const __m256i cold = _mm256_add_epi32(_mm256_mullo_epi32(colour[2], _mm256_set1_epi32(29)),
+                                          _mm256_set1_epi32(128));
+    return _mm256_srli_epi32(_mm256_add_epi32(warm, cold), 8);
+}
+
+/* clahe_scaled8 of eight samples. */
+AVX2 static inline __m256i scaled_of(__m256i sample, __m256i value, __m256i level,
+                                     __m256 reciprocal) {
+    const __m256i product =
+        _mm256_add_epi32(_mm256_mullo_epi32(sample, level), _mm256_srli_epi32(value, 1));
+    const __m256 whole = _mm256_add_ps(_mm256_cvtepi32_ps(product), _mm256_set1_ps(0.5f));
+    const __m256i scaled = _mm256_cvttps_epi32(_mm256_mul_ps(whole, reciprocal));
+    const __m256i black = _mm256_cmpeq_epi32(value, _mm256_setzero_si256());
+    return _mm256_min_epi32(_mm256_blendv_epi8(scaled, level, black), _mm256_set1_epi32(255));
+}
+
+/* Eight pixels of four bytes are a vector. */
+AVX2 static void put_rgba_avx2(const uint8_t *in, const uint8_t *levels, uint8_t *out,
+                               size_t pixels, int mode) {
+    size_t p = 0;
+    for (; p + 8 <= pixels; p += 8) {
+        const __m256i four = _mm256_loadu_si256((const __m256i *)(in + 4 * p));
+        const __m256i level = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(levels + p)));
+        const __m256i colour[3] = { byte_of(four, 0), byte_of(four, 1), byte_of(four, 2) };
+        const __m256i value = values_of(colour, mode);
+        const __m256 reciprocal = _mm256_div_ps(_mm256_set1_ps(1), _mm256_cvtepi32_ps(value));
+        __m256i result = _mm256_and_si256(four, _mm256_set1_epi32((int)0xff000000));
+        for (int c = 0; c < 3; c++)
+            result = _mm256_or_si256(
+                result, _mm256_slli_epi32(scaled_of(colour[c], value, level, reciprocal), 8 * c));
+        _mm256_storeu_si256((__m256i *)(out + 4 * p), result);
+    }
+    put_bytes(in + 4 * p, levels + p, out + 4 * p, pixels - p, mode, 4);
+}
+#endif
+
 INLINE void put_row(const uint8_t *in, const uint8_t *levels, uint8_t *out, size_t pixels,
                     struct clahe_plane plane, unsigned channels, unsigned depth) {
     if (plane.mode == CLAHE_EACH)
@@ -82,6 +129,10 @@ void clahe_plane_put(struct clahe_plane plane, const uint8_t *in, const uint8_t 
                      uint8_t *out, size_t pixels, unsigned channels, unsigned depth) {
     if (is_rgb8(plane, channels, depth) && plane.mode == CLAHE_VALUE)
         rgb_scale_levels(in, levels, out, pixels);
+#ifdef __x86_64__
+    else if (depth == 8 && channels == 4 && plane.mode != CLAHE_EACH && simd_has_avx2())
+        put_rgba_avx2(in, levels, out, pixels, plane.mode);
+#endif
     else
         SPECIALISE(channels, depth, put_row, in, levels, out, pixels, plane);
 }
