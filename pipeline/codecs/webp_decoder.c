@@ -97,13 +97,17 @@ static size_t next_end(const struct reader *reader, size_t end, size_t length) {
     return step < length - end ? end + step : length;
 }
 
+static bool starves(const struct reader *reader) {
+    return reader->memory.refused || reader->memory.failed;
+}
+
 /* STOPPED: nobody wants it, and libwebp's own code says nothing. */
 static VP8StatusCode decode_pieces(struct reader *reader, enum status *stopped) {
     const struct webp_frame *frame = &reader->header.frame;
     const uint8_t *bytes = reader->decoding->bytes + frame->at;
     const size_t length = frame->end - frame->at;
     VP8StatusCode code = VP8_STATUS_SUSPENDED;
-    for (size_t end = 0; code == VP8_STATUS_SUSPENDED && end < length;) {
+    for (size_t end = 0; code == VP8_STATUS_SUSPENDED && end < length && !starves(reader);) {
         int rows = 0;
         *stopped = progress_check(reader->decoding->progress);
         if (*stopped) break;
@@ -128,19 +132,20 @@ static enum status salvage(struct reader *reader, const char *text) {
     return STATUS_OK;
 }
 
-/* VP8_STATUS_USER_ABORT is what libwebp says of alpha that makes no sense. */
+/* Of codes for which there is no memory libwebp says that they make no sense, and of alpha that
+ * makes none VP8_STATUS_USER_ABORT. */
 static enum status settle(struct reader *reader, VP8StatusCode code) {
     struct failure *failure = reader->decoding->failure;
+    if (reader->memory.refused)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "this WebP takes more memory to decode than is allowed (codec_memory_bytes); "
+                    "send a smaller one");
+    if (reader->memory.failed || code == VP8_STATUS_OUT_OF_MEMORY)
+        return fail(failure, STATUS_NO_MEMORY, "no memory for the WebP codec");
     switch (code) {
     case VP8_STATUS_OK:
         return reader->header.cut ? salvage(reader, "bytes are missing behind the picture")
                                   : STATUS_OK;
-    case VP8_STATUS_OUT_OF_MEMORY:
-        if (!reader->memory.refused)
-            return fail(failure, STATUS_NO_MEMORY, "no memory for the WebP codec");
-        return fail(failure, STATUS_TOO_LARGE,
-                    "this WebP takes more memory to decode than is allowed (codec_memory_bytes); "
-                    "send a smaller one");
     case VP8_STATUS_SUSPENDED: return salvage(reader, "its data ends before the picture does");
     default: return salvage(reader, "its data makes no sense");
     }

@@ -13,7 +13,7 @@ void WebPSafeFree(void *block);
 static _Thread_local struct webp_memory *budget;
 
 void webp_memory_begin(struct webp_memory *memory) {
-    memory->refused = false;
+    memory->refused = memory->failed = false;
     budget = memory;
 }
 
@@ -31,7 +31,9 @@ static bool affordable(uint64_t count, size_t size) {
 
 /* A block may be larger than what was asked for. */
 static void *counted(void *block) {
-    if (!budget || !block) return block;
+    if (!budget) return block;
+    budget->failed |= !block;
+    if (!block) return NULL;
     const size_t bytes = malloc_usable_size(block);
     budget->left -= bytes < budget->left ? bytes : budget->left;
     return block;

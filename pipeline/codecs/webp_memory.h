@@ -20,6 +20,7 @@
 struct webp_memory {
     size_t left;
     bool refused; /* more was asked for than was left */
+    bool failed;  /* there was none on this machine */
 };
 
 void webp_memory_begin(struct webp_memory *memory);

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms, ImageOps
 
-from conftest import BURIN, check_problem, encode, needs, noise, png, smooth
+from conftest import BURIN, check_problem, encode, memory, needs, noise, png, smooth
 
 COLOUR = smooth(200, 150)
 ALPHA = np.dstack([COLOUR, np.tile(np.linspace(0, 255, 200).astype(np.uint8), (150, 1))])
@@ -263,6 +263,48 @@ def test_limits_come_before_memory(start):
     tight = start("--codec-memory-bytes", "1000000")
     check_problem(tight.post(PLAIN, webp(noise(700, 500, 3), lossless=True)), 422, "codec_memory_bytes")
     assert tight.post(PLAIN, webp(noise(400, 500, 3), lossless=True)).status == 200
+
+
+def codes_of_every_block():
+    """A lossless 1024 x 1024 in which each block of 4 x 4 has five prefix codes of its own: 65,536 sets of them, for each of
+    which libwebp keeps tables of 12 KB and more. Bits from the lowest on, as RFC 9649 has them."""
+    bits = []
+
+    def put(value, count):
+        bits.extend(value >> i & 1 for i in range(count))
+
+    def only(symbol):
+        put(1, 1), put(0, 1), put(0, 1), put(symbol, 1)  # simple, one symbol, told in one bit
+
+    def of_256(symbols_more):
+        """All codes 8 bits long, said by a code of lengths that has the length 8 alone and so takes no bits."""
+        put(0, 1), put(12 - 4, 4), put(0, 33), put(1, 3)
+        put(symbols_more, 1)
+        if symbols_more:
+            put(3, 3), put(256 - 2, 8)
+
+    put(0x2f, 8), put(1023, 14), put(1023, 14), put(0, 4)
+    put(0, 1), put(0, 1), put(1, 1), put(0, 3)  # no transform, no cache; several sets, of blocks of 4
+    put(0, 1), of_256(True), of_256(False), only(0), only(0), only(0)
+    for block in range(65536):
+        put(block, 16)
+    for _ in range(65536 * 5):
+        only(0)
+    bits += [0] * (-len(bits) % 8)
+    return np.packbits(np.array(bits, np.uint8), bitorder="little").tobytes()
+
+
+def test_a_bomb_of_codes_is_refused(start):
+    bomb = riff(chunk(b"VP8L", codes_of_every_block()))
+    assert len(bomb) < 350000
+    fresh = start("--lanes", "1")
+    check_problem(fresh.post(PLAIN, bomb), 422, "memory", "codec_memory_bytes")
+    assert max(memory(pid, "VmHWM") for pid in fresh.children()) < 700 << 20
+    assert fresh.works()
+    # It is no more than that: with room it is black.
+    roomy = start("--codec-memory-bytes", "2GiB")
+    answer = roomy.post(PLAIN, bomb)
+    assert answer.status == 200 and answer.image.shape == (1024, 1024, 3) and not answer.image.any()
 
 
 def test_a_picture_of_no_data_costs_nothing(daemon):
