@@ -83,8 +83,8 @@ static struct clahe_picture picture_of(const struct op_call *call, uint32_t chan
     picture.out_stride = (uint32_t)call->out.stride;
     picture.width = call->in.width;
     picture.height = call->in.height;
-    picture.tile_width = grid.x.tile;
-    picture.tile_height = grid.y.tile;
+    picture.tile_width = (uint16_t)grid.x.tile;
+    picture.tile_height = (uint16_t)grid.y.tile;
     picture.limit = grid.limit;
     picture.channel = channel;
     picture.ring = ring;

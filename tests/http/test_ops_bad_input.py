@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve, carve and resize: each is told in one answer
+"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve, clahe, carve and resize: each is told in one answer
 that names what is wrong, and the next request works."""
 import json
 
@@ -45,6 +45,14 @@ CASES = [
     ("carve", "mask=1", 400, ["mask"]),
     ("carve", "widht=20", 400, ['"widht"', 'did you mean "width"']),
     ("carve", "width=20;height=20", 400, ["width"]),
+    ("clahe", "tiles=0", 400, ["tiles", "1..64", "not 0"]),
+    ("clahe", "tiles=65", 400, ["tiles", "1..64", "not 65"]),
+    ("clahe", "tiles=8.5", 400, ["tiles", "8.5"]),
+    ("clahe", "clip=-1", 400, ["clip", "0..100"]),
+    ("clahe", "clip=100.001", 400, ["clip", "0..100"]),
+    ("clahe", "clip=2.0001", 400, ["clip", "2.0001"]),
+    ("clahe", "channel=red", 400, ["channel", "value", "luma", "each", '"red"']),
+    ("clahe", "clipLimit=2", 400, ["clahe", '"clipLimit"']),
     ("edge", "kernel=sobel7", 400, ["kernel", "sobel3", "sobel5"]),
     ("edge", "brightness=256", 400, ["brightness", "-255..255"]),
     ("edge", "brightness=-256", 400, ["brightness", "-255..255"]),

@@ -22,11 +22,12 @@ struct clahe_picture {
     const uint8_t *in;
     uint8_t *out;
     uint32_t in_stride, out_stride, width, height;
-    uint32_t tile_width, tile_height, limit; /* as struct clahe_grid has them */
-    uint32_t channel;                        /* of CLAHE_EACH */
-    uint32_t first_part;  /* number of its first block among those that make tables */
-    uint32_t first_strip; /* and among those that look up */
-    uint32_t ring;        /* place of its tables, counted in tables */
+    uint32_t limit;                   /* as struct clahe_grid has it */
+    uint16_t tile_width, tile_height; /* no more than a side, which has 16 bits */
+    uint32_t channel;                 /* of CLAHE_EACH */
+    uint32_t first_part;              /* number of its first block among those that make tables */
+    uint32_t first_strip;             /* and among those that look up */
+    uint32_t ring;                    /* place of its tables, counted in tables */
 };
 
 struct clahe_batch {
@@ -42,6 +43,7 @@ struct clahe_batch {
     uint32_t *tickets; /* a table each, of blocks that share one */
     struct clahe_picture pictures[CUDA_BATCH_MAX];
 };
+static_assert(sizeof(struct clahe_batch) <= 4096, "any driver takes it as a parameter");
 
 /* ---- on both sides */
 
@@ -82,7 +84,7 @@ clahe_picture_grid(const struct clahe_batch &batch, const struct clahe_picture &
     grid.x = clahe_side_of(picture.width, batch.tiles, picture.tile_width);
     grid.y = clahe_side_of(picture.height, batch.tiles, picture.tile_height);
     grid.limit = picture.limit;
-    grid.scale = (float)max / (float)(picture.tile_width * picture.tile_height);
+    grid.scale = (float)max / (float)(grid.x.tile * grid.y.tile);
     return grid;
 }
 
