@@ -138,16 +138,11 @@ void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint6
     add(work, row + 2, COST_DECODE, megabytes(&probe->shape));
 }
 
-bool cost_work_is_cores(const struct cost_work *work) {
-    bool cores = false;
-    for (uint32_t i = 0; i < work->count; i++) {
-        const int row = work->terms[i].row;
-        if (work->terms[i].amount <= 0) continue;
-        const int decode = row < COST_ENCODE_ROWS ? row / 3 : DECODE_PNM;
-        cores |= decode != DECODE_JPEG && decode != DECODE_PNM;
-        cores |= row >= COST_ENCODE_ROWS + 2 * ENCODE_CORES && row < COST_REST_ROWS;
-    }
-    return cores;
+/* Of a decoder or encoder that no GPU has. */
+static bool is_cores(int row) {
+    const int decode = row < COST_ENCODE_ROWS ? row / 3 : DECODE_PNM;
+    return (decode != DECODE_JPEG && decode != DECODE_PNM) ||
+           (row >= COST_ENCODE_ROWS + 2 * ENCODE_CORES && row < COST_REST_ROWS);
 }
 
 static int row_of_op(const struct op *op) {
@@ -236,6 +231,13 @@ double cost_predict(const struct cost *cost, const struct cost_work *work) {
     for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
         ms += term_ms(cost, &work->terms[i]);
     return ms > predicted_min_ms ? ms : predicted_min_ms;
+}
+
+double cost_predict_cores(const struct cost *cost, const struct cost_work *work) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        if (is_cores(work->terms[i].row)) ms += term_ms(cost, &work->terms[i]);
+    return ms;
 }
 
 static double stage_predicted(const struct cost *cost, const struct cost_work *work,

@@ -98,6 +98,10 @@ double cost_predict(const struct cost *cost, const struct cost_work *work);
 /* What of that are its operators'. */
 double cost_predict_compute(const struct cost *cost, const struct cost_work *work);
 
+/* What of that cores do even where a GPU runs the plan: of files that it neither decodes nor
+ * encodes. COST is a CPU's. */
+double cost_predict_cores(const struct cost *cost, const struct cost_work *work);
+
 /* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
  * ran together: its times are theirs, but for those of OWN_STAGES, bit s for stage s. */
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
@@ -110,8 +114,5 @@ void cost_learn_least(struct cost *cost, const struct cost_work *work, double le
 /* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
  * correct it. */
 void cost_fade(struct cost *cost);
-
-/* Whether cores decode or encode files of it even where a GPU runs its plan. */
-bool cost_work_is_cores(const struct cost_work *work);
 
 #endif

@@ -8,10 +8,11 @@
 
 enum { NOWHERE = -1, FULL_FOR_ALL = (1 << JOB_DURATIONS) - 1 };
 
-/* Cores also receive requests and feed GPUs. Where a GPU would take a job off the cores, the CPU
- * gets it only if it is predicted to answer so many times sooner: on 16 cores beside an H200, at
- * 128 connections, a CPU that took what it would answer just a little sooner made 24,900 JPEGs of
- * 320x240 a second of 106,000. */
+/* Cores also receive requests and feed GPUs. Where a GPU would take work off the cores, the CPU
+ * gets a job only if it is predicted to answer as many times sooner as the GPU would spare them
+ * work, and at the most so many times: on 16 cores beside an H200, at 128 connections, a CPU that
+ * took what it would answer just a little sooner made 24,900 JPEGs of 320x240 a second of 106,000;
+ * and 4,400 PNGs of 320x180 of JPEGs of 1080p, where 7,200 were made while nobody waited. */
 enum { CORES_SHARE = 8 };
 
 static const int64_t fade_ns = 1000000000;
@@ -25,13 +26,24 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
     }
 }
 
+/* How many times sooner than a GPU a CPU of that COST, where the job takes OWN_MS, must answer. */
+static double handicap(const struct cost *cost, const struct cost_work *work, double own_ms) {
+    const double left_ms = cost_predict_cores(cost, work);
+    return own_ms < CORES_SHARE * left_ms ? own_ms / left_ms : CORES_SHARE;
+}
+
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
     predicted->work = job->work;
-    for (int i = 0; i < forecast->workers->count; i++)
-        predicted->own_ms[i] = worker_handle_serves(&forecast->workers->all[i], job)
-                                   ? (float)cost_predict(&forecast->costs[i], &predicted->work)
-                                   : -1;
+    predicted->handicap = 1;
+    for (int i = 0; i < forecast->workers->count; i++) {
+        const struct worker_handle *worker = &forecast->workers->all[i];
+        const bool serves = worker_handle_serves(worker, job);
+        const double ms = serves ? cost_predict(&forecast->costs[i], &predicted->work) : -1;
+        predicted->own_ms[i] = (float)ms;
+        if (serves && worker->cpu)
+            predicted->handicap = (float)handicap(&forecast->costs[i], &predicted->work, ms);
+    }
 }
 
 double forecast_least_ms(const struct forecast *forecast, const struct forecast_job *predicted) {
@@ -67,7 +79,7 @@ struct offer {
     bool again;       /* it died with this job before */
     bool alone;       /* it runs a job with which another died, nobody knows for how long */
     int ahead;        /* jobs that a suspect must wait for */
-    double answer_ms; /* until it would have answered; of cores, times CORES_SHARE */
+    double answer_ms; /* until it would have answered, times its handicap */
     int running;
 };
 
@@ -85,10 +97,9 @@ static struct backlog_job job_at(const struct forecast_round *round, const struc
     return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
 }
 
-static bool gpu_takes_over(const struct forecast *forecast, const struct forecast_round *round,
-                           const struct forecast_job *job) {
+static bool has_gpu(const struct forecast *forecast, const struct forecast_round *round,
+                    const struct forecast_job *job) {
     bool any = false;
-    if (cost_work_is_cores(&job->work)) return false;
     for (int i = 0; i < forecast->workers->count; i++)
         any |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
     return any;
@@ -96,13 +107,14 @@ static bool gpu_takes_over(const struct forecast *forecast, const struct forecas
 
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
                     const struct forecast_job *job, int died_at, bool suspect) {
-    const double cpu_times = gpu_takes_over(forecast, round, job) ? CORES_SHARE : 1;
+    const bool gpu = has_gpu(forecast, round, job);
     struct offer best = { .again = false };
     int chosen = NOWHERE;
     for (int i = 0; i < forecast->workers->count; i++) {
         if (!round->healthy[i] || job->own_ms[i] < 0) continue;
         const int running = forecast->workers->all[i].running;
-        const double times = forecast->workers->all[i].cpu ? cpu_times : 1;
+        const bool cores = forecast->workers->all[i].cpu;
+        const double times = gpu && cores ? (double)job->handicap : 1;
         const struct backlog_job there = job_at(round, job, i);
         const struct offer offer = {
             .again = died_at == i,

@@ -22,8 +22,9 @@ struct forecast {
 
 /* What is predicted of one job. */
 struct forecast_job {
-    struct cost_work work;      /* a copy: a worker that goes wild writes into the slot */
-    float own_ms[WORKERS_MAX];  /* by worker, alone on a lane; negative: it may not run there */
+    struct cost_work work;     /* a copy: a worker that goes wild writes into the slot */
+    float own_ms[WORKERS_MAX]; /* by worker, alone on a lane; negative: it may not run there */
+    float handicap; /* so many times sooner than a GPU a CPU must answer, to have the job */
     struct backlog_job backlog; /* what it is in the backlog of the worker that has it */
 };
 

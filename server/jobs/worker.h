@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* worker.h - the worker's end: a process that owns one device and runs jobs on its lanes.
  *
- * Used by:  command_worker.c; operators_worker.c, which ends with WORKER_FAILED and finishes jobs too.
+ * Used by:  command_worker.c; operators_worker.c, which ends with WORKER_FAILED and finishes jobs
+ *           too.
  * Owns:     the device; SLOTS and the channel are the caller's.
  * Fails:    worker_run returns 0 when the front closes the channel, WORKER_FAILED when the device
  *           could not be opened. What only a new process recovers from, a spoilt device or a thread

@@ -69,7 +69,7 @@ def run(browser, script, *arguments):
 
 POST = """
 const bytes = Uint8Array.from(atob(given[0]), c => c.charCodeAt(0));
-const address = await equalized(new Blob([bytes]));
+const address = await thumbnail(new Blob([bytes]));
 const got = new Uint8Array(await (await fetch(address)).arrayBuffer());
 return btoa(String.fromCharCode(...got));
 """
@@ -80,9 +80,9 @@ def test_the_example(browser, serve, shop):
     browser.driver.get(shop)
     photo = jpeg(smooth(96, 64))
     got = run(browser, example(daemon) + POST, base64.b64encode(photo).decode())
-    assert base64.b64decode(got) == daemon.post("/histeq?type=jpeg", photo).body
+    assert base64.b64decode(got) == daemon.post("/resize?width=320", photo).body
     refusal = run(browser, example(daemon) + POST, base64.b64encode(b"this is no image").decode())
-    assert refusal == "Error: " + daemon.post("/histeq", b"this is no image").json["message"]
+    assert refusal == "Error: " + daemon.post("/resize?width=320", b"this is no image").json["message"]
 
 
 def test_headers_and_times_can_be_read(browser, serve, shop):

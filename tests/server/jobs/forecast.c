@@ -93,6 +93,33 @@ static void cores_are_left_to_the_front(void **state) {
     assert_true(count[CPU] > 0);
 }
 
+/* Rows of what cores decode and encode in any case, and of an operator that they are spared. */
+static struct job job_of_cores(double cores, double spared) {
+    struct job job = { .batch = 1 };
+    enum { PNG_MEGABYTE = 3 * 2 + 1 };
+    snprintf(job.device, sizeof job.device, "auto");
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { PNG_MEGABYTE, COST_DECODE, (float)cores },
+                                              { GPU_0_02_CPU_5, COST_DECODE, (float)spared } } };
+    return job;
+}
+
+/* Cores have by themselves what a GPU would leave to them anyhow; of what it would spare them they
+ * have less. */
+static void cores_have_what_is_theirs_anyhow(void **state) {
+    (void)state;
+    struct forecast_job all, half, little;
+    struct job job = job_of_cores(10, 0);
+    forecast_predict(&forecast, &job, &all);
+    assert_float_equal(all.handicap, 1, 1e-3F);
+    job = job_of_cores(10, (double)all.own_ms[CPU] / 5);
+    forecast_predict(&forecast, &job, &half);
+    assert_float_equal(half.handicap, 2, 1e-3F);
+    job = job_of_cores(0.01, 100);
+    forecast_predict(&forecast, &job, &little);
+    assert_float_equal(little.handicap, 8, 1e-3F);
+}
+
 /* A JPEG that cores had to decode says nothing of the GPU's codec; and what was learned of a worker
  * that is asked no more is forgotten. */
 static void what_is_wrong_is_not_kept(void **state) {
@@ -270,6 +297,7 @@ int main(void) {
         TEST(an_idle_gpu_is_first),
         TEST(full_gpus_are_helped_by_the_cpu),
         TEST(cores_are_left_to_the_front),
+        TEST(cores_have_what_is_theirs_anyhow),
         TEST(what_is_wrong_is_not_kept),
         TEST(what_cores_did_is_each_jobs_own),
         TEST(a_long_job_is_not_the_cpus),

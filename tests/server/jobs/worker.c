@@ -195,8 +195,9 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     return job;
 }
 
-/* The front may have found by itself that a job has finished, and may have given its slot to another request, before the
- * thread that did it tells so: that must not be taken for the end of the other. */
+/* The front may have found by itself that a job has finished, and may have given its slot to
+ * another request, before the thread that did it tells so: that must not be taken for the end of
+ * the other. */
 static void what_it_tells_late_is_of_its_own_job(void **state) {
     (void)state;
     struct message message;
