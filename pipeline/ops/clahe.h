@@ -67,8 +67,8 @@ HOST_DEVICE uint32_t clahe_second_tile(uint32_t cell, uint32_t of) {
     return cell < of ? cell : of - 1;
 }
 
-/* The first sample of CELL or of one behind it; the side's length where there is none. A cell begins
- * in a tile's middle, which rounding moves by much less than a sample. */
+/* The first sample of CELL or of one behind it; the side's length where there is none. A cell
+ * begins in a tile's middle, which rounding moves by much less than a sample. */
 HOST_DEVICE uint32_t clahe_cell_start(const struct clahe_side *side, uint32_t cell) {
     if (cell == 0) return 0;
     const uint32_t middle = (2 * cell - 1) * side->tile / 2;

@@ -225,7 +225,7 @@ static struct timing run(const struct cost *truth, const struct cost_work *work,
     return timing;
 }
 
-/* Decoders and operators take three times as long, encoders a third: whatever operators there are. */
+/* Decoders and operators take three times as long, the rest a third. */
 static struct cost slower_truth(void) {
     struct cost truth;
     cost_init(&truth, true);
