@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Two kernels: tables (clahe/table8.cuh, table16.cuh), then look-ups (clahe/blend.cuh),
- * over all planes of a batch. Where their tables are more than TABLES_BYTES, as those of 16 bits
- * soon are, planes go in groups, and one plane alone in rounds of some rows of tiles each. */
+/* How it works. Two kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh),
+ * then look-ups (clahe/blend.cuh). Where their tables are more than TABLES_BYTES, as those of 16
+ * bits soon are, planes go in groups, and one plane alone in rounds of some rows of tiles each. */
 #include "cuda/check.cuh"
 #include "cuda/ops/clahe/blend.cuh"
 #include "cuda/ops/clahe/table16.cuh"
