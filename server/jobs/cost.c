@@ -312,11 +312,11 @@ void cost_learn(struct cost *cost, const struct cost_work *work, const struct ti
     cost->error_ms += fabs(total_ms - predicted_ms);
 }
 
-void cost_learn_least(struct cost *cost, const struct cost_work *work, double least_ms) {
+void cost_learn_least(struct cost *cost, const struct cost_work *work, enum cost_stage stage,
+                      double least_ms) {
     const double stages[COST_STAGES] = { 0 };
     if (!makes_sense(work, stages, least_ms, 1)) return;
-    const double compute_ms = cost_predict_compute(cost, work);
-    const double rest_ms = cost_predict(cost, work) - compute_ms;
-    if (least_ms > rest_ms + compute_ms)
-        learn_stage(cost, work, COST_COMPUTE, least_ms - rest_ms, 1);
+    const double stage_ms = stage_predicted(cost, work, stage);
+    const double rest_ms = cost_predict(cost, work) - stage_ms;
+    if (least_ms > rest_ms + stage_ms) learn_stage(cost, work, stage, least_ms - rest_ms, 1);
 }

@@ -44,8 +44,9 @@ enum {
     COST_OP_ROWS = COST_REST_ROWS + 2,
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
     COST_RANGE = 10000,
-    /* Image and masks, the rest, results of all kinds, steps; terms of the same kind are one. */
-    COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 * COST_ENCODE_KINDS + 4 * PLAN_STEPS_MAX
+    /* Terms of the same row are one: 32 outputs may have steps of every operator, and results of
+     * every kind. */
+    COST_TERMS_MAX = COST_ROWS
 };
 
 /* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: backlog.h. */
@@ -107,9 +108,10 @@ double cost_predict_cores(const struct cost *cost, const struct cost_work *work)
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages);
 
-/* A job was not done after LEAST_MS. If less was predicted, its operators are taken to take longer:
- * the next such job is predicted better, and may be refused at once. */
-void cost_learn_least(struct cost *cost, const struct cost_work *work, double least_ms);
+/* A job was not done after LEAST_MS, most of which STAGE had. If less was predicted, that stage is
+ * taken to take longer: the next such job is predicted better, and may be refused at once. */
+void cost_learn_least(struct cost *cost, const struct cost_work *work, enum cost_stage stage,
+                      double least_ms);
 
 /* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
  * correct it. */

@@ -183,6 +183,14 @@ static double least_ms(const struct job *job, double ms) {
     return done > 0 && done < total ? ms * total / done : ms;
 }
 
+/* Which stage of a job that was not done within MS had most of it. Codecs tell how long they took
+ * even then, operators do not. */
+static enum cost_stage longest_stage(const struct job *job, double ms) {
+    if (job->timing.stage_ms[STAGE_DECODE] > ms / 2) return COST_DECODE;
+    if (job->timing.stage_ms[STAGE_ENCODE] > ms / 2) return COST_ENCODE;
+    return COST_COMPUTE;
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
@@ -190,7 +198,7 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     const bool done = !job->failure.status;
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
     if (job->failure.status == STATUS_DEADLINE)
-        cost_learn_least(&forecast->costs[worker], &predicted->work,
+        cost_learn_least(&forecast->costs[worker], &predicted->work, longest_stage(job, ms),
                          least_ms(job, ms * own_part(job, ms)));
     if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();

@@ -2,12 +2,14 @@
 /* Defaults against what was measured, and what is learned from jobs whose times are made here. */
 #include "server/jobs/cost.h"
 
+#include "pipeline/builtin_ops.h"
 #include "tests/noise.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -157,6 +159,46 @@ static void every_type_has_its_price(void **state) {
 }
 
 /* What a GPU has no codec for. */
+/* Many outputs have many steps and types: what comes last counts as if it were alone. */
+static void nothing_of_much_work_is_left_out(void **state) {
+    (void)state;
+    const struct image result = image_shape(1000, 1000, 3, 8);
+    struct encode_options options = encode_options_default;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    struct plan plan;
+    char text[64];
+    struct cost_work work = photo("histeq"), last = { .count = 0 };
+    for (int i = 0; i < builtin_op_count(); i++) {
+        const char *name = builtin_op_at(i)->name;
+        const bool sized = strcmp(name, "extract") == 0 || strcmp(name, "resize") == 0 ||
+                           strstr(name, "crop") != NULL;
+        const bool taps = strcmp(name, "convolve") == 0;
+        snprintf(text, sizeof text, "%s%s", name,
+                 sized  ? ":width=9,height=9"
+                 : taps ? ":taps=0 0 0 0 1 0 0 0 0"
+                        : "");
+        assert_int_equal(plan_parse(&plan, text, NULL), STATUS_OK);
+        assert_int_equal(plan_shapes(&plan, &result, UINT64_C(1) << 32, shapes, NULL), STATUS_OK);
+        cost_work_add_steps(&work, &plan, shapes, false);
+    }
+    static const enum format formats[] = { FORMAT_PNG, FORMAT_JPEG, FORMAT_PNM, FORMAT_WEBP,
+                                           FORMAT_AVIF };
+    for (int i = 0; i < 5 * 16; i++) {
+        options.format = formats[i % 5];
+        options.progressive = i / 5 & 1;
+        options.max_bytes = i / 5 & 2;
+        options.compression = i / 5 / 4;
+        cost_work_add_result(&work, &result, &options);
+    }
+    options = encode_options_default;
+    options.format = FORMAT_WEBP;
+    options.lossless = true;
+    const double before = predict(true, work);
+    cost_work_add_result(&work, &result, &options);
+    cost_work_add_result(&last, &result, &options);
+    check_between((predict(true, work) - before) / predict(true, last), 0.99, 1.01);
+}
+
 static void cores_are_needed_for_what_no_gpu_makes(void **state) {
     (void)state;
     static const struct {
@@ -299,13 +341,13 @@ static void what_was_not_done_in_time_is_learned(void **state) {
     const struct cost_work work = photo("carve:dx=-900"), other = photo("histeq");
     const double before = cost_predict(&cost, &work), of_other = cost_predict(&cost, &other);
     check_between(before, 100, 30000);
-    cost_learn_least(&cost, &work, before / 2); /* that was known */
+    cost_learn_least(&cost, &work, COST_COMPUTE, before / 2); /* that was known */
     assert_true(cost_predict(&cost, &work) == before);
-    for (int i = 0; i < 60; i++) cost_learn_least(&cost, &work, 60000);
+    for (int i = 0; i < 60; i++) cost_learn_least(&cost, &work, COST_COMPUTE, 60000);
     check_between(cost_predict(&cost, &work), 55000, 65000);
     assert_true(cost_predict(&cost, &other) == of_other);
-    cost_learn_least(&cost, &work, INFINITY);
-    cost_learn_least(&cost, &work, NAN);
+    cost_learn_least(&cost, &work, COST_COMPUTE, INFINITY);
+    cost_learn_least(&cost, &work, COST_COMPUTE, NAN);
     check_between(cost_predict(&cost, &work), 55000, 65000);
 }
 
@@ -385,6 +427,7 @@ int main(void) {
         cmocka_unit_test(the_work_grows_with_the_image_and_the_seams),
         cmocka_unit_test(seams_in_common_are_counted_once),
         cmocka_unit_test(every_type_has_its_price),
+        cmocka_unit_test(nothing_of_much_work_is_left_out),
         cmocka_unit_test(cores_are_needed_for_what_no_gpu_makes),
         cmocka_unit_test(cores_do_a_part_of_it),
         cmocka_unit_test(an_empty_work_is_hardly_any_time),

@@ -267,6 +267,28 @@ static void failures_are_not_learned(void **state) {
     assert_int_equal(forecast.backlogs[0].shorts, 0);
 }
 
+/* 4 s, of which an encoder had 3.9: its operators are as quick as before. */
+static void what_a_codec_took_is_not_its_operators(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("cpu", 0, 0);
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { COST_ENCODE_ROWS, COST_ENCODE, 100 },
+                                              { COST_OP_ROWS, COST_COMPUTE, 100 } } };
+    const float before = forecast.costs[CPU].rows[COST_OP_ROWS];
+    job.failure.status = STATUS_DEADLINE;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(4000000000);
+    job.timing.stage_ms[STAGE_ENCODE] = 3900;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(choose(&job, &predicted, NOBODY), CPU);
+        predicted.backlog = (struct backlog_job){ .ms = 0 };
+        forecast_learn(&forecast, CPU, &predicted, &job);
+    }
+    assert_float_equal(forecast.costs[CPU].rows[COST_OP_ROWS], before, 1e-6F);
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 4000, 400);
+}
+
 /* A third of its seams took 4 s: such a job takes 12. A worker that goes wild tells of none. */
 static void what_was_too_slow_is_learned(void **state) {
     (void)state;
@@ -308,6 +330,7 @@ int main(void) {
         TEST(what_jobs_took_is_learned),
         TEST(failures_are_not_learned),
         TEST(what_was_too_slow_is_learned),
+        TEST(what_a_codec_took_is_not_its_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
