@@ -123,6 +123,10 @@ static void list_names(char *text, size_t size) {
 }
 
 static enum status unknown(const char *name, struct failure *failure) {
+    if (strcmp(name, "widths") == 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "/pipeline has no widths, which are one operator's; give each width a resize "
+                    "or carve of its own in outputs");
     const char *names[NAMES_MAX];
     char shown[PARAM_SHOWN_MAX], all[192];
     int count = 0;
