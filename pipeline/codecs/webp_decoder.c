@@ -119,15 +119,11 @@ static VP8StatusCode decode_pieces(struct reader *reader, enum status *stopped) 
     return code;
 }
 
-/* Rows that did not come are as if nothing had been there. */
+/* Rows that did not come are as they were: 0. */
 static enum status salvage(struct reader *reader, const char *text) {
-    const struct webp_frame *frame = &reader->header.frame;
-    const size_t row = frame->width * image_pixel_bytes(reader->decoding->into);
     if (!reader->decoding->limits->accept_damage || !reader->rows_done)
         return fail(reader->decoding->failure, STATUS_CORRUPT,
                     "the WebP is broken or cut off (%s); send an intact file", text);
-    for (uint32_t y = reader->rows_done; y < frame->height; y++)
-        memset(frame_row(reader, y), 0, row);
     codec_damage(reader->decoding, text);
     return STATUS_OK;
 }

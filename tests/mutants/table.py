@@ -243,8 +243,6 @@ TABLE = [
      "unit codecs/webp_decoder"),
     ("codes for which there is no memory make no sense", "codecs/webp_decoder.c",
      "if (reader->memory.refused)", "if (false)", "http test_webp_in.py -k bomb"),
-    ("rows that did not come are what the memory held", "codecs/webp_decoder.c",
-     "memset(frame_row(reader, y), 0, row);", "(void)row;", "unit codecs/webp_decoder"),
     ("bytes missing behind a WebP's picture are nothing", "codecs/webp_decoder.c",
      "return reader->header.cut ?", "return false ?", "unit codecs/webp_decoder"),
     ("around a first frame stands what the memory held", "codecs/webp_decoder.c",
