@@ -8,8 +8,8 @@
  * 3 dB, which who asks for a quality of 90 and more gets. Gray is luma alone. Lossless are the
  * samples themselves, as the matrix "identity" has them. Alpha loses nothing.
  *
- * libavif cannot be stopped; what it may take is bounded by the pixels (avif_pixels_max). Where
- * there is no memory its version 0.11 ends the process, as a crash would: the job runs once more. */
+ * libavif cannot be stopped; what it may take is bounded by the pixels (avif_pixels_max). Without
+ * memory its version 0.11 ends the process, as a crash would: the job runs once more. */
 #include "pipeline/codecs/avif_library.h"
 #include "pipeline/codecs/codecs.h"
 
