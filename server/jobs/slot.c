@@ -250,6 +250,13 @@ void *slot_owner(const struct slots *slots, int slot) {
     return slots->owners[slot];
 }
 
+/* Whether a quality was sought for a result: files that were too large lay where it is. */
+static bool was_fitted(const struct job *job) {
+    bool any = false;
+    for (int o = 0; o < job_output_count(job); o++) any |= job->outputs[o].fitting.tries > 1;
+    return any;
+}
+
 /* Gives pages beyond the hot ones back to the system. A system call only where some were used. */
 static void release_cold(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
@@ -257,7 +264,8 @@ static void release_cold(struct slots *slots, int slot) {
     /* A worker that died may have written anywhere, and so may an encoder that failed, or the
      * device before the cores did the job once more. */
     const bool again = job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
-    const bool unknown = job->lost_runs || job->deaths || job->failure.status || again;
+    const bool unknown =
+        job->lost_runs || job->deaths || job->failure.status || again || was_fitted(job);
     if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,

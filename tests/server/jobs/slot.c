@@ -193,6 +193,23 @@ static void what_was_written_by_the_first_of_two_runs_is_given_back(void **state
     slots_destroy(slots);
 }
 
+/* The first file was 5 MiB, the one that fits is 1000 bytes. */
+static void a_larger_try_before_the_result_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    const int slot = slot_take(slots, 1, NULL);
+    struct job *job = slot_job(slots, slot);
+    memset(slot_bytes(slots, slot), 7, 5 << 20);
+    job->further = 1;
+    job->body_length = job->outputs[0].offset = job->outputs[1].offset = 4096;
+    job->outputs[0].length = job->outputs[1].length = 1000;
+    job->outputs[1].fitting = (struct fitting){ .quality = 12, .tries = 5 };
+    slot_give(slots, slot);
+    assert_int_equal(resident_bytes(slots), before);
+    slots_destroy(slots);
+}
+
 static void a_worker_sees_the_same_memory(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -323,6 +340,7 @@ int main(void) {
         cmocka_unit_test(what_the_front_wrote_is_given_back),
         cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
         cmocka_unit_test(what_was_written_by_the_first_of_two_runs_is_given_back),
+        cmocka_unit_test(a_larger_try_before_the_result_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
