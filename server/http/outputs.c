@@ -155,6 +155,9 @@ enum status outputs_set_list(struct settings *settings, const char *value,
     struct item item;
     if (make(&settings->outputs, failure)) return failure->status;
     struct outputs *outputs = settings->outputs;
+    /* What an item does not have is the request's, and may come later: the highest is assumed. */
+    struct encode_options encode = encode_options_default;
+    encode.quality = 100;
     json_t *list = outputs->list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
     const size_t count = json_array_size(list);
     if (count < 1 || count > OUTPUTS_MAX)
@@ -163,8 +166,7 @@ enum status outputs_set_list(struct settings *settings, const char *value,
                     "[...], \"type\": \"jpeg\", \"name\": \"small\"}]%s%s",
                     OUTPUTS_MAX, list ? "" : ": ", list ? "" : param_shown(error.text, shown));
     for (size_t i = 0; i < count; i++) {
-        if (read_item_at(settings, i, &encode_options_default, &item, failure))
-            return failure->status;
+        if (read_item_at(settings, i, &encode, &item, failure)) return failure->status;
         outputs->has_user_operators |= plan_has_user_operators(&item.plan);
     }
     return STATUS_OK;

@@ -238,7 +238,7 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             "query or as a form field");
     enum status status =
         imaginary_complete(&settings->imaginary, &settings->plan, &settings->encode, failure);
-    if (!status) status = encode_options_check(&settings->encode, failure);
+    if (!status && !several) status = encode_options_check(&settings->encode, failure);
     if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
     if (!status && settings->outputs) status = outputs_check(settings, failure);
     return status ? status : plan_complete(&settings->plan, failure);

@@ -391,6 +391,20 @@ def test_bad_lists(daemon, path, status, word):
     assert daemon.works()
 
 
+def test_quality_and_its_least_may_be_the_requests_and_an_items(daemon):
+    """The list is read before what stands behind it is known; what an item has not is the request's."""
+    items = [{"type": "jpeg", "min_quality": 90, "max_bytes": 1000000}]
+    results, _ = results_of(pipeline(daemon, None, items, quality="95"))
+    assert results["1.jpeg"][1] == alone(daemon, [step("rotate", angle=0)], type="jpeg", quality=95)
+    form = [("outputs", json.dumps(items), None), ("quality", "95", None), ("image", PHOTO, "a.jpg")]
+    assert daemon.post_form("/pipeline", form).status == 200
+    results, _ = results_of(pipeline(daemon, None, [{"type": "jpeg", "quality": 95, "max_bytes": 1000000}], min_quality="90"))
+    assert results["1.jpeg"][1] == alone(daemon, [step("rotate", angle=0)], type="jpeg", quality=95)
+    check_problem(pipeline(daemon, None, items), 400, "item 1")
+    check_problem(pipeline(daemon, None, [{"quality": 50, "min_quality": 60}]), 400, "item 1")
+    check_problem(pipeline(daemon, None, [{"quality": 95}, {"quality": 80}], min_quality="90"), 400, "item 2")
+
+
 BAD_OUTPUTS = [
     ("", "outputs"), ("[", "outputs"), ("{}", "outputs"), ("[]", "outputs"), ("3", "outputs"), ("null", "outputs"),
     ("[3]", "item 1"), ("[{},[]]", "item 2"), ('[{"operations":{}}]', "operations"), ('[{"operations":[3]}]', "item 1"),
