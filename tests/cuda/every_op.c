@@ -106,7 +106,7 @@ static bool asks_for_more(const struct op *op) {
 
 static void walk_op(const struct op *op) {
     struct sets *sets = malloc(sizeof *sets);
-    struct job *job = malloc(sizeof *job);
+    struct job *job = calloc(1, sizeof *job);
     list_sets(sets, op);
     for (int s = 0; s < (tiny && sets->count > 5 ? 5 : sets->count); s++) {
         struct failure failure = { 0 };

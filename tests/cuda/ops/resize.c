@@ -92,9 +92,9 @@ static void test_long_windows(void **state) {
 /* What lies between the passes would be larger than picture and result. */
 static void test_strips(void **state) {
     (void)state;
-    compare_size("resize:width=500,height=4,fit=fill", (struct size){ 1, 20000 }, 1, 8);
-    compare_size("resize:width=1003,height=9,fit=fill", (struct size){ 2, 9001 }, 3, 8);
-    compare_size("resize:width=700,height=3,fit=fill", (struct size){ 3, 9001 }, 4, 16);
+    compare_size("resize:width=250,height=4,fit=fill", (struct size){ 1, 20000 }, 1, 8);
+    compare_size("resize:width=603,height=9,fit=fill", (struct size){ 2, 9001 }, 3, 8);
+    compare_size("resize:width=600,height=3,fit=fill", (struct size){ 3, 9001 }, 4, 16);
 }
 
 /* As photographs are: several tiles each way. */
