@@ -131,15 +131,19 @@ static __global__ void __launch_bounds__(RETARGET_THREADS, RETARGET_RESIDENT)
     extern __shared__ uint4 words[];
     const uint32_t y = blockIdx.x, bytes = sizeof(SAMPLE) * CHANNELS;
     uint8_t *to = args.out.pixels + y * args.out.stride;
+    uint32_t left = args.out.width;
     for (uint32_t chunk = 0; chunk < args.in.width; chunk += RETARGET_CHUNK) {
         const struct retarget_share share = retarget_look(args, chunk, y);
         const uint2 sums = retarget_sums(share.made);
         const uint32_t phase = (uint32_t)((size_t)to % RETARGET_WORD);
         retarget_stage<SAMPLE, CHANNELS>(args, share, y, (uint8_t *)words + phase, sums.x);
         __syncthreads();
-        retarget_write(words, to, phase, sums.y * bytes);
+        /* The map of a search that was broken off lacks numbers, and more pixels seem to stay. */
+        const uint32_t made = min(sums.y, left);
+        retarget_write(words, to, phase, made * bytes);
         __syncthreads(); /* the next chunk takes the same place */
-        to += (size_t)sums.y * bytes;
+        to += (size_t)made * bytes;
+        left -= made;
     }
 }
 

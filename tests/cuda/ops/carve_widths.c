@@ -184,6 +184,49 @@ static void every_width_is_the_carving(void **state) {
                                 (enum padding)padding);
 }
 
+/* Whatever of the result's memory is no pixel's, up to the end of what is behind it. */
+static void check_around(const struct image *out, const uint8_t *end) {
+    const size_t row = image_row_bytes(out);
+    for (size_t i = 0; i < (size_t)(end - out->pixels); i++) {
+        const bool pixel = i / out->stride < out->height && i % out->stride < row;
+        if (!pixel && out->pixels[i] != PATTERN) fail_msg("byte %zu is written over", i);
+    }
+}
+
+/* A search that was broken off leaves a map without numbers; what is queued behind it runs. */
+static void a_map_without_numbers_leaves_what_is_around(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    struct lane_times times;
+    for (int padding = 0; padding < PADDINGS; padding++) {
+        struct scene scene = { .in = image_shape(2100, 3, 3, 8) };
+        scene.in.stride = padded(&scene.in, (enum padding)padding);
+        add(&scene, -900, true, (enum padding)padding);
+        add(&scene, -900, false, (enum padding)padding);
+        add(&scene, 0, false, (enum padding)padding); /* nobody makes it */
+        const size_t out_bytes = place(scene.out, scene.count, NULL);
+        const struct lane_need need = { .in = place(&scene.in, 1, NULL),
+                                        .work = 256,
+                                        .out = out_bytes };
+        if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s", failure.message);
+        place(&scene.in, 1, lane->host_in);
+        fill(&scene.in, NOISE, 5);
+        assert_int_equal(device_cuda.upload(lane, need.in, &failure), STATUS_OK);
+        place(&scene.in, 1, lane->in);
+        place(scene.out, scene.count, lane->out);
+        cudaMemset(lane->out, PATTERN, out_bytes);
+        cudaMemset(scene.out[0].pixels, 0, image_bytes(&scene.out[0]));
+        cudaDeviceSynchronize();
+        struct op_call call = call_of(&scene, 1, &failure);
+        if (device_cuda.run(lane, carve(), &call, 1) ||
+            device_cuda.download(lane, out_bytes, &failure) ||
+            device_cuda.finish(lane, &times, NULL, &failure))
+            fail_msg("%s", failure.message);
+        place(scene.out, scene.count, lane->host_out);
+        check_around(&scene.out[1], lane->host_out + out_bytes);
+    }
+}
+
 /* ---- trees */
 
 enum { BRANCHES = 4, ITEMS = 3 };
@@ -279,6 +322,8 @@ static void branches_share_their_seams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_width_is_the_carving),
+                                        cmocka_unit_test(
+                                            a_map_without_numbers_leaves_what_is_around),
                                         cmocka_unit_test(branches_share_their_seams) };
     return cmocka_run_group_tests(tests, open_lane, close_lane);
 }
