@@ -57,14 +57,14 @@ static void check_near(double value, double wanted) {
 /* Once decoded, once through what is common; each branch and each result by itself. */
 static void the_time_is_the_sum(void **state) {
     (void)state;
-    static const char all[] = "histeq|carve:dx=-9|carve:dx=-30|edge;threshold";
+    static const char all[] = "histeq|blur:sigma=2|carve:dx=-30|edge;threshold";
     check_near(predict_all(all, 3, COST_DECODE), predict_one("histeq", COST_DECODE));
     check_near(predict_all(all, 3, COST_REST), predict_one("histeq", COST_REST));
     const double compute =
-        predict_one("histeq", COST_COMPUTE) + predict_one("carve:dx=-9", COST_COMPUTE) +
+        predict_one("histeq", COST_COMPUTE) + predict_one("blur:sigma=2", COST_COMPUTE) +
         predict_one("carve:dx=-30", COST_COMPUTE) + predict_one("edge;threshold", COST_COMPUTE);
     check_near(predict_all(all, 3, COST_COMPUTE), compute);
-    const double encode = predict_one("carve:dx=-9", COST_ENCODE) +
+    const double encode = predict_one("blur:sigma=2", COST_ENCODE) +
                           predict_one("carve:dx=-30", COST_ENCODE) +
                           predict_one("edge", COST_ENCODE);
     check_near(predict_all(all, 3, COST_ENCODE), encode);
