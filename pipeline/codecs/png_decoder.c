@@ -84,13 +84,21 @@ static void give_block(png_structp png, png_voidp block) {
     free(block);
 }
 
+/* Of what libpng takes a chunk for. It holds an IDAT against this too, for which it takes no
+ * memory: of noise one is longer than libpng expects of the pixels. */
+static size_t chunk_bytes_max(const struct probe *probe, size_t profile_max) {
+    const size_t most = profile_max > CHUNK_BYTES_MAX ? profile_max : CHUNK_BYTES_MAX;
+    return probe->data_bytes > most ? (size_t)probe->data_bytes : most;
+}
+
 static void set_limits(struct reader *reader) {
     const struct codec_limits *limits = reader->decoding->limits;
-    const size_t profile_max = reader->decoding->probe->profile ? limits->profile_max : 0;
+    const struct probe *probe = reader->decoding->probe;
+    const size_t profile_max = probe->profile ? limits->profile_max : 0;
     png_structp png = reader->png;
     png_set_user_limits(png, limits->probe.side_max, limits->probe.side_max);
     png_set_chunk_cache_max(png, CHUNKS_MAX);
-    png_set_chunk_malloc_max(png, profile_max > CHUNK_BYTES_MAX ? profile_max : CHUNK_BYTES_MAX);
+    png_set_chunk_malloc_max(png, chunk_bytes_max(probe, profile_max));
     const int action = limits->accept_damage ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT;
     png_set_crc_action(png, action, action);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);

@@ -400,6 +400,14 @@ def test_png_in_many_chunks_with_others_between(daemon):
     assert same_as(daemon, whole.replace(chunk(b"IDAT", b""), parts), picture)
 
 
+def test_noise_in_one_chunk(daemon):
+    """It is longer than its pixels, by more than libpng expects of rows over 32,566 bytes."""
+    picture = np.random.default_rng(5).integers(0, 256, (300, 12000, 3), np.uint8)
+    packed = zlib.compress(b"".join(b"\0" + row.tobytes() for row in picture), 1)
+    answer = daemon.post("/brightness?type=pnm", png_of_chunks(12000, 300, 8, 2, b"", compressed=packed))
+    assert answer.status == 200 and np.array_equal(from_pnm(answer.body), picture)
+
+
 @pytest.mark.skipif(cv2 is None, reason="no OpenCV here")
 def test_png_out_decodes_in_opencv(daemon):
     picture = ramp(3, depth=16)
