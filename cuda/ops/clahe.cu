@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Two kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh),
- * then look-ups (clahe/blend.cuh). Where their tables are more than TABLES_BYTES, as those of 16
- * bits soon are, planes go in groups, and one plane alone in rounds of some rows of tiles each. */
+/* How it works. A plane of 8 bits alone goes through one kernel, whose blocks wait for one another
+ * (clahe/fused8.cuh), if so many run at once. Else there are two kernels over all planes of a
+ * batch: tables (clahe/table8.cuh, table16.cuh), then look-ups (clahe/blend.cuh). Where their
+ * tables are more than TABLES_BYTES, as those of 16 bits soon are, planes go in groups, and one
+ * plane alone in rounds of some rows of tiles each. */
 #include "cuda/check.cuh"
+#include "cuda/cooperative.cuh"
 #include "cuda/ops/clahe/blend.cuh"
+#include "cuda/ops/clahe/fused8.cuh"
 #include "cuda/ops/clahe/table16.cuh"
 #include "cuda/ops/clahe/table8.cuh"
 
@@ -168,11 +172,53 @@ static enum status run_round(const struct cuda_context *context, struct clahe_ba
     return STATUS_OK;
 }
 
+/* ---- one launch */
+
+/* Of a region, if each has enough to do. */
+static uint32_t fused_parts(const struct clahe_grid *grid, uint32_t blocks) {
+    const uint32_t regions = FUSED_REGIONS * grid->x.of * grid->y.of;
+    const uint64_t pixels = (uint64_t)grid->x.tile * grid->y.tile / FUSED_REGIONS;
+    const uint64_t wanted = pixels / PART_PIXELS, room = blocks / regions;
+    const uint64_t parts = wanted < room ? wanted : room;
+    return parts < 1 ? 1 : (uint32_t)parts;
+}
+
+/* DONE is false where it does not fit or the blocks do not run at once: nothing is spoilt then. */
+template <class K>
+static enum status run_fused8(const struct cuda_context *context, const struct op_call *call,
+                              bool *done) {
+    const struct clahe_grid grid = grid_of(call);
+    const uint32_t most = FUSED_BLOCKS * (uint32_t)context->multiprocessors;
+    const uint32_t tiles = grid.x.of * grid.y.of;
+    *done = fused8_fits(&grid, most);
+    if (!*done) return STATUS_OK;
+    struct clahe_fused fused = { picture_of(call, 0, 0), grid, fused_parts(&grid, most) };
+    fused.counts = context->zeroed;
+    fused.looks = fused.counts + tiles * BINS8;
+    fused8_halves(fused.columns, &grid.x);
+    fused8_halves(fused.rows, &grid.y);
+    void *arguments[] = { &fused };
+    const struct cooperative_launch launch = { (const void *)clahe_fused8_kernel<K>, FUSED_THREADS,
+                                               0, arguments };
+    const cudaError_t error =
+        cooperative_launch(context, &launch, FUSED_REGIONS * tiles * fused.parts);
+    *done = error != cudaErrorCooperativeLaunchTooLarge;
+    if (!*done) return STATUS_OK;
+    CUDA_TRY(call->failure, error);
+    cuda_record_kernel(context, "equalize");
+    return STATUS_OK;
+}
+
 /* ---- run */
 
 template <class K>
 static enum status run_kind(const struct cuda_context *context, const struct op_call *calls,
                             int count) {
+    if constexpr (K::DEPTH == 8 && K::WHOLE) {
+        bool done = false;
+        const enum status status = count == 1 ? run_fused8<K>(context, calls, &done) : STATUS_OK;
+        if (status || done) return status;
+    }
     const struct cut cut = cut_of(calls, count);
     const uint32_t counters = K::DEPTH == 8 ? 0 : counters16(context, &cut);
     uint8_t *counts = (uint8_t *)calls[0].scratch + tables_bytes(&cut);

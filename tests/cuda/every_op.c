@@ -4,7 +4,7 @@
  * are covered unasked.
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
  * slow, its racecheck hundreds of times. With a folder behind that, users' operators in it are
- * walked in place of those that are built in.
+ * walked in place of those that are built in. `op=NAME` behind all of it walks one operator.
  * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
  * covers: cuda/ops/dominant.cu cuda/ops/blurhash.cu cuda/ops/thumbhash.cu cuda/ops/placeholder.cuh
@@ -46,6 +46,7 @@ static const struct size batch_sizes[] = { { 1, 1 },     { 31, 9 },  { 320, 240 
                                            { 257, 129 }, { 5, 300 }, { 97, 1 } };
 static const struct size small_sizes[] = { { 1, 17 }, { 13, 42 }, { 123, 66 } };
 static bool small, tiny;
+static const char *only; /* an operator's name; NULL: all */
 
 /* ---- the walk */
 
@@ -128,6 +129,7 @@ static void walk_op(const struct op *op) {
 static void test_every_twin(void **state) {
     (void)state;
     for (int i = 0; twins[i]; i++) {
+        if (only && strcmp(only, twins[i]) != 0) continue;
         const struct op *op = registry_find(twins[i]);
         assert_non_null(op);
         walk_op(op);
@@ -162,6 +164,7 @@ static bool load_operators(const char *directory) {
 }
 
 int main(int count, char **arguments) {
+    if (strncmp(arguments[count - 1], "op=", 3) == 0) only = arguments[--count] + 3;
     tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
     small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
     const char *last = arguments[count - 1];

@@ -1,33 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 /* blend.cuh - the kernel that looks samples up in the tables around them.
  *
- * Used by:  cuda/ops/clahe.cu.
+ * Used by:  cuda/ops/clahe.cu, fused8.cuh.
  *
  * How it works. A block has up to CLAHE_STRIP_ROWS rows of a cell, whose four tables are the same
  * for all of its samples. Of 8 bits the four levels of a value are put into one word of shared
  * memory, so that a sample is one look-up; tables of 16 bits stay where they are. A thread takes
- * four pixels that begin at a multiple of four: those of other cells are left alone.
+ * four pixels that begin at a multiple of four, those of other cells left alone, and goes down
+ * with them: their weights stay in registers. One warp finds out what the block has to do, for that
+ * is as long as several pixels.
  */
 #ifndef BURIN_CLAHE_BLEND_CUH
 #define BURIN_CLAHE_BLEND_CUH
 
+#include "cuda/ops/clahe/mix.cuh"
 #include "cuda/ops/clahe/pixels.cuh"
+#include "cuda/ops/clahe/walk.cuh"
 
 enum { BLEND_THREADS = 256 };
+/* Blocks on a multiprocessor. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { BLEND_BLOCKS = 4 };
+#else
+enum { BLEND_BLOCKS = 5 };
+#endif
 
 /* The tables of a cell: left and right above, left and right below. */
 struct cell_tables {
     const uint8_t *table[4];
 };
 
-struct cell_levels {
-    int32_t level[4];
-};
-
-/* The rows of a cell that a block has. */
+/* The part of a cell that a block has. */
 struct cell_strip {
     struct cell_tables tables;
     uint32_t left, right, top, bottom; /* ends exclusive */
+    float across, down;                /* 1 / side of a tile */
+    float row;                         /* of cells, less one */
+};
+
+/* What the threads of a block share. */
+template <class K> struct blend_shared {
+    struct cell_strip strip;
+    uint32_t joined[K::DEPTH == 8 ? 256 : 1];
+    float reciprocals[K::RATIO8 ? 256 : 1]; /* of values */
 };
 
 template <int DEPTH>
@@ -57,72 +72,152 @@ cell_strip_of(const struct clahe_batch &batch, const struct clahe_picture &pictu
     strip.right = clahe_cell_start(&grid.x, column + 1);
     strip.top = clahe_cell_start(&grid.y, row) + place % strips * CLAHE_STRIP_ROWS;
     strip.bottom = min(clahe_cell_start(&grid.y, row + 1), strip.top + CLAHE_STRIP_ROWS);
+    strip.across = grid.x.inverse;
+    strip.down = grid.y.inverse;
+    strip.row = (float)row - 1;
     return strip;
 }
 
-template <int DEPTH>
-static __device__ __forceinline__ struct cell_levels
-look_up(const struct cell_tables &tables, const uint32_t *joined, uint32_t value) {
-    struct cell_levels levels;
-    const uint32_t word = DEPTH == 8 ? joined[value] : 0;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        levels.level[i] = (int32_t)(DEPTH == 8 ? __byte_perm(word, 0, 0x4440 + i)
-                                               : __ldg((const uint16_t *)tables.table[i] + value));
-    return levels;
-}
-
-/* Four pixels from X on, of which those of the strip are written. */
+/* The four levels of a VALUE, each as mix_levels wants it. */
 template <class K>
 static __device__ __forceinline__ void
-blend_four(const struct clahe_picture &picture, const struct clahe_grid &grid,
-           const struct cell_strip &strip, const uint32_t *joined, uint32_t x, uint32_t y,
-           bool aligned) {
-    const float lower = clahe_place_of(y, grid.y.inverse).second;
-    uint32_t words[K::PIXEL];
-    clahe_load<K>(words, picture.in + (uint64_t)y * picture.in_stride, x,
-                  min(4u, picture.width - x), aligned);
+look_up(uint32_t (&levels)[4], const struct blend_shared<K> &shared, uint32_t value) {
+    const uint32_t word = K::DEPTH == 8 ? shared.joined[value] : 0;
 #pragma unroll
-    for (int p = 0; p < 4; p++) {
-        const uint32_t value = clahe_value<K>(words, p, picture.channel);
-        const struct cell_levels at = look_up<K::DEPTH>(strip.tables, joined, value);
-        const float right = clahe_place_of(x + p, grid.x.inverse).second;
-        const int32_t level =
-            clahe_mix(at.level[0], at.level[1], at.level[2], at.level[3], right, lower, K::MAX);
-        clahe_set<K>(words, p, value, (uint32_t)level, picture.channel);
-    }
-    clahe_store<K>(words, picture.out + (uint64_t)y * picture.out_stride + x * K::PIXEL,
-                   x < strip.left ? strip.left - x : 0, min(4u, strip.right - x), aligned,
-                   picture.channel);
+    for (int i = 0; i < 4; i++)
+        levels[i] = K::DEPTH == 8
+                        ? mix_byte(word, i)
+                        : mix_short(__ldg((const uint16_t *)shared.strip.tables.table[i] + value));
 }
 
 template <class K>
-static __global__ void __launch_bounds__(BLEND_THREADS)
-    clahe_blend_kernel(const __grid_constant__ struct clahe_batch batch) {
-    __shared__ uint32_t joined[K::DEPTH == 8 ? 256 : 1];
-    const struct clahe_picture &picture =
-        clahe_find(batch, &clahe_picture::first_strip, blockIdx.x);
-    const struct clahe_grid grid = clahe_picture_grid(batch, picture, K::MAX);
-    const struct cell_strip strip = cell_strip_of<K::DEPTH>(batch, picture, grid, blockIdx.x);
-    if (strip.top >= strip.bottom || strip.left >= strip.right) return;
-    if (K::DEPTH == 8) {
-        uint32_t word = 0;
+static __device__ __forceinline__ void
+blend_words(uint32_t (&words)[K::PIXEL], const struct blend_shared<K> &shared,
+            const struct mix_weights (&across)[4], float lower, uint32_t channel) {
+    const float upper = 1.0f - lower;
 #pragma unroll
-        for (int i = 0; i < 4; i++) word |= (uint32_t)strip.tables.table[i][threadIdx.x] << 8 * i;
-        joined[threadIdx.x] = word;
-        __syncthreads();
+    for (int p = 0; p < 4; p++) {
+        const uint32_t value = clahe_value<K>(words, p, channel);
+        uint32_t levels[4];
+        look_up<K>(levels, shared, value);
+        const float reciprocal = K::RATIO8 ? shared.reciprocals[value] : 0;
+        clahe_set<K>(words, p, value, mix_levels(levels, across[p], upper, lower), reciprocal,
+                     channel);
     }
+}
+
+/* What clahe_place_of says of a row of the strip, whose cell is known. */
+static __device__ __forceinline__ float blend_lower(const struct cell_strip &strip, uint32_t y) {
+    return (float)y * strip.down - 0.5f - strip.row;
+}
+
+/* Four neighbours in all rows: which of them are the strip's, and their weights. */
+struct blend_four {
+    uint32_t x, first, end; /* the first's column; FIRST to END - 1 are written */
+    uint32_t pixels;        /* that the row has from X on */
+    bool aligned;
+    struct mix_weights across[4];
+};
+
+/* In rows TOP, TOP + STEP and so on. WHOLE: all four are the strip's, and aligned. */
+template <class K, bool WHOLE>
+static __device__ __forceinline__ void
+blend_rows(const struct clahe_picture &picture, const struct blend_shared<K> &shared,
+           const struct blend_four &four, uint32_t top, uint32_t step) {
+    constexpr int ROWS = K::PIXEL == 1 ? 4 : K::PIXEL < 4 ? 2 : 1; /* loaded together */
+    const struct cell_strip &strip = shared.strip;
+    const uint32_t channel = picture.channel, bottom = strip.bottom;
+    for (uint32_t y = top; y < bottom; y += ROWS * step) {
+        uint32_t words[ROWS][K::PIXEL];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            if (y + r * step < bottom)
+                clahe_load<K>(words[r], picture.in + (uint64_t)(y + r * step) * picture.in_stride,
+                              four.x, WHOLE ? 4 : four.pixels, WHOLE || four.aligned);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const uint32_t line = y + r * step;
+            if (line >= bottom) break;
+            blend_words<K>(words[r], shared, four.across, blend_lower(strip, line), channel);
+            clahe_store<K>(
+                words[r], picture.out + (uint64_t)line * picture.out_stride + four.x * K::PIXEL,
+                WHOLE ? 0 : four.first, WHOLE ? 4 : four.end, WHOLE || four.aligned, channel);
+        }
+    }
+}
+
+template <class K>
+static __device__ __forceinline__ void
+blend_column(const struct clahe_picture &picture, const struct blend_shared<K> &shared, uint32_t x,
+             uint32_t top, uint32_t step, bool aligned) {
+    const struct cell_strip &strip = shared.strip;
+    struct blend_four four = { x, x < strip.left ? strip.left - x : 0, min(4u, strip.right - x),
+                               min(4u, picture.width - x), aligned };
+#pragma unroll
+    for (int p = 0; p < 4; p++)
+        four.across[p] = mix_weights_of(clahe_place_of(x + p, strip.across).second);
+    if (K::PIXEL < 4 && aligned && four.first == 0 && four.end == 4)
+        blend_rows<K, true>(picture, shared, four, top, step);
+    else
+        blend_rows<K, false>(picture, shared, four, top, step);
+}
+
+/* The strip's pixels, once its tables are in shared memory. */
+template <class K, int THREADS>
+static __device__ __forceinline__ void blend_strip(const struct clahe_picture &picture,
+                                                   const struct blend_shared<K> &shared) {
+    const struct cell_strip &strip = shared.strip;
     const bool aligned =
         (((uintptr_t)picture.in | (uintptr_t)picture.out | picture.in_stride | picture.out_stride) &
          3) == 0;
-    const uint32_t start = strip.left & ~3u, fours = (strip.right - start + 3) / 4;
-    const uint32_t rows = BLEND_THREADS / fours, rest = BLEND_THREADS % fours;
-    uint32_t y = strip.top + threadIdx.x / fours, four = threadIdx.x % fours;
-    while (y < strip.bottom) {
-        blend_four<K>(picture, grid, strip, joined, start + 4 * four, y, aligned);
-        y += rows, four += rest;
-        if (four >= fours) y++, four -= fours;
-    }
+    const uint32_t start = strip.left & ~3u;
+    const struct column_walk walk = column_walk_of<THREADS>((strip.right - start + 3) / 4);
+    for (uint32_t four = walk.first; four < walk.end; four += walk.columns)
+        blend_column<K>(picture, shared, start + 4 * four, strip.top + walk.row, walk.rows,
+                        aligned);
+}
+
+/* The first warp: the block's part. */
+template <class K>
+static __device__ __forceinline__ void blend_begin(struct blend_shared<K> &shared,
+                                                   const struct clahe_batch &batch,
+                                                   const struct clahe_picture &picture) {
+    const struct clahe_grid grid = clahe_picture_grid(batch, picture, K::MAX);
+    const struct cell_strip strip = cell_strip_of<K::DEPTH>(batch, picture, grid, blockIdx.x);
+    if (threadIdx.x == 0) shared.strip = strip;
+}
+
+/* What clahe_scaled8 divides by. */
+template <class K>
+static __device__ __forceinline__ void blend_reciprocals(struct blend_shared<K> &shared) {
+    if (K::RATIO8 && threadIdx.x < 256) shared.reciprocals[threadIdx.x] = 1.0f / (float)threadIdx.x;
+}
+
+/* A value a thread, once the tables are there. */
+template <class K>
+static __device__ __forceinline__ void join_tables(struct blend_shared<K> &shared) {
+    if (K::DEPTH == 16) return;
+    uint32_t word = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        word |= (uint32_t)shared.strip.tables.table[i][threadIdx.x] << 8 * i;
+    shared.joined[threadIdx.x] = word;
+    __syncthreads();
+}
+
+template <class K>
+static __global__ void __launch_bounds__(BLEND_THREADS, K::PIXEL == 1 ? BLEND_BLOCKS : 1)
+    clahe_blend_kernel(const __grid_constant__ struct clahe_batch batch) {
+    __shared__ struct blend_shared<K> shared;
+    const struct clahe_picture &picture =
+        clahe_find(batch, &clahe_picture::first_strip, blockIdx.x);
+    if (threadIdx.x < 32) blend_begin<K>(shared, batch, picture);
+    blend_reciprocals<K>(shared);
+    __syncthreads();
+    const struct cell_strip &strip = shared.strip;
+    if (strip.top >= strip.bottom || strip.left >= strip.right) return;
+    join_tables<K>(shared);
+    blend_strip<K, BLEND_THREADS>(picture, shared);
 }
 
 #endif

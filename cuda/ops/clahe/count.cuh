@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /* count.cuh - a block goes through its part of a tile; and the block that comes last.
  *
- * Used by:  table8.cuh, table16.cuh.
+ * Used by:  table8.cuh, table16.cuh, fused8.cuh.
  *
- * How it works. PARTS blocks share a tile, each some of its rows; a thread takes four neighbouring
- * pixels at a time. What lies beyond the image is reflected: rows as a whole, columns one by one,
- * for there are never more than 64 of them.
+ * How it works. A thread takes a chunk of a row at a time, and has the next one's load under way.
+ * What lies beyond the image is reflected: rows as a whole, columns one by one, for there are never
+ * more than 64 of them.
  */
 #ifndef BURIN_CLAHE_COUNT_CUH
 #define BURIN_CLAHE_COUNT_CUH
 
 #include "cuda/ops/clahe/pixels.cuh"
 
-/* A tile of a picture, and the part of it that a block has. */
+/* Samples of a tile; right and bottom may lie beyond the image. Ends are exclusive. */
+struct clahe_area {
+    uint32_t left, right, top, bottom;
+};
+
+/* A tile, and the part of it that a block has. */
 struct clahe_tile {
-    const struct clahe_picture *picture;
     uint32_t column, row; /* of tiles */
     uint32_t table;       /* its number in this launch */
-    uint32_t first, end;  /* rows of samples, counted from the tile's first one */
+    struct clahe_area area;
 };
 
 /* Part NUMBER of the launch. */
@@ -26,50 +30,86 @@ clahe_tile_of(const struct clahe_batch &batch, const struct clahe_picture &pictu
               const struct clahe_grid &grid, uint32_t number) {
     struct clahe_tile tile;
     const uint32_t place = number - picture.first_part, part = place % batch.parts;
-    tile.picture = &picture;
     tile.table = number / batch.parts;
     tile.column = place / batch.parts % grid.x.tiles;
     tile.row = batch.first_row + place / batch.parts / grid.x.tiles;
-    tile.first = (uint32_t)((uint64_t)grid.y.tile * part / batch.parts);
-    tile.end = (uint32_t)((uint64_t)grid.y.tile * (part + 1) / batch.parts);
+    const uint32_t top = tile.row * grid.y.tile;
+    tile.area.left = tile.column * grid.x.tile;
+    tile.area.right = tile.area.left + grid.x.tile;
+    tile.area.top = top + grid.y.tile * part / batch.parts;
+    tile.area.bottom = top + grid.y.tile * (part + 1) / batch.parts;
     return tile;
 }
 
-/* Four pixels from X on of a tile that goes on to END. */
+static __device__ __forceinline__ const uint8_t *count_row(const struct clahe_picture &picture,
+                                                           uint32_t y) {
+    return picture.in + (uint64_t)reflect((int32_t)y, picture.height) * picture.in_stride;
+}
+
+/* The pixels of a chunk that are LEFT to RIGHT - 1 of its row; it begins with X. */
 template <class K, class COUNT>
-static __device__ __forceinline__ void count_four(const struct clahe_picture &picture,
-                                                  const uint8_t *row, uint32_t x, uint32_t end,
-                                                  COUNT count) {
-    uint32_t words[K::PIXEL];
-    const uint32_t pixels = min(4u, end - x);
-    if (x + pixels <= picture.width) {
-        clahe_load<K>(words, row, x, pixels, false);
+static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CHUNK_WORDS],
+                                                   uint32_t x, uint32_t left, uint32_t right,
+                                                   uint32_t channel, COUNT count) {
+    if (x >= left && x + K::CHUNK <= right) {
 #pragma unroll
-        for (int p = 0; p < 4; p++)
-            if (p < pixels) count(clahe_value<K>(words, p, picture.channel));
+        for (int p = 0; p < K::CHUNK; p++) count(clahe_chunk_value<K>(words, p, channel));
         return;
     }
-    for (uint32_t p = 0; p < pixels; p++) {
-        clahe_load_reflected<K>(words, row, x + p, picture.width);
+#pragma unroll
+    for (int p = 0; p < K::CHUNK; p++)
+        if (x + p - left < right - left) count(clahe_chunk_value<K>(words, p, channel));
+}
+
+/* The area's columns that the image has: up to RIGHT. */
+template <class K, int THREADS, class COUNT>
+static __device__ __forceinline__ void count_columns(const struct clahe_picture &picture,
+                                                     const struct clahe_area &area, uint32_t right,
+                                                     bool aligned, COUNT count) {
+    const uint32_t first = area.left / K::CHUNK, columns = (right - 1) / K::CHUNK - first + 1;
+    const uint32_t rows = THREADS / columns, rest = THREADS % columns;
+    uint32_t y = area.top + threadIdx.x / columns, at = threadIdx.x % columns;
+    uint32_t next[K::CHUNK_WORDS] = {};
+    if (y < area.bottom)
+        clahe_load_chunk<K>(next, count_row(picture, y), (first + at) * K::CHUNK, picture.width,
+                            aligned);
+    while (y < area.bottom) {
+        uint32_t words[K::CHUNK_WORDS];
+        const uint32_t x = (first + at) * K::CHUNK;
+#pragma unroll
+        for (int i = 0; i < K::CHUNK_WORDS; i++) words[i] = next[i];
+        y += rows, at += rest;
+        if (at >= columns) y++, at -= columns;
+        if (y < area.bottom)
+            clahe_load_chunk<K>(next, count_row(picture, y), (first + at) * K::CHUNK, picture.width,
+                                aligned);
+        count_chunk<K>(words, x, area.left, right, picture.channel, count);
+    }
+}
+
+/* Those beyond the image: LEFT and on. */
+template <class K, int THREADS, class COUNT>
+static __device__ __forceinline__ void count_reflected(const struct clahe_picture &picture,
+                                                       const struct clahe_area &area, uint32_t left,
+                                                       COUNT count) {
+    const uint32_t columns = area.right - left, pixels = columns * (area.bottom - area.top);
+    for (uint32_t i = threadIdx.x; i < pixels; i += THREADS) {
+        uint32_t words[K::PIXEL];
+        clahe_load_reflected<K>(words, count_row(picture, area.top + i / columns),
+                                left + i % columns, picture.width);
         count(clahe_value<K>(words, 0, picture.channel));
     }
 }
 
-/* Calls COUNT with each value of the block's part. */
+/* Calls COUNT with each value of AREA. */
 template <class K, int THREADS, class COUNT>
-static __device__ __forceinline__ void count_part(const struct clahe_tile &tile,
-                                                  const struct clahe_grid &grid, COUNT count) {
-    const struct clahe_picture &picture = *tile.picture;
-    const uint32_t fours = (grid.x.tile + 3) / 4, left = tile.column * grid.x.tile;
-    const uint32_t rows = THREADS / fours, rest = THREADS % fours;
-    uint32_t y = tile.first + threadIdx.x / fours, four = threadIdx.x % fours;
-    while (y < tile.end) {
-        const uint32_t line = reflect((int32_t)(tile.row * grid.y.tile + y), picture.height);
-        count_four<K>(picture, picture.in + (uint64_t)line * picture.in_stride, left + 4 * four,
-                      left + grid.x.tile, count);
-        y += rows, four += rest;
-        if (four >= fours) y++, four -= fours;
-    }
+static __device__ __forceinline__ void count_area(const struct clahe_picture &picture,
+                                                  const struct clahe_area &area, COUNT count) {
+    const bool aligned = (((uintptr_t)picture.in | picture.in_stride) & 15) == 0;
+    if (area.left < picture.width)
+        count_columns<K, THREADS>(picture, area, min(area.right, picture.width), aligned, count);
+    if (area.right > picture.width)
+        count_reflected<K, THREADS>(picture, area, max(area.left, picture.width), count);
 }
 
 /* All threads: whether this block is the last of those that share a table. The fences order its

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* pixels.cuh - four neighbouring pixels: what clahe equalizes of them, and what they become.
+/* pixels.cuh - neighbouring pixels: what clahe equalizes of them, and what they become. Four are
+ * looked up together, a chunk of them is counted: of one channel of 8 bits 16, else four.
  *
  * Used by:  count.cuh, blend.cuh.
  */
@@ -7,6 +8,7 @@
 #define BURIN_CLAHE_PIXELS_CUH
 
 #include "cuda/ops/clahe/batch.cuh"
+#include "cuda/ops/clahe/mix.cuh"
 #include "cuda/ops/histeq/fixed_point.h"
 #include "pipeline/reflect.h"
 
@@ -17,6 +19,8 @@ template <int CHANNELS_, int DEPTH_, int MODE_> struct clahe_kind {
     static constexpr int32_t MAX = DEPTH == 8 ? 255 : 65535;
     static constexpr bool ALPHA = CHANNELS % 2 == 0;
     static constexpr bool WHOLE = CHANNELS == 1 || MODE != CLAHE_EACH; /* all channels at once */
+    static constexpr bool RATIO8 = CHANNELS > 2 && DEPTH == 8 && MODE != CLAHE_EACH;
+    static constexpr int CHUNK = PIXEL == 1 ? 16 : 4, CHUNK_WORDS = CHUNK / 4 * PIXEL;
 };
 
 /* What is equalized of pixel P, which is a constant. */
@@ -45,6 +49,30 @@ static __device__ __forceinline__ void clahe_load(uint32_t (&words)[K::PIXEL], c
     }
 }
 
+/* The chunk that begins with X, which is a multiple of its pixels; ALIGNED: the row starts at 16
+ * bytes. Behind the row's end it is of no account. */
+template <class K>
+static __device__ __forceinline__ void clahe_load_chunk(uint32_t (&words)[K::CHUNK_WORDS],
+                                                        const uint8_t *row, uint32_t x,
+                                                        uint32_t width, bool aligned) {
+    const uint8_t *from = row + x * K::PIXEL;
+    if (!aligned || x + K::CHUNK > width)
+        load_unaligned(words, from, min(width - x, (uint32_t)K::CHUNK) * K::PIXEL);
+    else if (K::CHUNK_WORDS % 4 == 0)
+        load_chunk(words, from, 4 * K::CHUNK_WORDS, true);
+    else
+#pragma unroll
+        for (int i = 0; i < K::CHUNK_WORDS; i++) words[i] = __ldg((const uint32_t *)from + i);
+}
+
+/* What is equalized of pixel P of a chunk. */
+template <class K>
+static __device__ __forceinline__ uint32_t
+clahe_chunk_value(const uint32_t (&words)[K::CHUNK_WORDS], int p, uint32_t channel) {
+    typedef const uint32_t(&four)[K::PIXEL];
+    return clahe_value<K>((four)words[p / 4 * K::PIXEL], p % 4, channel);
+}
+
 /* One pixel of a row, reflected, as the lowest of four. */
 template <class K>
 static __device__ __forceinline__ void
@@ -52,23 +80,24 @@ clahe_load_reflected(uint32_t (&words)[K::PIXEL], const uint8_t *row, uint32_t x
     load_unaligned(words, row + reflect((int32_t)x, width) * K::PIXEL, K::PIXEL);
 }
 
-/* Pixel P gets the new LEVEL of its VALUE. */
+/* Pixel P gets the new LEVEL of its VALUE; bits of LEVEL above a sample are of no account.
+ * RECIPROCAL: of VALUE, for RATIO8 alone. */
 template <class K>
 static __device__ __forceinline__ void clahe_set(uint32_t (&words)[K::PIXEL], int p, uint32_t value,
-                                                 uint32_t level, uint32_t channel) {
+                                                 uint32_t level, float reciprocal,
+                                                 uint32_t channel) {
     const int i = p * K::CHANNELS;
     if (K::CHANNELS < 3) {
         chunk_set_sample<K::DEPTH>(words, i, level);
         return;
     }
-    const float reciprocal = 1.0f / (float)value;
+    level &= K::MAX;
 #pragma unroll
     for (int c = 0; c < 3; c++) {
         const uint32_t sample = chunk_sample<K::DEPTH>(words, i + c);
         const uint32_t scaled = K::MODE == CLAHE_EACH ? (c == channel ? level : sample)
-                                : K::DEPTH == 8
-                                    ? (uint32_t)clahe_scaled8(sample, value, level, reciprocal)
-                                    : histeq_scaled16(sample, value, level);
+                                : K::DEPTH == 8 ? mix_scaled8(sample, value, level, reciprocal)
+                                                : histeq_scaled16(sample, value, level);
         chunk_set_sample<K::DEPTH>(words, i + c, scaled);
     }
 }

@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(TABLE16_THREADS)
         const struct clahe_tile tile = clahe_tile_of(batch, picture, grid, number);
         const uint32_t place = batch.parts > 1 ? tile.table : blockIdx.x;
         uint32_t *counts = batch.counts + (uint64_t)place * BINS16;
-        count_part<K, TABLE16_THREADS>(tile, grid,
+        count_area<K, TABLE16_THREADS>(picture, tile.area,
                                        [=](uint32_t value) { atomicAdd(counts + value, 1u); });
         __syncthreads();
         if (batch.parts > 1 && !clahe_is_last(batch.tickets + tile.table, batch.parts)) continue;

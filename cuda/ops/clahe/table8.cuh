@@ -54,15 +54,24 @@ static __device__ __forceinline__ void write_table8(const struct clahe_grid &gri
 template <class K>
 static __global__ void __launch_bounds__(TABLE8_THREADS)
     clahe_table8_kernel(const __grid_constant__ struct clahe_batch batch) {
-    __shared__ uint32_t counters[BINS8 * COPIES8], totals[TABLE8_THREADS / 32];
+    __shared__ uint4 cleared[BINS8 * COPIES8 / 4];
+    __shared__ uint32_t totals[TABLE8_THREADS / 32];
+    __shared__ struct clahe_grid grid;
+    __shared__ struct clahe_tile tile;
+    uint32_t *counters = (uint32_t *)cleared;
     const struct clahe_picture &picture = clahe_find(batch, &clahe_picture::first_part, blockIdx.x);
-    const struct clahe_grid grid = clahe_picture_grid(batch, picture, 255);
-    const struct clahe_tile tile = clahe_tile_of(batch, picture, grid, blockIdx.x);
-    for (unsigned i = threadIdx.x; i < BINS8 * COPIES8; i += TABLE8_THREADS) counters[i] = 0;
+    if (threadIdx.x < 32) {
+        const struct clahe_grid own = clahe_picture_grid(batch, picture, 255);
+        const struct clahe_tile part = clahe_tile_of(batch, picture, own, blockIdx.x);
+        if (threadIdx.x == 0) grid = own, tile = part;
+    }
+    for (unsigned i = threadIdx.x; i < BINS8 * COPIES8 / 4; i += TABLE8_THREADS)
+        cleared[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     const uint32_t column = shared_address(counters + threadIdx.x % COPIES8);
-    count_part<K, TABLE8_THREADS>(
-        tile, grid, [=](uint32_t value) { shared_increment(column + 4 * COPIES8 * value); });
+    count_area<K, TABLE8_THREADS>(picture, tile.area, [=](uint32_t value) {
+        shared_increment(column + 4 * COPIES8 * value);
+    });
     __syncthreads();
     uint32_t count = sum_copies(counters);
     if (batch.parts > 1 && !share_counts(batch, tile.table, &count)) return;
