@@ -75,7 +75,7 @@ PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_pt
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(PTX_TESTS) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
-CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu tests/bench/kernels/clahe.cu tests/bench/kernels/resize.cu))
+CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu $(foreach l,blur clahe resize,tests/bench/kernels/$l.cu)))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
