@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* cooperative.cuh - launches whose blocks all run at once, so that they may wait for one another.
  *
- * Used by:  histeq (short ones); carving (long ones). What that means: cooperative_lane.cuh.
+ * Used by:  histeq, clahe (short ones); carving (long ones). What that means: cooperative_lane.cuh.
  * Fails:    cudaErrorCooperativeLaunchTooLarge when so many blocks do not run at once, or when a
  *           long kernel has the GPU: do the same with fewer blocks, or with none that wait. Nothing
  *           is spoilt by that. Never returned for one block.
@@ -63,10 +63,29 @@ static inline cudaError_t cooperative_launch(const struct cuda_context *context,
                                              const struct cooperative_launch *launch,
                                              unsigned blocks) {
     if (blocks == 1) return cooperative_launch_in(context, launch, blocks, context->stream);
-    if (!cooperative_lane_begin_short(context->cooperative, context->stream))
-        return cudaErrorCooperativeLaunchTooLarge;
-    const cudaError_t error = cooperative_launch_in(context, launch, blocks, context->stream);
-    cooperative_lane_end_short(context->cooperative);
+    cudaError_t error;
+    const cudaStream_t stream =
+        cooperative_lane_begin_short(context->cooperative, context->stream, &error);
+    if (error) return error;
+    error = cooperative_launch_in(context, launch, blocks, stream);
+    const cudaError_t ended = cooperative_lane_end_short(context->cooperative, context->stream);
+    return error ? error : ended;
+}
+
+/* Lets kernels have more shared memory than the 48 KB that any may have, and makes CUDA load them:
+ * it does that at the first call about a kernel, and may wait for long kernels then. Once for each
+ * device: PREPARED has a bit for each. Before cooperative_launch(), which has the process's lock.
+ */
+static inline cudaError_t prepare_kernels(const void *const *kernels, int count, int shared_bytes,
+                                          uint64_t *prepared) {
+    int device = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    const uint64_t mine = UINT64_C(1) << device % 64;
+    if (error || __atomic_load_n(prepared, __ATOMIC_ACQUIRE) & mine) return error;
+    for (int i = 0; i < count && !error; i++)
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     shared_bytes);
+    if (!error) __atomic_fetch_or(prepared, mine, __ATOMIC_RELEASE);
     return error;
 }
 

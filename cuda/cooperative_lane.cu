@@ -2,9 +2,10 @@
 /* How it works. All open lanes are in one list, under one lock that is held from the beginning of a
  * turn to its end: so turns have an order, in which each stream waits for those before it, and
  * waits never go round in a circle. For each device the lane of its last long kernel is known; its
- * event says whether that one is done. Of short kernels it is enough to know the stream: the next
- * long one records an event there and waits for that. So a short launch costs a lock and, only
- * while a long kernel is under way, one look at an event. */
+ * event says whether that one is done. Of short kernels it is enough to know that there was one on
+ * the lane's stream: the next long one records an event there and waits for that. So a short launch
+ * of a batch that has this stream costs a lock and, only while a long kernel is under way, one look
+ * at an event. */
 #include "cuda/cooperative_lane.cuh"
 
 #include "cuda/check.cuh"
@@ -69,25 +70,32 @@ static bool is_long_under_way(int device) {
     return runs;
 }
 
-bool cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream) {
-    if (!lane) return true;
-    pthread_mutex_lock(&turn);
-    const bool free_now = !is_long_under_way(lane->device);
-    if (free_now)
-        lane->short_stream = stream;
-    else
-        pthread_mutex_unlock(&turn);
-    return free_now;
-}
-
-void cooperative_lane_end_short(struct cooperative_lane *lane) {
-    if (lane) pthread_mutex_unlock(&turn);
-}
-
 /* STREAM waits for what is queued on OTHER by now. */
 static cudaError_t wait_for_stream(cudaStream_t stream, cudaStream_t other, cudaEvent_t event) {
+    if (stream == other) return cudaSuccess;
     const cudaError_t error = cudaEventRecord(event, other);
     return error == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : error;
+}
+
+cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream,
+                                          cudaError_t *error) {
+    *error = cudaSuccess;
+    if (!lane) return stream;
+    pthread_mutex_lock(&turn);
+    *error = is_long_under_way(lane->device) ? cudaErrorCooperativeLaunchTooLarge
+                                             : wait_for_stream(lane->stream, stream, lane->before);
+    if (*error)
+        pthread_mutex_unlock(&turn);
+    else
+        lane->has_short = true;
+    return lane->stream;
+}
+
+cudaError_t cooperative_lane_end_short(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return cudaSuccess;
+    const cudaError_t error = wait_for_stream(stream, lane->stream, lane->before);
+    pthread_mutex_unlock(&turn);
+    return error;
 }
 
 static cudaError_t wait_for_others(struct cooperative_lane *lane) {
@@ -95,9 +103,9 @@ static cudaError_t wait_for_others(struct cooperative_lane *lane) {
     cudaError_t error = cudaSuccess;
     if (last && last != lane) error = cudaStreamWaitEvent(lane->stream, last->done, 0);
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
-        if (other == lane || other->device != lane->device || !other->short_stream) continue;
-        error = wait_for_stream(lane->stream, other->short_stream, other->drained);
-        other->short_stream = NULL;
+        if (other == lane || other->device != lane->device || !other->has_short) continue;
+        error = wait_for_stream(lane->stream, other->stream, other->drained);
+        other->has_short = false;
     }
     return error;
 }
@@ -116,7 +124,7 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
     *error = load_kernel(kernel);
     if (*error) return stream;
     pthread_mutex_lock(&turn);
-    if (stream != lane->stream) *error = wait_for_stream(lane->stream, stream, lane->before);
+    *error = wait_for_stream(lane->stream, stream, lane->before);
     if (!*error) *error = wait_for_others(lane);
     if (*error) pthread_mutex_unlock(&turn);
     return lane->stream;

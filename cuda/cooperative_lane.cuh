@@ -11,8 +11,8 @@
  *           have parts of their own (MIG, MPS with percentages).
  *
  * How it works. There are two kinds. A long one (carving) runs for milliseconds to minutes on a
- * fixed set of multiprocessors; a short one (histeq) for less than a millisecond on all that are
- * there. The rules:
+ * fixed set of multiprocessors; a short one (histeq, clahe) on all that are there, and reads a
+ * picture twice. The rules:
  *   1 One long kernel at a time: the next one waits in its stream for the end of the one before.
  *     Two whose blocks are half resident would wait for each other for ever. And a kernel that
  *     waits on the GPU itself for room stands before all others of its priority, of any stream.
@@ -23,6 +23,8 @@
  *   5 A long kernel is queued on its lane's stream for short work, also from a batch that has the
  *     other stream: it must get its place within microseconds, or others' blocks take the
  *     multiprocessors that its first blocks wait for. Priorities preempt no block that runs.
+ *   6 A short one likewise: of kernels of one priority one gets all its places before the next, but
+ *     of two priorities each may get a part of them, and both wait for ever.
  * All waiting is by events, on the GPU: no lane's thread waits for another.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH
@@ -36,8 +38,8 @@
 struct cooperative_lane {
     struct cooperative_lane *next; /* the process's */
     int device;
-    cudaStream_t stream;       /* of high priority */
-    cudaStream_t short_stream; /* of the last short kernel that long ones have not waited for */
+    cudaStream_t stream;               /* of high priority */
+    bool has_short;                    /* there may be one that long ones have not waited for */
     cudaEvent_t before, drained, done; /* DONE: the lane's last long kernel */
 };
 
@@ -47,12 +49,16 @@ enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cud
 /* Its streams are idle. A zeroed one may be closed too. */
 void cooperative_lane_close(struct cooperative_lane *lane);
 
-/* False: a long kernel has the GPU, nothing was begun. LANE: NULL where it is alone. */
-bool cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream);
-void cooperative_lane_end_short(struct cooperative_lane *lane);
+/* Behind all that is queued on STREAM. Returns where to launch it; *ERROR: nothing was begun, as
+ * cudaErrorCooperativeLaunchTooLarge while a long kernel has the GPU. LANE: NULL where it is alone.
+ */
+cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream,
+                                          cudaError_t *error);
 
-/* For KERNEL, behind all that is queued on STREAM. Returns where to launch it; *ERROR: nothing was
- * begun. */
+/* What is queued on STREAM from now on comes behind the kernel, if one was launched. */
+cudaError_t cooperative_lane_end_short(struct cooperative_lane *lane, cudaStream_t stream);
+
+/* For KERNEL; else as for a short one. */
 cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStream_t stream,
                                          const void *kernel, cudaError_t *error);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Turns of kernels of which all blocks must run at once: two long ones never run side by side, a
  * short one is refused beside a long one, a small plain one runs beside it at once, and what is
- * refused comes back when the long one is done. And which errors of CUDA end a worker.
+ * refused comes back when the long one is done; two short ones, of which one's batch has the stream
+ * of low priority, get their places one after the other. And which errors of CUDA end a worker.
  *
  * How it works. The long kernel here holds multiprocessors until it is told to end, or for 5 s. A
  * second lane's is queued behind it; each writes the time at which it began and ended.
@@ -59,6 +60,24 @@ static __global__ void hold(volatile struct held *held) {
 
 static __global__ void tell(volatile uint32_t *told, uint32_t number) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *told = number;
+}
+
+/* Blocks that wait for one another. */
+struct gang {
+    uint32_t here, alone; /* blocks; those that waited for the others in vain */
+};
+
+static __global__ void meet(struct gang *gang) {
+    extern __shared__ uint8_t memory[];
+    const uint64_t began = now_ns();
+    memory[threadIdx.x] = (uint8_t)began;
+    if (threadIdx.x) return;
+    atomicAdd(&gang->here, 1u);
+    while (*(volatile uint32_t *)&gang->here < gridDim.x)
+        if (now_ns() - began > UINT64_C(2000000000)) {
+            atomicAdd(&gang->alone, 1u);
+            return;
+        }
 }
 
 static struct held *make_held(void) {
@@ -156,6 +175,41 @@ static void test_of_a_large_batch(void **) {
     TRY(cudaFreeHost(told));
 }
 
+static cudaError_t launch_gang(struct cuda_context *context, struct gang *gang) {
+    void *arguments[] = { &gang };
+    const struct cooperative_launch launch = { (const void *)meet, THREADS, (size_t)shared_bytes,
+                                               arguments };
+    return cooperative_launch(context, &launch, (unsigned)context->multiprocessors);
+}
+
+/* Half of the GPU is taken when they come: were they of two priorities, the first would have the
+ * other half, and the second what becomes free. */
+static void test_two_gangs(void **) {
+    struct held *held = make_held();
+    struct gang *gangs, ended[2];
+    struct cuda_context large = contexts[2];
+    large.stream = slow;
+    TRY(cudaMalloc((void **)&gangs, sizeof ended));
+    TRY(cudaMemset(gangs, 0, sizeof ended));
+    hold<<<contexts[0].multiprocessors / 2, THREADS, shared_bytes, contexts[0].stream>>>(held);
+    wait_until_begun(held);
+    TRY(launch_gang(&large, &gangs[0]));
+    TRY(launch_gang(&contexts[1], &gangs[1]));
+    const struct timespec placed = { .tv_nsec = 20000000 };
+    nanosleep(&placed, NULL);
+    let_go(held);
+    TRY(cudaStreamSynchronize(slow));
+    TRY(cudaStreamSynchronize(contexts[1].stream));
+    TRY(cudaMemcpy(ended, gangs, sizeof ended, cudaMemcpyDeviceToHost));
+    for (const struct gang &gang : ended) {
+        assert_int_equal(gang.here, contexts[0].multiprocessors);
+        assert_int_equal(gang.alone, 0);
+    }
+    TRY(cudaStreamSynchronize(contexts[0].stream));
+    TRY(cudaFree(gangs));
+    TRY(cudaFreeHost(held));
+}
+
 /* Many of them, of all lanes, without anybody waiting on the host. */
 static void test_many(void **) {
     struct held *held = make_held();
@@ -210,6 +264,7 @@ static int open_lanes(void **) {
     TRY(cudaFuncSetAttribute(hold, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     struct cudaFuncAttributes facts; /* loaded now: later that would wait for what is held */
     TRY(cudaFuncGetAttributes(&facts, tell));
+    TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     TRY(cudaDeviceGetStreamPriorityRange(&least, &most));
     TRY(cudaStreamCreateWithPriority(&slow, cudaStreamNonBlocking, least));
     for (int i = 0; i < LANES; i++) {
@@ -245,6 +300,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest held[] = {
         cmocka_unit_test(test_beside_long_ones),
         cmocka_unit_test(test_of_a_large_batch),
+        cmocka_unit_test(test_two_gangs),
     };
     const int failed = cmocka_run_group_tests(any, open_lanes, close_lanes);
     if (argc > 1 && strcmp(argv[1], "small") == 0) return failed;

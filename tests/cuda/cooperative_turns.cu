@@ -114,10 +114,12 @@ static void queue_long(struct run *run, struct cooperative_lane *lane, fake_stre
 }
 
 static void queue_short(struct run *run, struct cooperative_lane *lane, fake_stream *stream) {
-    if (!cooperative_lane_begin_short(lane, (cudaStream_t)stream))
-        return queue_kernel(run, stream, PLAIN, 3);
-    queue_kernel(run, stream, SHORT, 3);
-    cooperative_lane_end_short(lane);
+    cudaError_t error;
+    const cudaStream_t place = cooperative_lane_begin_short(lane, (cudaStream_t)stream, &error);
+    if (error) return queue_kernel(run, stream, PLAIN, 3);
+    assert_ptr_equal(place, lane->stream); /* one priority for all of them */
+    queue_kernel(run, stream_of(place), SHORT, 3);
+    assert_int_equal(cooperative_lane_end_short(lane, (cudaStream_t)stream), cudaSuccess);
 }
 
 /* A lane whose last batch is over may begin another, of a few steps, on one of its streams. */
@@ -194,8 +196,9 @@ static void test_random_runs(void **) {
 static void test_alone(void **) {
     fake_stream stream;
     cudaError_t error = cudaErrorUnknown;
-    assert_true(cooperative_lane_begin_short(NULL, (cudaStream_t)&stream));
-    cooperative_lane_end_short(NULL);
+    assert_ptr_equal(cooperative_lane_begin_short(NULL, (cudaStream_t)&stream, &error), &stream);
+    assert_int_equal(error, cudaSuccess);
+    assert_int_equal(cooperative_lane_end_short(NULL, (cudaStream_t)&stream), cudaSuccess);
     assert_ptr_equal(cooperative_lane_begin_long(NULL, (cudaStream_t)&stream, NULL, &error),
                      &stream);
     assert_int_equal(error, cudaSuccess);

@@ -19,22 +19,6 @@ static inline unsigned blocks_beside(const struct cuda_context *context) {
     return left ? left : 1;
 }
 
-/* Lets kernels have more shared memory than the 48 KB that any may have, and makes CUDA load them:
- * it does that at the first call about a kernel, and may wait for long kernels then. Once for each
- * device. */
-static inline cudaError_t prepare_kernels(const void *const *kernels, int count, int shared_bytes,
-                                          uint64_t *prepared) {
-    int device = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    const uint64_t mine = UINT64_C(1) << device % 64;
-    if (error || __atomic_load_n(prepared, __ATOMIC_ACQUIRE) & mine) return error;
-    for (int i = 0; i < count && !error; i++)
-        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     shared_bytes);
-    if (!error) __atomic_fetch_or(prepared, mine, __ATOMIC_RELEASE);
-    return error;
-}
-
 template <class BATCH> struct equalization {
     const void *both, *count, *apply; /* kernels */
     size_t shared_bytes;

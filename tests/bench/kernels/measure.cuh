@@ -32,10 +32,14 @@ enum status fail(struct failure *failure, enum status status, const char *format
 }
 
 /* A ladder is alone on its GPU: nobody takes turns. */
-bool cooperative_lane_begin_short(struct cooperative_lane *, cudaStream_t) {
-    return true;
+cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *, cudaStream_t stream,
+                                          cudaError_t *error) {
+    *error = cudaSuccess;
+    return stream;
 }
-void cooperative_lane_end_short(struct cooperative_lane *) {}
+cudaError_t cooperative_lane_end_short(struct cooperative_lane *, cudaStream_t) {
+    return cudaSuccess;
+}
 cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *, cudaStream_t stream,
                                          const void *, cudaError_t *error) {
     *error = cudaSuccess;
