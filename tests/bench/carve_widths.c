@@ -3,8 +3,9 @@
  * width from that map, on the CPU with one core and with all, and on each GPU.
  *
  * How it works. On every lane: the carving and the map as plans of one step; then one tree whose
- * branches are the widths (run.h), of which every part's time is told. Before a time is told each
- * result has been compared with what carving to that width alone gives on the first lane. */
+ * branches are the widths (run.h), of which every part's time is told; on a GPU also one batch of
+ * all the widths, whose calls share the map. Before a time is told each result has been compared
+ * with what carving to that width alone gives on the first lane. */
 #include "server/bench/bench.h"
 #include "server/bench/measurement.h"
 #include "server/bench/picture.h"
@@ -122,16 +123,21 @@ static enum status plant(const struct subject *subject, struct tree *tree,
     return status;
 }
 
+static enum status check_width(const struct image *got, const struct image *expected,
+                               struct failure *failure) {
+    for (uint32_t y = 0; y < expected->height; y++)
+        if (memcmp(image_row(got, y), image_row(expected, y), image_row_bytes(expected)) != 0)
+            return fail(failure, STATUS_INTERNAL, "%u columns are wrong in row %u", expected->width,
+                        y);
+    return STATUS_OK;
+}
+
 static enum status check_tree(const struct subject *subject, const struct tree *tree,
                               struct failure *failure) {
-    for (int i = 0; i < CHANGES; i++) {
-        const struct image *got = &tree->items[1 + i].out, *expected = &subject->expected[i];
-        for (uint32_t y = 0; y < expected->height; y++)
-            if (memcmp(image_row(got, y), image_row(expected, y), image_row_bytes(expected)) != 0)
-                return fail(failure, STATUS_INTERNAL, "%u columns are wrong in row %u",
-                            expected->width, y);
-    }
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < CHANGES; i++)
+        status = check_width(&tree->items[1 + i].out, &subject->expected[i], failure);
+    return status;
 }
 
 /* Milliseconds of the map and of every width, medians. */
@@ -152,14 +158,97 @@ static enum status measure_tree(const struct subject *subject, const struct benc
     return status;
 }
 
+/* ---- all at once */
+
+/* Every width as a call of one batch, all with the map that is known already. */
+struct together {
+    struct params params[CHANGES];
+    struct op_call calls[CHANGES];
+    struct image in, map, out[CHANGES];
+    size_t in_bytes, out_bytes;
+};
+
+/* BASE of what lies behind the COUNT images, each at a place that any load may read. */
+static size_t place(struct image *images, int count, uint8_t *base, size_t offset) {
+    for (int i = 0; i < count; i++) {
+        images[i].pixels = base + offset;
+        offset += (image_bytes(&images[i]) + 255) / 256 * 256;
+    }
+    return offset;
+}
+
+static void place_inputs(struct together *together, uint8_t *base) {
+    const size_t behind = place(&together->in, 1, base, 0);
+    together->in_bytes = place(&together->map, 1, base, behind);
+}
+
+static enum status gather(const struct subject *subject, struct together *together,
+                          struct lane *lane, struct failure *failure) {
+    enum status status = STATUS_OK;
+    together->in = picture_of(subject);
+    together->map = subject->expected[MAP];
+    for (int i = 0; i < CHANGES; i++) together->out[i] = subject->expected[i];
+    place_inputs(together, NULL);
+    together->out_bytes = place(together->out, CHANGES, NULL, 0);
+    const struct lane_need need = { .in = together->in_bytes, .out = together->out_bytes };
+    status = lane->driver->reserve(lane, &need, failure);
+    if (status) return status;
+    place_inputs(together, lane->host_in);
+    picture_waves(&together->in, NULL);
+    memcpy(together->map.pixels, subject->expected[MAP].pixels, image_bytes(&together->map));
+    place_inputs(together, lane->in);
+    place(together->out, CHANGES, lane->out, 0);
+    for (int i = 0; !status && i < CHANGES; i++) {
+        struct plan plan;
+        status = parse_single(subject, i, &plan, failure);
+        together->params[i] = plan.steps[0].params;
+        together->calls[i] = (struct op_call){ .op = plan.steps[0].op,
+                                               .params = &together->params[i],
+                                               .in = together->in,
+                                               .out = together->out[i],
+                                               .common = together->map,
+                                               .failure = failure };
+    }
+    return status;
+}
+
+static enum status run_together(struct together *together, struct lane *lane, double *ms,
+                                struct failure *failure) {
+    struct lane_times times;
+    enum status status = lane->driver->upload(lane, together->in_bytes, failure);
+    if (!status) status = lane->driver->run(lane, together->calls[0].op, together->calls, CHANGES);
+    if (!status) status = lane->driver->download(lane, together->out_bytes, failure);
+    if (!status) status = lane->driver->finish(lane, &times, NULL, failure);
+    if (!status) *ms = times.compute_ms / CHANGES;
+    return status;
+}
+
+/* Milliseconds of one width. */
+static enum status measure_together(const struct subject *subject, struct lane *lane, double *ms,
+                                    struct failure *failure) {
+    static struct together together;
+    double runs[REPEATS_MAX], ignored;
+    enum status status = gather(subject, &together, lane, failure);
+    if (!status) status = run_together(&together, lane, &ignored, failure);
+    for (int i = 0; !status && i < subject->repeats; i++)
+        status = run_together(&together, lane, &runs[i], failure);
+    if (status) return status;
+    place(together.out, CHANGES, lane->host_out, 0);
+    for (int i = 0; !status && i < CHANGES; i++)
+        status = check_width(&together.out[i], &subject->expected[i], failure);
+    *ms = measurement_median(runs, subject->repeats);
+    return status;
+}
+
 /* ---- all of it */
 
 static enum status measure_lane(const struct subject *subject, const struct bench_lane *lane,
                                 struct failure *failure) {
-    double carving = 0, map = 0, ms[1 + CHANGES];
+    double carving = 0, map = 0, together = 0, ms[1 + CHANGES];
     enum status status = measure_single(subject, lane, 0, subject->repeats, &carving, failure);
     if (!status) status = measure_single(subject, lane, MAP, subject->repeats, &map, failure);
     if (!status) status = measure_tree(subject, lane, ms, failure);
+    if (!status && lane->gpu) status = measure_together(subject, lane->lane, &together, failure);
     if (status) return status;
     add_row(subject, lane, "carving", carving, carving);
     add_row(subject, lane, "map", map, carving);
@@ -169,6 +258,7 @@ static enum status measure_lane(const struct subject *subject, const struct benc
         snprintf(what, sizeof what, "to %u columns", subject->expected[i].width);
         add_row(subject, lane, what, ms[1 + i], carving);
     }
+    if (lane->gpu) add_row(subject, lane, "in a batch, each", together, carving);
     return STATUS_OK;
 }
 
