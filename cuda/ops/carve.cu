@@ -208,16 +208,12 @@ static enum status check_masks(const struct op_call *call, struct failure *failu
     return STATUS_OK;
 }
 
+/* Nothing yet of a call with a map: run() does all of these at once. */
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
     enum status status = check_masks(call, failure);
-    if (!status && call->common.width) {
-        status = retarget_image({ context->stream, failure }, call);
-        cuda_record_kernel(context, "pixels");
-        return status;
-    }
-    if (status) return status;
+    if (status || call->common.width) return status;
     struct carve_context carve = context_of(context, call);
     carve.queue.failure = carve.failure = failure;
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
@@ -242,7 +238,14 @@ static size_t scratch(const struct cuda_context *context, const struct op_call *
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && !status; i++) status = run_one(context, &calls[i], &calls[0]);
+    int widths = 0; /* from maps */
+    for (int i = 0; i < count && !status; i++) {
+        status = run_one(context, &calls[i], &calls[0]);
+        widths += calls[i].common.width != 0;
+    }
+    if (status || !widths) return status;
+    status = retarget_images({ context->stream, calls[0].failure }, calls, count);
+    cuda_record_kernel(context, "pixels");
     return status;
 }
 

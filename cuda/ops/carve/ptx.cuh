@@ -3,7 +3,8 @@
  *
  * Used by:  every kernel of carving. No other file of carving has inline assembly.
  * Threads:  one thread each, cluster_barrier() and the copies excepted, which say so.
- * Limits:   mbarrier_*, *_cluster*, cluster_* and copy_box need compute capability 9.0.
+ * Limits:   mbarrier_*, *_cluster*, cluster_* and what is the copy engine's need compute capability
+ *           9.0.
  * Source:   PTX ISA, chapters Memory Consistency Model and Data Movement.
  *
  * How it works: each is volatile and clobbers memory where it orders anything, so that the compiler
@@ -217,6 +218,32 @@ DEVICE void copy_box(uint32_t to, const CUtensorMap &plane, int column, int row,
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
                  "l"(&plane), "r"(column), "r"(row), "r"(barrier)
                  : "memory");
+}
+
+/* What threads did with shared memory before is before what copies do with it from now on. */
+DEVICE void fence_proxy_async_shared() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* BYTES to shared memory; BARRIER counts them. They and both addresses are multiples of 16. */
+DEVICE void copy_words(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
+/* BYTES from shared memory, a group of their own. They and both addresses are multiples of 16. */
+DEVICE void store_words(void *to, uint32_t from, uint32_t bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;" ::"l"(__cvta_generic_to_global(to)),
+                 "r"(from), "r"(bytes)
+                 : "memory");
+}
+
+/* Until what this thread's groups store has been read. */
+DEVICE void wait_stored_read() {
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
 #endif

@@ -1,176 +1,259 @@
 // SPDX-License-Identifier: Apache-2.0
-/* retarget.cuh - a width of a picture from its map of seams, in the place of a carving.
+/* retarget.cuh - widths of pictures from the maps of their seams, in the place of carvings.
  *
  * Used by:  carve.cu, for calls that op.common's serves.
  * Fails:    as check.cuh says.
- * Limits:   1 to 4 channels of 8 or 16 bits; rows of any alignment.
+ * Limits:   1 to 4 channels of 8 or 16 bits; rows of any alignment; CUDA_BATCH_MAX calls.
  *
- * How it works: a block does a row, a chunk after the other. A warp has 512 pixels next to each
- * other, a lane every 32nd: so ballots tell where seams go, and how many before a pixel. Behind the
- * warps' sums each pixel, and what is new behind it, goes to its place in shared memory; from there
- * the chunk is written 16 bytes at a time. */
+ * How it works: a block does a row, a chunk after the other. While the chunk's pixels, and one at
+ * either side, are on their way to shared memory, it lists where each pixel of the result comes
+ * from. Where the picture grows, seams are listed too: from them the new pixels are made behind
+ * those that came, a thread one, and listed like these. Then pixels are gathered as the list says,
+ * a thread as many as have whole 32-bit words, and written as a row. */
 #ifndef BURIN_CARVE_RETARGET_CUH
 #define BURIN_CARVE_RETARGET_CUH
 
-#include "cuda/cuda_op.h"
-#include "cuda/ops/carve/apply.cuh"
+#include "cuda/ops/carve/retarget_list.cuh"
+#include "pipeline/ops/carve/definition.h"
 
-enum {
-    RETARGET_THREADS = 128,
-    RETARGET_RESIDENT = 9, /* blocks of a multiprocessor: on 132 of them all rows of 1080p */
-    RETARGET_WARPS = RETARGET_THREADS / 32,
-    RETARGET_EACH = 16, /* pixels of a lane */
-    RETARGET_AHEAD = 4, /* that are read before the first of them is written */
-    RETARGET_CHUNK = RETARGET_THREADS * RETARGET_EACH,
-    RETARGET_WORD = 16, /* bytes */
+/* By value to the kernel: one call alone is not to take the time of a batch's parameters. */
+template <int CAPACITY> struct retarget_batch { struct retarget_call calls[CAPACITY]; };
+
+/* ---- new pixels */
+
+/* A byte of the two pixels at the chunk's sides, at the row's ends of the last one again. */
+struct retarget_side {
+    bool is; /* the first threads have one, if the picture grows */
+    uint8_t value;
+    uint32_t at; /* byte */
 };
 
-struct retarget_args {
-    struct image in, map, out;
-    uint32_t seams; /* so many are taken out or doubled */
-    bool grows;
-};
-
-/* A warp's share of a chunk. */
-struct retarget_share {
-    uint32_t first, count;         /* pixels of the row */
-    uint32_t masks[RETARGET_EACH]; /* bit l of word j: a seam goes through pixel 32 j + l */
-    uint32_t made;                 /* pixels that come of them */
-};
-
-DEVICE struct retarget_share retarget_look(const struct retarget_args &args, uint32_t chunk,
-                                           uint32_t y) {
-    const uint16_t *const numbers = (const uint16_t *)(args.map.pixels + y * args.map.stride);
-    const uint32_t lane = threadIdx.x % 32, width = args.in.width;
-    struct retarget_share share;
-    uint32_t number[RETARGET_EACH], crossed = 0;
-    share.first = chunk + threadIdx.x / 32 * (32 * RETARGET_EACH);
-    share.count = share.first < width ? min(width - share.first, 32 * RETARGET_EACH) : 0;
-#pragma unroll
-    for (int j = 0; j < RETARGET_EACH; j++)
-        number[j] = 32 * j + lane < share.count ? numbers[share.first + 32 * j + lane] : 0;
-#pragma unroll
-    for (int j = 0; j < RETARGET_EACH; j++) {
-        share.masks[j] = __ballot_sync(~0u, number[j] - 1 < args.seams); /* 0 is none, and wraps */
-        crossed += (uint32_t)__popc(share.masks[j]);
-    }
-    share.made = args.grows ? share.count + crossed : share.count - crossed;
-    return share;
+template <int BYTES>
+DEVICE struct retarget_side retarget_side_of(const struct retarget_call &call,
+                                             const struct retarget_chunk &chunk, const uint8_t *row,
+                                             uint32_t start, uint32_t pixels) {
+    const bool right = threadIdx.x >= BYTES;
+    const uint32_t byte = threadIdx.x - (right ? BYTES : 0);
+    const uint32_t x = right ? min(start + pixels, call.width - 1) : max(start, 1) - 1;
+    struct retarget_side side = { call.grows && threadIdx.x < 2 * BYTES };
+    if (side.is) side.value = row[(size_t)x * BYTES + byte];
+    side.at = chunk.in + byte + (right ? pixels * BYTES : 0u - BYTES);
+    return side;
 }
 
-/* How many pixels warps before this one make, and all of them together. */
-DEVICE uint2 retarget_sums(uint32_t made) {
-    __shared__ uint32_t counts[RETARGET_WARPS];
-    uint2 sums = make_uint2(0, 0);
-    if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = made;
-    __syncthreads();
-#pragma unroll
-    for (uint32_t w = 0; w < RETARGET_WARPS; w++) {
-        if (w < threadIdx.x / 32) sums.x += counts[w];
-        sums.y += counts[w];
-    }
-    return sums;
-}
-
-/* PIXEL X of ROW is to come to PLACE of STAGED, and behind it a new one, if it is a seam's. */
+/* A new pixel, the mean of three, whose bytes are next to each other from AT on. */
 template <class SAMPLE, int CHANNELS>
-DEVICE void retarget_put(const struct retarget_args &args, const uint8_t *row, uint32_t x,
-                         uint64_t pixel, bool crossed, uint8_t *staged, uint32_t place) {
-    if (!crossed || args.grows) put_pixel<SAMPLE, CHANNELS>(staged, place, pixel);
-    if (!crossed || !args.grows) return;
-    const uint64_t left = get_pixel<SAMPLE, CHANNELS>(row, x ? x - 1 : 0);
-    const uint64_t right = get_pixel<SAMPLE, CHANNELS>(row, min(x + 1, args.in.width - 1));
-    put_pixel<SAMPLE, CHANNELS>(staged, place + 1, mean_pixel<CHANNELS>(left, pixel, right));
-}
-
-/* The share's pixels, from place BASE of STAGED on. */
-template <class SAMPLE, int CHANNELS>
-DEVICE void retarget_stage(const struct retarget_args &args, const struct retarget_share &share,
-                           uint32_t y, uint8_t *staged, uint32_t base) {
-    const uint8_t *const row = args.in.pixels + y * args.in.stride;
-    const uint32_t lane = threadIdx.x % 32;
+DEVICE uint64_t retarget_mean(const uint32_t *words, uint32_t at) {
+    enum {
+        SAMPLES = 4 / sizeof(SAMPLE), /* of a word */
+        PARTS = (3 * CHANNELS + SAMPLES - 1) / SAMPLES,
+        WORDS = (3 * CHANNELS + 2 * SAMPLES - 2) / SAMPLES, /* they lie in */
+    };
+    uint32_t parts[WORDS + 1] = { 0 };
+    uint64_t pixel = 0;
 #pragma unroll
-    for (int from = 0; from < RETARGET_EACH; from += RETARGET_AHEAD) {
-        uint64_t pixels[RETARGET_AHEAD];
+    for (int i = 0; i < WORDS; i++) parts[i] = words[at / 4 + i];
 #pragma unroll
-        for (int j = 0; j < RETARGET_AHEAD; j++) {
-            const uint32_t at = 32 * (from + j) + lane;
-            pixels[j] = at < share.count ? get_pixel<SAMPLE, CHANNELS>(row, share.first + at) : 0;
+    for (int i = 0; i < PARTS; i++) parts[i] = __funnelshift_r(parts[i], parts[i + 1], 8 * at);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        uint32_t sum = 1; /* carve_mean() of whole numbers is a third of it */
+#pragma unroll
+        for (int i = 0; i < PARTS; i++) {
+            uint32_t which = 0; /* a byte a sample */
+#pragma unroll
+            for (int s = 0; s < SAMPLES; s++)
+                if (i * SAMPLES + s < 3 * CHANNELS && (i * SAMPLES + s) % CHANNELS == c)
+                    which |= 1u << 8 * s;
+            sum = SAMPLES == 4 ? __dp4a(parts[i], which, sum) : __dp2a_lo(parts[i], which, sum);
         }
-#pragma unroll
-        for (int j = 0; j < RETARGET_AHEAD; j++) {
-            const uint32_t at = 32 * (from + j) + lane, mask = share.masks[from + j];
-            const uint32_t before = (uint32_t)__popc(mask & ((1u << lane) - 1));
-            const uint32_t place = base + lane + (args.grows ? before : 0u - before);
-            if (at < share.count)
-                retarget_put<SAMPLE, CHANNELS>(args, row, share.first + at, pixels[j],
-                                               mask >> lane & 1, staged, place);
-            const uint32_t crossed = (uint32_t)__popc(mask);
-            base += args.grows ? 32 + crossed : 32 - crossed;
-        }
+        pixel |= (uint64_t)(sum / 3) << 8 * sizeof(SAMPLE) * c;
     }
+    return pixel;
 }
 
-/* BYTES of WORDS to TO, as they lie: both are PHASE bytes behind a multiple of RETARGET_WORD. */
-DEVICE void retarget_write(const uint4 *words, uint8_t *to, uint32_t phase, uint32_t bytes) {
-    uint8_t *const base = to - phase;
-    const uint32_t end = phase + bytes;
-    for (uint32_t w = threadIdx.x; w * RETARGET_WORD < end; w += RETARGET_THREADS) {
-        const uint32_t first = w * RETARGET_WORD, last = first + RETARGET_WORD;
-        if (first >= phase && last <= end)
-            ((uint4 *)base)[w] = words[w];
-        else
-            for (uint32_t i = max(first, phase); i < min(last, end); i++)
-                base[i] = ((const uint8_t *)words)[i];
-    }
-}
-
+/* A new pixel for behind each of the COUNT that seams go through. */
 template <class SAMPLE, int CHANNELS>
-static __global__ void __launch_bounds__(RETARGET_THREADS, RETARGET_RESIDENT)
-    retarget_kernel(const __grid_constant__ struct retarget_args args) {
-    extern __shared__ uint4 words[];
-    const uint32_t y = blockIdx.x, bytes = sizeof(SAMPLE) * CHANNELS;
-    uint8_t *to = args.out.pixels + y * args.out.stride;
-    uint32_t left = args.out.width;
-    for (uint32_t chunk = 0; chunk < args.in.width; chunk += RETARGET_CHUNK) {
-        const struct retarget_share share = retarget_look(args, chunk, y);
-        const uint2 sums = retarget_sums(share.made);
-        const uint32_t phase = (uint32_t)((size_t)to % RETARGET_WORD);
-        retarget_stage<SAMPLE, CHANNELS>(args, share, y, (uint8_t *)words + phase, sums.x);
+DEVICE void retarget_add(const struct retarget_chunk &chunk, uint32_t count) {
+    typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
+    for (uint32_t n = threadIdx.x; n < count; n += RETARGET_THREADS) {
+        const uint32_t here = chunk.seams[n], at = chunk.added + n * shape::SLOT;
+        const uint64_t pixel = retarget_mean<SAMPLE, CHANNELS>(chunk.words, here - shape::BYTES);
+        chunk.list[(here - chunk.in) / shape::BYTES + n + 1] = (uint16_t)at;
+        memcpy(__builtin_assume_aligned((uint8_t *)chunk.words + at, shape::SLOT), &pixel,
+               shape::SLOT);
+    }
+}
+
+/* ---- pixels */
+
+/* UNIT bytes from byte AT of WORDS on, and others above them. */
+template <class SAMPLE, int UNIT>
+DEVICE uint32_t retarget_unit(const uint32_t *words, uint32_t at) {
+    if (UNIT == sizeof(SAMPLE)) return ((const SAMPLE *)words)[at / sizeof(SAMPLE)];
+    return __funnelshift_r(words[at / 4], words[at / 4 + 1], 8 * at);
+}
+
+/* The Kth word of UNITS. */
+template <int UNIT> DEVICE uint32_t retarget_word(const uint32_t *units, int k) {
+    uint32_t word = units[4 * k / UNIT] >> 8 * (4 * k % UNIT);
+#pragma unroll
+    for (int b = 1; b < 4; b++) /* from byte B on it is the next one's */
+        if ((4 * k + b) % UNIT == 0)
+            word = __byte_perm(word, units[(4 * k + b) / UNIT],
+                               b == 1   ? 0x6540
+                               : b == 2 ? 0x5410
+                                        : 0x4210);
+    return word;
+}
+
+/* As many pixels of the list as there are in a load of theirs. */
+template <int GROUP> struct alignas(GROUP * sizeof(uint16_t)) retarget_group {
+    uint16_t from[GROUP];
+};
+
+/* MADE pixels to TO, and what makes their last word whole. */
+template <class SAMPLE, int CHANNELS>
+DEVICE void retarget_gather(const struct retarget_chunk &chunk, uint32_t made, uint32_t *to) {
+    typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
+    enum { PARTS = shape::BYTES / shape::UNIT, WORDS = shape::GROUP * shape::BYTES / 4 };
+    for (uint32_t g = threadIdx.x; g * shape::GROUP < made; g += RETARGET_THREADS) {
+        const struct retarget_group<shape::GROUP> group =
+            ((const struct retarget_group<shape::GROUP> *)chunk.list)[g];
+        uint32_t units[shape::GROUP * PARTS];
+#pragma unroll
+        for (int u = 0; u < shape::GROUP * PARTS; u++)
+            units[u] = retarget_unit<SAMPLE, shape::UNIT>(chunk.words, group.from[u / PARTS] +
+                                                                           u % PARTS * shape::UNIT);
+#pragma unroll
+        for (int k = 0; k < WORDS; k++) to[g * WORDS + k] = retarget_word<shape::UNIT>(units, k);
+    }
+}
+
+/* ---- a row */
+
+/* What is still to be made of it. */
+struct retarget_row {
+    const uint8_t *in;
+    const uint16_t *numbers;
+    uint8_t *to;
+    uint32_t room;    /* pixels: of a search that was broken off, seams may be too few */
+    uint32_t barrier; /* of what is fetched */
+};
+
+DEVICE struct retarget_row retarget_row_of(const struct retarget_call &call, uint32_t y,
+                                           uint32_t barrier) {
+    return { call.in + (size_t)y * call.in_stride,
+             (const uint16_t *)(call.map + (size_t)y * call.map_stride),
+             call.out + (size_t)y * call.out_stride, call.out_width, barrier };
+}
+
+/* Its pixels from START on. */
+template <class SAMPLE, int CHANNELS>
+DEVICE void retarget_put_chunk(const struct retarget_call &call, struct retarget_row &row,
+                               uint4 *words, const struct retarget_places &places, uint32_t start) {
+    typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
+    const uint32_t left = call.width - start, pixels = min(left, shape::CHUNK);
+    const uint8_t *const from = row.in + (size_t)start * shape::BYTES;
+    uint8_t *const shared = (uint8_t *)words;
+    const struct retarget_chunk chunk = retarget_chunk_of(words, places, from);
+    row_fetch(shared + chunk.in, from, pixels * shape::BYTES, row.barrier);
+    const struct retarget_side side =
+        retarget_side_of<shape::BYTES>(call, chunk, row.in, start, pixels);
+    const struct retarget_listed listed =
+        retarget_list_all<SAMPLE, CHANNELS>(call, chunk, row.numbers + start, left);
+    if (side.is) shared[side.at] = side.value;
+    row_fetched(row.barrier, start / shape::CHUNK);
+    if (call.grows) {
+        retarget_add<SAMPLE, CHANNELS>(chunk, listed.added);
         __syncthreads();
-        /* The map of a search that was broken off lacks numbers, and more pixels seem to stay. */
-        const uint32_t made = min(sums.y, left);
-        retarget_write(words, to, phase, made * bytes);
-        __syncthreads(); /* the next chunk takes the same place */
-        to += (size_t)made * bytes;
-        left -= made;
     }
+    const uint32_t made = min(listed.pixels, row.room);
+    uint8_t *const stage = shared + places.out + (size_t)row.to % ROW_WORD / 4 * 4;
+    retarget_gather<SAMPLE, CHANNELS>(chunk, made, (uint32_t *)stage);
+    row_made();
+    row_write(row.to, stage, made * shape::BYTES);
+    row.to += (size_t)made * shape::BYTES;
+    row.room -= made;
+}
+
+template <class SAMPLE, int CHANNELS, int CAPACITY>
+static __global__ void __launch_bounds__(RETARGET_THREADS, RETARGET_RESIDENT)
+    retarget_kernel(const __grid_constant__ struct retarget_batch<CAPACITY> batch) {
+    typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
+    extern __shared__ uint4 words[];
+    __shared__ uint64_t barrier;
+    const struct retarget_call &call = batch.calls[CAPACITY == 1 ? 0 : blockIdx.y];
+    if (blockIdx.x >= call.height) return;
+    const struct retarget_places places =
+        retarget_places_of(call, shape::CHUNK, shape::BYTES, shape::SLOT);
+    struct retarget_row row = retarget_row_of(call, blockIdx.x, shared_address(&barrier));
+    row_begin(row.barrier);
+    for (uint32_t start = 0; start < call.width; start += shape::CHUNK)
+        retarget_put_chunk<SAMPLE, CHANNELS>(call, row, words, places, start);
 }
 
 /* ---- host */
 
-typedef void (*retarget_function)(struct retarget_args);
+/* What there is for one kind of pixels. */
+struct retarget_kernels {
+    void (*one)(struct retarget_batch<1>);
+    void (*many)(struct retarget_batch<CUDA_BATCH_MAX>);
+    uint32_t chunk, bytes, slot; /* pixels of one, bytes of a pixel and of a new one's place */
+};
 
-static inline retarget_function retarget_kernel_of(const struct image &image) {
-    static const retarget_function kernels[2][4] = {
-        { retarget_kernel<uint8_t, 1>, retarget_kernel<uint8_t, 2>, retarget_kernel<uint8_t, 3>,
-          retarget_kernel<uint8_t, 4> },
-        { retarget_kernel<uint16_t, 1>, retarget_kernel<uint16_t, 2>, retarget_kernel<uint16_t, 3>,
-          retarget_kernel<uint16_t, 4> },
+template <class SAMPLE, int CHANNELS>
+static inline struct retarget_kernels retarget_kernels_make(void) {
+    typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
+    return { retarget_kernel<SAMPLE, CHANNELS, 1>,
+             retarget_kernel<SAMPLE, CHANNELS, CUDA_BATCH_MAX>, shape::CHUNK, shape::BYTES,
+             shape::SLOT };
+}
+
+static inline struct retarget_kernels retarget_kernels_of(const struct image &image) {
+    static const struct retarget_kernels kernels[2][4] = {
+        { retarget_kernels_make<uint8_t, 1>(), retarget_kernels_make<uint8_t, 2>(),
+          retarget_kernels_make<uint8_t, 3>(), retarget_kernels_make<uint8_t, 4>() },
+        { retarget_kernels_make<uint16_t, 1>(), retarget_kernels_make<uint16_t, 2>(),
+          retarget_kernels_make<uint16_t, 3>(), retarget_kernels_make<uint16_t, 4>() },
     };
     return kernels[image.depth == 16][image.channels - 1];
 }
 
-/* CALL, of which `common` is the map of at least as many vertical seams as the width changes by. */
-static inline enum status retarget_image(const struct launch_queue &queue,
-                                         const struct op_call *call) {
-    const struct image *in = &call->in, *out = &call->out;
-    const bool grows = out->width > in->width;
-    const struct retarget_args args = { *in, call->common, *out, carve_apart(in->width, out->width),
-                                        grows };
-    const uint32_t pixels = min(RETARGET_CHUNK, in->width) * (grows ? 2 : 1);
-    const size_t bytes = pixels * image_pixel_bytes(in) + 2 * RETARGET_WORD;
-    retarget_kernel_of(*in)<<<in->height, RETARGET_THREADS, bytes, queue.stream>>>(args);
+static inline struct retarget_call retarget_call_of(const struct op_call *call) {
+    const struct image *in = &call->in, *map = &call->common, *out = &call->out;
+    struct retarget_call made = { in->pixels, map->pixels, out->pixels };
+    made.in_stride = (uint32_t)in->stride;
+    made.map_stride = (uint32_t)map->stride;
+    made.out_stride = (uint32_t)out->stride;
+    made.width = in->width;
+    made.height = in->height;
+    made.out_width = out->width;
+    made.seams = carve_apart(in->width, out->width);
+    made.grows = out->width > in->width;
+    return made;
+}
+
+/* Those of the CALLS, of one batch, that have `common`: the map of at least as many vertical seams
+ * as their width changes by. All in one launch. */
+static inline enum status retarget_images(const struct launch_queue &queue,
+                                          const struct op_call *calls, int count) {
+    const struct retarget_kernels kernels = retarget_kernels_of(calls[0].in);
+    struct retarget_batch<CUDA_BATCH_MAX> batch;
+    uint32_t bytes = 0, rows = 0; /* bytes: of shared memory */
+    int done = 0;
+    for (int i = 0; i < count; i++) {
+        if (!calls[i].common.width) continue;
+        const struct retarget_call call = batch.calls[done++] = retarget_call_of(&calls[i]);
+        bytes =
+            max(bytes, retarget_places_of(call, kernels.chunk, kernels.bytes, kernels.slot).end);
+        rows = max(rows, call.height);
+    }
+    const dim3 blocks(rows, (unsigned)done);
+    if (done == 1)
+        kernels.one<<<blocks, RETARGET_THREADS, bytes, queue.stream>>>({ { batch.calls[0] } });
+    else if (done)
+        kernels.many<<<blocks, RETARGET_THREADS, bytes, queue.stream>>>(batch);
     CUDA_LAUNCHED(queue.failure);
     return STATUS_OK;
 }
