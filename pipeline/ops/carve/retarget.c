@@ -23,14 +23,18 @@ static inline uint64_t crossed(const struct retarget_row *row, uint32_t first, u
     return bits;
 }
 
+/* As far as there is room: a map that lacks numbers leaves more pixels than the row has. */
 static inline void copy_run(struct retarget_row *row, const uint8_t *from, size_t bytes) {
+    const size_t room = (size_t)(row->out_end - row->out);
+    if (bytes > room) bytes = room;
     memcpy(row->out, from, bytes);
     row->out += bytes;
 }
 
-/* The new pixel behind the one at AT. */
+/* The new pixel behind the one at AT, if there is room. */
 static inline void put_mean(struct retarget_row *row, uint32_t at, unsigned channels,
                             unsigned depth) {
+    if (row->out == row->out_end) return; /* else a whole pixel fits */
     const size_t left = (at ? at - 1 : 0) * (size_t)channels, here = at * (size_t)channels;
     const size_t right = (at + 1 < row->width ? at + 1 : at) * (size_t)channels;
     for (unsigned c = 0; c < channels; c++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve's map of seams: by hand; whatever it says of a width is what a carving to that width makes,
- * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; what
- * it refuses.
+ * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; no
+ * map makes it write behind a row; what it refuses.
  * covers: pipeline/ops/carve/retarget.c pipeline/ops/carve/retarget_avx2.c */
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
@@ -245,6 +245,39 @@ static void the_only_column(void **state) {
     job_free(&job);
 }
 
+/* ---- maps that do not fit */
+
+/* A search that was broken off numbers fewer seams than the width changes by; one that numbers more
+ * would make too many pixels. Neither way is there a byte behind the row. */
+static void check_room(struct carve_case *job, uint16_t numbers, uint32_t width) {
+    struct image map = padded(image_shape(job->in.width, job->in.height, 1, 16));
+    for (uint32_t y = 0; y < map.height; y++)
+        for (uint32_t x = 0; x < map.width; x++) sample_put(image_row(&map, y), x, 16, numbers);
+    for (int instructions = SIMD_NONE; instructions <= SIMD_BEST; instructions++) {
+        struct image out = retargeted(job, &map, width, (enum simd)instructions);
+        for (uint32_t y = 0; y < out.height; y++)
+            for (int i = 0; i < PADDING; i++)
+                assert_int_equal(image_row(&out, y)[image_row_bytes(&out) + (size_t)i], FILL);
+        free(out.pixels);
+    }
+    free(map.pixels);
+}
+
+static void no_map_leaves_the_row(void **state) {
+    (void)state;
+    static const uint32_t widths[] = { 1, 7, 70, 300 };
+    for (unsigned kind = 0; kind < 8; kind++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            struct carve_case job =
+                job_make(widths[w], 3, 1 + kind % 4, kind < 4 ? 8 : 16, PICTURE_NOISE);
+            for (uint16_t numbers = 0; numbers < 2; numbers++) {
+                check_room(&job, numbers, (widths[w] + 2) / 3);
+                check_room(&job, numbers, widths[w] + 1);
+            }
+            job_free(&job);
+        }
+}
+
 /* ---- refused, stopped */
 
 static void refuse(const char *plan_text, const char *part) {
@@ -289,6 +322,7 @@ int main(void) {
         cmocka_unit_test(long_rows_and_columns),
         cmocka_unit_test(the_only_column),
         cmocka_unit_test(every_mean),
+        cmocka_unit_test(no_map_leaves_the_row),
         cmocka_unit_test(wrong_maps_are_refused),
         cmocka_unit_test(a_client_that_leaves),
     };
