@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Several widths of one image on the GPU: from a map of its seams, each is in every byte what the
- * reference carves alone, padding included; and so are the branches of a tree, which make the map
- * themselves, with masks, in batches, with steps before and behind.
- * covers: cuda/ops/carve/retarget.cuh */
+ * reference carves alone, padding included, in a batch with others too; and so are the branches of
+ * a tree, which make the map themselves, with masks, in batches, with steps before and behind.
+ * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/retarget_list.cuh cuda/ops/carve/row_copy.cuh
+ */
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
@@ -50,14 +51,15 @@ static size_t place(struct image *images, int count, uint8_t *base) {
 
 /* ---- calls with a map */
 
-enum { CHANGES_MAX = 8 };
+enum { CHANGES_MAX = 8, SCENES_MAX = 4 };
 
 /* One image, its map, and the widths that come of it. */
 struct scene {
     struct image in;
     struct image out[1 + CHANGES_MAX]; /* the map first */
     struct params params[1 + CHANGES_MAX];
-    int count; /* of `out` */
+    int count;      /* of `out` */
+    unsigned alone; /* bit I: width I is made without the map */
 };
 
 static const struct op *carve(void) {
@@ -99,51 +101,77 @@ static struct op_call call_of(const struct scene *scene, int i, struct failure *
                             .in = scene->in,
                             .out = scene->out[i],
                             .failure = failure };
-    if (i && scene->out[i].width != scene->in.width) call.common = scene->out[0];
+    const bool mapped = i && scene->out[i].width != scene->in.width && !(scene->alone >> i & 1);
+    if (mapped) call.common = scene->out[0];
     return call;
 }
 
-static size_t most_scratch(const struct scene *scene) {
+static size_t most_scratch(const struct scene *scenes, int count) {
     size_t most = 0;
-    for (int i = 0; i < scene->count; i++) {
-        const struct op_call call = call_of(scene, i, NULL);
-        const size_t bytes = device_cuda.scratch(lane, carve(), &call, 1);
-        if (call.common.width) assert_int_equal(bytes, 0);
-        if (bytes > most) most = bytes;
-    }
+    for (int s = 0; s < count; s++)
+        for (int i = 0; i < scenes[s].count; i++) {
+            const struct op_call call = call_of(&scenes[s], i, NULL);
+            const size_t bytes = device_cuda.scratch(lane, carve(), &call, 1);
+            if (call.common.width) assert_int_equal(bytes, 0);
+            if (bytes > most) most = bytes;
+        }
     return most;
 }
 
-static void make_on_gpu(struct scene *scene, size_t out_bytes) {
+static size_t place_ins(struct scene *scenes, int count, uint8_t *base) {
+    size_t bytes = 0;
+    for (int s = 0; s < count; s++) bytes += place(&scenes[s].in, 1, base + bytes);
+    return bytes;
+}
+
+static size_t place_outs(struct scene *scenes, int count, uint8_t *base) {
+    size_t bytes = 0;
+    for (int s = 0; s < count; s++) bytes += place(scenes[s].out, scenes[s].count, base + bytes);
+    return bytes;
+}
+
+/* First the maps, then a width of every scene, then the next. TOGETHER: as one batch. */
+static void queue_calls(struct scene *scenes, int count, size_t scratch_bytes, bool together) {
+    struct failure failure = { 0 };
+    struct op_call calls[SCENES_MAX * (1 + CHANGES_MAX)];
+    int queued = 0;
+    for (int i = 0; i <= CHANGES_MAX; i++)
+        for (int s = 0; s < count; s++) {
+            if (i >= scenes[s].count) continue;
+            calls[queued] = call_of(&scenes[s], i, &failure);
+            calls[queued].scratch = lane->work;
+            calls[queued++].scratch_bytes = scratch_bytes;
+        }
+    for (int i = 0, step = 1; i < queued; i += step) {
+        if (i == count && together) step = queued - count;
+        if (device_cuda.run(lane, carve(), &calls[i], step)) fail_msg("%s", failure.message);
+    }
+}
+
+static void make_on_gpu(struct scene *scenes, int count, size_t out_bytes, bool together) {
     struct failure failure = { 0 };
     struct lane_times times;
-    const size_t in_bytes = place(&scene->in, 1, NULL);
-    const struct lane_need need = { .in = in_bytes, .work = most_scratch(scene), .out = out_bytes };
+    const struct lane_need need = { .in = place_ins(scenes, count, NULL),
+                                    .work = most_scratch(scenes, count),
+                                    .out = out_bytes };
     if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s", failure.message);
     cudaMemset(lane->out, PATTERN, out_bytes);
     cudaDeviceSynchronize();
-    place(&scene->in, 1, lane->host_in);
-    fill(&scene->in, NOISE, 5);
-    assert_int_equal(device_cuda.upload(lane, in_bytes, &failure), STATUS_OK);
-    place(&scene->in, 1, lane->in);
-    place(scene->out, scene->count, lane->out);
-    for (int i = 0; i < scene->count; i++) {
-        struct op_call call = call_of(scene, i, &failure);
-        call.scratch = lane->work;
-        call.scratch_bytes = need.work;
-        if (device_cuda.run(lane, carve(), &call, 1)) fail_msg("%s", failure.message);
-    }
+    place_ins(scenes, count, lane->host_in);
+    for (int s = 0; s < count; s++) fill(&scenes[s].in, NOISE, 5 + (uint32_t)s);
+    assert_int_equal(device_cuda.upload(lane, need.in, &failure), STATUS_OK);
+    place_ins(scenes, count, lane->in);
+    place_outs(scenes, count, lane->out);
+    queue_calls(scenes, count, need.work, together);
     if (device_cuda.download(lane, out_bytes, &failure) ||
         device_cuda.finish(lane, &times, NULL, &failure))
         fail_msg("%s", failure.message);
-    place(&scene->in, 1, lane->host_in);
+    place_ins(scenes, count, lane->host_in);
 }
 
 /* Each alone, without a map. */
-static void make_by_reference(struct scene *scene, uint8_t *expected, size_t out_bytes) {
+static void make_by_reference(struct scene *scene) {
     struct failure failure = { 0 };
-    memset(expected, PATTERN, out_bytes);
-    place(scene->out, scene->count, expected);
     for (int i = 0; i < scene->count; i++) {
         struct op_call call = call_of(scene, i, &failure);
         call.common.width = 0;
@@ -153,20 +181,32 @@ static void make_by_reference(struct scene *scene, uint8_t *expected, size_t out
     }
 }
 
-static void check_scene(struct image in, enum padding padding) {
-    struct scene scene = make_scene(in, padding);
-    const size_t out_bytes = place(scene.out, scene.count, NULL);
+/* What lies between rows and behind them too. */
+static void compare(const struct scene *scene, const uint8_t *expected, size_t out_bytes,
+                    bool together) {
+    const struct image *in = &scene->in;
+    for (int i = 0; i < scene->count; i++) {
+        const size_t offset = (size_t)(scene->out[i].pixels - expected);
+        const size_t end =
+            i + 1 < scene->count ? (size_t)(scene->out[i + 1].pixels - expected) : out_bytes;
+        if (memcmp(expected + offset, lane->host_out + offset, end - offset) != 0)
+            fail_msg("%ux%u, %u x %u bit, stride %zu, together %d: %u columns (%d) differ",
+                     in->width, in->height, in->channels, in->depth, in->stride, together,
+                     scene->out[i].width, i);
+    }
+}
+
+static void check_scenes(struct scene *scenes, int count, bool together) {
+    const size_t out_bytes = place_outs(scenes, count, NULL);
     uint8_t *expected = malloc(out_bytes);
-    make_on_gpu(&scene, out_bytes);
-    make_by_reference(&scene, expected, out_bytes);
-    for (int i = 0; i < scene.count; i++) {
-        const size_t offset = (size_t)(scene.out[i].pixels - expected);
-        const size_t bytes =
-            (i + 1 < scene.count ? (size_t)(scene.out[i + 1].pixels - expected) : out_bytes) -
-            offset;
-        if (memcmp(expected + offset, lane->host_out + offset, bytes) != 0)
-            fail_msg("%ux%u, %u x %u bit, padding %d: %u columns (%d) differ", in.width, in.height,
-                     in.channels, in.depth, (int)padding, scene.out[i].width, i);
+    make_on_gpu(scenes, count, out_bytes, together);
+    memset(expected, PATTERN, out_bytes);
+    place_outs(scenes, count, expected);
+    for (int s = 0; s < count; s++) {
+        const bool last = s + 1 == count;
+        make_by_reference(&scenes[s]);
+        compare(&scenes[s], expected,
+                last ? out_bytes : (size_t)(scenes[s + 1].out[0].pixels - expected), together);
     }
     free(expected);
 }
@@ -175,13 +215,37 @@ static void every_width_is_the_carving(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1, 1 },    { 1, 17 },   { 19, 1 },   { 2, 2 },
                                          { 13, 42 },  { 123, 66 }, { 512, 3 },  { 513, 3 },
-                                         { 2048, 3 }, { 2049, 2 }, { 4097, 3 }, { 640, 30 } };
+                                         { 1920, 3 }, { 1921, 2 }, { 2047, 2 }, { 2048, 3 },
+                                         { 2049, 2 }, { 4097, 3 }, { 640, 30 } };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (unsigned channels = 1; channels <= 4; channels++)
             for (unsigned depth = 8; depth <= 16; depth += 8)
                 for (int padding = 0; padding < PADDINGS; padding++)
-                    check_scene(image_shape(sizes[s][0], sizes[s][1], channels, depth),
-                                (enum padding)padding);
+                    for (int together = 0; together < 2; together++) {
+                        struct scene scene =
+                            make_scene(image_shape(sizes[s][0], sizes[s][1], channels, depth),
+                                       (enum padding)padding);
+                        check_scenes(&scene, 1, together);
+                    }
+}
+
+/* Images of several sizes, each with a map of its own; every third width looks for seams itself. */
+static void a_batch_mixes_maps_sizes_and_searches(void **state) {
+    (void)state;
+    static const uint32_t sizes[SCENES_MAX][2] = {
+        { 123, 66 }, { 1921, 2 }, { 13, 42 }, { 300, 7 }
+    };
+    for (unsigned channels = 1; channels <= 4; channels++)
+        for (unsigned depth = 8; depth <= 16; depth += 8)
+            for (int count = 2; count <= SCENES_MAX; count++) {
+                struct scene scenes[SCENES_MAX];
+                for (int s = 0; s < count; s++) {
+                    scenes[s] = make_scene(image_shape(sizes[s][0], sizes[s][1], channels, depth),
+                                           (enum padding)((s + count) % PADDINGS));
+                    scenes[s].alone = 0x92u << s % 3;
+                }
+                check_scenes(scenes, count, true);
+            }
 }
 
 /* Whatever of the result's memory is no pixel's, up to the end of what is behind it. */
@@ -322,6 +386,7 @@ static void branches_share_their_seams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_width_is_the_carving),
+                                        cmocka_unit_test(a_batch_mixes_maps_sizes_and_searches),
                                         cmocka_unit_test(
                                             a_map_without_numbers_leaves_what_is_around),
                                         cmocka_unit_test(branches_share_their_seams) };
