@@ -23,8 +23,9 @@
  *   5 A long kernel is queued on its lane's stream for short work, also from a batch that has the
  *     other stream: it must get its place within microseconds, or others' blocks take the
  *     multiprocessors that its first blocks wait for. Priorities preempt no block that runs.
- *   6 A short one likewise: of kernels of one priority one gets all its places before the next, but
- *     of two priorities each may get a part of them, and both wait for ever.
+ *   6 A short one likewise: of kernels of one priority one gets all its places before the next. Of
+ *     two priorities an H200 does so too, but nothing written says that each cannot get a part of
+ *     them, and then both would wait for ever.
  * All waiting is by events, on the GPU: no lane's thread waits for another.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH

@@ -182,8 +182,8 @@ static cudaError_t launch_gang(struct cuda_context *context, struct gang *gang) 
     return cooperative_launch(context, &launch, (unsigned)context->multiprocessors);
 }
 
-/* Half of the GPU is taken when they come: were they of two priorities, the first would have the
- * other half, and the second what becomes free. */
+/* Half of the GPU is taken when they come: did the first get the other half, and the second what
+ * becomes free, they would wait for each other. */
 static void test_two_gangs(void **) {
     struct held *held = make_held();
     struct gang *gangs, ended[2];
