@@ -3,7 +3,8 @@
  *
  * Used by:  every kernel whose blocks poll memory that other blocks of the same launch write.
  * Fails:    the launch, by a trap: STATUS_DEVICE, and the worker is replaced.
- * Limits:   SPIN_LIMIT looks, each at least as long as a look at memory: a minute or more.
+ * Limits:   SPIN_LIMIT looks, each at least as long as a look at memory: a minute or more; a warp's
+ *           at many counters, which takes as long as many of those, LOOKS_MAX: 10 s or more.
  *
  * A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU
  * that hangs. A benchmark or a test defines both macros before it includes any kernel, to be told
@@ -21,12 +22,15 @@
 #define SPIN_STUCK(where) __trap()
 #endif
 
-/* Looks until DONE() says true. WHERE: which wait it is. */
+enum : uint32_t { LOOKS_MAX = SPIN_LIMIT / 64 };
+
+/* Looks until DONE() says true, LIMIT times. WHERE: which wait it is. */
 template <class DONE>
-static __device__ __forceinline__ void spin_until(int where, const DONE &done) {
+static __device__ __forceinline__ void spin_until(int where, const DONE &done,
+                                                  uint32_t limit = SPIN_LIMIT) {
     (void)where;
     for (uint32_t spins = 0; !done(); spins++)
-        if (spins == SPIN_LIMIT) SPIN_STUCK(where);
+        if (spins == limit) SPIN_STUCK(where);
 }
 
 #endif

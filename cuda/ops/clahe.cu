@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A plane of 8 bits alone goes through one kernel, whose blocks wait for one another
- * (clahe/fused8.cuh), if so many run at once. Else there are two kernels over all planes of a
- * batch: tables (clahe/table8.cuh, table16.cuh), then look-ups (clahe/blend.cuh). Where their
- * tables are more than TABLES_BYTES, as those of 16 bits soon are, planes go in groups, and one
- * plane alone in rounds of some rows of tiles each. */
+ * (clahe/fused8.cuh), if so many run at once and it is worth their while (fused_parts). Else there
+ * are two kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh), then look-ups
+ * (clahe/blend.cuh). Where their tables are more than TABLES_BYTES, as those of 16 bits soon are,
+ * planes go in groups, and one plane alone in rounds of some rows of tiles each. */
 #include "cuda/check.cuh"
 #include "cuda/cooperative.cuh"
 #include "cuda/ops/clahe/blend.cuh"
@@ -13,7 +13,8 @@
 
 enum {
     TABLES_BYTES = 64 << 20,
-    PART_PIXELS = 4096, /* of a tile that several blocks share, at least */
+    PART_PIXELS = 4096, /* of one of several blocks that share a tile, at least */
+    FUSED_PARTS = 4,    /* of a region, at most */
     BLOCKS8 = 4,        /* of 512 threads on a multiprocessor */
     BLOCKS16 = 1,
 };
@@ -111,19 +112,16 @@ static struct clahe_batch group_of(const struct cuda_context *context, const str
     return batch;
 }
 
-/* Blocks for one tile: as many as there is room for, if each has enough to do. */
-static uint32_t parts_of(const struct cuda_context *context, uint32_t tables, uint64_t pixels,
-                         unsigned depth) {
-    const uint32_t blocks = (uint32_t)context->multiprocessors * (depth == 8 ? BLOCKS8 : BLOCKS16);
-    const uint32_t room = tables ? blocks / tables : 1;
+/* Blocks that share PIXELS, of so many as there is ROOM for; 0 where one has not enough to do. */
+static uint32_t parts_of(uint64_t pixels, uint32_t room) {
     const uint64_t wanted = pixels / PART_PIXELS;
-    const uint64_t parts = wanted < room ? wanted : room;
-    return parts < 1 ? 1 : (uint32_t)parts;
+    return wanted < room ? (uint32_t)wanted : room;
 }
 
 /* Numbers the blocks of a round from row FIRST of tiles on. */
 static void begin_round(const struct cuda_context *context, struct clahe_batch *batch,
                         const struct cut *cut, uint32_t first, unsigned depth) {
+    const uint32_t blocks = (uint32_t)context->multiprocessors * (depth == 8 ? BLOCKS8 : BLOCKS16);
     uint32_t tables = 0, strips = 0;
     uint64_t pixels = 0;
     batch->first_row = first;
@@ -141,7 +139,7 @@ static void begin_round(const struct cuda_context *context, struct clahe_batch *
     }
     batch->tables_made = tables;
     batch->strips = strips;
-    batch->parts = parts_of(context, tables, pixels, depth);
+    batch->parts = max(parts_of(pixels, tables ? blocks / tables : 1), 1u);
     for (int i = 0; i < batch->count; i++) batch->pictures[i].first_part *= batch->parts;
 }
 
@@ -174,34 +172,45 @@ static enum status run_round(const struct cuda_context *context, struct clahe_ba
 
 /* ---- one launch */
 
-/* Of a region, if each has enough to do. */
-static uint32_t fused_parts(const struct clahe_grid *grid, uint32_t blocks) {
+/* Of a region, of MOST blocks that run at once; 0: two launches are better. For it holds the whole
+ * GPU, on which other lanes work too: that is no way to do small pictures, of which a region has
+ * not enough for a block, nor to leave most of the GPU idle. All blocks of a region look at the
+ * same counts and add to them, and many stand in one another's way: on an H200 one tile of 4K, 66
+ * blocks a region, took 42 us, in two launches 39. */
+static uint32_t fused_parts(const struct clahe_grid *grid, uint32_t most) {
+    if (!fused8_fits(grid)) return 0;
     const uint32_t regions = FUSED_REGIONS * grid->x.of * grid->y.of;
     const uint64_t pixels = (uint64_t)grid->x.tile * grid->y.tile / FUSED_REGIONS;
-    const uint64_t wanted = pixels / PART_PIXELS, room = blocks / regions;
-    const uint64_t parts = wanted < room ? wanted : room;
-    return parts < 1 ? 1 : (uint32_t)parts;
+    const uint32_t parts = parts_of(pixels, min(most / regions, (uint32_t)FUSED_PARTS));
+    return 2 * regions * parts >= most ? parts : 0;
 }
 
-/* DONE is false where it does not fit or the blocks do not run at once: nothing is spoilt then. */
+template <class K>
+static cudaError_t launch_fused8(const struct cuda_context *context, struct clahe_fused *fused) {
+    const void *const kernel = (const void *)clahe_fused8_kernel<K>;
+    void *arguments[] = { fused };
+    const struct cooperative_launch launch = { kernel, FUSED_THREADS, 0, arguments };
+    const uint32_t regions = FUSED_REGIONS * fused->grid.x.of * fused->grid.y.of;
+    static uint64_t prepared; /* a bit for each device */
+    const cudaError_t error = prepare_kernels(&kernel, 1, 0, &prepared);
+    return error ? error : cooperative_launch(context, &launch, regions * fused->parts);
+}
+
+/* DONE is false where that is no way for it or the blocks do not run at once: nothing is spoilt
+ * then. */
 template <class K>
 static enum status run_fused8(const struct cuda_context *context, const struct op_call *call,
                               bool *done) {
     const struct clahe_grid grid = grid_of(call);
-    const uint32_t most = FUSED_BLOCKS * (uint32_t)context->multiprocessors;
-    const uint32_t tiles = grid.x.of * grid.y.of;
-    *done = fused8_fits(&grid, most);
-    if (!*done) return STATUS_OK;
+    const uint32_t most = (uint32_t)(fused8_blocks(context->capability) * context->multiprocessors);
     struct clahe_fused fused = { picture_of(call, 0, 0), grid, fused_parts(&grid, most) };
+    *done = fused.parts > 0;
+    if (!*done) return STATUS_OK;
     fused.counts = context->zeroed;
-    fused.looks = fused.counts + tiles * BINS8;
+    fused.tickets = fused.counts + grid.x.of * grid.y.of * BINS8;
     fused8_halves(fused.columns, &grid.x);
     fused8_halves(fused.rows, &grid.y);
-    void *arguments[] = { &fused };
-    const struct cooperative_launch launch = { (const void *)clahe_fused8_kernel<K>, FUSED_THREADS,
-                                               0, arguments };
-    const cudaError_t error =
-        cooperative_launch(context, &launch, FUSED_REGIONS * tiles * fused.parts);
+    const cudaError_t error = launch_fused8<K>(context, &fused);
     *done = error != cudaErrorCooperativeLaunchTooLarge;
     if (!*done) return STATUS_OK;
     CUDA_TRY(call->failure, error);

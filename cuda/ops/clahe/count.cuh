@@ -61,7 +61,9 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CH
         if (x + p - left < right - left) count(clahe_chunk_value<K>(words, p, channel));
 }
 
-/* The area's columns that the image has: up to RIGHT. */
+/* The area's columns that the image has: up to RIGHT, of which there is one at least. That is
+ * count_area's guarantee, for no area is without columns: a tile has one, and of a region
+ * fused8_fits says so. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_columns(const struct clahe_picture &picture,
                                                      const struct clahe_area &area, uint32_t right,

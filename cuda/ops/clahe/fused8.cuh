@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /* fused8.cuh - the kernel that makes tables of 8-bit samples and looks them up, of one picture.
  *
- * Used by:  cuda/ops/clahe.cu, where all of its blocks run at once.
+ * Used by:  cuda/ops/clahe.cu.
  * Fails:    spin_limit.cuh's trap, if a tile's counts never become complete.
- * Limits:   FUSED_TILES_LEAST to FUSED_TILES a side; every tile and every cell has samples of the
- *           image (fused8_fits).
+ * Threads:  all blocks run at once (cooperative.cuh).
+ * Limits:   FUSED_TILES tiles a side; every tile and every cell has samples of the image
+ *           (fused8_fits). 8 tiles are 256 regions, for which a GPU needs 128 multiprocessors: an
+ *           A100 (108) or an L4 (58) does them in two launches.
+ * Source:   PTX ISA, chapter Memory Consistency Model: the names in quotes are its sections.
  *
  * How it works. Tiles and cells cut a side into halves of tiles: a region, a half across and a half
  * down, belongs to one tile and to one cell. So a block counts a region, or some of its rows, adds
  * its counts to those of the tile in global memory and waits for those of its cell's four tiles. It
  * makes their tables in shared memory, a warp each, and goes over its samples again.
- * A tile's counts are their own barrier: nothing is missing when they sum to its pixels. The last
- * warp that has looked at them leaves zeros behind; a ticket tells which. Every access to them and
- * to the tickets is relaxed and of one size: why that is well defined, histeq/counters8.cuh says.
+ * A tile's counts are their own barrier: nothing is missing when they sum to its pixels. A warp
+ * that has looked at them draws a ticket; the one with the last leaves zeros behind.
+ *
+ * Why this is well defined, although every access to counts and tickets is relaxed:
+ * - They are accessed only by 32-bit relaxed operations of gpu scope; a vector access is as many
+ *   scalar ones ("Vector Data-types"). So all are "Morally Strong", and there is no data race.
+ * - Until it is cleared a count only grows, and no addition is lost ("Atomicity"). A look that
+ *   sums to the tile's pixels has read the final count of every bin, for whatever else it might
+ *   have read is less, a cleared count too. The counts hand over nothing but themselves: no order
+ *   among them is needed, no acquire, no release.
+ * - A warp draws its ticket only if its look found that sum, so the last ticket tells that all
+ *   looks have. These are not ordered before the clearing in "Causality Order", for a relaxed
+ *   ticket does not synchronize; a look that found the sum depends on no such order, as said, and
+ *   none is still to come.
+ * - A lane clears the bins that it has looked at itself: it observed all additions to them, so by
+ *   "Coherence" none is applied to a cleared count.
+ * - The next kernel of the stream begins when this one has ended. Nobody else has these words.
  * No fence is needed, and so the first cache still has the samples when they are read again.
  */
 #ifndef BURIN_CLAHE_FUSED8_CUH
@@ -24,24 +41,32 @@
 
 enum {
     FUSED_THREADS = 512,
-    FUSED_BLOCKS = 2, /* on a multiprocessor */
-    FUSED_TILES = 8,  /* a side: 256 regions, which an H200's 132 multiprocessors have at once */
-    /* Of fewer tiles so many blocks share one that they stand in one another's way: on an H200 4K
-     * of one tile took 42 us, in two launches 39. */
-    FUSED_TILES_LEAST = 4,
+    FUSED_TILES = 8, /* a side */
     FUSED_HALVES = 2 * FUSED_TILES,
     FUSED_REGIONS = 4, /* of a tile */
-    /* Warps that look at a tile's counts, if regions are not shared: each of four halves across
+    /* Of warps that look at a tile's counts, if regions are not shared: each of four halves across
      * does, those at a border twice, and as many down. */
-    FUSED_LOOKS = 16,
+    FUSED_TICKETS = 16,
+    FUSED_STUCK = 1, /* spin_limit.cuh's WHERE */
 };
+
+/* On a multiprocessor. That of 7.5 has 64 KB of shared memory, room for one. */
+static constexpr int fused8_blocks(int capability) {
+    return capability < 80 ? 1 : 2;
+}
+
+#ifdef __CUDA_ARCH__
+enum { FUSED_BLOCKS = fused8_blocks(__CUDA_ARCH__ / 10) };
+#else
+enum { FUSED_BLOCKS = 1 }; /* of no account on the host */
+#endif
 
 struct clahe_fused {
     struct clahe_picture picture;
     struct clahe_grid grid;
     uint32_t parts;                                             /* blocks of a region */
     uint32_t *counts;                                           /* BINS8 a tile */
-    uint32_t *looks;                                            /* tickets, one a tile */
+    uint32_t *tickets;                                          /* drawn, a word a tile */
     uint32_t columns[FUSED_HALVES + 1], rows[FUSED_HALVES + 1]; /* where halves begin */
 };
 
@@ -96,13 +121,27 @@ static __device__ __forceinline__ uint32_t fused_tile(const struct clahe_fused &
     return y * fused.grid.x.of + x;
 }
 
-/* ---- tables */
+/* ---- counts */
+
+/* All samples of the block's region, into those of its tile. */
+template <class K>
+static __device__ __forceinline__ void
+fused_count(const struct clahe_fused &fused, const struct fused_region &region, uint4 *counters) {
+    const uint32_t column = shared_address(counters) + threadIdx.x % COPIES8 * 4;
+    count_area<K, FUSED_THREADS>(fused.picture, region.area, [=](uint32_t value) {
+        shared_increment(column + 4 * COPIES8 * value);
+    });
+    __syncthreads();
+    const uint32_t own = sum_copies((const uint32_t *)counters);
+    if (own) atomicAdd(fused.counts + region.tile * BINS8 + threadIdx.x, own);
+}
 
 /* Four counts, 16-byte aligned. */
 static __device__ __forceinline__ void load_counts(const uint32_t *from, uint32_t *count) {
     asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3])
-                 : "l"(from));
+                 : "l"(from)
+                 : "memory");
 }
 
 static __device__ __forceinline__ void clear_counts(uint32_t *to) {
@@ -110,55 +149,59 @@ static __device__ __forceinline__ void clear_counts(uint32_t *to) {
                  : "memory");
 }
 
-/* Sum over the warp's lanes up to this one. */
-static __device__ __forceinline__ uint32_t warp_scan(uint32_t own) {
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-        const uint32_t left = __shfl_up_sync(~0u, own, step);
-        if (threadIdx.x % 32 >= step) own += left;
-    }
-    return own;
-}
-
-static __device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
-#pragma unroll
-    for (unsigned step = 16; step; step /= 2) own += __shfl_xor_sync(~0u, own, step);
-    return own;
-}
-
-/* A warp waits until COUNTS have all of a tile's PIXELS; then a lane has those of eight bins. */
+/* A warp waits until a tile's COUNTS have all its PIXELS; then a lane has those of eight bins. */
 static __device__ __forceinline__ void fused_look(uint32_t (&count)[8], const uint32_t *counts,
                                                   uint32_t pixels) {
     const uint32_t *const from = counts + threadIdx.x % 32 * 8;
-    spin_until(0, [&] {
-        uint32_t sum = 0;
-        load_counts(from, count);
-        load_counts(from + 4, count + 4);
+    spin_until(
+        FUSED_STUCK,
+        [&] {
+            uint32_t sum = 0;
+            load_counts(from, count);
+            load_counts(from + 4, count + 4);
 #pragma unroll
-        for (int i = 0; i < 8; i++) sum += count[i];
-        return warp_sum(sum) == pixels;
-    });
+            for (int i = 0; i < 8; i++) sum += count[i];
+            return warp_sum(sum) == pixels;
+        },
+        LOOKS_MAX);
+}
+
+/* A warp has looked at TILE. Lane 0 is told which of its tickets that was, from 1 on. */
+static __device__ __forceinline__ uint32_t fused_draw(const struct clahe_fused &fused,
+                                                      uint32_t tile) {
+    __syncwarp(); /* the other lanes' looks come before: shuffles order no memory */
+    return threadIdx.x % 32 == 0 ? atomicAdd(fused.tickets + tile, 1u) + 1 : 0;
+}
+
+/* The last that looked at TILE leaves zeros. Between its TICKET and this was a barrier. */
+static __device__ __forceinline__ void fused_clear(const struct clahe_fused &fused, uint32_t tile,
+                                                   uint32_t ticket) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t *const counts = fused.counts + tile * BINS8 + lane * 8;
+    if (__shfl_sync(~0u, ticket, 0) != FUSED_TICKETS * fused.parts) return;
+    clear_counts(counts);
+    clear_counts(counts + 4);
+    if (lane == 0)
+        asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(fused.tickets + tile) : "memory");
 }
 
 /* A warp's COUNTs of a tile become byte WHICH of the cell's words. */
 static __device__ __forceinline__ void fused_table(const struct clahe_grid &grid,
                                                    const uint32_t (&count)[8], uint8_t *joined,
                                                    uint32_t which) {
-    const uint32_t limit = grid.limit ? grid.limit : UINT32_MAX, first = threadIdx.x % 32 * 8;
+    const uint32_t first = threadIdx.x % 32 * 8;
     uint32_t upto[8], excess = 0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        upto[i] = min(count[i], limit) + (i ? upto[i - 1] : 0);
-        excess += count[i] - min(count[i], limit);
+        const uint32_t kept = clip8(grid, count[i]);
+        upto[i] = kept + (i ? upto[i - 1] : 0);
+        excess += count[i] - kept;
     }
     const uint32_t before = warp_scan(upto[7]) - upto[7];
     const struct clahe_share share = clahe_share_of(warp_sum(excess), BINS8);
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const uint32_t given = grid.limit ? clahe_shared_upto(share, first + i) : 0;
-        joined[4 * (first + i) + which] =
-            (uint8_t)clahe_level(before + upto[i] + given, grid.scale, 255);
-    }
+    for (int i = 0; i < 8; i++)
+        joined[4 * (first + i) + which] = level8(grid, share, first + i, before + upto[i]);
 }
 
 /* ---- the kernel */
@@ -168,44 +211,32 @@ static __global__ void __launch_bounds__(FUSED_THREADS, FUSED_BLOCKS)
     clahe_fused8_kernel(const __grid_constant__ struct clahe_fused fused) {
     __shared__ struct fused_shared<K> shared;
     const struct fused_region region = fused_region_of(fused);
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint32_t tile = fused_tile(fused, region, warp);
-    uint32_t *const looked = fused.counts + tile * BINS8;
-    uint32_t looks = 0;
+    const uint32_t warp = threadIdx.x / 32;
+    uint32_t tile = 0, ticket = 0; /* of the first four warps */
     for (unsigned i = threadIdx.x; i < BINS8 * COPIES8 / 4; i += FUSED_THREADS)
         shared.counters[i] = make_uint4(0, 0, 0, 0);
     if (threadIdx.x == 0) fused_strip(shared.blend.strip, fused, region);
     blend_reciprocals<K>(shared.blend);
     __syncthreads();
-    const uint32_t column = shared_address(shared.counters) + lane % COPIES8 * 4;
-    count_area<K, FUSED_THREADS>(fused.picture, region.area, [=](uint32_t value) {
-        shared_increment(column + 4 * COPIES8 * value);
-    });
-    __syncthreads();
-    const uint32_t own = sum_copies((const uint32_t *)shared.counters);
-    if (own) atomicAdd(fused.counts + region.tile * BINS8 + threadIdx.x, own);
+    fused_count<K>(fused, region, shared.counters);
     if (warp < 4) {
         uint32_t count[8];
-        fused_look(count, looked, fused.grid.x.tile * fused.grid.y.tile);
-        if (lane == 0) looks = atomicAdd(fused.looks + tile, 1u) + 1;
+        tile = fused_tile(fused, region, warp);
+        fused_look(count, fused.counts + tile * BINS8, fused.grid.x.tile * fused.grid.y.tile);
+        ticket = fused_draw(fused, tile);
         fused_table(fused.grid, count, (uint8_t *)shared.blend.joined, warp);
     }
     __syncthreads();
     blend_strip<K, FUSED_THREADS>(fused.picture, shared.blend);
-    if (warp < 4 && __shfl_sync(~0u, looks, 0) == FUSED_LOOKS * fused.parts) {
-        clear_counts(looked + lane * 8);
-        clear_counts(looked + lane * 8 + 4);
-        if (lane == 0) fused.looks[tile] = 0;
-    }
+    if (warp < 4) fused_clear(fused, tile, ticket);
 }
 
 /* ---- on the host */
 
-/* Whether it does GRID with so many blocks at once. */
-static inline bool fused8_fits(const struct clahe_grid *grid, uint32_t blocks) {
+/* Whether its regions are those of GRID. Both sides have one number of tiles, X->OF. */
+static inline bool fused8_fits(const struct clahe_grid *grid) {
     const struct clahe_side *x = &grid->x, *y = &grid->y;
-    return x->of >= FUSED_TILES_LEAST && x->of <= FUSED_TILES && x->cells == x->of + 1 &&
-           y->cells == y->of + 1 && FUSED_REGIONS * x->of * y->of <= blocks;
+    return x->of <= FUSED_TILES && x->cells == x->of + 1 && y->cells == y->of + 1;
 }
 
 /* Behind the last half the padding ends. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* scan.cuh - sums over the threads of a block.
+/* scan.cuh - sums over the threads of a warp or of a block.
  *
- * Used by:  table8.cuh, table16.cuh.
+ * Used by:  table8.cuh, table16.cuh, fused8.cuh.
  */
 #ifndef BURIN_CLAHE_SCAN_CUH
 #define BURIN_CLAHE_SCAN_CUH
@@ -9,6 +9,23 @@
 #include <cuda_runtime.h>
 
 #include <stdint.h>
+
+/* Of the lanes up to this one. */
+static __device__ __forceinline__ uint32_t warp_scan(uint32_t own) {
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const uint32_t left = __shfl_up_sync(~0u, own, step);
+        if (threadIdx.x % 32 >= step) own += left;
+    }
+    return own;
+}
+
+/* Of all lanes. */
+static __device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
+#pragma unroll
+    for (unsigned step = 16; step; step /= 2) own += __shfl_xor_sync(~0u, own, step);
+    return own;
+}
 
 struct block_sums {
     uint32_t upto; /* of the threads up to this one */
@@ -20,13 +37,9 @@ template <int THREADS>
 static __device__ __forceinline__ struct block_sums block_scan(uint32_t own, uint32_t *totals) {
     constexpr unsigned WARPS = THREADS / 32;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-        const uint32_t left = __shfl_up_sync(~0u, own, step);
-        if (lane >= step) own += left;
-    }
+    const uint32_t upto = warp_scan(own);
     __syncthreads(); /* the totals of the scan before are read */
-    if (lane == 31) totals[warp] = own;
+    if (lane == 31) totals[warp] = upto;
     __syncthreads();
     uint32_t before = 0, all = 0;
 #pragma unroll
@@ -35,7 +48,7 @@ static __device__ __forceinline__ struct block_sums block_scan(uint32_t own, uin
         if (w < warp) before += total;
         all += total;
     }
-    return { before + own, all };
+    return { before + upto, all };
 }
 
 #endif

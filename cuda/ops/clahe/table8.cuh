@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* table8.cuh - the kernel that makes tables of 8-bit samples: a block a tile, or several.
  *
- * Used by:  cuda/ops/clahe.cu.
+ * Used by:  cuda/ops/clahe.cu, fused8.cuh.
  *
  * How it works. Each counter is there once for each lane, in its own bank, so that lanes never meet
  * whatever they count. Where a launch has fewer tiles than the GPU has room for, several blocks
@@ -39,16 +39,26 @@ static __device__ __forceinline__ bool share_counts(const struct clahe_batch &ba
     return true;
 }
 
+/* What a bin of COUNT keeps. */
+static __device__ __forceinline__ uint32_t clip8(const struct clahe_grid &grid, uint32_t count) {
+    return grid.limit ? min(count, grid.limit) : count;
+}
+
+/* Of BIN, up to which the bins keep SUM. */
+static __device__ __forceinline__ uint8_t level8(const struct clahe_grid &grid,
+                                                 struct clahe_share share, uint32_t bin,
+                                                 uint32_t sum) {
+    const uint32_t given = grid.limit ? clahe_shared_upto(share, bin) : 0;
+    return (uint8_t)clahe_level(sum + given, grid.scale, 255);
+}
+
 static __device__ __forceinline__ void write_table8(const struct clahe_grid &grid, uint32_t count,
                                                     uint8_t *table, uint32_t *totals) {
-    uint32_t kept = count, given = 0;
-    if (grid.limit) {
-        kept = min(count, grid.limit);
-        const uint32_t excess = block_scan<TABLE8_THREADS>(count - kept, totals).all;
-        given = clahe_shared_upto(clahe_share_of(excess, BINS8), threadIdx.x);
-    }
-    const uint32_t sum = block_scan<TABLE8_THREADS>(kept, totals).upto + given;
-    if (threadIdx.x < BINS8) table[threadIdx.x] = (uint8_t)clahe_level(sum, grid.scale, 255);
+    const uint32_t kept = clip8(grid, count);
+    const uint32_t excess = grid.limit ? block_scan<TABLE8_THREADS>(count - kept, totals).all : 0;
+    const uint32_t sum = block_scan<TABLE8_THREADS>(kept, totals).upto;
+    const struct clahe_share share = clahe_share_of(excess, BINS8);
+    if (threadIdx.x < BINS8) table[threadIdx.x] = level8(grid, share, threadIdx.x, sum);
 }
 
 template <class K>

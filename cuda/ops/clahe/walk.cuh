@@ -4,7 +4,9 @@
  * Used by:  blend.cuh.
  *
  * How it works. So many columns that there are at least four rows of threads: then no more than a
- * fifth of the threads have nothing to do. What is wider is gone through in several turns.
+ * fifth of the threads are in none. What is wider is gone through in several turns. In the last of
+ * them, and where the rows of the picture's part are no multiple of the threads', others have
+ * nothing to do either.
  */
 #ifndef BURIN_CLAHE_WALK_CUH
 #define BURIN_CLAHE_WALK_CUH

@@ -84,9 +84,6 @@ struct lane_counts {
     uint32_t cumulative[8], own, upto;
 };
 
-/* A look at all counters takes as long as many at one word: 10 s or more altogether. */
-enum : uint32_t { LOOKS_MAX = SPIN_LIMIT / 64 };
-
 /* One warp: looks until COUNTS holds all PIXELS. */
 static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
                                                                      uint32_t pixels) {
