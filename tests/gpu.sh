@@ -55,6 +55,9 @@ sanitize() {
         step $tool-carve compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
     done
+    for tool in memcheck synccheck racecheck; do
+        step $tool-clahe compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-clahe tiny
+    done
     for tool in memcheck synccheck; do
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
         step $tool-reduction compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-reduction

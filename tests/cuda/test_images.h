@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* test_images.h - contents and row padding of the images that twins are tested with.
  *
- * Used by:  twin_batch.h, every_op.c, ops/edge.c, ops/smartcrop.c.
+ * Used by:  twin_batch.h, ops/carve_widths.c, user_chains.c.
  */
 #ifndef BURIN_TESTS_CUDA_TEST_IMAGES_H
 #define BURIN_TESTS_CUDA_TEST_IMAGES_H

@@ -3,7 +3,7 @@
  * in every byte, padding and what lies behind the images included. What an operator tells is
  * compared likewise: its values stand for an output of one row.
  *
- * Used by:  every_op.c, ops/edge.c, ops/smartcrop.c.
+ * Used by:  every_op.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c.
  * Owns:     the lane, between open_lane() and close_lane().
  * Fails:    the test.
  */
@@ -52,7 +52,9 @@ struct job {
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
     struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
     bool with_aux;
-    size_t work_bytes; /* of scratch that is offered; 0: as many as the twin asks for */
+    enum content first_content; /* of the first image; the others follow */
+    size_t work_bytes;          /* of scratch that is offered; 0: as many as the twin asks for */
+    struct timing spans;        /* what ran on the GPU */
     char name[160];
 };
 
@@ -88,7 +90,7 @@ static void make_calls(const struct job *job, struct op_call *calls, struct fail
 
 static void fill_inputs(struct job *job) {
     for (int i = 0; i < job->count; i++)
-        fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
+        fill(&job->in[i], (enum content)((job->first_content + i) % CONTENTS), 99u + (unsigned)i);
     for (int i = 0; i < job->count * OP_AUX_MAX; i++)
         fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
 }
@@ -98,6 +100,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     struct failure failure = { 0 };
     struct op_call calls[RUN_BATCH_MAX];
     struct lane_times times;
+    job->spans.span_count = 0;
     make_calls(job, calls, &failure);
     const size_t upload_bytes = in_bytes + place_aux(job, NULL, 0);
     const size_t asked = device_cuda.scratch(lane, op, calls, job->count);
@@ -122,7 +125,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     calls[0].scratch_bytes = need.work;
     if (device_cuda.run(lane, op, calls, job->count) ||
         device_cuda.download(lane, out_bytes, &failure) ||
-        device_cuda.finish(lane, &times, NULL, &failure))
+        device_cuda.finish(lane, &times, &job->spans, &failure))
         fail_msg("%s: %s", job->name, failure.message);
     place(job->in, job->count, lane->host_in);
     place_aux(job, lane->host_in, in_bytes);
