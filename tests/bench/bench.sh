@@ -42,7 +42,7 @@ load() {
     photos=$([ -e "$here/photos/large0.jpg" ] && echo "--photos $here/photos")
     "$burin" bench jpeg $photos --json >"$out/jpeg.json"
     "$burin" bench jpeg $photos --quick
-    for program in edge_ways energy_ways launch_shapes carve_widths; do
+    for program in edge_ways energy_ways launch_shapes carve_widths operators; do
         [ -x "$here/bin/$program" ] || continue
         say "$program"
         "$here/with" $program

@@ -194,7 +194,25 @@ def test_edge_ways_has_the_row_of_plain_c():
     assert list(rows["cpu, plain C"]) == list(measure("edge", "--pixels-max", "400000")[0][0])
 
 
-@pytest.mark.parametrize("name", ["carve_widths", "edge_ways", "energy_ways"])
+def test_operators_are_measured_one_by_one():
+    """Asked for none it has some of its own, which fit any size."""
+    for size, plans in (("320x240", ["blur:sigma=2", "flip;histogram"]), ("1x1", [])):
+        done = subprocess.run([program("operators"), "--json", "--device", "cpu", "--repeats", "1", "--size", size, *plans],
+                              capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        rows = json.loads(done.stdout)["rows"]
+        measured = list(dict.fromkeys(row["plan"] for row in rows))
+        assert measured == plans if plans else len(measured) > 5
+        assert {row["batch"] for row in rows} == {1} and all(row["ms"] >= 0 for row in rows)
+
+
+@pytest.mark.parametrize("arguments", [["blurr"], ["--size", "0x4"], ["--size", "4"], ["--channels", "5"], ["--depth", "12"]])
+def test_operators_tells_what_it_cannot_do(arguments):
+    done = subprocess.run([program("operators"), *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("operators: ")
+
+
+@pytest.mark.parametrize("name", ["carve_widths", "edge_ways", "energy_ways", "operators"])
 def test_a_way_refuses_strangers(name):
     for arguments in (["sideways"], ["--sideways"], ["--device", "gpu"], ["--repeats", "0"]):
         done = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=60)
@@ -297,7 +315,8 @@ def test_load_compares_images_with_the_first(added, place, wrong, tmp_path):
     assert done.returncode == wrong
 
 
-@pytest.mark.parametrize("name", ["carve_band", "carve_widths", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])
+@pytest.mark.parametrize("name", ["carve_band", "carve_widths", "codec", "edge_ways", "energy_ways", "launch_shapes", "load",
+                                  "operators", "throughput"])
 def test_each_program_helps(name):
     done = subprocess.run([program(name), "--help"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}") and done.stderr == ""
