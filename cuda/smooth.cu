@@ -1,61 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Small windows over 8 bits are one launch for the whole batch (smooth/tile.cuh). All
- * others are two passes (smooth/passes.cuh) over areas of the images: as many areas at a time as
- * scratch has room for, so that the largest image needs no more of it than some. */
+/* How it works. Small windows over 8 bits are one launch for the whole batch, on tensor cores
+ * (smooth/strip.cuh). All others are two passes (smooth/passes.cuh) over areas of the images: as
+ * many areas at a time as scratch has room for, so that the largest image needs no more of it than
+ * some. */
 #include "cuda/smooth.cuh"
 
 #include "cuda/batch.cuh"
 #include "cuda/smooth/passes.cuh"
-#include "cuda/smooth/tile.cuh"
+#include "cuda/smooth/strip.cuh"
 
-/* ---- tiles */
+/* ---- strips */
 
-static struct tile_weights tile_weights_of(const struct gaussian *gaussian, int halo) {
+static uint32_t weight_at_distance(const struct gaussian *gaussian, int distance) {
+    const uint32_t size = (uint32_t)(distance < 0 ? -distance : distance);
+    return size <= gaussian->reach ? gaussian->weight[size] : 0;
+}
+
+static struct strip_weights strip_weights_of(const struct gaussian *gaussian, int channels,
+                                             int halo) {
     const int reach = (int)gaussian->reach;
-    struct tile_weights weights = {};
-    const auto weight = [&](int distance) -> uint32_t {
-        const int size = distance < 0 ? -distance : distance;
-        return size <= reach ? gaussian->weight[size] : 0;
-    };
+    struct strip_weights weights = {};
     weights.reach = gaussian->reach;
-    for (int result = 0; result < FOUR; result++)
-        for (int byte = 0; byte < FOUR * (2 * halo + 1); byte++)
-            weights.across[result][byte / 4] |= weight(byte - FOUR * halo - result)
-                                                << 8 * (byte % 4);
-    for (int pair = 0; pair <= reach; pair++) {
-        const uint32_t before = weight(2 * pair - 1 - reach), first = weight(2 * pair - reach),
-                       second = weight(2 * pair + 1 - reach);
-        weights.down[pair] = first | second << 8 | before << 16 | first << 24;
+    for (int byte = 0; byte < 4 * STRIP_ACROSS; byte++) {
+        const int behind = byte - 32 - halo;
+        if (behind % channels) continue;
+        weights.across[byte / 4] |= weight_at_distance(gaussian, behind / channels)
+                                    << 8 * (byte % 4);
     }
+    for (int k = 0; k < STRIP_DOWN; k++)
+        weights.down[k] = weight_at_distance(gaussian, k - 7 - reach) |
+                          weight_at_distance(gaussian, k - 6 - reach) << 16;
     return weights;
 }
 
-template <int CHANNELS, int HALO>
-static enum status run_tiles_of(const struct cuda_context *context, const struct op_call *calls,
-                                int count, const struct gaussian *gaussian,
-                                const struct finish_rule &rule) {
-    typedef tile_traits<CHANNELS, HALO> T;
-    struct batch batch;
-    const enum status status = batch_init_tiles(&batch, calls, count, T::WIDTH, TILE_ROWS);
-    if (status) return status;
-    static_assert(sizeof(struct batch) + sizeof(struct tile_weights) + sizeof(rule) <= 4096,
+template <class T, int CAPACITY>
+static enum status launch_strips(const struct cuda_context *context,
+                                 const struct batch_of<CAPACITY> &batch,
+                                 const struct gaussian *gaussian, const struct finish_rule &rule,
+                                 struct failure *failure) {
+    static_assert(sizeof batch + sizeof(struct strip_weights) + sizeof(rule) <= 4096,
                   "an older GPU's kernel gets no more");
-    const struct tile_weights weights = tile_weights_of(gaussian, HALO);
-    tile_kernel<T>
-        <<<batch.chunks, TILE_THREADS, tile_shared_bytes<T>(gaussian->reach), context->stream>>>(
-            batch, weights, rule);
-    CUDA_LAUNCHED(calls[0].failure);
+    const struct strip_weights weights = strip_weights_of(gaussian, T::CHANNELS, T::HALO);
+    strip_kernel<T, CAPACITY>
+        <<<batch.chunks, STRIP_THREADS, 0, context->stream>>>(batch, weights, rule);
+    CUDA_LAUNCHED(failure);
     return STATUS_OK;
 }
 
+/* Of a tile. An image of few gets lower ones, so that all multiprocessors have some. */
+enum { STRIP_STEPS = 8, STRIP_FEW_STEPS = 4 };
+
+/* Tiles of STRIP_STEPS would leave multiprocessors with less than two. */
+static bool strips_are_few(const struct cuda_context *context, const struct op_call &samples) {
+    const uint32_t height = STRIP_STEPS * STRIP_ROWS;
+    const uint64_t tiles = (uint64_t)((samples.in.width + STRIP_TILE - 1) / STRIP_TILE) *
+                           ((samples.in.height + height - 1) / height);
+    return tiles < 2 * (uint64_t)context->multiprocessors;
+}
+
+/* An image alone is shorter to launch, and its kernel need not search. */
+template <class T>
+static enum status run_strips_alone(const struct cuda_context *context,
+                                    const struct op_call &samples, const struct gaussian *gaussian,
+                                    const struct finish_rule &rule) {
+    struct batch batch;
+    const enum status status = batch_init_tiles(&batch, &samples, 1, STRIP_TILE, T::HEIGHT);
+    if (status) return status;
+    struct batch_of<1> alone = {};
+    alone.count = 1, alone.chunks = batch.chunks, alone.images[0] = batch.images[0];
+    return launch_strips<T>(context, alone, gaussian, rule, samples.failure);
+}
+
+template <int CHANNELS, int SLOTS, bool SHARPENS>
+static enum status run_strips_as(const struct cuda_context *context, const struct op_call *calls,
+                                 int count, const struct gaussian *gaussian,
+                                 const struct finish_rule &rule) {
+    typedef strip_traits<CHANNELS, SLOTS, STRIP_FEW_STEPS, SHARPENS> low;
+    typedef strip_traits<CHANNELS, SLOTS, STRIP_STEPS, SHARPENS> high;
+    struct op_call samples[CUDA_BATCH_MAX];
+    batch_sample_calls(samples, calls, count);
+    if (count == 1)
+        return strips_are_few(context, samples[0])
+                   ? run_strips_alone<low>(context, samples[0], gaussian, rule)
+                   : run_strips_alone<high>(context, samples[0], gaussian, rule);
+    struct batch batch;
+    const enum status status = batch_init_tiles(&batch, samples, count, STRIP_TILE, high::HEIGHT);
+    if (status) return status;
+    return launch_strips<high, CUDA_BATCH_MAX>(context, batch, gaussian, rule, calls[0].failure);
+}
+
+template <int CHANNELS, int SLOTS>
+static enum status run_strips_as(const struct cuda_context *context, const struct op_call *calls,
+                                 int count, const struct gaussian *gaussian,
+                                 const struct finish_rule &rule) {
+    return rule.sharpens
+               ? run_strips_as<CHANNELS, SLOTS, true>(context, calls, count, gaussian, rule)
+               : run_strips_as<CHANNELS, SLOTS, false>(context, calls, count, gaussian, rule);
+}
+
 template <int CHANNELS>
-static enum status run_tiles(const struct cuda_context *context, const struct op_call *calls,
-                             int count, const struct gaussian *gaussian,
-                             const struct finish_rule &rule) {
+static enum status run_strips(const struct cuda_context *context, const struct op_call *calls,
+                              int count, const struct gaussian *gaussian,
+                              const struct finish_rule &rule) {
     switch ((gaussian->reach + 3) / 4) {
-    case 1: return run_tiles_of<CHANNELS, 1>(context, calls, count, gaussian, rule);
-    case 2: return run_tiles_of<CHANNELS, 2>(context, calls, count, gaussian, rule);
-    default: return run_tiles_of<CHANNELS, 3>(context, calls, count, gaussian, rule);
+    case 1: return run_strips_as<CHANNELS, 2>(context, calls, count, gaussian, rule);
+    case 2: return run_strips_as<CHANNELS, 3>(context, calls, count, gaussian, rule);
+    default: return run_strips_as<CHANNELS, 4>(context, calls, count, gaussian, rule);
     }
 }
 
@@ -175,16 +225,16 @@ static enum status run_passes(const struct cuda_context *context, const struct o
 
 /* ---- which way */
 
-static bool fits_tiles(const struct image *in, const struct gaussian *gaussian) {
-    return in->depth == 8 && gaussian->reach <= TILE_REACH_MAX;
+static bool fits_strips(const struct image *in, const struct gaussian *gaussian) {
+    return in->depth == 8 && gaussian->reach <= STRIP_REACH_MAX;
 }
 
 template <int CHANNELS>
 static enum status run_channels(const struct cuda_context *context, const struct op_call *calls,
                                 int count, const struct gaussian *gaussian,
                                 const struct finish_rule &rule) {
-    if (fits_tiles(&calls[0].in, gaussian))
-        return run_tiles<CHANNELS>(context, calls, count, gaussian, rule);
+    if (fits_strips(&calls[0].in, gaussian))
+        return run_strips<CHANNELS>(context, calls, count, gaussian, rule);
     if (calls[0].in.depth == 8)
         return run_passes<pass_traits<CHANNELS, 8>>(context, calls, count, gaussian, rule);
     return run_passes<pass_traits<CHANNELS, 16>>(context, calls, count, gaussian, rule);
@@ -193,7 +243,7 @@ static enum status run_channels(const struct cuda_context *context, const struct
 size_t smooth_scratch_cuda(const struct op_call *calls, int count, long sigma) {
     struct gaussian gaussian;
     gaussian_make(&gaussian, sigma, calls[0].in.depth);
-    if (fits_tiles(&calls[0].in, &gaussian)) return 0;
+    if (fits_strips(&calls[0].in, &gaussian)) return 0;
     struct area_walk walk = { calls, count, 0, 0, 0, gaussian.reach };
     size_t most = 0;
     while (walk.call < count) {

@@ -2,7 +2,7 @@
 /* finish.cuh - what becomes of four blurred pixels that lie side by side: alpha taken out of their
  * colours, the unsharp mask where it is asked for, words of memory.
  *
- * Used by:  tile.cuh, passes.cuh.
+ * Used by:  strip.cuh, passes.cuh.
  */
 #ifndef BURIN_SMOOTH_FINISH_CUH
 #define BURIN_SMOOTH_FINISH_CUH
@@ -61,6 +61,41 @@ finish_four(uint32_t (&words)[four_words<CHANNELS, DEPTH>()], struct four_pixels
 #pragma unroll
     for (int i = 0; i < FOUR * CHANNELS; i++)
         chunk_set_sample<DEPTH>(words, i, four.sample[i % CHANNELS][i / CHANNELS]);
+}
+
+/* ---- a word of 8-bit samples, of whole pixels where there is alpha */
+
+/* TOTALS have the blurred samples in their third bytes and nothing above; FACTORS take an alpha out
+ * of its colours: the results are their products' fourth bytes. */
+template <int CHANNELS>
+static __device__ __forceinline__ uint32_t finish_word(const uint32_t (&totals)[FOUR],
+                                                       const uint32_t *factors) {
+    uint32_t samples[FOUR];
+#pragma unroll
+    for (int i = 0; i < FOUR; i++) {
+        const int alpha = i / CHANNELS * CHANNELS + CHANNELS - 1;
+        samples[i] = totals[i];
+        if (CHANNELS % 2 == 0)
+            samples[i] = i == alpha ? totals[i] << 8
+                                    : (totals[i] >> 16) * factors[totals[alpha % FOUR] >> 16];
+    }
+    const int byte = CHANNELS % 2 == 0 ? 3 : 2, two = byte | (4 + byte) << 4;
+    return __byte_perm(__byte_perm(samples[0], samples[1], two),
+                       __byte_perm(samples[2], samples[3], two), 0x5410);
+}
+
+template <int CHANNELS>
+static __device__ __forceinline__ uint32_t sharpen_word(uint32_t original, uint32_t blurred,
+                                                        const struct sharpen_rule &rule) {
+    const uint32_t originals[1] = { original }, samples[1] = { blurred };
+    uint32_t words[1] = { original };
+#pragma unroll
+    for (int i = 0; i < FOUR; i++)
+        if (CHANNELS % 2 || i % CHANNELS != CHANNELS - 1)
+            chunk_set_sample<8>(
+                words, i,
+                sharpen_result(chunk_sample<8>(originals, i), chunk_sample<8>(samples, i), rule));
+    return words[0];
 }
 
 #endif

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tile.cuh - 8 bit and small windows: a block blurs a tile, across and down, in shared memory.
+/* tile.cuh - a tile of the image and what the windows reach beyond it, in shared memory as they lie
+ * in the image: colours multiplied by alpha, rows and columns beyond the borders mirrored.
  *
- * Used by:  cuda/smooth.cu.
- * Threads:  a block for each tile; no block waits for another.
- * Limits:   TILE_REACH_MAX; 48 KB of shared memory.
+ * Used by:  strip.cuh.
+ * Threads:  a block; each warp has a row of each slab of 8 rows, from the image on until it is
+ *           ready for all.
  *
- * How it works. The tile's rows and as many above and below as the window reaches are laid into
- * shared memory plane by plane, four neighbours of a channel a word, colours multiplied by alpha.
- * Across, four results share the words that their windows lie in; weights are shifted instead of
- * samples, so that a word is four products of one instruction (dp4a). Sums of two rows, 16 bits
- * each, stand in one word, which is two products down (dp2a), for two rows of results that differ
- * in their weights alone. Nothing is rounded between.
+ * How it works. Whole pieces of 16 bytes are copied without passing through registers where rows
+ * begin at 16 bytes. What is beyond a row's end is mirrored in shared memory, by a table that the
+ * block makes once.
  */
 #ifndef BURIN_SMOOTH_TILE_CUH
 #define BURIN_SMOOTH_TILE_CUH
@@ -20,240 +18,236 @@
 #include "pipeline/reflect.h"
 
 enum {
-    TILE_THREADS = 256,
-    TILE_ROWS = 32,
-    TILE_REACH_MAX = 10,
-    TILE_HALO_MAX = (TILE_REACH_MAX + 3) / 4, /* words on either side */
+    STRIP_THREADS = 256,
+    STRIP_BYTES = 32, /* of a row, for a warp */
+    STRIP_TILE = STRIP_THREADS / 32 * STRIP_BYTES,
+    STRIP_ROWS = 8, /* of a step */
+    STRIP_SLOTS_MAX = 4,
+    STRIP_REACH_MAX = STRIP_ROWS / 2 * (STRIP_SLOTS_MAX - 1),
 };
 
-template <int TILE_CHANNELS, int TILE_HALO> struct tile_traits {
-    static constexpr int CHANNELS = TILE_CHANNELS, HALO = TILE_HALO;
-    static constexpr int WIDTH = CHANNELS == 1 ? 128 : 64, GROUPS = WIDTH / FOUR;
-    static constexpr int SPAN = GROUPS + 2 * HALO; /* words of a row that are read */
-    static constexpr int PITCH = GROUPS + 8;       /* so that two rows of pairs meet in no bank */
-    static constexpr int TAPS = 2 * HALO + 1;      /* words that four windows lie in */
+/* SLOTS: steps whose rows the windows of 8 rows lie in. STEPS: of a tile. */
+template <int STRIP_CHANNELS, int STRIP_SLOTS, int STRIP_STEPS, bool STRIP_SHARPENS>
+struct strip_traits {
+    static constexpr int CHANNELS = STRIP_CHANNELS, SLOTS = STRIP_SLOTS, STEPS = STRIP_STEPS;
+    static constexpr bool SHARPENS = STRIP_SHARPENS;
+    static constexpr int REACH = STRIP_ROWS / 2 * (SLOTS - 1); /* at most */
+    static constexpr int HALO = (REACH * CHANNELS + 15) / 16 * 16;
+    static constexpr int WORDS = (STRIP_BYTES + 2 * HALO) / 16; /* of a row, that a lane reads */
+    static constexpr int PIECES = (STRIP_TILE + 2 * HALO) / 16; /* of a row */
+    static constexpr int PITCH = HALO > 32 ? 28 : 20; /* in pieces: 4 more than a multiple of 8 */
+    static constexpr int HEIGHT = STEPS * STRIP_ROWS, SLABS = STEPS + SLOTS - 1;
+    static constexpr int FIRST_SLABS = (SLABS + 1) / 2; /* that are waited for first */
+    static constexpr int ROW = 16 * PITCH;              /* bytes */
+    static constexpr bool ALPHA = CHANNELS % 2 == 0;
+    static constexpr int BLOCKS = SLOTS == 4 ? 3 : 4; /* of a multiprocessor */
 };
 
-struct tile_weights {
+enum { STRIP_ACROSS = 40, STRIP_DOWN = 8 * STRIP_SLOTS_MAX + 6 };
+
+struct strip_weights {
     uint32_t reach;
-    uint32_t across[FOUR][2 * TILE_HALO_MAX + 1]; /* of each result of four, word by word */
-    uint32_t down[TILE_REACH_MAX + 1]; /* a pair's two weights for the first row, then the second */
+    /* Bytes: weights by how far a sample lies behind the result's, from HALO + 32 before on. */
+    uint32_t across[STRIP_ACROSS];
+    /* Of two rows each, a byte and a free one, from 7 above the window's first on. */
+    uint32_t down[STRIP_DOWN];
 };
 
-/* Where a block's tile lies. */
-struct tile_place {
-    int x, y; /* its first pixel */
-    int top;  /* the first row that is read */
-    int rows; /* that are read */
+struct strip_place {
+    int x, y;  /* the tile's first byte in a row, and its first row */
+    int bytes; /* of the image's rows */
 };
 
-/* Shared memory: planes of words, [channel][row][PITCH], then pairs of sums,
- * [channel][pair][GROUPS]; the result takes the planes' place. */
-template <class T> static __host__ __device__ constexpr uint32_t tile_plane_words(uint32_t reach) {
-    return (TILE_ROWS + 2 * reach) * T::PITCH;
+template <class T> struct strip_memory {
+    uint4 tile[T::SLABS * STRIP_ROWS * T::PITCH];
+    uint32_t across[STRIP_ACROSS], down[STRIP_DOWN];
+    uint32_t factors[T::ALPHA ? 256 : 1]; /* that take alpha out of a colour */
+    uint16_t mirror[2 * T::HALO];         /* where in a row bytes beyond the borders come from */
+};
+
+/* ---- into shared memory */
+
+static __device__ __forceinline__ void strip_copy(uint4 *to, const uint8_t *from) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                 : "memory");
+#else
+    *to = __ldg((const uint4 *)from);
+#endif
 }
 
-template <class T> static __host__ __device__ constexpr uint32_t tile_pairs(uint32_t reach) {
-    return TILE_ROWS / 2 + reach;
+static __device__ __forceinline__ void strip_commit(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 
-template <class T> static constexpr size_t tile_shared_bytes(uint32_t reach) {
-    return T::CHANNELS *
-           (4 * tile_plane_words<T>(reach) + sizeof(uint4) * T::GROUPS * tile_pairs<T>(reach));
+/* Until all but the PENDING last groups have come. */
+template <int PENDING> static __device__ __forceinline__ void strip_wait(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
 }
 
-/* ---- planes */
+/* The lane's piece of the tile's rows: a warp has one of each slab. */
+struct strip_pieces {
+    const uint8_t *from; /* in the image as if it went on beyond its borders; then 8 rows below */
+    uint4 *to;
+    size_t step; /* bytes from a row to the one 8 below */
+    int bytes;   /* of the image, at most 16; none: nothing is wanted */
+};
 
-/* Four pixels of row Y from X on, beyond the borders too. */
 template <class T>
-static __device__ __forceinline__ void load_reflected(uint32_t (&words)[T::CHANNELS],
-                                                      const struct batch_image &image,
-                                                      const uint8_t *row, int x) {
+static __device__ __forceinline__ struct strip_pieces
+strip_pieces_of(const struct batch_image &image, const struct strip_place &place, int y,
+                uint4 *tile) {
+    const int lane = threadIdx.x % 32, x = place.x - T::HALO + 16 * lane;
+    struct strip_pieces pieces;
+    pieces.from = image.in + (ptrdiff_t)y * image.in_stride + x;
+    pieces.to = tile + threadIdx.x / 32 * T::PITCH + lane;
+    pieces.step = (size_t)STRIP_ROWS * image.in_stride;
+    pieces.bytes = lane < T::PIECES && x >= 0 ? min(place.bytes - x, 16) : 0;
+    return pieces;
+}
+
+/* All rows lie inside. */
+template <class T>
+static __device__ __forceinline__ void strip_load_inside(struct strip_pieces pieces) {
 #pragma unroll
-    for (int i = 0; i < FOUR; i++) {
-        const uint8_t *pixel = row + reflect(x + i, image.width) * T::CHANNELS;
-#pragma unroll
-        for (int c = 0; c < T::CHANNELS; c++)
-            chunk_set_sample<8>(words, i * T::CHANNELS + c, __ldg(pixel + c));
+    for (int slab = 0; slab < T::SLABS; slab++, pieces.from += pieces.step) {
+        if (slab == T::FIRST_SLABS) strip_commit();
+        if (pieces.bytes > 0) strip_copy(pieces.to + slab * STRIP_ROWS * T::PITCH, pieces.from);
     }
+    strip_commit();
 }
 
-/* Channel C of four pixels. */
+/* Rows beyond a border, or that begin anywhere. */
 template <class T>
-static __device__ __forceinline__ uint32_t plane_word(const uint32_t (&words)[T::CHANNELS], int c) {
-    constexpr int N = T::CHANNELS;
-    if (N == 1) return words[0];
-    const int a = c, b = c + N, d = c + 2 * N, e = c + 3 * N;
-    const uint32_t low = __byte_perm(words[a / 4], words[b / 4], a % 4 | (4 + b % 4) << 4);
-    const uint32_t high = __byte_perm(words[d / 4], words[e / 4], d % 4 | (4 + e % 4) << 4);
-    return __byte_perm(low, high, 0x5410);
-}
-
-template <class T>
-static __device__ __forceinline__ void multiply_alpha(uint32_t (&words)[T::CHANNELS]) {
-    constexpr int N = T::CHANNELS;
-#pragma unroll
-    for (int i = 0; i < FOUR * N; i++) {
-        if (i % N == N - 1) continue;
-        const uint32_t alpha = chunk_sample<8>(words, i / N * N + N - 1);
-        chunk_set_sample<8>(words, i, premultiply(chunk_sample<8>(words, i), alpha, 8));
-    }
-}
-
-template <class T>
-static __device__ __forceinline__ void tile_load(const struct batch_image &image,
-                                                 const struct tile_place &place, uint32_t *planes) {
-    const uint32_t plane = place.rows * T::PITCH;
-    for (int i = threadIdx.x; i < place.rows * T::SPAN; i += TILE_THREADS) {
-        const int line = i / T::SPAN, word = i % T::SPAN;
-        const int x = place.x + FOUR * (word - T::HALO);
-        const uint8_t *row =
-            image.in + (size_t)reflect(place.top + line, image.height) * image.in_stride;
-        uint32_t words[T::CHANNELS] = {};
-        if (x >= 0 && x + FOUR <= (int)image.width)
-            load_unaligned(words, row + x * T::CHANNELS, FOUR * T::CHANNELS);
-        else
-            load_reflected<T>(words, image, row, x);
-        if (T::CHANNELS % 2 == 0) multiply_alpha<T>(words);
-#pragma unroll
-        for (int c = 0; c < T::CHANNELS; c++)
-            planes[c * plane + line * T::PITCH + word] = plane_word<T>(words, c);
-    }
-}
-
-/* ---- across */
-
-/* Sums of four neighbours in two rows; each is at most 255 * 256. */
-template <class T>
-static __device__ __forceinline__ uint4 sum_pair(const uint32_t *row,
-                                                 const struct tile_weights &weights) {
-    uint32_t first[FOUR] = {}, second[FOUR] = {};
-#pragma unroll
-    for (int k = 0; k < T::TAPS; k++) {
-        const uint32_t above = row[k], below = row[T::PITCH + k];
-#pragma unroll
-        for (int i = 0; i < FOUR; i++) {
-            first[i] = __dp4a(above, weights.across[i][k], first[i]);
-            second[i] = __dp4a(below, weights.across[i][k], second[i]);
+static __device__ __forceinline__ void strip_load_any(const struct batch_image &image, int y,
+                                                      int reach, struct strip_pieces pieces) {
+    const int height = (int)image.height;
+#pragma unroll 1
+    for (int slab = 0; slab < T::SLABS; slab++, y += STRIP_ROWS) {
+        if (slab == T::FIRST_SLABS) strip_commit();
+        const uint8_t *from = pieces.from;
+        if (y < 0 || y >= height)
+            from += ((ptrdiff_t)reflect(y, image.height) - y) * (ptrdiff_t)image.in_stride;
+        if (pieces.bytes > 0 && y < height + reach) {
+            if (image.aligned) {
+                strip_copy(pieces.to, from);
+            } else {
+                uint32_t words[4];
+                load_unaligned(words, from, (uint32_t)pieces.bytes);
+                *pieces.to = pack_vector(words);
+            }
         }
+        pieces.from += pieces.step, pieces.to += STRIP_ROWS * T::PITCH;
     }
-    return make_uint4(first[0] | second[0] << 16, first[1] | second[1] << 16,
-                      first[2] | second[2] << 16, first[3] | second[3] << 16);
+    strip_commit();
 }
 
 template <class T>
-static __device__ __forceinline__ void tile_across(const struct tile_weights &weights, int rows,
-                                                   const uint32_t *planes, uint4 *sums) {
-    const int pairs = rows / 2;
-    for (int i = threadIdx.x; i < T::CHANNELS * pairs * T::GROUPS; i += TILE_THREADS) {
-        const int line = i / T::GROUPS; /* of all planes, in pairs */
-        sums[i] = sum_pair<T>(planes + 2 * line * T::PITCH + i % T::GROUPS, weights);
+static __device__ __forceinline__ void strip_load(const struct batch_image &image,
+                                                  const struct strip_place &place, int reach,
+                                                  uint4 *tile) {
+    const int top = place.y - reach, y = top + (int)threadIdx.x / 32;
+    const struct strip_pieces pieces = strip_pieces_of<T>(image, place, y, tile);
+    if (image.aligned && top >= 0 && top + T::SLABS * STRIP_ROWS <= (int)image.height)
+        strip_load_inside<T>(pieces);
+    else
+        strip_load_any<T>(image, y, reach, pieces);
+}
+
+/* ---- alpha */
+
+/* Two 16-bit halves, each rounded as premultiply() does; the results are their high bytes. */
+static __device__ __forceinline__ uint32_t multiply_pair(uint32_t pair, uint32_t alpha) {
+    const uint32_t scaled = pair * alpha + 0x800080;
+    return scaled + __byte_perm(scaled, 0, 0x4341);
+}
+
+/* Colours of a word of pixels; alpha, taken as 255 times itself, stays. */
+template <int CHANNELS> static __device__ __forceinline__ uint32_t multiply_word(uint32_t word) {
+    if (CHANNELS == 4) {
+        const uint32_t alpha = word >> 24;
+        const uint32_t even = multiply_pair(__byte_perm(word, 0, 0x4240), alpha);
+        const uint32_t odd = multiply_pair(__byte_perm(word, 0xff, 0x5451), alpha);
+        return __byte_perm(even, odd, 0x7351);
     }
+    const uint32_t first = multiply_pair(__byte_perm(word, 0xff, 0x5450), word >> 8 & 0xff);
+    const uint32_t second = multiply_pair(__byte_perm(word, 0xff, 0x5452), word >> 24);
+    return __byte_perm(first, second, 0x7531);
 }
 
-/* ---- down */
+/* floor(255 c / alpha) = c * factor >> 24 for c <= alpha, as the error of 2^24 / alpha, at most 1,
+ * times 255 * 254 is less than 2^24 / alpha. Sums of colours are never above those of alpha. */
+static __device__ __forceinline__ uint32_t alpha_factor(uint32_t alpha) {
+    return alpha == 0 || alpha == 255 ? 1 << 24 : 255 * ((1 << 24) / alpha + 1);
+}
 
-struct down_sums {
-    uint32_t first[FOUR], second[FOUR]; /* of two rows */
-};
+/* ---- borders */
 
-/* From PAIR on, T::GROUPS apart. The third byte of each sum is the result. */
+/* Byte I of those beyond the borders: HALO before the tile, then HALO behind the image's rows. */
 template <class T>
-static __device__ __forceinline__ struct down_sums sum_down(const uint4 *pair,
-                                                            const struct tile_weights &weights) {
-    struct down_sums sums;
-#pragma unroll
-    for (int i = 0; i < FOUR; i++) sums.first[i] = sums.second[i] = 1 << 15;
-    for (uint32_t k = 0; k <= weights.reach; k++, pair += T::GROUPS) {
-        const uint32_t weight = weights.down[k];
-        const uint4 four = *pair;
-        const uint32_t words[FOUR] = { four.x, four.y, four.z, four.w };
-#pragma unroll
-        for (int i = 0; i < FOUR; i++) {
-            sums.first[i] = __dp2a_lo(words[i], weight, sums.first[i]);
-            sums.second[i] = __dp2a_hi(words[i], weight, sums.second[i]);
-        }
-    }
-    return sums;
+static __device__ __forceinline__ int mirror_place(const struct strip_place &place, int i) {
+    return i < T::HALO ? i : place.bytes - place.x + i;
 }
 
-/* Results of four pixels in row LINE of the tile. */
+/* Where in the tile's row the byte's twin is. Beyond the row only where it has no weight. */
 template <class T>
-static __device__ __forceinline__ void put_four(struct four_pixels<T::CHANNELS> &four,
-                                                const struct batch_image &image,
-                                                const struct tile_place &place, int line, int group,
-                                                const struct finish_rule &rule, uint32_t *out) {
-    const int x = place.x + FOUR * group, y = place.y + line;
-    if (x >= (int)image.width || y >= (int)image.height) return;
-    const uint8_t *in = image.in + (size_t)y * image.in_stride + x * T::CHANNELS;
-    uint32_t words[T::CHANNELS] = {};
-    finish_four<T::CHANNELS, 8>(words, four, rule, in, min(image.width - x, (uint32_t)FOUR));
-    uint32_t *to = out + (line * T::GROUPS + group) * T::CHANNELS;
-#pragma unroll
-    for (int c = 0; c < T::CHANNELS; c++) to[c] = words[c];
+static __device__ __forceinline__ uint16_t mirror_source(const struct strip_place &place, int i) {
+    constexpr int N = T::CHANNELS;
+    const int begin = place.x - T::HALO;
+    const int at = begin + mirror_place<T>(place, i) + T::HALO * N; /* not negative */
+    const int pixel = (int)reflect(at / N - T::HALO, (uint32_t)place.bytes / N);
+    return (uint16_t)min(max(pixel * N + at % N - begin, 0), T::ROW - 1);
 }
 
+template <class T>
+static __device__ __forceinline__ bool has_border(const struct strip_place &place) {
+    return place.x == 0 || place.x + STRIP_TILE + T::HALO > place.bytes;
+}
+
+/* Of COUNT rows, 8 apart. */
 template <class T>
 static __device__ __forceinline__ void
-tile_down(const struct batch_image &image, const struct tile_place &place,
-          const struct tile_weights &weights, const struct finish_rule &rule, const uint4 *sums,
-          uint32_t *out) {
-    for (int i = threadIdx.x; i < TILE_ROWS / 2 * T::GROUPS; i += TILE_THREADS) {
-        struct four_pixels<T::CHANNELS> first, second;
+mirror_rows(const struct strip_place &place, const uint16_t *mirror, uint8_t *row, int count) {
+    __syncwarp();
+#pragma unroll 1
+    for (int i = threadIdx.x % 32; i < 2 * T::HALO; i += 32) {
+        const int from = mirror[i], to = mirror_place<T>(place, i);
+        if ((i < T::HALO && place.x) || to >= 16 * T::PIECES) continue;
+        uint8_t bytes[T::FIRST_SLABS];
 #pragma unroll
-        for (int c = 0; c < T::CHANNELS; c++) {
-            const struct down_sums down =
-                sum_down<T>(sums + c * (place.rows / 2) * T::GROUPS + i, weights);
+        for (int k = 0; k < T::FIRST_SLABS; k++)
+            if (k < count) bytes[k] = row[k * STRIP_ROWS * T::ROW + from];
 #pragma unroll
-            for (int k = 0; k < FOUR; k++)
-                first.sample[c][k] = down.first[k] >> 16,
-                second.sample[c][k] = down.second[k] >> 16;
-        }
-        const int line = i / T::GROUPS * 2, group = i % T::GROUPS;
-        put_four<T>(first, image, place, line, group, rule, out);
-        put_four<T>(second, image, place, line + 1, group, rule, out);
+        for (int k = 0; k < T::FIRST_SLABS; k++)
+            if (k < count) row[k * STRIP_ROWS * T::ROW + to] = bytes[k];
     }
 }
 
-template <class T>
-static __device__ __forceinline__ void
-tile_store(const struct batch_image &image, const struct tile_place &place, const uint32_t *out) {
-    constexpr int VECTORS = T::WIDTH * T::CHANNELS / 16; /* of a row */
-    for (int i = threadIdx.x; i < TILE_ROWS * VECTORS; i += TILE_THREADS) {
-        const int y = place.y + i / VECTORS;
-        const uint32_t at = place.x * T::CHANNELS + i % VECTORS * 16;
-        const uint32_t end = image.width * T::CHANNELS;
-        if (y >= (int)image.height || at >= end) continue;
+template <class T> static __device__ __forceinline__ void multiply_rows(uint4 *row, int count) {
+    const int lane = threadIdx.x % 32;
+    if (lane >= T::PIECES) return;
+#pragma unroll 1
+    for (uint4 *piece = row + lane; count > 0; count--, piece += STRIP_ROWS * T::PITCH) {
         uint32_t words[4];
-        unpack_vector(words, ((const uint4 *)out)[i]);
-        store_chunk(words, image.out + (size_t)y * image.out_stride + at, min(end - at, 16u),
-                    image.aligned);
+        unpack_vector(words, *piece);
+#pragma unroll
+        for (int i = 0; i < 4; i++) words[i] = multiply_word<T::CHANNELS>(words[i]);
+        *piece = pack_vector(words);
     }
 }
 
-/* ---- the kernel */
-
-/* Chunks of the batch are tiles. */
+/* The warp's rows of COUNT slabs from FIRST on, once they have come. */
 template <class T>
-static __global__ void __launch_bounds__(TILE_THREADS)
-    tile_kernel(const __grid_constant__ struct batch_of<CUDA_BATCH_MAX> batch,
-                const __grid_constant__ struct tile_weights weights,
-                const __grid_constant__ struct finish_rule rule) {
-    extern __shared__ uint4 tile_memory[];
-    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
-    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
-    struct tile_place place;
-    place.x = (int)position.x * T::WIDTH, place.y = (int)position.y * TILE_ROWS;
-    place.top = place.y - (int)weights.reach, place.rows = TILE_ROWS + 2 * (int)weights.reach;
-    uint32_t *planes = (uint32_t *)tile_memory;
-    uint4 *sums = (uint4 *)(planes + T::CHANNELS * tile_plane_words<T>(weights.reach));
-    tile_load<T>(image, place, planes);
-    __syncthreads();
-    tile_across<T>(weights, place.rows, planes, sums);
-    __syncthreads();
-    tile_down<T>(image, place, weights, rule, sums, planes);
-    __syncthreads();
-    tile_store<T>(image, place, planes);
+static __device__ __forceinline__ void prepare_rows(const struct strip_place &place,
+                                                    struct strip_memory<T> &memory, int first,
+                                                    int count) {
+    uint4 *row = memory.tile + (first * STRIP_ROWS + (int)threadIdx.x / 32) * T::PITCH;
+    if (T::ALPHA) multiply_rows<T>(row, count);
+    if (has_border<T>(place)) mirror_rows<T>(place, memory.mirror, (uint8_t *)row, count);
 }
 
 #endif

@@ -13,8 +13,9 @@
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/move/turn.cuh
  * covers: cuda/ops/zoom.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
- * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/tile.cuh
- * covers: cuda/smooth/passes.cuh cuda/smooth/finish.cuh
+ * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/strip.cuh
+ * covers: cuda/smooth/tile.cuh cuda/smooth/matrix.cuh cuda/smooth/passes.cuh
+ * covers: cuda/smooth/finish.cuh
  * covers: cuda/skeletons/user_twin.cu cuda/skeletons/launch.cuh cuda/skeletons/pixels.cuh
  * covers: cuda/skeletons/point.cuh cuda/skeletons/neighbourhood.cuh cuda/skeletons/scalar.cuh
  * covers: cuda/skeletons/vector.cuh
