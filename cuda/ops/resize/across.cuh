@@ -5,11 +5,12 @@
  * Threads:  a block makes a tile: STAGE_ROWS rows of some columns. No block waits for another.
  * Limits:   those of table.cuh.
  *
- * How it works. A block reads what its columns need of its rows once, into shared memory. Then a
- * warp makes MATRIX_ROWS rows of a group of eight columns at a time, of all planes; the weights
- * serve them all. Results go to memory with four rows a word, which is how down.cuh sums them.
- * Where windows are so long that shared memory does not hold them, they come piece by piece; then a
- * tile is a single group, and its two warps keep their sums.
+ * How it works. A block reads what its columns need of its rows once, into shared memory; while
+ * that comes a warp reads the weights it begins with. Then it makes a group of eight columns, all
+ * planes of it, half of the rows after the other; in tiles of few groups another warp makes the
+ * other half. Results go to memory with four rows a word, which is how down.cuh sums them. Where
+ * windows are so long that shared memory does not hold them, they come piece by piece; then a tile
+ * is a single group, and its two warps keep their sums.
  *
  * The image between: for each four rows, plane by plane, a word for each column; columns are
  * rounded up to 32, rows to STAGE_ROWS. It begins with the four rows that hold the first one
@@ -23,6 +24,8 @@
 #include "cuda/ops/resize/stage.cuh"
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"
+
+enum { ACROSS_COLUMNS = STAGE_WARPS * TABLE_GROUP }; /* of a tile at most */
 
 struct across_image {
     const uint8_t *in;
@@ -69,67 +72,143 @@ across_tile_of(const struct across_image &image, uint32_t index) {
     return tile;
 }
 
-/* STEPS steps from PAIRS on; AT: the lane's first word, of the first of its two rows. */
+/* A warp's part of a tile. */
+struct across_part {
+    uint32_t first, steps; /* of its group; no steps: there is nothing to do */
+    const uint2 *pairs;
+    uint32_t half, halves; /* the first, and how many of them */
+    uint32_t *to;          /* the lane's first word of the image between */
+};
+
 template <class K>
-static __device__ __forceinline__ void across_add(struct axis_sums<K> &sums, const uint2 *pairs,
-                                                  uint32_t steps, const uint32_t *at,
-                                                  uint32_t pitch) {
-    constexpr uint32_t HALF = MATRIX_WORDS / 2 * stage_layout<K>::WORD_STEP;
-    const uint32_t *other = at + MATRIX_ROWS / 2 * pitch;
-    uint2 next[3] = { __ldg(pairs), __ldg(pairs + 32), __ldg(pairs + 64) };
-    for (uint32_t s = 0; s < steps; s++) {
-        const uint2 digits[3] = { next[0], next[1], next[2] };
-        uint32_t planes[K::PLANES][4];
-        pairs += TABLE_STEP_PAIRS;
+static __device__ __forceinline__ struct across_part
+across_part_of(const struct across_image &image, const struct across_tile &tile) {
+    const uint32_t warp = threadIdx.x / 32;
+    const bool alone = image.tile_columns > ACROSS_COLUMNS / 2;
+    const uint32_t index = alone ? warp : warp / AXIS_HALVES;
+    struct across_part part = {};
+    if (index >= tile.groups) return part;
+    const uint32_t column = tile.column + index * TABLE_GROUP, line = tile.line + axis_pixel() / 4;
+    const struct table_group *const group = image.groups + column / TABLE_GROUP;
+    const struct table_group own = table_load(group);
+    part.first = own.first, part.steps = table_steps(own.words);
+    part.pairs = table_pairs(group, own);
+    part.half = alone ? 0 : warp % AXIS_HALVES, part.halves = alone ? AXIS_HALVES : 1;
+    part.to = image.between + (size_t)(line * K::PLANES) * between_pitch(image.columns) + column +
+              axis_target();
+    return part;
+}
+
+/* What the lane will read of a step's weights. */
+static __device__ __forceinline__ void across_expect(const uint2 *pairs) {
 #pragma unroll
-        for (int d = 0; d < 3 && s + 1 < steps; d++) next[d] = __ldg(pairs + 32 * d);
-        stage_read<K>(planes, 0, at, pitch);
-        stage_read<K>(planes, 1, other, pitch);
-        stage_read<K>(planes, 2, at + HALF, pitch);
-        stage_read<K>(planes, 3, other + HALF, pitch);
-        axis_add<K>(sums, planes, digits);
-        at += 2 * HALF, other += 2 * HALF;
+    for (int d = 0; d < 3; d++) asm volatile("prefetch.global.L1 [%0];" ::"l"(pairs + 32 * d));
+}
+
+/* The words of a step: AT is the lane's first, of the first of its two rows. */
+template <class K>
+static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES][4],
+                                                   const uint32_t *at, uint32_t pitch) {
+    constexpr uint32_t HALF = MATRIX_WORDS / 2 * stage_layout<K>::WORD_STEP;
+    const uint32_t *const other = at + MATRIX_ROWS / 2 * pitch;
+    stage_read<K>(planes, 0, at, pitch);
+    stage_read<K>(planes, 1, other, pitch);
+    stage_read<K>(planes, 2, at + HALF, pitch);
+    stage_read<K>(planes, 3, other + HALF, pitch);
+}
+
+/* Another step: PAIRS are its weights. */
+template <class K>
+static __device__ __forceinline__ void across_step(struct axis_sums<K> &sums, const uint2 *pairs,
+                                                   const uint32_t *at, uint32_t pitch) {
+    const uint2 digits[3] = { __ldg(pairs), __ldg(pairs + 32), __ldg(pairs + 64) };
+    uint32_t planes[K::PLANES][4];
+    across_read<K>(planes, at, pitch);
+    axis_add<K>(sums, planes, digits);
+}
+
+/* Both halves' words, or only the half's bytes of them. */
+template <class K>
+static __device__ __forceinline__ void across_write(const struct across_part &part,
+                                                    const uint32_t (&words)[K::PLANES][2],
+                                                    uint32_t pitch) {
+    if (part.halves == AXIS_HALVES) {
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++)
+            *(uint2 *)(part.to + p * pitch) = make_uint2(words[p][0], words[p][1]);
+        return;
+    }
+    uint16_t *const to = (uint16_t *)part.to + (part.half == 0);
+#pragma unroll
+    for (int p = 0; p < K::PLANES; p++) {
+        to[2 * p * pitch] = (uint16_t)words[p][0];
+        to[2 * p * pitch + 2] = (uint16_t)words[p][1];
     }
 }
 
-/* LINE and COLUMN: the first of what the warp has summed. */
+/* Where the lane's first word of a part and half lies, with DONE words of the tile in pieces
+ * before. */
 template <class K>
-static __device__ __forceinline__ void across_write(const struct across_image &image,
-                                                    const struct axis_sums<K> &sums, uint32_t line,
-                                                    uint32_t column) {
-    const uint32_t pitch = between_pitch(image.columns);
-    uint32_t words[K::PLANES];
-    axis_words<K>(words, sums);
-    uint32_t *const to = image.between + (size_t)(line + threadIdx.x % 32 / 8) * K::PLANES * pitch +
-                         column + axis_target();
-#pragma unroll
-    for (int p = 0; p < K::PLANES; p++) to[p * pitch] = words[p];
+static __device__ __forceinline__ const uint32_t *
+across_at(const struct across_part &part, const struct stage_source &source, uint32_t pitch,
+          const uint32_t *staged, uint32_t half, uint32_t done) {
+    const uint32_t lane = threadIdx.x % 32;
+    return stage_at<K>(source, pitch, staged,
+                       (AXIS_HALVES - 1 - half) * MATRIX_ROWS + lane / 4,
+                       part.first + done - source.word + lane % 4);
 }
 
-/* The warp's part of the tile, as far as the piece SOURCE goes, DONE words behind the tile's first:
- * a multiple of 8. */
+/* The part of a tile that is staged as a whole. */
 template <class K>
 static __device__ __forceinline__ void
-across_groups(const struct across_image &image, const struct across_tile &tile,
-              const struct stage_source &source, uint32_t done, const uint32_t *staged,
-              struct axis_sums<K> &sums) {
-    constexpr uint32_t HALVES = STAGE_ROWS / MATRIX_ROWS;
-    const uint32_t lane = threadIdx.x % 32, pitch = stage_pitch<K>(image.span);
-    for (uint32_t i = threadIdx.x / 32; i < HALVES * tile.groups; i += STAGE_THREADS / 32) {
-        const uint32_t half = i % HALVES, column = tile.column + i / HALVES * TABLE_GROUP;
-        const struct table_group *const group = image.groups + column / TABLE_GROUP;
-        const struct table_group own = table_load(group);
-        const uint32_t before = done / MATRIX_WORDS, steps = table_steps(own.words);
-        if (before >= steps) continue;
-        const uint32_t now = min(steps - before, (uint32_t)image.span / MATRIX_WORDS);
-        if (done == 0) sums = {};
-        across_add<K>(sums, table_pairs(group, own) + before * TABLE_STEP_PAIRS, now,
-                      stage_at<K>(source, pitch, staged, half * MATRIX_ROWS + lane / 4,
-                                  own.first + done - source.word + lane % 4),
-                      pitch);
-        if (before + now == steps)
-            across_write<K>(image, sums, tile.line + half * (MATRIX_ROWS / 4), column);
+across_whole(const struct across_part &part, const struct stage_source &source, uint32_t pitch,
+             const uint32_t *staged, uint32_t to_pitch) {
+    uint32_t words[K::PLANES][2] = {};
+#pragma unroll 1
+    for (uint32_t half = part.half; half < part.half + part.halves; half++) {
+        const uint32_t *at = across_at<K>(part, source, pitch, staged, half, 0);
+        const uint2 *pairs = part.pairs;
+        struct axis_sums<K> sums = axis_begin<K>();
+        across_step<K>(sums, pairs, at, pitch);
+#pragma unroll 1
+        for (uint32_t s = 1; s < part.steps; s++) {
+            pairs += TABLE_STEP_PAIRS, at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
+            across_step<K>(sums, pairs, at, pitch);
+        }
+        axis_words<K>(words, sums);
     }
+    across_write<K>(part, words, to_pitch);
+}
+
+/* The part of a tile whose rows come SPAN words at a time. Seldom, and so apart: it would take
+ * registers from the others. */
+template <class K>
+static __device__ __noinline__ void
+across_pieces(const struct across_part &part, const struct across_tile &tile, uint32_t span,
+              struct stage_source source, const struct work_rule &rule, uint32_t *staged,
+              uint32_t to_pitch) {
+    const uint32_t pitch = stage_pitch<K>(span), most = span / MATRIX_WORDS;
+    const uint2 *pairs = part.pairs;
+    struct axis_sums<K> sums = axis_begin<K>();
+    uint32_t left = part.steps, words[K::PLANES][2] = {};
+    for (uint32_t done = 0; done < tile.words; done += span) {
+        const uint32_t steps = min(left, most);
+        __syncthreads(); /* the last piece is read */
+        source.word = tile.word + done;
+        source.words = min(tile.words - done, span);
+        stage<K>(source, rule, pitch, staged);
+        stage_wait();
+        __syncthreads();
+        const uint32_t *at = across_at<K>(part, source, pitch, staged, part.half, done);
+        for (uint32_t s = 0; s < steps; s++, pairs += TABLE_STEP_PAIRS) {
+            across_step<K>(sums, pairs, at, pitch);
+            at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
+        }
+        left -= steps;
+    }
+    if (!part.steps) return;
+    axis_words<K>(words, sums);
+    across_write<K>(part, words, to_pitch);
 }
 
 template <class K>
@@ -138,24 +217,31 @@ static __device__ __forceinline__ void across_block(const struct across_batch &b
     uint32_t *const staged = (uint32_t *)across_shared;
     const struct across_image &image = batch.images[tiles_find(batch, blockIdx.x)];
     const struct across_tile tile = across_tile_of(image, blockIdx.x - image.first_tile);
+    const struct across_part part = across_part_of<K>(image, tile);
+    const uint32_t pitch = stage_pitch<K>(image.span), to_pitch = between_pitch(image.columns);
     struct stage_source source = {};
     source.in = image.in, source.stride = image.in_stride, source.aligned = image.aligned;
     source.width = image.width, source.height = image.height;
     source.row = 4 * (image.first_row + tile.line);
-    struct axis_sums<K> sums;
+    source.word = tile.word, source.words = tile.words;
     overlap_begin();
-    for (uint32_t done = 0; done < tile.words; done += image.span) {
-        if (done) __syncthreads(); /* the last piece is read */
-        source.word = tile.word + done;
-        source.words = min(tile.words - done, (uint32_t)image.span);
-        stage<K>(source, batch.rule, stage_pitch<K>(image.span), staged);
-        __syncthreads();
-        across_groups<K>(image, tile, source, done, staged, sums);
-    }
+    if (tile.words > image.span)
+        return across_pieces<K>(part, tile, image.span, source, batch.rule, staged, to_pitch);
+    stage<K>(source, batch.rule, pitch, staged);
+    if (part.steps) across_expect(part.pairs);
+    stage_wait();
+    __syncthreads();
+    if (part.steps) across_whole<K>(part, source, pitch, staged, to_pitch);
+}
+
+/* How many blocks a multiprocessor has registers for, by how many sums a lane keeps. */
+template <class K> static constexpr int across_blocks(void) {
+    constexpr int SUMS = K::CHANNELS * K::PARTS * 4;
+    return SUMS > 36 ? 2 : SUMS > 12 ? 3 : 4;
 }
 
 template <class K>
-static __global__ void __launch_bounds__(STAGE_THREADS)
+static __global__ void __launch_bounds__(STAGE_THREADS, across_blocks<K>())
     across_kernel(const __grid_constant__ struct across_batch batch) {
     across_block<K>(batch);
 }

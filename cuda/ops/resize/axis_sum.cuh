@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* axis_sum.cuh - sums of weights and samples along one axis, of MATRIX_ROWS pixels beside one
- * another and of eight targets along the axis at a time.
+/* axis_sum.cuh - sums of weights and samples along one axis, of AXIS_PIXELS beside one another and
+ * of eight targets along the axis.
  *
  * Used by:  across.cuh, where pixels lie below one another; down.cuh, where they lie in a row.
  * Threads:  all lanes of a warp together.
@@ -13,12 +13,18 @@
  * sample belong to part d + b. No part overflows: a weight's lowest byte is no larger than the
  * weight, and its others exist only where it is over 127, so that the |bytes| of a window's weights
  * are together under 1.6 * 2^22, times 255 under 2^31.
+ *
+ * The pixels are summed in halves of MATRIX_ROWS: with g = lane / 4 pixels 4 g + 2 and 4 g + 3 are
+ * the matrix' rows g and g + 8, then 4 g and 4 g + 1. So a lane gets all four of targets 2 t and
+ * 2 t + 1, with t = lane % 4, as whole words.
  */
 #ifndef BURIN_RESIZE_AXIS_SUM_CUH
 #define BURIN_RESIZE_AXIS_SUM_CUH
 
 #include "cuda/ops/resize/matrix.cuh"
 #include "pipeline/rows/resample_weights.h"
+
+enum { AXIS_HALVES = 2, AXIS_PIXELS = AXIS_HALVES * MATRIX_ROWS };
 
 /* What lies between reading and writing: CHANNELS of 8 bits, or of 16 where it is WIDE. */
 template <int CHANNELS_, bool WIDE_> struct work_layout {
@@ -29,6 +35,16 @@ template <int CHANNELS_, bool WIDE_> struct work_layout {
 
 /* Four sums a lane, as matrix.cuh lays them out. */
 template <class W> struct axis_sums { int32_t part[W::CHANNELS][W::PARTS][4]; };
+
+/* Sums of nothing. Those of 8 bits begin with what rounds them. */
+template <class W> static __device__ __forceinline__ struct axis_sums<W> axis_begin(void) {
+    struct axis_sums<W> sums = {};
+#pragma unroll
+    for (int c = 0; c < W::CHANNELS; c++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) sums.part[c][0][i] = W::WIDE ? 0 : 1 << (RESAMPLE_BITS - 1);
+    return sums;
+}
 
 /* PLANES: a lane's four words of each; DIGITS: its weights. */
 template <class W>
@@ -50,7 +66,7 @@ static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &
     const int32_t(*const part)[4] = sums.part[channel];
     const uint32_t sum =
         (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8) + ((uint32_t)part[2][i] << 16);
-    return (int32_t)(sum + (1u << (RESAMPLE_BITS - 1))) >> RESAMPLE_BITS;
+    return (int32_t)sum >> RESAMPLE_BITS;
 }
 
 /* One of 16 bits. */
@@ -63,31 +79,34 @@ static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &
     return resample_result(sum, 65535);
 }
 
-/* Of each plane four pixels beside one another, 4 (lane / 8) and on, of target axis_target(). */
+/* Of each plane and of two targets four pixels, once both halves are there: each puts its two into
+ * the lower bytes and moves up what was there. */
 template <class W>
-static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES],
+static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2],
                                                   const struct axis_sums<W> &sums) {
 #pragma unroll
-    for (int c = 0; c < W::CHANNELS; c++) {
-        if (W::WIDE) {
-            const struct matrix_pair pair =
-                matrix_exchange(axis_wide<W>(sums, c, 0) | axis_wide<W>(sums, c, 2) << 16,
-                                axis_wide<W>(sums, c, 1) | axis_wide<W>(sums, c, 3) << 16);
-            words[W::BYTES * c] = __byte_perm(pair.even, pair.odd, 0x7531);
-            words[W::BYTES * c + W::BYTES - 1] = __byte_perm(pair.even, pair.odd, 0x6420);
-        } else {
-            const struct matrix_pair pair =
-                matrix_exchange(pack_bytes(axis_value<W>(sums, c, 0), axis_value<W>(sums, c, 2)),
-                                pack_bytes(axis_value<W>(sums, c, 1), axis_value<W>(sums, c, 3)));
-            words[c] = __byte_perm(pair.even, pair.odd, 0x5410);
+    for (int c = 0; c < W::CHANNELS; c++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            uint32_t &high = words[W::BYTES * c][i], &low = words[W::BYTES * c + W::BYTES - 1][i];
+            if (W::WIDE) {
+                const uint32_t pair = axis_wide<W>(sums, c, i) | axis_wide<W>(sums, c, i + 2) << 16;
+                high = __byte_perm(pair, high, 0x5431);
+                low = __byte_perm(pair, low, 0x5420);
+            } else {
+                low = pack_bytes(axis_value<W>(sums, c, i), axis_value<W>(sums, c, i + 2), low);
+            }
         }
-    }
 }
 
-/* Which of the eight. */
+/* The first of the lane's two. */
 static __device__ __forceinline__ uint32_t axis_target(void) {
-    const uint32_t lane = threadIdx.x % 32;
-    return lane % 4 * 2 + (lane / 4 & 1);
+    return threadIdx.x % 4 * 2;
+}
+
+/* The first of its pixels. */
+static __device__ __forceinline__ uint32_t axis_pixel(void) {
+    return threadIdx.x % 32 / 4 * 4;
 }
 
 #endif

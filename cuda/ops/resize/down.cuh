@@ -2,19 +2,20 @@
 /* down.cuh - the image that across.cuh has left between to the wanted height, and into the result.
  *
  * Used by:  weigh.cuh.
- * Threads:  a warp makes MATRIX_ROWS columns of a group of eight rows of a result, a block of
- *           DOWN_WARPS as many columns side by side. No block waits for another.
+ * Threads:  a warp makes AXIS_PIXELS columns of a group of eight rows of a result, a block of
+ *           DOWN_WARPS two as wide of two groups. No block waits for another.
  * Limits:   those of table.cuh.
  *
  * How it works. What lies between has four rows a word, just as tensor cores want it: a warp's
- * words come from memory right into registers. Then a lane has four pixels of a row.
+ * words come from memory right into registers. Then a lane has four pixels of two rows.
  */
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
 
 #include "cuda/ops/resize/across.cuh"
 
-enum { DOWN_WARPS = 4, DOWN_THREADS = 32 * DOWN_WARPS, DOWN_COLUMNS = DOWN_WARPS * MATRIX_ROWS };
+enum { DOWN_WARPS = 4, DOWN_THREADS = 32 * DOWN_WARPS };
+enum { DOWN_COLUMNS = 2 * AXIS_PIXELS, DOWN_ROWS = 2 * TABLE_GROUP };
 
 struct down_image {
     const uint32_t *between;
@@ -34,26 +35,23 @@ struct down_batch {
     struct down_image images[CUDA_BATCH_MAX];
 };
 
-/* FROM: the lane's first word of a group, PITCH words between planes. Not through the read-only
+/* FROM: the lane's first words of a group, PITCH words between planes. Not through the read-only
  * cache: the kernel before may still have been writing when this one began. */
 template <class K>
-static __device__ __forceinline__ void down_add(struct axis_sums<K> &sums, const uint2 *pairs,
-                                                uint32_t steps, const uint32_t *from,
+static __device__ __forceinline__ void down_add(struct axis_sums<K> (&sums)[AXIS_HALVES],
+                                                const uint2 (&digits)[3], const uint32_t *from,
                                                 uint32_t pitch) {
-    const size_t half = (size_t)(MATRIX_WORDS / 2 * K::PLANES) * pitch;
-#pragma unroll 2
-    for (uint32_t s = 0; s < steps; s++, pairs += TABLE_STEP_PAIRS, from += 2 * half) {
-        const uint2 digits[3] = { __ldg(pairs), __ldg(pairs + 32), __ldg(pairs + 64) };
-        uint32_t planes[K::PLANES][4];
+    const uint32_t half = MATRIX_WORDS / 2 * K::PLANES * pitch;
+    uint32_t lower[K::PLANES][4], upper[K::PLANES][4];
 #pragma unroll
-        for (int p = 0; p < K::PLANES; p++) {
-            const uint2 near = __ldcg((const uint2 *)(from + p * pitch));
-            const uint2 far = __ldcg((const uint2 *)(from + p * pitch + half));
-            planes[p][0] = near.x, planes[p][1] = near.y, planes[p][2] = far.x,
-            planes[p][3] = far.y;
-        }
-        axis_add<K>(sums, planes, digits);
+    for (int p = 0; p < K::PLANES; p++) {
+        const uint4 near = __ldcg((const uint4 *)(from + p * pitch));
+        const uint4 far = __ldcg((const uint4 *)(from + p * pitch + half));
+        lower[p][0] = near.x, lower[p][1] = near.y, lower[p][2] = far.x, lower[p][3] = far.y;
+        upper[p][0] = near.z, upper[p][1] = near.w, upper[p][2] = far.z, upper[p][3] = far.w;
     }
+    axis_add<K>(sums[0], upper, digits);
+    axis_add<K>(sums[1], lower, digits);
 }
 
 /* Four pixels from column X on, or what there is of them. */
@@ -85,21 +83,39 @@ static __global__ void __launch_bounds__(DOWN_THREADS)
     down_kernel(const __grid_constant__ struct down_batch batch) {
     const struct down_image &image = batch.images[tiles_find(batch, blockIdx.x)];
     const uint32_t tile = blockIdx.x - image.first_tile, down = tile / image.tiles_across;
-    const uint32_t lane = threadIdx.x % 32, pitch = between_pitch(image.columns);
+    const uint32_t warp = threadIdx.x / 32, pitch = between_pitch(image.columns);
     const uint32_t column =
-        (tile - down * image.tiles_across) * DOWN_COLUMNS + threadIdx.x / 32 * MATRIX_ROWS;
-    if (column >= image.columns) return;
-    const struct table_group *const group = image.groups + down;
+        (tile - down * image.tiles_across) * DOWN_COLUMNS + warp % 2 * AXIS_PIXELS;
+    const uint32_t row = down * DOWN_ROWS + warp / 2 * TABLE_GROUP;
+    if (column >= image.columns || row >= image.rows) return;
+    const struct table_group *const group = image.groups + row / TABLE_GROUP;
     const struct table_group own = table_load(group);
-    const uint32_t line = own.first - image.first_row + lane % 4;
-    struct axis_sums<K> sums = {};
-    uint32_t planes[K::PLANES];
+    const uint32_t x = column + axis_pixel(), y = row + axis_target();
+    const uint32_t *from =
+        image.between +
+        (size_t)((own.first - image.first_row + threadIdx.x % 4) * K::PLANES) * pitch + x;
+    const uint2 *pairs = table_pairs(group, own);
+    struct axis_sums<K> sums[AXIS_HALVES] = { axis_begin<K>(), axis_begin<K>() };
+    uint32_t planes[K::PLANES][2] = {};
+    uint2 digits[3] = { overlap_load(pairs), overlap_load(pairs + 32), overlap_load(pairs + 64) };
     overlap_wait();
-    down_add<K>(sums, table_pairs(group, own), table_steps(own.words),
-                image.between + (size_t)line * K::PLANES * pitch + column + lane / 4 * 2, pitch);
-    axis_words<K>(planes, sums);
-    const uint32_t x = column + lane / 8 * 4, y = down * TABLE_GROUP + axis_target();
-    if (x < image.columns && y < image.rows) down_write<K>(batch, image, planes, x, y);
+#pragma unroll 1
+    for (uint32_t s = table_steps(own.words); s; s--) {
+        down_add<K>(sums, digits, from, pitch);
+        pairs += TABLE_STEP_PAIRS, from += MATRIX_WORDS * K::PLANES * pitch;
+#pragma unroll
+        for (int d = 0; d < 3 && s > 1; d++) digits[d] = __ldg(pairs + 32 * d);
+    }
+    axis_words<K>(planes, sums[0]);
+    axis_words<K>(planes, sums[1]);
+    if (x >= image.columns) return;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        uint32_t words[K::PLANES];
+#pragma unroll
+        for (int p = 0; p < K::PLANES; p++) words[p] = planes[p][i];
+        if (y + i < image.rows) down_write<K>(batch, image, words, x, y + i);
+    }
 }
 
 #endif

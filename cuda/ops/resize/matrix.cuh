@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* matrix.cuh - what a warp's 32 lanes do together: bytes multiplied as small matrices, and halves
- * of words exchanged; and what makes bytes of sums.
+/* matrix.cuh - bytes that a warp's 32 lanes multiply as small matrices together; and what makes
+ * bytes of sums.
  *
  * Used by:  axis_sum.cuh.
  * Threads:  all lanes of a warp call each function of "together" at once.
@@ -9,8 +9,7 @@
  * and add 32-bit integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of the
  * samples, words t (bytes 4 t to 4 t + 3) of rows g and g + 8, then words t + 4 of both; of the
  * weights words t and t + 4 of column g; of the sums row g of columns 2 t and 2 t + 1, then row g +
- * 8 of both. Which picture's rows these are is the caller's choice: here they are neighbours 2 g
- * and 2 g + 1.
+ * 8 of both. Which picture's rows these are is the caller's choice: see axis_sum.cuh.
  */
 #ifndef BURIN_RESIZE_MATRIX_CUH
 #define BURIN_RESIZE_MATRIX_CUH
@@ -53,27 +52,15 @@ static __device__ __forceinline__ void matrix_add(int32_t (&sums)[4], const uint
 #endif
 }
 
-/* What an even g and the odd one behind it have of one column. */
-struct matrix_pair {
-    uint32_t even, odd;
-};
-
-/* A lane has FIRST of column 2 t and SECOND of 2 t + 1, of the rows of its g. It gets the rows of
- * both g, of column 2 t where its own is even, else of 2 t + 1. */
-static __device__ __forceinline__ struct matrix_pair matrix_exchange(uint32_t first,
-                                                                     uint32_t second) {
-    const bool odd = threadIdx.x & 4;
-    const uint32_t own = odd ? second : first;
-    const uint32_t other = __shfl_xor_sync(~0u, odd ? first : second, 4);
-    return { odd ? other : own, odd ? own : other };
-}
-
 /* ---- each lane */
 
-/* LOW and HIGH as bytes 0 and 1, each no less than 0 and no more than 255. */
-static __device__ __forceinline__ uint32_t pack_bytes(int32_t low, int32_t high) {
+/* LOW and HIGH as bytes 0 and 1, each no less than 0 and no more than 255; bytes 0 and 1 of UPPER
+ * above them. */
+static __device__ __forceinline__ uint32_t pack_bytes(int32_t low, int32_t high, uint32_t upper) {
     uint32_t packed;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(packed) : "r"(high), "r"(low));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(packed)
+        : "r"(high), "r"(low), "r"(upper));
     return packed;
 }
 

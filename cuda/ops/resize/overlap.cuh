@@ -7,6 +7,8 @@
 #ifndef BURIN_RESIZE_OVERLAP_CUH
 #define BURIN_RESIZE_OVERLAP_CUH
 
+#include <cuda_runtime.h>
+
 enum { OVERLAP_CAPABILITY = 90 };
 
 /* Once all blocks are here, the next kernel's may begin where there is room. */
@@ -21,6 +23,13 @@ static __device__ __forceinline__ void overlap_wait(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* What no kernel before writes: it is read before what follows, so also before overlap_wait(). */
+static __device__ __forceinline__ uint2 overlap_load(const uint2 *from) {
+    uint2 pair;
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(pair.x), "=r"(pair.y) : "l"(from));
+    return pair;
 }
 
 #endif

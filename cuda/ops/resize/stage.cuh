@@ -10,9 +10,8 @@
  * (cp.async), and only who reads them sorts their bytes by planes. Others are made ready first, and
  * lie plane by plane.
  *
- * A lane reads words of rows 2 g and 2 g + 1 with g = lane / 4, so that these are kept in a row's
- * slots g and g + 8, and that a slot's words are 4 more than a multiple of 8: then no two lanes
- * meet in a bank.
+ * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
+ * 8 i + g, and a slot's words are 4 more than a multiple of 8: then no two lanes meet in a bank.
  */
 #ifndef BURIN_RESIZE_STAGE_CUH
 #define BURIN_RESIZE_STAGE_CUH
@@ -20,7 +19,7 @@
 #include "cuda/ops/resize/matrix.cuh"
 #include "cuda/ops/resize/work_pixels.cuh"
 
-enum { STAGE_THREADS = 256, STAGE_ROWS = 32 };
+enum { STAGE_THREADS = 256, STAGE_WARPS = STAGE_THREADS / 32, STAGE_ROWS = AXIS_PIXELS };
 
 /* What is read of an image. */
 struct stage_source {
@@ -49,34 +48,27 @@ template <class K> static __host__ __device__ inline uint32_t stage_bytes(uint32
 }
 
 static __device__ __forceinline__ uint32_t stage_slot(uint32_t row) {
-    return (row & 16) | (row & 1) << 3 | (row & 15) >> 1;
+    return (row & 3) << 3 | row >> 2;
 }
 
 /* ---- as in the image */
 
-/* 16 bytes of memory, or the first BYTES of them, to shared memory. */
-static __device__ __forceinline__ void stage_copy(uint4 *to, const uint8_t *from, uint32_t bytes,
-                                                  bool aligned) {
+/* 16 bytes of memory to shared memory; both are aligned. */
+static __device__ __forceinline__ void stage_copy(uint32_t *to, const uint8_t *from) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    if (aligned) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
-                     "l"(from), "r"(bytes)
-                     : "memory");
-        return;
-    }
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                 : "memory");
+#else
+    *(uint4 *)to = __ldg((const uint4 *)from);
 #endif
-    uint32_t words[4];
-    if (aligned && bytes == 16)
-        load_chunk(words, from, bytes, true);
-    else
-        load_unaligned(words, from, bytes);
-    *to = pack_vector(words);
 }
 
-static __device__ __forceinline__ void stage_wait(void) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
+/* Of a row that begins anywhere. */
+static __device__ __forceinline__ void stage_shift(uint32_t *to, const uint8_t *from,
+                                                   uint32_t bytes) {
+    uint32_t words[4];
+    load_unaligned(words, from, bytes);
+    *(uint4 *)to = pack_vector(words);
 }
 
 /* The piece's first byte in a row, rounded down to what is copied at once. */
@@ -85,21 +77,26 @@ static __device__ __forceinline__ uint32_t stage_first_byte(const struct stage_s
     return source.word * (4 * K::WORDS) & ~15u;
 }
 
-/* A warp copies every eighth row. */
-template <class K>
+/* A warp copies every eighth row, all at once. Where rows are ALIGNED, 16 bytes are copied also
+ * where a row ends, which are still its stride's; they meet weights of 0. */
+template <class K, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
     const uint32_t first = stage_first_byte<K>(source), row_bytes = source.width * K::PIXEL_BYTES;
-    const uint32_t end = min((source.word + source.words) * (4 * K::WORDS), row_bytes);
-    for (uint32_t r = threadIdx.x / 32; r < STAGE_ROWS; r += STAGE_THREADS / 32) {
-        if (source.row + r >= source.height) break;
-        const uint8_t *const from = source.in + (size_t)(source.row + r) * source.stride;
-        uint8_t *const to = (uint8_t *)(staged + stage_slot(r) * pitch);
-        for (uint32_t b = first + threadIdx.x % 32 * 16; b < end; b += 32 * 16)
-            stage_copy((uint4 *)(to + (b - first)), from + b, min(row_bytes - b, 16u),
-                       source.aligned);
-    }
-    stage_wait();
+    const uint32_t end = min((source.word + source.words) * (4 * K::WORDS), row_bytes) - first;
+    const uint32_t row = threadIdx.x / 32, rows = source.height - source.row;
+    const uint8_t *const from = source.in + (size_t)(source.row + row) * source.stride + first;
+    uint32_t *const to = staged + stage_slot(row) * pitch;
+    for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
+#pragma unroll
+        for (uint32_t r = 0; r < STAGE_ROWS; r += STAGE_WARPS) {
+            if (row + r >= rows) break;
+            uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
+            if (ALIGNED)
+                stage_copy(slot, from + (r * source.stride + b));
+            else
+                stage_shift(slot, from + (r * source.stride + b), min(row_bytes - first - b, 16u));
+        }
 }
 
 /* ---- made ready */
@@ -167,10 +164,19 @@ template <class K>
 static __device__ __forceinline__ void stage(const struct stage_source &source,
                                              const struct work_rule &rule, uint32_t pitch,
                                              uint32_t *staged) {
-    if constexpr (K::PLAIN)
-        stage_bytes_of<K>(source, pitch, staged);
-    else
+    if constexpr (!K::PLAIN)
         stage_planes<K>(source, rule, pitch, staged);
+    else if (source.aligned)
+        stage_bytes_of<K, true>(source, pitch, staged);
+    else
+        stage_bytes_of<K, false>(source, pitch, staged);
+}
+
+/* Until what the thread has begun to copy is there. */
+static __device__ __forceinline__ void stage_wait(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 /* Where word SOURCE.WORD + WORD of SLOT lies. */

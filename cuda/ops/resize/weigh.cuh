@@ -67,14 +67,14 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* The widest tile of 64 columns and less that leaves room for three blocks. Where even a group is
+/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. Where even a group is
  * too much, its words come in pieces. Returns the bytes of shared memory. */
 template <class K>
 static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
                                    uint32_t group_words, size_t shared_bytes) {
     const size_t wanted = ACROSS_SHARED_BYTES;
     const size_t most = wanted < shared_bytes ? wanted : shared_bytes;
-    uint32_t columns = 64;
+    uint32_t columns = ACROSS_COLUMNS;
     uint32_t span = across_span(x, columns, group_words);
     while (columns > TABLE_GROUP && stage_bytes<K>(span) > most)
         columns /= 2, span = across_span(x, columns, group_words);
@@ -118,7 +118,7 @@ static inline void add_down(const struct weighing &weighing, uint32_t first, uin
     image.rows = (uint16_t)weighing.y.count;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
     image.aligned = ((uintptr_t)image.out | image.out_stride) % 4 == 0;
-    tiles_add(tiles, image, tiles_over(count, DOWN_COLUMNS), tiles_over(image.rows, TABLE_GROUP));
+    tiles_add(tiles, image, tiles_over(count, DOWN_COLUMNS), tiles_over(image.rows, DOWN_ROWS));
 }
 
 /* ---- both passes */

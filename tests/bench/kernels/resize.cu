@@ -187,10 +187,12 @@ static bool climb_rgb(const struct scene &scene) {
     return right & measure("shipped", scene, rung_shipped, parts, 4);
 }
 
-static bool climb(struct scene &scene) {
+/* WANTED: a part of a picture's name; NULL: all pictures. */
+static bool climb(struct scene &scene, const char *wanted) {
     bool right = true;
     for (const struct kind &kind : kinds)
         for (int batch : { 1, 8, (int)BATCH_MOST }) {
+            if (wanted && !strstr(kind.name, wanted)) continue;
             if (!prepare(scene, kind, batch)) continue;
             if (kind.plain && batch == 1) right &= climb_textbook(scene);
             if (kind.plain && kind.channels == 3)
@@ -202,12 +204,13 @@ static bool climb(struct scene &scene) {
 }
 
 static const char help[] =
-    "usage: resize [--json]\n\n"
+    "usage: resize [--json] [PICTURE]\n\n"
     "The ladder of resize on the GPU: the textbook's kernels, the operator, the operator with\n"
     "other tiles; microseconds an image, medians of 41. warm: one set of pictures again and\n"
     "again; cold: more than the L2 cache holds; train: a batch's share of many in a row. Every\n"
     "result is compared with the CPU's before its time is printed.\n\n"
-    "  --json  print JSON and no table";
+    "  --json   print JSON and no table\n"
+    "  PICTURE  only pictures of which it is a part of the name, as 4K";
 
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "--help") == 0) {
@@ -215,6 +218,7 @@ int main(int count, char **arguments) {
         return 0;
     }
     json = count > 1 && strcmp(arguments[1], "--json") == 0;
+    const char *const wanted = count > 1 + json ? arguments[1 + json] : NULL;
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         puts("no GPU here: nothing to measure");
@@ -235,7 +239,7 @@ int main(int count, char **arguments) {
     for (cudaEvent_t &event : spans.events) TRY(cudaEventCreate(&event));
     printf(json ? "["
                 : "us an image  picture          in a batch       warm      cold     train\n");
-    const bool right = climb(scene);
+    const bool right = climb(scene, wanted);
     if (json) puts("\n]");
     return right ? 0 : 1;
 }
