@@ -6,8 +6,8 @@
  * Limits:   those of table.cuh.
  *
  * How it works. A block reads what its columns need of its rows once, into shared memory; while
- * that comes a warp reads the weights it begins with. Then it makes a group of eight columns, all
- * planes of it, half of the rows after the other; in tiles of few groups another warp makes the
+ * that comes a warp reads the weights it begins with. Then it makes groups of eight columns, all
+ * planes of one, half of the rows after the other; in tiles of few groups another warp makes the
  * other half. Results go to memory with four rows a word, which is how down.cuh sums them. Where
  * windows are so long that shared memory does not hold them, they come piece by piece; then a tile
  * is a single group, and its two warps keep their sums.
@@ -25,7 +25,7 @@
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"
 
-enum { ACROSS_COLUMNS = STAGE_WARPS * TABLE_GROUP }; /* of a tile at most */
+enum { ACROSS_COLUMNS = 64 }; /* of a tile at most */
 
 struct across_image {
     const uint8_t *in;
@@ -80,11 +80,10 @@ struct across_part {
     uint32_t *to;          /* the lane's first word of the image between */
 };
 
-template <class K>
+template <class K, int WARPS>
 static __device__ __forceinline__ struct across_part
-across_part_of(const struct across_image &image, const struct across_tile &tile) {
-    const uint32_t warp = threadIdx.x / 32;
-    const bool alone = image.tile_columns > ACROSS_COLUMNS / 2;
+across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
+    const bool alone = image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
     const uint32_t index = alone ? warp : warp / AXIS_HALVES;
     struct across_part part = {};
     if (index >= tile.groups) return part;
@@ -105,6 +104,12 @@ static __device__ __forceinline__ void across_expect(const uint2 *pairs) {
     for (int d = 0; d < 3; d++) asm volatile("prefetch.global.L1 [%0];" ::"l"(pairs + 32 * d));
 }
 
+/* A step's weights. */
+static __device__ __forceinline__ void across_load_digits(uint2 (&digits)[3], const uint2 *pairs) {
+#pragma unroll
+    for (int d = 0; d < 3; d++) digits[d] = overlap_load(pairs + 32 * d);
+}
+
 /* The words of a step: AT is the lane's first, of the first of its two rows. */
 template <class K>
 static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES][4],
@@ -117,14 +122,20 @@ static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES]
     stage_read<K>(planes, 3, other + HALF, pitch);
 }
 
-/* Another step: PAIRS are its weights. */
+/* STEPS steps from PAIRS on, of which DIGITS are the first; afterwards those of THEN are there. */
 template <class K>
-static __device__ __forceinline__ void across_step(struct axis_sums<K> &sums, const uint2 *pairs,
-                                                   const uint32_t *at, uint32_t pitch) {
-    const uint2 digits[3] = { __ldg(pairs), __ldg(pairs + 32), __ldg(pairs + 64) };
-    uint32_t planes[K::PLANES][4];
-    across_read<K>(planes, at, pitch);
-    axis_add<K>(sums, planes, digits);
+static __device__ __forceinline__ void
+across_add(struct axis_sums<K> &sums, uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
+           const uint2 *then, const uint32_t *at, uint32_t pitch) {
+#pragma unroll 1
+    for (uint32_t s = steps; s; s--) {
+        uint32_t planes[K::PLANES][4];
+        pairs = s > 1 ? pairs + TABLE_STEP_PAIRS : then;
+        across_read<K>(planes, at, pitch);
+        axis_add<K>(sums, planes, digits);
+        across_load_digits(digits, pairs);
+        at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
+    }
 }
 
 /* Both halves' words, or only the half's bytes of them. */
@@ -153,8 +164,7 @@ static __device__ __forceinline__ const uint32_t *
 across_at(const struct across_part &part, const struct stage_source &source, uint32_t pitch,
           const uint32_t *staged, uint32_t half, uint32_t done) {
     const uint32_t lane = threadIdx.x % 32;
-    return stage_at<K>(source, pitch, staged,
-                       (AXIS_HALVES - 1 - half) * MATRIX_ROWS + lane / 4,
+    return stage_at<K>(source, pitch, staged, (AXIS_HALVES - 1 - half) * MATRIX_ROWS + lane / 4,
                        part.first + done - source.word + lane % 4);
 }
 
@@ -164,17 +174,13 @@ static __device__ __forceinline__ void
 across_whole(const struct across_part &part, const struct stage_source &source, uint32_t pitch,
              const uint32_t *staged, uint32_t to_pitch) {
     uint32_t words[K::PLANES][2] = {};
+    uint2 digits[3];
+    across_load_digits(digits, part.pairs);
 #pragma unroll 1
     for (uint32_t half = part.half; half < part.half + part.halves; half++) {
-        const uint32_t *at = across_at<K>(part, source, pitch, staged, half, 0);
-        const uint2 *pairs = part.pairs;
         struct axis_sums<K> sums = axis_begin<K>();
-        across_step<K>(sums, pairs, at, pitch);
-#pragma unroll 1
-        for (uint32_t s = 1; s < part.steps; s++) {
-            pairs += TABLE_STEP_PAIRS, at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
-            across_step<K>(sums, pairs, at, pitch);
-        }
+        across_add<K>(sums, digits, part.pairs, part.steps, part.pairs,
+                      across_at<K>(part, source, pitch, staged, half, 0), pitch);
         axis_words<K>(words, sums);
     }
     across_write<K>(part, words, to_pitch);
@@ -182,11 +188,11 @@ across_whole(const struct across_part &part, const struct stage_source &source, 
 
 /* The part of a tile whose rows come SPAN words at a time. Seldom, and so apart: it would take
  * registers from the others. */
-template <class K>
-static __device__ __noinline__ void
-across_pieces(const struct across_part &part, const struct across_tile &tile, uint32_t span,
-              struct stage_source source, const struct work_rule &rule, uint32_t *staged,
-              uint32_t to_pitch) {
+template <class K, int WARPS>
+static __device__ __noinline__ void across_pieces(struct across_part part, struct across_tile tile,
+                                                  uint32_t span, struct stage_source source,
+                                                  const struct work_rule &rule, uint32_t *staged,
+                                                  uint32_t to_pitch) {
     const uint32_t pitch = stage_pitch<K>(span), most = span / MATRIX_WORDS;
     const uint2 *pairs = part.pairs;
     struct axis_sums<K> sums = axis_begin<K>();
@@ -196,28 +202,29 @@ across_pieces(const struct across_part &part, const struct across_tile &tile, ui
         __syncthreads(); /* the last piece is read */
         source.word = tile.word + done;
         source.words = min(tile.words - done, span);
-        stage<K>(source, rule, pitch, staged);
+        stage<K, WARPS>(source, rule, pitch, staged);
         stage_wait();
         __syncthreads();
-        const uint32_t *at = across_at<K>(part, source, pitch, staged, part.half, done);
-        for (uint32_t s = 0; s < steps; s++, pairs += TABLE_STEP_PAIRS) {
-            across_step<K>(sums, pairs, at, pitch);
-            at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
-        }
-        left -= steps;
+        if (steps == 0) continue;
+        uint2 digits[3];
+        across_load_digits(digits, pairs);
+        across_add<K>(sums, digits, pairs, steps, pairs,
+                      across_at<K>(part, source, pitch, staged, part.half, done), pitch);
+        pairs += steps * TABLE_STEP_PAIRS, left -= steps;
     }
     if (!part.steps) return;
     axis_words<K>(words, sums);
     across_write<K>(part, words, to_pitch);
 }
 
-template <class K>
+template <class K, int WARPS>
 static __device__ __forceinline__ void across_block(const struct across_batch &batch) {
     extern __shared__ uint4 across_shared[];
     uint32_t *const staged = (uint32_t *)across_shared;
     const struct across_image &image = batch.images[tiles_find(batch, blockIdx.x)];
     const struct across_tile tile = across_tile_of(image, blockIdx.x - image.first_tile);
-    const struct across_part part = across_part_of<K>(image, tile);
+    uint32_t warp = threadIdx.x / 32;
+    struct across_part part = across_part_of<K, WARPS>(image, tile, warp);
     const uint32_t pitch = stage_pitch<K>(image.span), to_pitch = between_pitch(image.columns);
     struct stage_source source = {};
     source.in = image.in, source.stride = image.in_stride, source.aligned = image.aligned;
@@ -226,24 +233,33 @@ static __device__ __forceinline__ void across_block(const struct across_batch &b
     source.word = tile.word, source.words = tile.words;
     overlap_begin();
     if (tile.words > image.span)
-        return across_pieces<K>(part, tile, image.span, source, batch.rule, staged, to_pitch);
-    stage<K>(source, batch.rule, pitch, staged);
+        return across_pieces<K, WARPS>(part, tile, image.span, source, batch.rule, staged,
+                                       to_pitch);
+    stage<K, WARPS>(source, batch.rule, pitch, staged);
     if (part.steps) across_expect(part.pairs);
     stage_wait();
     __syncthreads();
-    if (part.steps) across_whole<K>(part, source, pitch, staged, to_pitch);
+    while (part.steps) {
+        across_whole<K>(part, source, pitch, staged, to_pitch);
+        if (WARPS * TABLE_GROUP >= ACROSS_COLUMNS || part.halves == 1) break;
+        part = across_part_of<K, WARPS>(image, tile, warp += WARPS);
+    }
 }
 
-/* How many blocks a multiprocessor has registers for, by how many sums a lane keeps. */
-template <class K> static constexpr int across_blocks(void) {
+/* Blocks of how many warps. Of few more are under way, one of which stages while others sum; many
+ * share the long sums of long windows. What is made ready first always has the former. */
+enum { ACROSS_WARPS = 4, ACROSS_LONG_WARPS = 8, ACROSS_LONG_STEPS = 3 };
+
+/* How many warps a multiprocessor has registers for, by how many sums a lane keeps. */
+template <class K> static constexpr int across_warps_most(void) {
     constexpr int SUMS = K::CHANNELS * K::PARTS * 4;
-    return SUMS > 36 ? 2 : SUMS > 12 ? 3 : 4;
+    return SUMS > 36 ? 16 : SUMS > 12 ? 24 : 32;
 }
 
-template <class K>
-static __global__ void __launch_bounds__(STAGE_THREADS, across_blocks<K>())
+template <class K, int WARPS>
+static __global__ void __launch_bounds__(32 * WARPS, across_warps_most<K>() / WARPS)
     across_kernel(const __grid_constant__ struct across_batch batch) {
-    across_block<K>(batch);
+    across_block<K, WARPS>(batch);
 }
 
 #endif

@@ -35,23 +35,78 @@ struct down_batch {
     struct down_image images[CUDA_BATCH_MAX];
 };
 
-/* FROM: the lane's first words of a group, PITCH words between planes. Not through the read-only
- * cache: the kernel before may still have been writing when this one began. */
+/* A lane's words of a channel and step. */
+template <class K> struct down_words { uint4 near[K::BYTES], far[K::BYTES]; };
+
+/* FROM: the first of them, PITCH words between planes. Not through the read-only cache: the kernel
+ * before may still have been writing when this one began. */
 template <class K>
-static __device__ __forceinline__ void down_add(struct axis_sums<K> (&sums)[AXIS_HALVES],
-                                                const uint2 (&digits)[3], const uint32_t *from,
-                                                uint32_t pitch) {
+static __device__ __forceinline__ struct down_words<K> down_read(const uint32_t *from,
+                                                                 uint32_t pitch) {
+    struct down_words<K> words;
     const uint32_t half = MATRIX_WORDS / 2 * K::PLANES * pitch;
-    uint32_t lower[K::PLANES][4], upper[K::PLANES][4];
 #pragma unroll
-    for (int p = 0; p < K::PLANES; p++) {
-        const uint4 near = __ldcg((const uint4 *)(from + p * pitch));
-        const uint4 far = __ldcg((const uint4 *)(from + p * pitch + half));
-        lower[p][0] = near.x, lower[p][1] = near.y, lower[p][2] = far.x, lower[p][3] = far.y;
-        upper[p][0] = near.z, upper[p][1] = near.w, upper[p][2] = far.z, upper[p][3] = far.w;
+    for (int p = 0; p < K::BYTES; p++) {
+        words.near[p] = __ldcg((const uint4 *)(from + p * pitch));
+        words.far[p] = __ldcg((const uint4 *)(from + p * pitch + half));
     }
-    axis_add<K>(sums[0], upper, digits);
-    axis_add<K>(sums[1], lower, digits);
+    return words;
+}
+
+/* Both halves of a channel. */
+template <class W>
+static __device__ __forceinline__ void
+down_add(struct axis_sums<W> (&sums)[AXIS_HALVES], const uint2 (&digits)[3],
+         const uint4 (&near)[W::PLANES], const uint4 (&far)[W::PLANES]) {
+    uint32_t lower[W::PLANES][4], upper[W::PLANES][4];
+#pragma unroll
+    for (int p = 0; p < W::PLANES; p++) {
+        lower[p][0] = near[p].x, lower[p][1] = near[p].y;
+        lower[p][2] = far[p].x, lower[p][3] = far[p].y;
+        upper[p][0] = near[p].z, upper[p][1] = near[p].w;
+        upper[p][2] = far[p].z, upper[p][3] = far[p].w;
+    }
+    axis_add<W>(sums[0], upper, digits);
+    axis_add<W>(sums[1], lower, digits);
+}
+
+/* The sums of all channels, one after the other: few registers, so many warps. The next words and
+ * weights are under way while some are summed. */
+template <class K>
+static __device__ __forceinline__ void
+down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
+         const uint32_t *from, uint32_t pitch) {
+    typedef work_layout<1, K::WIDE> one;
+    const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
+    struct down_words<K> words = down_read<K>(from, pitch);
+#pragma unroll
+    for (int c = 0; c < K::CHANNELS; c++) {
+        const uint32_t *at = from + c * K::BYTES * pitch;
+        const uint2 *weights = pairs;
+        struct axis_sums<one> sums[AXIS_HALVES] = {
+            axis_begin<one>(), axis_begin<one>()
+        };
+#pragma unroll 1
+        for (uint32_t s = steps; s; s--) {
+            const struct down_words<K> now = words;
+            const uint2 own[3] = { digits[0], digits[1], digits[2] };
+            at = s > 1 ? at + step : from + (c + 1) * K::BYTES * pitch;
+            weights = s > 1 ? weights + TABLE_STEP_PAIRS : pairs;
+            if (s > 1 || c + 1 < K::CHANNELS) {
+                words = down_read<K>(at, pitch);
+                if (steps > 1)
+#pragma unroll
+                    for (int d = 0; d < 3; d++) digits[d] = __ldg(weights + 32 * d);
+            }
+            down_add<one>(sums, own, now.near, now.far);
+        }
+        uint32_t made[K::BYTES][2] = {};
+        axis_words<one>(made, sums[0]);
+        axis_words<one>(made, sums[1]);
+#pragma unroll
+        for (int p = 0; p < K::BYTES; p++)
+            planes[c * K::BYTES + p][0] = made[p][0], planes[c * K::BYTES + p][1] = made[p][1];
+    }
 }
 
 /* Four pixels from column X on, or what there is of them. */
@@ -95,19 +150,10 @@ static __global__ void __launch_bounds__(DOWN_THREADS)
         image.between +
         (size_t)((own.first - image.first_row + threadIdx.x % 4) * K::PLANES) * pitch + x;
     const uint2 *pairs = table_pairs(group, own);
-    struct axis_sums<K> sums[AXIS_HALVES] = { axis_begin<K>(), axis_begin<K>() };
-    uint32_t planes[K::PLANES][2] = {};
+    uint32_t planes[K::PLANES][2];
     uint2 digits[3] = { overlap_load(pairs), overlap_load(pairs + 32), overlap_load(pairs + 64) };
     overlap_wait();
-#pragma unroll 1
-    for (uint32_t s = table_steps(own.words); s; s--) {
-        down_add<K>(sums, digits, from, pitch);
-        pairs += TABLE_STEP_PAIRS, from += MATRIX_WORDS * K::PLANES * pitch;
-#pragma unroll
-        for (int d = 0; d < 3 && s > 1; d++) digits[d] = __ldg(pairs + 32 * d);
-    }
-    axis_words<K>(planes, sums[0]);
-    axis_words<K>(planes, sums[1]);
+    down_sum<K>(planes, digits, pairs, table_steps(own.words), from, pitch);
     if (x >= image.columns) return;
 #pragma unroll
     for (int i = 0; i < 2; i++) {

@@ -58,9 +58,7 @@ static __device__ __forceinline__ void matrix_add(int32_t (&sums)[4], const uint
  * above them. */
 static __device__ __forceinline__ uint32_t pack_bytes(int32_t low, int32_t high, uint32_t upper) {
     uint32_t packed;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(packed)
-        : "r"(high), "r"(low), "r"(upper));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(upper));
     return packed;
 }
 

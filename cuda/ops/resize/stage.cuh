@@ -2,8 +2,7 @@
 /* stage.cuh - pieces of STAGE_ROWS rows of an image in shared memory, as tensor cores want them.
  *
  * Used by:  across.cuh.
- * Threads:  a block's STAGE_THREADS put a piece there together; any may read it once all are at a
- *           barrier.
+ * Threads:  a block's WARPS put a piece there together; any may read it once all are at a barrier.
  *
  * How it works. Four neighbouring pixels of a row are a word of each plane. Samples that are summed
  * as they are lie in shared memory as in the image: they get there without a register
@@ -19,7 +18,7 @@
 #include "cuda/ops/resize/matrix.cuh"
 #include "cuda/ops/resize/work_pixels.cuh"
 
-enum { STAGE_THREADS = 256, STAGE_WARPS = STAGE_THREADS / 32, STAGE_ROWS = AXIS_PIXELS };
+enum { STAGE_ROWS = AXIS_PIXELS };
 
 /* What is read of an image. */
 struct stage_source {
@@ -77,9 +76,9 @@ static __device__ __forceinline__ uint32_t stage_first_byte(const struct stage_s
     return source.word * (4 * K::WORDS) & ~15u;
 }
 
-/* A warp copies every eighth row, all at once. Where rows are ALIGNED, 16 bytes are copied also
+/* A warp copies every WARPS-th row, all at once. Where rows are ALIGNED, 16 bytes are copied also
  * where a row ends, which are still its stride's; they meet weights of 0. */
-template <class K, bool ALIGNED>
+template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
     const uint32_t first = stage_first_byte<K>(source), row_bytes = source.width * K::PIXEL_BYTES;
@@ -89,7 +88,7 @@ static __device__ __forceinline__ void stage_bytes_of(const struct stage_source 
     uint32_t *const to = staged + stage_slot(row) * pitch;
     for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
 #pragma unroll
-        for (uint32_t r = 0; r < STAGE_ROWS; r += STAGE_WARPS) {
+        for (uint32_t r = 0; r < STAGE_ROWS; r += WARPS) {
             if (row + r >= rows) break;
             uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
             if (ALIGNED)
@@ -106,7 +105,7 @@ struct stage_place {
     uint32_t row, word;
 };
 
-/* The place STAGE_THREADS further, of rows of COUNT words. */
+/* The place of the thread's next word, of rows of COUNT words. */
 struct stage_step {
     uint32_t count, rows, words;
 };
@@ -129,13 +128,13 @@ static __device__ __forceinline__ void stage_load(uint32_t (&words)[K::WORDS],
 }
 
 /* A thread has several loads under way. */
-template <class K>
+template <class K, int WARPS>
 static __device__ __forceinline__ void stage_planes(const struct stage_source &source,
                                                     const struct work_rule &rule, uint32_t pitch,
                                                     uint32_t *staged) {
     constexpr int LOADS = K::WORDS > 4 ? 2 : 4;
     const uint32_t count = source.words;
-    const struct stage_step step = { count, STAGE_THREADS / count, STAGE_THREADS % count };
+    const struct stage_step step = { count, WARPS * 32 / count, WARPS * 32 % count };
     struct stage_place place = { threadIdx.x / count, threadIdx.x % count };
     while (place.row < STAGE_ROWS) {
         struct stage_place places[LOADS];
@@ -160,16 +159,16 @@ static __device__ __forceinline__ void stage_planes(const struct stage_source &s
 
 /* ---- either */
 
-template <class K>
+template <class K, int WARPS>
 static __device__ __forceinline__ void stage(const struct stage_source &source,
                                              const struct work_rule &rule, uint32_t pitch,
                                              uint32_t *staged) {
     if constexpr (!K::PLAIN)
-        stage_planes<K>(source, rule, pitch, staged);
+        stage_planes<K, WARPS>(source, rule, pitch, staged);
     else if (source.aligned)
-        stage_bytes_of<K, true>(source, pitch, staged);
+        stage_bytes_of<K, WARPS, true>(source, pitch, staged);
     else
-        stage_bytes_of<K, false>(source, pitch, staged);
+        stage_bytes_of<K, WARPS, false>(source, pitch, staged);
 }
 
 /* Until what the thread has begun to copy is there. */

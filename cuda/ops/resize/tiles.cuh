@@ -15,16 +15,17 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/* The image that TILE belongs to: all lanes of a warp look for it together. */
+/* The image that TILE belongs to. */
 template <class B> static __device__ inline int tiles_find(const B &batch, uint32_t tile) {
-    if (batch.count == 1) return 0;
-    int begun = 0;
-    for (int first = 0; first < batch.count; first += 32) {
-        const int i = first + (int)(threadIdx.x % 32);
-        begun += __popc(
-            __ballot_sync(~0u, i < batch.count && batch.images[i].first_tile <= tile));
+    int low = 0, high = batch.count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (batch.images[middle].first_tile <= tile)
+            low = middle;
+        else
+            high = middle;
     }
-    return begun - 1;
+    return low;
 }
 
 static inline uint32_t tiles_over(uint32_t pixels, uint32_t side) {

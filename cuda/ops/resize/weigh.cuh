@@ -18,6 +18,8 @@
 #include "cuda/ops/resize/down.cuh"
 #include "cuda/ops/resize/table.cuh"
 
+#include <algorithm>
+
 enum { ACROSS_SHARED_BYTES = 72 << 10 };
 
 /* One picture. */
@@ -67,8 +69,8 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. Where even a group is
- * too much, its words come in pieces. Returns the bytes of shared memory. */
+/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. Where even a group
+ * is too much, its words come in pieces. Returns the bytes of shared memory. */
 template <class K>
 static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
                                    uint32_t group_words, size_t shared_bytes) {
@@ -106,6 +108,17 @@ static inline void add_across(const struct cuda_context *context, const struct w
               between_lines(&weighing.y) / (STAGE_ROWS / 4));
 }
 
+/* STEPS: of the longest window of any picture. */
+template <class K>
+static inline enum status across_launch(const struct tiles<across_batch> &tiles, uint32_t steps,
+                                        cudaStream_t stream, struct failure *failure) {
+    if constexpr (K::PLAIN)
+        if (steps >= ACROSS_LONG_STEPS)
+            return tiles_launch(tiles, across_kernel<K, ACROSS_LONG_WARPS>, 32 * ACROSS_LONG_WARPS,
+                                stream, failure);
+    return tiles_launch(tiles, across_kernel<K, ACROSS_WARPS>, 32 * ACROSS_WARPS, stream, failure);
+}
+
 template <class K>
 static inline void add_down(const struct weighing &weighing, uint32_t first, uint32_t count,
                             struct tiles<down_batch> *tiles) {
@@ -130,6 +143,7 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
            const struct work_rule &rule, uint32_t turn, bool *some, struct failure *failure) {
     struct tiles<across_batch> across = {};
     struct tiles<down_batch> down = {};
+    uint32_t steps = 0;
     across.batch.rule = down.batch.rule = rule;
     for (int i = 0; i < count; i++) {
         const uint64_t columns = strip_columns(&weighings[i], K::BYTES);
@@ -139,11 +153,11 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
         add_across<K>(context, weighings[i], (uint32_t)first, wanted, &across);
         add_down<K>(weighings[i], (uint32_t)first, wanted, &down);
         down.batch.channels = weighings[i].to.channels;
+        steps = std::max(steps, table_steps(weighings[i].across.note));
     }
     *some = across.batch.count > 0;
     down.overlaps = context->capability >= OVERLAP_CAPABILITY;
-    enum status status =
-        tiles_launch(across, across_kernel<K>, STAGE_THREADS, context->stream, failure);
+    enum status status = across_launch<K>(across, steps, context->stream, failure);
     if (!status)
         status = tiles_launch(down, down_kernel<K>, DOWN_THREADS, context->stream, failure);
     if (!status && *some) cuda_record_kernel(context, "weigh"); /* between them nothing fits */

@@ -6,7 +6,7 @@
  * them, `train` a batch's share of 20 in a row; `load`, `across` and `down` are what is read by the
  * first pass, that pass and the other one alone, `nothing` two empty kernels: over sets as `cold`
  * is, each with what an event costs. `apart`: the second pass begins when the first
- * has ended; `tile`: other widths of a block's tile; `crowded`: four blocks a multiprocessor.
+ * has ended; `tile`: other widths of a block's tile; `warps`: of a block.
  *
  * Predicted before the first run with tensor cores in both passes, on an H200 (the goal behind it):
  * 4K to 320x180 15 alone (22) and 9 in batches (14); 1080p to 320x180 8 (10) and 3 (4), to 960x540
@@ -174,14 +174,15 @@ typedef work_kind<3, 8, false> RGB;
 static bool climb_rgb(const struct scene &scene) {
     bool right = measure("dp4a", scene, rung_dp4a<RGB>);
     right &= measure("apart", scene, rung_apart);
-    right &= measure("tile 16", scene, rung_passes<RGB, BOTH_PASSES, 16, across_kernel<RGB>>);
-    right &= measure("tile 32", scene, rung_passes<RGB, BOTH_PASSES, 32, across_kernel<RGB>>);
-    right &= measure("tile 64", scene, rung_passes<RGB, BOTH_PASSES, 64, across_kernel<RGB>>);
-    right &= measure("crowded", scene, rung_passes<RGB, BOTH_PASSES, 0, across_crowded<RGB, 4>>);
+    right &= measure("tile 32", scene, rung_passes<RGB, BOTH_PASSES, 32, nullptr, 0>);
+    right &= measure("tile 48", scene, rung_passes<RGB, BOTH_PASSES, 48, nullptr, 0>);
+    right &= measure("tile 64", scene, rung_passes<RGB, BOTH_PASSES, 64, nullptr, 0>);
+    right &= measure("warps 4", scene, rung_passes<RGB, BOTH_PASSES, 0, across_kernel<RGB, 4>, 4>);
+    right &= measure("warps 8", scene, rung_passes<RGB, BOTH_PASSES, 0, across_kernel<RGB, 8>, 8>);
     const struct part parts[] = {
-        { "load", rung_passes<RGB, ACROSS_ALONE, 0, across_load<RGB>> },
-        { "across", rung_passes<RGB, ACROSS_ALONE, 0, across_kernel<RGB>> },
-        { "down", rung_passes<RGB, DOWN_ALONE, 0, across_kernel<RGB>> },
+        { "load", rung_passes<RGB, ACROSS_ALONE, 0, across_load<RGB, 4>, 4> },
+        { "across", rung_passes<RGB, ACROSS_ALONE, 0, nullptr, 0> },
+        { "down", rung_passes<RGB, DOWN_ALONE, 0, nullptr, 0> },
         { "nothing", rung_nothing },
     };
     return right & measure("shipped", scene, rung_shipped, parts, 4);

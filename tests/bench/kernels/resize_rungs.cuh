@@ -66,10 +66,10 @@ static void lay_set(const struct scene &scene, int set, struct op_call *calls, s
 
 typedef void (*across_pass)(struct across_batch);
 
-/* COLUMNS of a tile; 0: as the operator chooses. */
+/* COLUMNS of a tile, KERNEL of WARPS; 0 and NULL: as the operator chooses. */
 template <class K>
 static void launch_across(const struct scene &scene, const struct group &group, uint32_t columns,
-                          across_pass kernel) {
+                          across_pass kernel, unsigned warps) {
     struct tiles<across_batch> tiles = {};
     struct failure failure = {};
     tiles.batch.rule = group.rule;
@@ -85,7 +85,10 @@ static void launch_across(const struct scene &scene, const struct group &group, 
         tiles_add(&tiles, image, tiles_over(image.columns, columns),
                   between_lines(&weigh.y) / (STAGE_ROWS / 4));
     }
-    must(tiles_launch(tiles, kernel, STAGE_THREADS, scene.context.stream, &failure), failure);
+    const uint32_t steps = table_steps(group.pictures[0].weigh.across.note);
+    must(kernel ? tiles_launch(tiles, kernel, 32 * warps, scene.context.stream, &failure)
+                : across_launch<K>(tiles, steps, scene.context.stream, &failure),
+         failure);
 }
 
 template <class K> static void launch_down(const struct scene &scene, const struct group &group) {
@@ -102,26 +105,19 @@ template <class K> static void launch_down(const struct scene &scene, const stru
 
 enum { ACROSS_ALONE = 1, DOWN_ALONE = 2, BOTH_PASSES = 3 };
 
-template <class K, int PASSES, int COLUMNS, across_pass KERNEL>
+template <class K, int PASSES, int COLUMNS, across_pass KERNEL, int WARPS>
 static void rung_passes(const struct scene &scene, int set) {
     struct op_call calls[BATCH_MOST];
     struct failure failure = {};
     struct group group;
     lay_set(scene, set, calls, &group, &failure);
-    if (PASSES & ACROSS_ALONE) launch_across<K>(scene, group, COLUMNS, KERNEL);
+    if (PASSES & ACROSS_ALONE) launch_across<K>(scene, group, COLUMNS, KERNEL, WARPS);
     if (PASSES & DOWN_ALONE) launch_down<K>(scene, group);
 }
 
-/* BLOCKS at once on a multiprocessor, however few registers that leaves. */
-template <class K, int BLOCKS>
-static __global__ void __launch_bounds__(STAGE_THREADS, BLOCKS)
-    across_crowded(const __grid_constant__ struct across_batch batch) {
-    across_block<K>(batch);
-}
-
 /* What the first pass reads comes into shared memory, and that is all. */
-template <class K>
-static __global__ void __launch_bounds__(STAGE_THREADS)
+template <class K, int WARPS>
+static __global__ void __launch_bounds__(32 * WARPS)
     across_load(const __grid_constant__ struct across_batch batch) {
     extern __shared__ uint4 across_shared[];
     const struct across_image &image = batch.images[tiles_find(batch, blockIdx.x)];
@@ -131,7 +127,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS)
     source.width = image.width, source.height = image.height;
     source.row = 4 * (image.first_row + tile.line);
     source.word = tile.word, source.words = tile.words;
-    stage<K>(source, batch.rule, stage_pitch<K>(image.span), (uint32_t *)across_shared);
+    stage<K, WARPS>(source, batch.rule, stage_pitch<K>(image.span), (uint32_t *)across_shared);
 }
 
 /* ---- nothing */
