@@ -7,7 +7,8 @@
  * Limits:   those of table.cuh.
  *
  * How it works. What lies between has four rows a word, just as tensor cores want it: a warp's
- * words come from memory right into registers. Then a lane has four pixels of two rows.
+ * words come from memory right into registers. Then a lane has four pixels of two rows. The sums of
+ * four channels would leave registers for few warps: those are made one channel after the other.
  */
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
@@ -35,77 +36,78 @@ struct down_batch {
     struct down_image images[CUDA_BATCH_MAX];
 };
 
-/* A lane's words of a channel and step. */
-template <class K> struct down_words { uint4 near[K::BYTES], far[K::BYTES]; };
+/* What is summed at once: all channels; but of four, one after the other. */
+template <class K> using down_some = work_layout<(K::CHANNELS > 3 ? 1 : K::CHANNELS), K::WIDE>;
+
+/* A lane's words of a step. */
+template <class W> struct down_words { uint4 near[W::PLANES], far[W::PLANES]; };
 
 /* FROM: the first of them, PITCH words between planes. Not through the read-only cache: the kernel
  * before may still have been writing when this one began. */
 template <class K>
-static __device__ __forceinline__ struct down_words<K> down_read(const uint32_t *from,
-                                                                 uint32_t pitch) {
-    struct down_words<K> words;
+static __device__ __forceinline__ struct down_words<down_some<K>> down_read(const uint32_t *from,
+                                                                            uint32_t pitch) {
+    struct down_words<down_some<K>> words;
     const uint32_t half = MATRIX_WORDS / 2 * K::PLANES * pitch;
 #pragma unroll
-    for (int p = 0; p < K::BYTES; p++) {
+    for (int p = 0; p < down_some<K>::PLANES; p++) {
         words.near[p] = __ldcg((const uint4 *)(from + p * pitch));
         words.far[p] = __ldcg((const uint4 *)(from + p * pitch + half));
     }
     return words;
 }
 
-/* Both halves of a channel. */
+/* Both halves. */
 template <class W>
-static __device__ __forceinline__ void
-down_add(struct axis_sums<W> (&sums)[AXIS_HALVES], const uint2 (&digits)[3],
-         const uint4 (&near)[W::PLANES], const uint4 (&far)[W::PLANES]) {
+static __device__ __forceinline__ void down_add(struct axis_sums<W> (&sums)[AXIS_HALVES],
+                                                const uint2 (&digits)[3],
+                                                const struct down_words<W> &words) {
     uint32_t lower[W::PLANES][4], upper[W::PLANES][4];
 #pragma unroll
     for (int p = 0; p < W::PLANES; p++) {
-        lower[p][0] = near[p].x, lower[p][1] = near[p].y;
-        lower[p][2] = far[p].x, lower[p][3] = far[p].y;
-        upper[p][0] = near[p].z, upper[p][1] = near[p].w;
-        upper[p][2] = far[p].z, upper[p][3] = far[p].w;
+        const uint4 near = words.near[p], far = words.far[p];
+        lower[p][0] = near.x, lower[p][1] = near.y, lower[p][2] = far.x, lower[p][3] = far.y;
+        upper[p][0] = near.z, upper[p][1] = near.w, upper[p][2] = far.z, upper[p][3] = far.w;
     }
     axis_add<W>(sums[0], upper, digits);
     axis_add<W>(sums[1], lower, digits);
 }
 
-/* The sums of all channels, one after the other: few registers, so many warps. The next words and
- * weights are under way while some are summed. */
+/* The sums of all channels. Those that are summed one after the other read ahead, the next
+ * channel's first words too. */
 template <class K>
 static __device__ __forceinline__ void
 down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
          const uint32_t *from, uint32_t pitch) {
-    typedef work_layout<1, K::WIDE> one;
+    typedef down_some<K> some;
+    constexpr bool AHEAD = some::CHANNELS < K::CHANNELS;
     const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
-    struct down_words<K> words = down_read<K>(from, pitch);
+    struct down_words<some> next;
+    if (AHEAD) next = down_read<K>(from, pitch);
 #pragma unroll
-    for (int c = 0; c < K::CHANNELS; c++) {
-        const uint32_t *at = from + c * K::BYTES * pitch;
+    for (int p = 0; p < K::PLANES; p += some::PLANES, from += some::PLANES * pitch) {
+        const uint32_t *at = from;
         const uint2 *weights = pairs;
-        struct axis_sums<one> sums[AXIS_HALVES] = {
-            axis_begin<one>(), axis_begin<one>()
+        const bool last = p + some::PLANES == K::PLANES;
+        struct axis_sums<some> sums[AXIS_HALVES] = {
+            axis_begin<some>(), axis_begin<some>()
         };
+        uint32_t made[some::PLANES][2] = {};
 #pragma unroll 1
         for (uint32_t s = steps; s; s--) {
-            const struct down_words<K> now = words;
-            const uint2 own[3] = { digits[0], digits[1], digits[2] };
-            at = s > 1 ? at + step : from + (c + 1) * K::BYTES * pitch;
+            const struct down_words<some> words = AHEAD ? next : down_read<K>(at, pitch);
+            at = s > 1 ? at + step : from + some::PLANES * pitch;
             weights = s > 1 ? weights + TABLE_STEP_PAIRS : pairs;
-            if (s > 1 || c + 1 < K::CHANNELS) {
-                words = down_read<K>(at, pitch);
-                if (steps > 1)
+            const bool more = s > 1 || !last;
+            if (AHEAD && more) next = down_read<K>(at, pitch);
+            down_add<some>(sums, digits, words);
 #pragma unroll
-                    for (int d = 0; d < 3; d++) digits[d] = __ldg(weights + 32 * d);
-            }
-            down_add<one>(sums, own, now.near, now.far);
+            for (int d = 0; d < 3 && more && steps > 1; d++) digits[d] = __ldg(weights + 32 * d);
         }
-        uint32_t made[K::BYTES][2] = {};
-        axis_words<one>(made, sums[0]);
-        axis_words<one>(made, sums[1]);
+        axis_words<some>(made, sums[0]);
+        axis_words<some>(made, sums[1]);
 #pragma unroll
-        for (int p = 0; p < K::BYTES; p++)
-            planes[c * K::BYTES + p][0] = made[p][0], planes[c * K::BYTES + p][1] = made[p][1];
+        for (int i = 0; i < 2 * some::PLANES; i++) planes[p + i / 2][i % 2] = made[i / 2][i % 2];
     }
 }
 

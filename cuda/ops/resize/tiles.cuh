@@ -18,6 +18,12 @@
 /* The image that TILE belongs to. */
 template <class B> static __device__ inline int tiles_find(const B &batch, uint32_t tile) {
     int low = 0, high = batch.count;
+    if (high > 1) { /* mostly all images are alike */
+        const uint32_t guess = tile / batch.images[1].first_tile, count = (uint32_t)batch.count;
+        if (guess < count && batch.images[guess].first_tile <= tile &&
+            (guess + 1 == count || tile < batch.images[guess + 1].first_tile))
+            return (int)guess;
+    }
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (batch.images[middle].first_tile <= tile)

@@ -20,7 +20,10 @@
 
 #include <algorithm>
 
-enum { ACROSS_SHARED_BYTES = 72 << 10 };
+enum {
+    ACROSS_SHARED_BYTES = 72 << 10,
+    ACROSS_FEW_BLOCKS = 4 /* of a multiprocessor */
+};
 
 /* One picture. */
 struct weighing {
@@ -69,27 +72,52 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. Where even a group
- * is too much, its words come in pieces. Returns the bytes of shared memory. */
+/* Windows of so many words are long: see ACROSS_LONG_WARPS. */
+template <class K> static inline bool across_long(uint32_t group_words) {
+    return K::PLAIN && table_steps(group_words) >= ACROSS_LONG_STEPS;
+}
+
+/* Of long windows a block has a warp for each group, so that tiles may be of any number. */
+template <class K> static inline uint32_t across_narrower(uint32_t columns, uint32_t group_words) {
+    return across_long<K>(group_words) && columns > 16 ? columns - 16 : columns / 2;
+}
+
+/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. */
 template <class K>
-static inline size_t across_choose(struct across_image *image, const struct resample_axis *x,
-                                   uint32_t group_words, size_t shared_bytes) {
-    const size_t wanted = ACROSS_SHARED_BYTES;
-    const size_t most = wanted < shared_bytes ? wanted : shared_bytes;
+static inline uint32_t across_widest(const struct resample_axis *x, uint32_t group_words,
+                                     size_t most) {
     uint32_t columns = ACROSS_COLUMNS;
-    uint32_t span = across_span(x, columns, group_words);
-    while (columns > TABLE_GROUP && stage_bytes<K>(span) > most)
-        columns /= 2, span = across_span(x, columns, group_words);
+    while (columns > TABLE_GROUP && stage_bytes<K>(across_span(x, columns, group_words)) > most)
+        columns = across_narrower<K>(columns, group_words);
+    return columns;
+}
+
+/* The widest tile, or one narrower where a launch of PICTURES, each LINES tiles high, has few
+ * blocks of long windows. Where even a group is too much, its words come in pieces. Returns the
+ * bytes of shared memory. */
+template <class K>
+static inline size_t across_choose(const struct cuda_context *context, const struct weighing &weigh,
+                                   uint32_t pictures, uint32_t lines, struct across_image *image) {
+    const size_t most = std::min((size_t)context->shared_bytes, (size_t)ACROSS_SHARED_BYTES);
+    const uint32_t words = weigh.across.note;
+    uint32_t columns = across_widest<K>(&weigh.x, words, most);
+    const uint64_t blocks = (uint64_t)tiles_over(image->columns, columns) * lines * pictures;
+    if (across_long<K>(words) && columns > 16 &&
+        blocks < (uint64_t)context->multiprocessors * ACROSS_FEW_BLOCKS)
+        columns = across_narrower<K>(columns, words);
+    uint32_t span = across_span(&weigh.x, columns, words);
     while (stage_bytes<K>(span) > most) span = span / 2 / MATRIX_WORDS * MATRIX_WORDS;
     image->tile_columns = (uint16_t)columns;
     image->span = (uint16_t)span;
     return stage_bytes<K>(span);
 }
 
-/* Columns FIRST..FIRST+COUNT-1. */
+/* Columns FIRST..FIRST+COUNT-1 of one of PICTURES. */
 template <class K>
 static inline void add_across(const struct cuda_context *context, const struct weighing &weighing,
-                              uint32_t first, uint32_t count, struct tiles<across_batch> *tiles) {
+                              uint32_t pictures, uint32_t first, uint32_t count,
+                              struct tiles<across_batch> *tiles) {
+    const uint32_t lines = between_lines(&weighing.y) / (STAGE_ROWS / 4);
     struct across_image image = {};
     image.in = weighing.in.pixels;
     image.groups = (const struct table_group *)weighing.across.memory + first / TABLE_GROUP;
@@ -100,12 +128,10 @@ static inline void add_across(const struct cuda_context *context, const struct w
     image.columns = (uint16_t)count;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
     image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::PLAIN ? 16 : 4) == 0;
-    const size_t bytes =
-        across_choose<K>(&image, &weighing.x, weighing.across.note, (size_t)context->shared_bytes);
+    const size_t bytes = across_choose<K>(context, weighing, pictures, lines, &image);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
     tiles->shared_most = (size_t)context->shared_bytes;
-    tiles_add(tiles, image, tiles_over(count, image.tile_columns),
-              between_lines(&weighing.y) / (STAGE_ROWS / 4));
+    tiles_add(tiles, image, tiles_over(count, image.tile_columns), lines);
 }
 
 /* STEPS: of the longest window of any picture. */
@@ -150,7 +176,7 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
         const uint64_t first = turn * columns, all = weighings[i].x.count;
         if (first >= all) continue;
         const uint32_t wanted = (uint32_t)(all - first < columns ? all - first : columns);
-        add_across<K>(context, weighings[i], (uint32_t)first, wanted, &across);
+        add_across<K>(context, weighings[i], (uint32_t)count, (uint32_t)first, wanted, &across);
         add_down<K>(weighings[i], (uint32_t)first, wanted, &down);
         down.batch.channels = weighings[i].to.channels;
         steps = std::max(steps, table_steps(weighings[i].across.note));

@@ -75,7 +75,7 @@ static void launch_across(const struct scene &scene, const struct group &group, 
     tiles.batch.rule = group.rule;
     for (int i = 0; i < scene.batch; i++) {
         const struct weighing &weigh = group.pictures[i].weigh;
-        add_across<K>(&scene.context, weigh, 0, weigh.x.count, &tiles);
+        add_across<K>(&scene.context, weigh, scene.batch, 0, weigh.x.count, &tiles);
         if (columns == 0) continue;
         struct across_image image = tiles.batch.images[--tiles.batch.count];
         tiles.count = image.first_tile;
