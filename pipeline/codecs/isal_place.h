@@ -3,7 +3,8 @@
  *
  * At levels 1 and 2 isa-l (2.30, on x86) takes a hash of the stream's own address for that of the
  * third position, and finds other matches where this is the hash of one of the first three: at one
- * in some 3,000 addresses. A room holds a stream at several places; one of them is sound.
+ * in some 3,000 addresses, and of short streams, whose tables are small, at up to one in 30. A room
+ * holds a stream at several places; one of them is sound.
  *
  * Used by:  png_encoder.c.
  * Owns:     nothing; the room is the caller's.
