@@ -45,7 +45,7 @@ static size_t deflate_by(struct isal_zstream *stream, int level, uint8_t *bytes,
 
 /* The beginning comes again: whether that is found is what the address has a part in. */
 static void fill(uint8_t *bytes, size_t length) {
-    const size_t repeated = length < 40 ? 6 : 24, step = length < 200 ? 10 + length / 8 : 100;
+    const size_t repeated = length < 200 ? 6 : 24, step = length < 200 ? 10 + length / 8 : 100;
     uint32_t noise = 1;
     for (size_t i = 0; i < length; i++) bytes[i] = (uint8_t)(noise_next(&noise) >> 24);
     for (size_t at = step; at + repeated < length; at += step + repeated)
