@@ -3,7 +3,8 @@
  * in every byte, padding and what lies behind the images included. What an operator tells is
  * compared likewise: its values stand for an output of one row.
  *
- * Used by:  every_op.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c.
+ * Used by:  every_op.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c,
+ *           ops/smooth.c.
  * Owns:     the lane, between open_lane() and close_lane().
  * Fails:    the test.
  */

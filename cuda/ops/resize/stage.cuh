@@ -28,8 +28,8 @@ struct stage_source {
     bool aligned;                        /* rows start at 16 bytes */
 };
 
-/* Where four pixels of a row begin in what is staged: words of WORD_STEP each, and planes
- * PLANE_STEP words apart. */
+/* Where four pixels of a row begin in what is staged: words of WORD_STEP each; of
+ * ROWS_PLANES planes each has its own rows. */
 template <class K> struct stage_layout {
     static constexpr uint32_t WORD_STEP = K::PLAIN ? K::WORDS : 1;
     static constexpr uint32_t ROWS_PLANES = K::PLAIN ? 1 : K::PLANES;
