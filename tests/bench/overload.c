@@ -45,6 +45,7 @@ struct client {
     int events;
     uint64_t bytes;
     struct times good, refused;
+    struct probe livez, admin;
     long due, unsent, other, wrong, broken, opened;
 };
 
@@ -165,6 +166,8 @@ static void ask_open(struct client *client, int64_t start) {
 static void begin_counting(struct client *client) {
     client->good.count = client->refused.count = 0;
     client->other = client->broken = client->opened = client->unsent = 0;
+    probe_count(&client->livez);
+    probe_count(&client->admin);
     puts("begun");
     fflush(stdout);
 }
@@ -188,7 +191,7 @@ static double run(struct client *client) {
     return (double)(now_ns() - begin) / 1e9;
 }
 
-static void print(struct client *client, double seconds, struct probe *livez, struct probe *admin) {
+static void print(struct client *client, double seconds) {
     long waiting = 0;
     int64_t oldest = 0;
     const int64_t now = now_ns();
@@ -207,10 +210,10 @@ static void print(struct client *client, double seconds, struct probe *livez, st
            "\"opened\": %ld, \"waiting\": %ld, \"oldest_ms\": %.1f, ",
            client->due, client->unsent, client->other, client->wrong, client->broken,
            client->opened, waiting, (double)oldest / 1e6);
-    times_print(&livez->times, "livez");
+    times_print(&client->livez.times, "livez");
     printf(", ");
-    times_print(&admin->times, "admin_livez");
-    printf(", \"livez_failed\": %ld}\n", livez->failed + admin->failed);
+    times_print(&client->admin.times, "admin_livez");
+    printf(", \"livez_failed\": %ld}\n", client->livez.failed + client->admin.failed);
 }
 
 /* ---- options */
@@ -274,19 +277,18 @@ int main(int argc, char **argv) {
                              .connections = calloc(count, sizeof(struct connection)),
                              .idle = calloc(count, sizeof(int)),
                              .events = epoll_create1(EPOLL_CLOEXEC) };
-    struct probe livez, admin;
     if (!client.connections || !client.idle || client.events < 0) die("memory");
     for (int i = options.connections - 1; i >= 0; i--) {
         client.connections[i].fd = -1;
         client.idle[client.idle_count++] = i;
     }
-    probe_begin(&livez, options.port);
-    probe_begin(&admin, options.admin_port);
+    probe_begin(&client.livez, options.port);
+    probe_begin(&client.admin, options.admin_port);
     const double seconds = run(&client);
     puts("ended"); /* whoever reads the daemon's times reads them now */
     fflush(stdout);
-    probe_end(&livez);
-    probe_end(&admin);
-    print(&client, seconds, &livez, &admin);
+    probe_end(&client.livez);
+    probe_end(&client.admin);
+    print(&client, seconds);
     return 0;
 }

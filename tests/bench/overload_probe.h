@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* overload_probe.h - asks for /livez every 20 ms, each time on a connection of its own, and notes
- * how long the answer took.
+ * how long the answer took, from probe_count on.
  *
  * Used by:  overload.c, one for each port that is asked.
  * Owns:     a thread, until probe_end.
@@ -22,8 +22,9 @@
 enum { PROBE_EVERY_US = 20000, PROBE_PATIENCE_S = 5 };
 
 struct probe {
-    int port;  /* 0: nobody is asked */
-    bool stop; /* atomic */
+    int port;    /* 0: nobody is asked */
+    bool counts; /* atomic; what begins before is asked, but not noted */
+    bool stop;   /* atomic */
     long failed;
     struct times times;
     pthread_t thread;
@@ -61,9 +62,10 @@ static bool probe_once(int port) {
 static void *probe_run(void *argument) {
     struct probe *probe = argument;
     while (!__atomic_load_n(&probe->stop, __ATOMIC_RELAXED)) {
+        const bool counts = __atomic_load_n(&probe->counts, __ATOMIC_RELAXED);
         const int64_t start = now_ns();
         if (!probe_once(probe->port)) probe->failed++;
-        times_add(&probe->times, now_ns() - start);
+        if (counts) times_add(&probe->times, now_ns() - start);
         usleep(PROBE_EVERY_US);
     }
     return NULL;
@@ -72,6 +74,10 @@ static void *probe_run(void *argument) {
 static void probe_begin(struct probe *probe, int port) {
     *probe = (struct probe){ .port = port };
     if (port && pthread_create(&probe->thread, NULL, probe_run, probe) != 0) probe->port = 0;
+}
+
+static void probe_count(struct probe *probe) {
+    __atomic_store_n(&probe->counts, true, __ATOMIC_RELAXED);
 }
 
 static void probe_end(struct probe *probe) {
