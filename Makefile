@@ -71,7 +71,8 @@ TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/co
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 FAULTS = $(patsubst %.c,$(B)/%.so,$(wildcard tests/http/pressure/*.c))
 ifneq ($(CUDA),0)
-PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_ptx75)
+PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_ptx75) \
+  $(addsuffix _ptx75,$(call kept,$(foreach t,resize smooth clahe carve_widths,tests/cuda/ops/$t.c)))
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(PTX_TESTS) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
@@ -158,7 +159,7 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 
 tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 
-# Without two tests that compile carve.cu once more each, for a minute and longer, and the codec's for the oldest GPU: a bundle has them.
+# Without two tests that compile carve.cu once more each, for a minute and longer, and those for the oldest GPU: a bundle has them.
 gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
@@ -257,7 +258,7 @@ $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
-# The codec's tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
+# Tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
 $(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
 $(B)/ptx75/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
@@ -267,6 +268,14 @@ $(B)/tests/cuda/codecs/%_ptx75: $(B)/ptx75/tests/cuda/codecs/%.cu.o $(B)/ptx75/c
 	@mkdir -p $(@D)
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+$(B)/tests/cuda/ops/resize_ptx75: $(B)/ptx75/cuda/ops/resize.cu.o
+$(B)/tests/cuda/ops/smooth_ptx75: $(B)/ptx75/cuda/ops/blur.cu.o $(B)/ptx75/cuda/ops/sharpen.cu.o
+$(B)/tests/cuda/ops/clahe_ptx75: $(B)/ptx75/cuda/ops/clahe.cu.o
+$(B)/tests/cuda/ops/carve_widths_ptx75: $(B)/ptx75/cuda/ops/carve.cu.o
+$(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c $(B)/libburin.a
+	@mkdir -p $(@D)
+	$(SAY) test $@
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
 # The same test of a build of its own, in which racecheck finds nothing that it would misunderstand.
 $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
@@ -298,7 +307,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local

@@ -54,6 +54,8 @@ sanitize() {
         [ -x tests/cuda-ops-carve ] || continue # built without it
         step $tool-carve compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
+        step $tool-carve_widths compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
+            tests/cuda-ops-carve_widths small
     done
     for tool in memcheck synccheck racecheck; do
         step $tool-clahe compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-clahe tiny

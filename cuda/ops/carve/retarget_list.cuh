@@ -62,7 +62,8 @@ static inline __host__ __device__ uint32_t round_words(uint32_t bytes) {
 }
 
 /* CHUNK pixels of BYTES, and as many new ones, of SLOT, as it can have. The chunk and the result
- * may lie anywhere in their first word, and a group behind the last is read. */
+ * may lie anywhere in their first word; a group behind the last and 32 bits behind the last new one
+ * are read. */
 static inline __host__ __device__ struct retarget_places
 retarget_places_of(const struct retarget_call &call, uint32_t chunk, uint32_t bytes,
                    uint32_t slot) {
@@ -71,7 +72,7 @@ retarget_places_of(const struct retarget_call &call, uint32_t chunk, uint32_t by
     places.list = round_words((chunk + 2) * bytes + 3 * ROW_WORD);
     places.seams = places.list + round_words(most * sizeof(uint16_t));
     places.added = places.seams + round_words(added * sizeof(uint16_t));
-    places.out = places.added + round_words(added * slot);
+    places.out = places.added + round_words(added * slot + sizeof(uint32_t));
     places.end = places.out + round_words(most * bytes + ROW_WORD);
     return places;
 }
