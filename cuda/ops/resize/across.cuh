@@ -203,7 +203,7 @@ static __device__ __noinline__ void across_pieces(struct across_part part, struc
         source.word = tile.word + done;
         source.words = min(tile.words - done, span);
         stage<K, WARPS>(source, rule, pitch, staged);
-        stage_wait();
+        stage_finish<K, WARPS>(source, pitch, staged);
         __syncthreads();
         if (steps == 0) continue;
         uint2 digits[3];
@@ -237,7 +237,7 @@ static __device__ __forceinline__ void across_block(const struct across_batch &b
                                        to_pitch);
     stage<K, WARPS>(source, batch.rule, pitch, staged);
     if (part.steps) across_expect(part.pairs);
-    stage_wait();
+    stage_finish<K, WARPS>(source, pitch, staged);
     __syncthreads();
     while (part.steps) {
         across_whole<K>(part, source, pitch, staged, to_pitch);

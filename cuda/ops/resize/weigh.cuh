@@ -74,7 +74,7 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
 
 /* Windows of so many words are long: see ACROSS_LONG_WARPS. */
 template <class K> static inline bool across_long(uint32_t group_words) {
-    return K::PLAIN && table_steps(group_words) >= ACROSS_LONG_STEPS;
+    return K::BYTEWISE && table_steps(group_words) >= ACROSS_LONG_STEPS;
 }
 
 /* Of long windows a block has a warp for each group, so that tiles may be of any number. */
@@ -127,7 +127,7 @@ static inline void add_across(const struct cuda_context *context, const struct w
     image.height = (uint16_t)weighing.in.height;
     image.columns = (uint16_t)count;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
-    image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::PLAIN ? 16 : 4) == 0;
+    image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::BYTEWISE ? 16 : 4) == 0;
     const size_t bytes = across_choose<K>(context, weighing, pictures, lines, &image);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
     tiles->shared_most = (size_t)context->shared_bytes;
@@ -138,7 +138,7 @@ static inline void add_across(const struct cuda_context *context, const struct w
 template <class K>
 static inline enum status across_launch(const struct tiles<across_batch> &tiles, uint32_t steps,
                                         cudaStream_t stream, struct failure *failure) {
-    if constexpr (K::PLAIN)
+    if constexpr (K::BYTEWISE)
         if (steps >= ACROSS_LONG_STEPS)
             return tiles_launch(tiles, across_kernel<K, ACROSS_LONG_WARPS>, 32 * ACROSS_LONG_WARPS,
                                 stream, failure);

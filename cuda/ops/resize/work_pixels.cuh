@@ -4,8 +4,9 @@
  * Used by:  stage.cuh, which reads; down.cuh, which writes.
  *
  * How it works. Four neighbouring pixels are a few words; their bytes are sorted into one word for
- * each plane. Where alpha is multiplied in, or light made linear, samples are taken out of the
- * words first, changed as pipeline/ops/resize/definition.h says, and put into planes one by one.
+ * each plane. Where 16 bits of alpha are multiplied in, or light made linear, samples are taken out
+ * of the words first, changed as pipeline/ops/resize/definition.h says, and put into planes one by
+ * one. Alpha of 8 bits, which is always multiplied in, has quicker ways to the same bytes.
  */
 #ifndef BURIN_RESIZE_WORK_PIXELS_CUH
 #define BURIN_RESIZE_WORK_PIXELS_CUH
@@ -27,8 +28,9 @@ template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<
     static constexpr int WORDS = PIXEL_BYTES; /* of four pixels */
     static constexpr int COLOURS = CHANNELS_ < 3 ? 1 : 3;
     static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
-    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;          /* of a sample between */
-    static constexpr bool PLAIN = DEPTH == 8 && !WIDE_ && !ALPHA; /* bytes are summed as they are */
+    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;   /* of a sample between */
+    static constexpr bool BYTEWISE = DEPTH == 8 && !WIDE_; /* bytes are what lies between */
+    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* and are summed as they are */
 };
 
 /* ---- reading */
@@ -122,6 +124,63 @@ static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES]
     }
 }
 
+/* ---- alpha of 8 bits */
+
+/* Byte AT of WORDS times 257 ALPHA, rounded: resize_multiply()'s result is byte 2 of it, as
+ * ((t >> 8) + t) >> 8 = 257 t >> 16 and 257 (255 * 255 + 128) fits 24 bits. FACTOR is 257 ALPHA. */
+template <int WORDS>
+static __device__ __forceinline__ uint32_t work_product(const uint32_t (&words)[WORDS], int at,
+                                                        uint32_t factor) {
+    const uint32_t half = at % 2 ? factor << 16 : factor, word = words[at / 4];
+    return at % 4 < 2 ? __dp2a_lo(half, word, 128u * 257) : __dp2a_hi(half, word, 128u * 257);
+}
+
+/* Four pixels as a word of each plane, colours multiplied by alpha. */
+template <class K>
+static __device__ __forceinline__ void work_multiply(uint32_t (&planes)[K::PLANES],
+                                                     const uint32_t (&words)[K::WORDS]) {
+    constexpr int ALPHA = K::CHANNELS - 1;
+    uint32_t factors[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int at = i * K::CHANNELS + ALPHA;
+        factors[i] = __byte_perm(words[at / 4], 0, 0x4400 | at % 4 * 0x11);
+    }
+#pragma unroll
+    for (int c = 0; c < ALPHA; c++) {
+        uint32_t products[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            products[i] = work_product(words, i * K::CHANNELS + c, factors[i]);
+        planes[c] = gather_bytes(products, 2, 4);
+    }
+    planes[ALPHA] = gather_bytes(words, ALPHA, K::CHANNELS);
+}
+
+/* To within 1 of the last place. */
+static __device__ __forceinline__ float work_reciprocal(float value) {
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+
+/* What takes ALPHA out of colours that are no more than it, by multiplication: quotients are the
+ * products' highest bytes. It is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a product's
+ * excess is less than 2^24 / ALPHA, and no quotient is nearer than that to the next whole number. */
+static __device__ __forceinline__ uint32_t work_factor(uint32_t alpha) {
+    return (uint32_t)(work_reciprocal((float)alpha) * ((255 << 10 | 1) * 16384.0f));
+}
+
+/* Colours as resize_divide() makes them, each the highest byte of its word. */
+template <class K>
+static __device__ __forceinline__ void work_divide(uint32_t (&samples)[K::CHANNELS]) {
+    const uint32_t alpha = samples[K::CHANNELS - 1];
+    const bool some = alpha - 1 < 254;
+    const uint32_t most = some ? alpha : 255, factor = some ? work_factor(alpha) : 1 << 24;
+#pragma unroll
+    for (int c = 0; c < K::COLOURS; c++) samples[c] = min(samples[c], most) * factor;
+}
+
 /* ---- writing */
 
 /* Pixel INDEX of the four that PLANES hold. */
@@ -150,6 +209,12 @@ static __device__ __forceinline__ uint32_t interleave_bytes(const uint32_t (&pla
 template <class K>
 static __device__ __forceinline__ void work_finish(uint32_t (&samples)[K::CHANNELS],
                                                    const struct work_rule &rule) {
+    if constexpr (K::BYTEWISE) {
+        if (K::ALPHA) work_divide<K>(samples);
+#pragma unroll
+        for (int c = 0; K::ALPHA && c < K::COLOURS; c++) samples[c] >>= 24;
+        return;
+    }
     uint32_t &alpha = samples[K::CHANNELS - 1];
 #pragma unroll
     for (int c = 0; c < K::COLOURS; c++) {
@@ -176,6 +241,17 @@ static __device__ __forceinline__ void work_pack(uint32_t (&words)[K::WORDS],
     if constexpr (K::PLAIN) {
 #pragma unroll
         for (int w = 0; w < K::WORDS; w++) words[w] = interleave_bytes(planes, 4 * w);
+    } else if constexpr (K::BYTEWISE) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            uint32_t samples[K::CHANNELS];
+            work_samples<K>(samples, planes, i);
+            work_divide<K>(samples);
+            samples[K::CHANNELS - 1] = planes[K::CHANNELS - 1] << 8 * (3 - i);
+#pragma unroll
+            for (int c = 0; c < K::CHANNELS; c++)
+                chunk_set_byte<3>(words, i * K::CHANNELS + c, samples[c]);
+        }
     } else {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
