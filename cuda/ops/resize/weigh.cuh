@@ -82,7 +82,17 @@ template <class K> static inline uint32_t across_narrower(uint32_t columns, uint
     return across_long<K>(group_words) && columns > 16 ? columns - 16 : columns / 2;
 }
 
-/* The widest tile of ACROSS_COLUMNS and less that leaves room for three blocks. */
+/* Shared memory of a block: three have room, or of long windows as many as registers have room
+ * for. */
+template <class K>
+static inline size_t across_room(const struct cuda_context *context, uint32_t group_words) {
+    const size_t all = (size_t)context->shared_bytes, reserved = 1 << 10; /* by each block */
+    const size_t share = all / (across_warps_most<K>() / ACROSS_LONG_WARPS) - reserved;
+    const size_t room = ACROSS_SHARED_BYTES;
+    return std::min(across_long<K>(group_words) ? std::max(room, share) : room, all);
+}
+
+/* The widest tile of ACROSS_COLUMNS and less that takes MOST bytes. */
 template <class K>
 static inline uint32_t across_widest(const struct resample_axis *x, uint32_t group_words,
                                      size_t most) {
@@ -98,8 +108,8 @@ static inline uint32_t across_widest(const struct resample_axis *x, uint32_t gro
 template <class K>
 static inline size_t across_choose(const struct cuda_context *context, const struct weighing &weigh,
                                    uint32_t pictures, uint32_t lines, struct across_image *image) {
-    const size_t most = std::min((size_t)context->shared_bytes, (size_t)ACROSS_SHARED_BYTES);
     const uint32_t words = weigh.across.note;
+    const size_t most = across_room<K>(context, words);
     uint32_t columns = across_widest<K>(&weigh.x, words, most);
     const uint64_t blocks = (uint64_t)tiles_over(image->columns, columns) * lines * pictures;
     if (across_long<K>(words) && columns > 16 &&

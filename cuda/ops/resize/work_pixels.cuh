@@ -165,8 +165,9 @@ static __device__ __forceinline__ float work_reciprocal(float value) {
 }
 
 /* What takes ALPHA out of colours that are no more than it, by multiplication: quotients are the
- * products' highest bytes. It is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a product's
- * excess is less than 2^24 / ALPHA, and no quotient is nearer than that to the next whole number. */
+ * products' highest bytes. It is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a
+ * product's excess is less than 2^24 / ALPHA, and no quotient is nearer than that to the next whole
+ * number. */
 static __device__ __forceinline__ uint32_t work_factor(uint32_t alpha) {
     return (uint32_t)(work_reciprocal((float)alpha) * ((255 << 10 | 1) * 16384.0f));
 }

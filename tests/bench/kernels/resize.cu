@@ -170,22 +170,35 @@ static bool climb_textbook(const struct scene &scene) {
 }
 
 typedef work_kind<3, 8, false> RGB;
+typedef work_kind<4, 8, false> RGBA;
 
-static bool climb_rgb(const struct scene &scene) {
-    bool right = measure("dp4a", scene, rung_dp4a<RGB>);
-    right &= measure("apart", scene, rung_apart);
-    right &= measure("tile 32", scene, rung_passes<RGB, BOTH_PASSES, 32, nullptr, 0>);
-    right &= measure("tile 48", scene, rung_passes<RGB, BOTH_PASSES, 48, nullptr, 0>);
-    right &= measure("tile 64", scene, rung_passes<RGB, BOTH_PASSES, 64, nullptr, 0>);
-    right &= measure("warps 4", scene, rung_passes<RGB, BOTH_PASSES, 0, across_kernel<RGB, 4>, 4>);
-    right &= measure("warps 8", scene, rung_passes<RGB, BOTH_PASSES, 0, across_kernel<RGB, 8>, 8>);
+/* The operator's passes over pictures of kind K with other tiles and blocks, and parts of them. */
+template <class K> static bool climb_tiles(const struct scene &scene) {
+    bool right = measure("apart", scene, rung_apart);
+    right &= measure("tile 32", scene, rung_passes<K, BOTH_PASSES, 32, nullptr, 0>);
+    right &= measure("tile 48", scene, rung_passes<K, BOTH_PASSES, 48, nullptr, 0>);
+    right &= measure("tile 64", scene, rung_passes<K, BOTH_PASSES, 64, nullptr, 0>);
+    right &= measure("warps 4", scene, rung_passes<K, BOTH_PASSES, 0, across_kernel<K, 4>, 4>);
+    right &= measure("warps 8", scene, rung_passes<K, BOTH_PASSES, 0, across_kernel<K, 8>, 8>);
     const struct part parts[] = {
-        { "load", rung_passes<RGB, ACROSS_ALONE, 0, across_load<RGB, 4>, 4> },
-        { "across", rung_passes<RGB, ACROSS_ALONE, 0, nullptr, 0> },
-        { "down", rung_passes<RGB, DOWN_ALONE, 0, nullptr, 0> },
+        { "load", rung_passes<K, ACROSS_ALONE, 0, across_load<K, 4>, 4> },
+        { "across", rung_passes<K, ACROSS_ALONE, 0, nullptr, 0> },
+        { "down", rung_passes<K, DOWN_ALONE, 0, nullptr, 0> },
         { "nothing", rung_nothing },
     };
     return right & measure("shipped", scene, rung_shipped, parts, 4);
+}
+
+static bool climb_picture(const struct scene &scene) {
+    const struct kind &kind = *scene.kind;
+    bool right = true;
+    if (kind.plain && scene.batch == 1) right &= climb_textbook(scene);
+    if (kind.plain && kind.channels == 3) {
+        right &= measure("dp4a", scene, rung_dp4a<RGB>);
+        return right & climb_tiles<RGB>(scene);
+    }
+    if (kind.channels == 4 && kind.depth == 8) return right & climb_tiles<RGBA>(scene);
+    return right & measure("shipped", scene, rung_shipped);
 }
 
 /* WANTED: a part of a picture's name; NULL: all pictures. */
@@ -195,11 +208,7 @@ static bool climb(struct scene &scene, const char *wanted) {
         for (int batch : { 1, 8, (int)BATCH_MOST }) {
             if (wanted && !strstr(kind.name, wanted)) continue;
             if (!prepare(scene, kind, batch)) continue;
-            if (kind.plain && batch == 1) right &= climb_textbook(scene);
-            if (kind.plain && kind.channels == 3)
-                right &= climb_rgb(scene);
-            else
-                right &= measure("shipped", scene, rung_shipped);
+            right &= climb_picture(scene);
         }
     return right;
 }

@@ -115,19 +115,22 @@ static void rung_passes(const struct scene &scene, int set) {
     if (PASSES & DOWN_ALONE) launch_down<K>(scene, group);
 }
 
-/* What the first pass reads comes into shared memory, and that is all. */
+/* What the first pass reads comes into shared memory and is made ready, and that is all. */
 template <class K, int WARPS>
 static __global__ void __launch_bounds__(32 * WARPS)
     across_load(const __grid_constant__ struct across_batch batch) {
     extern __shared__ uint4 across_shared[];
     const struct across_image &image = batch.images[tiles_find(batch, blockIdx.x)];
     const struct across_tile tile = across_tile_of(image, blockIdx.x - image.first_tile);
+    uint32_t *const staged = (uint32_t *)across_shared;
+    const uint32_t pitch = stage_pitch<K>(image.span);
     struct stage_source source = {};
     source.in = image.in, source.stride = image.in_stride, source.aligned = image.aligned;
     source.width = image.width, source.height = image.height;
     source.row = 4 * (image.first_row + tile.line);
     source.word = tile.word, source.words = tile.words;
-    stage<K, WARPS>(source, batch.rule, stage_pitch<K>(image.span), (uint32_t *)across_shared);
+    stage<K, WARPS>(source, batch.rule, pitch, staged);
+    stage_finish<K, WARPS>(source, pitch, staged);
 }
 
 /* ---- nothing */
