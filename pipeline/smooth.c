@@ -125,7 +125,8 @@ static const uint8_t *line_of(const struct strip *strip, uint32_t y, uint8_t *li
     const int32_t end = (int32_t)(strip->left + strip->pixels) + reach;
     if (strip->reads_image) return image_row(in, y) + (size_t)first * image_pixel_bytes(in);
     copy_line(in, y, first, end, line);
-    if (image_has_alpha(in)) alpha_multiply(line, (size_t)(end - first), in->channels, in->depth);
+    if (image_has_alpha(in))
+        alpha_multiply(line, line, (size_t)(end - first), in->channels, in->depth);
     return line;
 }
 
@@ -151,7 +152,8 @@ static void finish_row(const struct strip *strip, uint32_t y, uint8_t *blurred) 
     const size_t samples = (size_t)strip->pixels * in->channels;
     uint8_t *out = out_of(strip, y);
     if (blurred == out) return;
-    if (image_has_alpha(in)) alpha_divide(blurred, strip->pixels, in->channels, in->depth);
+    if (image_has_alpha(in))
+        alpha_divide(blurred, blurred, strip->pixels, in->channels, in->depth);
     if (strip->all->finish)
         strip->all->finish(call, image_row(in, y) + strip->left * image_pixel_bytes(in), blurred,
                            out, samples);

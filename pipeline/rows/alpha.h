@@ -11,9 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place; CHANNELS is 2 or 4, the last of which is alpha. */
-void alpha_multiply(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
-void alpha_divide(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
+/* CHANNELS is 2 or 4, the last of which is alpha and stays as it is. TO may be FROM, or apart. */
+void alpha_multiply(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
+                    unsigned depth);
+void alpha_divide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
+                  unsigned depth);
 
 /* IN's alpha into OUT. */
 void alpha_keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels, unsigned depth);

@@ -213,7 +213,7 @@ static const uint8_t *row_of(const struct walk *walk, uint32_t y, uint32_t slot)
     const struct resample *job = layout->job;
     const uint8_t *row = image_row(&job->in, layout->rows.first + y) +
                          layout->columns.first * image_pixel_bytes(&job->in);
-    if (!job->prepare) return row;
+    if (!job->prepare || resample_multiplies(layout)) return row;
     uint8_t *to = walk->prepared + slot * row_bytes(layout, layout->columns.count);
     job->prepare(job->argument, row, to, layout->columns.count);
     return to;

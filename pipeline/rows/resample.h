@@ -37,6 +37,8 @@ struct resample {
     struct resample_axis x, y; /* `from` is the side of `in` */
     unsigned depth;            /* 8 or 16, between reading and writing */
     resample_row *prepare;     /* samples of `in` to samples of `depth`; NULL: as they are */
+    bool premultiply;          /* that is what `prepare` does (premultiply.h), to 2 or 4 channels
+                                  of the same depth: what works on rows may do it in its stead */
     resample_row *finish;      /* samples of `depth` to samples of `out`; NULL: as they are */
     const void *argument;      /* of prepare and finish */
     struct pool *pool;         /* NULL: the caller's thread alone */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16 bits; bytes are
- * widened to 16 bits, two to a lane, and one instruction adds the products of both with one part of
- * their weights. Sums of either part may overflow, the whole does not: modulo 2^32 it is exact. */
+/* How it works, by AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16
+ * bits; bytes are widened to 16 bits, two to a lane, and one instruction adds the products of both
+ * with one part of their weights. Sums of either part may overflow, the whole does not: modulo 2^32
+ * it is exact. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/simd.h"
@@ -77,6 +78,19 @@ PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     return _mm256_loadu2_m128i((const __m128i *)(rows[4] + at), (const __m128i *)(rows[0] + at));
 }
 
+/* Bytes in words. */
+PRIMITIVE bool is_opaque(vec alphas) {
+    const vec same = _mm256_cmpeq_epi16(alphas, _mm256_set1_epi16(255));
+    return _mm256_movemask_epi8(same) == -1;
+}
+
+/* Of words, as premultiply.h has it: 257 t >> 16 is ((t >> 8) + t) >> 8. */
+PRIMITIVE vec premultiplied(vec colours, vec alphas) {
+    const vec product =
+        _mm256_add_epi16(_mm256_mullo_epi16(colours, alphas), _mm256_set1_epi16(128));
+    return _mm256_mulhi_epu16(product, _mm256_set1_epi16(257));
+}
+
 /* Packing clamps to either side: values have been shifted to less than 16 bits. */
 PRIMITIVE void store_bytes(uint8_t *to, vec value) {
     const vec words = _mm256_packs_epi32(value, value), bytes = _mm256_packus_epi16(words, words);
@@ -125,6 +139,7 @@ const struct resample_way resample_avx2 = {
     .workspace = workspace,
     .across = across_blocks,
     .down = down_blocks,
+    .multiplies = true,
 };
 
 #endif

@@ -18,25 +18,13 @@
 #ifndef BURIN_RESAMPLE_BLOCKS_H
 #define BURIN_RESAMPLE_BLOCKS_H
 
+#include "pipeline/rows/resample_planes.h"
+
 #include <string.h>
 
-enum { CELL = 4 * LANES, /* bytes */ LINES_PADDING = 16, RING_PADDING = 64, AHEAD = 512 };
-
-#define INLINE static inline __attribute__((always_inline)) WAY
+enum { LINES_PADDING = 16, RING_PADDING = 64 };
 
 /* ---- memory */
-
-static size_t rounded(size_t count, size_t step) {
-    return (count + step - 1) / step * step;
-}
-
-static unsigned depth_of(const struct resample_layout *layout) {
-    return layout->job->depth;
-}
-
-static size_t plane_bytes(const struct resample_layout *layout) {
-    return rounded(layout->columns.count, 16) / TAPS * CELL;
-}
 
 /* Results of a block before they are turned: LANES bytes for each sample. */
 static size_t line_bytes(const struct resample_layout *layout) {
@@ -54,138 +42,6 @@ static size_t ring_step(const struct resample_layout *layout) {
 static size_t workspace(const struct resample_layout *layout) {
     const size_t bytes = depth_of(layout) / 8;
     return bytes * (layout->job->in.channels * plane_bytes(layout) + line_bytes(layout));
-}
-
-/* ---- rows into planes; PIXEL is a constant wherever this is called: its bytes, 1 to 4, 6 or 8 */
-
-/* Where the bytes of four lanes come from: one of two loads of 16 bytes, SECOND bytes apart. */
-struct picks {
-    uint8_t first[16], second[16];
-};
-
-INLINE unsigned second_of(unsigned pixel) {
-    return pixel == 6 ? 8 : pixel == 8 ? 16 : 0;
-}
-
-/* What is loaded at a time. */
-INLINE unsigned step_pixels(unsigned pixel) {
-    return pixel == 1 ? 16 : pixel == 2 ? 8 : 4;
-}
-
-/* Vectors that become of it, of which each row has four lanes. */
-INLINE unsigned step_vectors(unsigned pixel) {
-    return 4 / TAPS * (pixel > 4 ? 2 : 1);
-}
-
-/* Lane W of vector V is a cell of a plane; pixels of 3 bytes have none for the last lane. Of more
- * than 4 bytes the low ones are in one vector and the high ones in the next. */
-INLINE unsigned cell_of(unsigned pixel, unsigned v, unsigned w) {
-    return pixel < 3 ? (4 * v + w) / pixel : pixel > 4 ? v / 2 : v;
-}
-
-INLINE unsigned plane_of(unsigned pixel, unsigned v, unsigned w) {
-    return pixel < 3 ? w % pixel : pixel > 4 ? 2 * w + v % 2 : w;
-}
-
-INLINE struct picks picks_make(unsigned pixel, unsigned v) {
-    struct picks picks;
-    for (unsigned i = 0; i < 16; i++) {
-        const unsigned w = i / 4, plane = plane_of(pixel, v, w);
-        const unsigned neighbour = cell_of(pixel, v, w) * TAPS + i % 4 / (4 / TAPS);
-        const unsigned from = neighbour * pixel + plane;
-        const bool none = plane >= pixel || i % (4 / TAPS), second = from >= 16;
-        picks.first[i] = none || second ? 0x80 : (uint8_t)from;
-        picks.second[i] = none || !second ? 0x80 : (uint8_t)(from - second_of(pixel));
-    }
-    return picks;
-}
-
-/* Lane w of four rows' vectors goes to TO[w]. */
-INLINE void turn(const vec rows[4], uint8_t *const to[4]) {
-    const vec ab = V(unpacklo_epi32)(rows[0], rows[1]), cd = V(unpacklo_epi32)(rows[2], rows[3]);
-    const vec ab2 = V(unpackhi_epi32)(rows[0], rows[1]), cd2 = V(unpackhi_epi32)(rows[2], rows[3]);
-    store(to[0], V(unpacklo_epi64)(ab, cd));
-    store(to[1], V(unpackhi_epi64)(ab, cd));
-    store(to[2], V(unpacklo_epi64)(ab2, cd2));
-    if (to[3]) store(to[3], V(unpackhi_epi64)(ab2, cd2));
-}
-
-/* The pixels of one step, from byte AT of the rows on. Vector g has rows g, g + 4, ... */
-INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks *picks,
-                      uint8_t *to, size_t plane, unsigned pixel) {
-    vec first[4], second[4], picked[4];
-#pragma GCC unroll 4
-    for (unsigned g = 0; g < 4; g++) {
-        first[g] = every_fourth(rows + g, at);
-        second[g] = pixel > 4 ? every_fourth(rows + g, at + second_of(pixel)) : first[g];
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < step_vectors(pixel); v++) {
-        uint8_t *places[4];
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < 4; i++) {
-            picked[i] = V(shuffle_epi8)(first[i], in_all(picks[v].first));
-            if (pixel > 4)
-                picked[i] = either(picked[i], V(shuffle_epi8)(second[i], in_all(picks[v].second)));
-            places[i] = to + plane_of(pixel, v, i) * plane + cell_of(pixel, v, i) * CELL;
-        }
-        if (pixel == 3 || pixel == 6) places[3] = NULL;
-        turn(picked, places);
-    }
-}
-
-/* Bytes of all planes' cells that a step makes. */
-INLINE unsigned step_bytes(unsigned pixel) {
-    return step_pixels(pixel) / TAPS * CELL;
-}
-
-/* The last pixels, of which fewer than a step's loads take are left. */
-INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
-                      const struct picks *picks, uint8_t *to, size_t plane, unsigned pixel) {
-    uint8_t rest[LANES][64] = { { 0 } };
-    const uint8_t *starts[LANES];
-    for (unsigned i = 0; i < LANES; i++) {
-        memcpy(rest[i], rows[i] + at, bytes - at);
-        starts[i] = rest[i];
-    }
-    for (size_t done = 0; done < bytes - at; done += step_pixels(pixel) * pixel) {
-        part_step(starts, done, picks, to, plane, pixel);
-        to += step_bytes(pixel);
-    }
-}
-
-/* So many streams are more than the hardware follows by itself: 4K to 320 took 5.3 ms without. */
-INLINE void ask_for(const uint8_t *const rows[], size_t at) {
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < LANES; i++)
-        __builtin_prefetch((const void *)((uintptr_t)rows[i] + at));
-}
-
-INLINE void part(const struct resample_layout *layout, const uint8_t *const rows[], uint8_t *to,
-                 unsigned pixel) {
-    struct picks picks[4];
-    const size_t bytes = (size_t)layout->columns.count * pixel, plane = plane_bytes(layout);
-    const size_t reach = 16 + second_of(pixel);
-    size_t at = 0;
-    for (unsigned v = 0; v < step_vectors(pixel); v++) picks[v] = picks_make(pixel, v);
-    for (size_t asked = 0; at + reach <= bytes; at += step_pixels(pixel) * pixel) {
-        for (; asked <= at; asked += 64) ask_for(rows, asked + AHEAD);
-        part_step(rows, at, picks, to, plane, pixel);
-        to += step_bytes(pixel);
-    }
-    if (at < bytes) part_rest(rows, at, bytes, picks, to, plane, pixel);
-}
-
-WAY static void part_rows(const struct resample_layout *layout, const uint8_t *const rows[],
-                          uint8_t *to) {
-    switch (layout->job->in.channels * (depth_of(layout) / 8)) {
-    case 1: part(layout, rows, to, 1); break;
-    case 2: part(layout, rows, to, 2); break;
-    case 3: part(layout, rows, to, 3); break;
-    case 4: part(layout, rows, to, 4); break;
-    case 6: part(layout, rows, to, 6); break;
-    default: part(layout, rows, to, 8); break;
-    }
 }
 
 /* ---- sums: GROUP and depth are constants wherever these are called */

@@ -55,7 +55,15 @@ struct resample_way {
      * of the window. An axis that is copied: ROW is the row in that cell. */
     void (*down)(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                  uint32_t row, uint32_t y, uint8_t *out);
+
+    bool multiplies; /* whether it can do what resample_multiplies asks */
 };
+
+/* Whether `across` multiplies colours by alpha itself: then rows come unprepared. */
+static inline bool resample_multiplies(const struct resample_layout *layout) {
+    const struct resample *job = layout->job;
+    return job->premultiply && job->depth == 8 && layout->way->multiplies && layout->x.windows;
+}
 
 extern const struct resample_way resample_plain;
 #ifdef __x86_64__

@@ -4,9 +4,11 @@
  * How it works. A case is done once by each way, what comes out must be equal, and then REPEATS
  * times, the ways in turns. Printed are median and least times in milliseconds of the thread's own
  * clock, the making of weights in them, one line of JSON a case; resample_peers.py reads them. The
- * picture is waves with noise. */
+ * picture is waves with noise. A case with alpha has its colours multiplied by it before and
+ * divided after, as the operator does it. */
 #include "pipeline/rows/resample.h"
 
+#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 #include "server/bench/measurement.h"
@@ -26,25 +28,29 @@ static const struct {
     uint32_t from[2], to[2];
     unsigned channels, depth;
     enum resample_kernel kernel;
+    bool alpha;
 } cases[] = {
-    { { 3840, 2160 }, { 320, 180 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 320, 180 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 4000, 3000 }, { 1024, 768 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 8192, 8192 }, { 1024, 1024 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 3840, 2160 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 960, 540 }, 4, 8, RESAMPLE_LANCZOS3 },
-    { { 3840, 2160 }, { 320, 180 }, 1, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 960, 540 }, 1, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 960, 540 }, 3, 16, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_CUBIC },
-    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_LINEAR },
-    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_BOX },
-    { { 960, 540 }, { 1920, 1080 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 1280, 1080 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 1920, 1080 }, { 1920, 720 }, 3, 8, RESAMPLE_LANCZOS3 },
-    { { 200, 150 }, { 100, 75 }, 3, 8, RESAMPLE_LANCZOS3 },
+    { { 3840, 2160 }, { 320, 180 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 320, 180 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 4000, 3000 }, { 1024, 768 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 8192, 8192 }, { 1024, 1024 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 3840, 2160 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 960, 540 }, 4, 8, RESAMPLE_LANCZOS3, false },
+    { { 3840, 2160 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3, true },
+    { { 1920, 1080 }, { 320, 180 }, 4, 8, RESAMPLE_LANCZOS3, true },
+    { { 1920, 1080 }, { 960, 540 }, 4, 8, RESAMPLE_LANCZOS3, true },
+    { { 3840, 2160 }, { 320, 180 }, 1, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 960, 540 }, 1, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 960, 540 }, 3, 16, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_CUBIC, false },
+    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_LINEAR, false },
+    { { 1920, 1080 }, { 960, 540 }, 3, 8, RESAMPLE_BOX, false },
+    { { 960, 540 }, { 1920, 1080 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 1280, 1080 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 1920, 1080 }, { 1920, 720 }, 3, 8, RESAMPLE_LANCZOS3, false },
+    { { 200, 150 }, { 100, 75 }, 3, 8, RESAMPLE_LANCZOS3, false },
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -107,6 +113,16 @@ static void measure(const struct resample *job, int repeats, double medians[WAYS
     }
 }
 
+static void multiply(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
+    const struct image *image = argument;
+    alpha_multiply(from, to, pixels, image->channels, image->depth);
+}
+
+static void divide(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
+    const struct image *image = argument;
+    alpha_divide(from, to, pixels, image->channels, image->depth);
+}
+
 static void measure_case(int number, int repeats) {
     const struct image in =
         image_new(cases[number].from, cases[number].channels, cases[number].depth);
@@ -116,16 +132,20 @@ static void measure_case(int number, int repeats) {
                             .out = image_new(to, in.channels, in.depth),
                             .x = { from[0], to[0], 0, to[0], kernel },
                             .y = { from[1], to[1], 0, to[1], kernel },
-                            .depth = in.depth };
+                            .depth = in.depth,
+                            .prepare = cases[number].alpha ? multiply : NULL,
+                            .premultiply = cases[number].alpha,
+                            .finish = cases[number].alpha ? divide : NULL,
+                            .argument = &in };
     double ms[WAYS], least[WAYS];
     job.scratch = take(resample_bytes(&job));
     draw(&in);
     measure(&job, repeats, ms, least);
-    printf("{\"from\": [%u, %u], \"to\": [%u, %u], \"channels\": %u, \"depth\": %u, "
+    printf("{\"from\": [%u, %u], \"to\": [%u, %u], \"channels\": %u, \"alpha\": %s, \"depth\": %u, "
            "\"kernel\": \"%s\", \"plain_ms\": [%.3f, %.3f], \"avx2_ms\": [%.3f, %.3f], "
            "\"best_ms\": [%.3f, %.3f]}\n",
-           from[0], from[1], to[0], to[1], in.channels, in.depth, kernel_names[kernel], ms[0],
-           least[0], ms[1], least[1], ms[2], least[2]);
+           from[0], from[1], to[0], to[1], in.channels, cases[number].alpha ? "true" : "false",
+           in.depth, kernel_names[kernel], ms[0], least[0], ms[1], least[1], ms[2], least[2]);
     fflush(stdout);
     free(job.scratch);
     free(job.out.pixels);

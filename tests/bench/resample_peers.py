@@ -4,7 +4,8 @@
 
 Pillow: Image.resize, the same filter, whose bytes are ours; OpenCV: INTER_AREA, which is a box and less sharp; sharp (npm install in
 tests/bench/sharp): raw pixels in and out, one thread, lanczos3 after its own box. All 8 bit; gray, RGB, and four channels without
-premultiplying, where the peer can. Medians in ms of the thread's own clock; of sharp, which works in another, by the wall."""
+premultiplying and, where the case has alpha, with it, where the peer can. Medians in ms of the thread's own clock; of sharp, which works
+in another, by the wall."""
 import json
 import pathlib
 import statistics
@@ -53,7 +54,8 @@ def sharp_ms(case):
 def peers(case, with_sharp):
     width, height = case["from"]
     pixels = np.random.default_rng(1).integers(0, 256, (height, width, case["channels"]), np.uint8)
-    image = Image.fromarray(pixels[..., 0]) if case["channels"] == 1 else Image.frombytes(MODES[case["channels"]], (width, height), pixels.tobytes())
+    mode = "RGBA" if case["alpha"] else MODES[case["channels"]]
+    image = Image.frombytes(mode, (width, height), pixels.tobytes())
     size, kernel = tuple(case["to"]), FILTERS[case["kernel"]]
     rows = {"pillow_ms": median_ms(lambda: image.resize(size, kernel)),
             "opencv_area_ms": median_ms(lambda: cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))}
@@ -78,7 +80,7 @@ def main():
             continue
         times = [f"{name[:-3]} {np.atleast_1d(row[name])[0]:8.2f}" for name in row if name.endswith("_ms")]
         sizes = "{}x{}".format(*row["from"]) + " -> {}x{}".format(*row["to"])
-        print(f"{sizes:24} {row['channels']} {row['kernel']:8}  " + "  ".join(times), flush=True)
+        print(f"{sizes:24} {row['channels']}{'a' if row['alpha'] else ' '} {row['kernel']:8}  " + "  ".join(times), flush=True)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ static struct resample weighing_of(const struct scale *job, const struct pixels_
                               .y = job->y,
                               .depth = pixels_depth_between(rule),
                               .prepare = change ? pixels_prepare : NULL,
+                              .premultiply = change && !rule->linear,
                               .finish = change || widen ? pixels_finish : NULL,
                               .argument = rule,
                               .pool = job->pool,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows weighed by alpha and back, every colour with every alpha of 8 bit, against the formulas.
+/* Rows weighed by alpha and back, every colour with every alpha of 8 bit, by each set of
+ * instructions, against the formulas.
  * covers: pipeline/premultiply.h */
 #include "pipeline/rows/alpha.h"
 
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { PIXELS = 256 };
+enum { PIXELS = 256 + 7 }; /* all, and no multiple of a vector */
 
 /* Of 8 bit: c a / 255 half up. Nothing stands at a half: 255 is odd. */
 static uint32_t multiplied(uint64_t c, uint64_t a, uint64_t max) {
@@ -26,19 +29,23 @@ static uint32_t divided(uint64_t c, uint64_t a, uint64_t max) {
     return (uint32_t)(result < max ? result : max);
 }
 
-/* A row with all colours of COLOUR + 0..255 and one alpha; each channel has its own. */
+/* A row with all colours of COLOUR + 0..255 and one alpha; each channel has its own. In place, and
+ * from one row to another. */
 static void check(uint32_t colour, uint32_t alpha, unsigned channels, unsigned depth) {
-    uint8_t rows[2][PIXELS * 8 + 8];
+    uint8_t rows[2][PIXELS * 8 + 8], apart[2][PIXELS * 8 + 8];
     const uint32_t max = depth == 8 ? 255 : 65535;
     memset(rows, 0xa5, sizeof rows);
+    memset(apart, 0xa5, sizeof apart);
     for (int row = 0; row < 2; row++)
         for (size_t i = 0; i < PIXELS * channels; i++)
             sample_put(rows[row], i, depth,
                        i % channels == channels - 1
                            ? alpha
                            : (colour + (uint32_t)(i / channels + i % channels)) & max);
-    alpha_multiply(rows[0], PIXELS, channels, depth);
-    alpha_divide(rows[1], PIXELS, channels, depth);
+    alpha_multiply(rows[0], apart[0], PIXELS, channels, depth);
+    alpha_divide(rows[1], apart[1], PIXELS, channels, depth);
+    alpha_multiply(rows[0], rows[0], PIXELS, channels, depth);
+    alpha_divide(rows[1], rows[1], PIXELS, channels, depth);
     for (size_t i = 0; i < PIXELS * channels; i++) {
         const uint32_t c = (colour + (uint32_t)(i / channels + i % channels)) & max;
         const bool is_alpha = i % channels == channels - 1;
@@ -48,14 +55,18 @@ static void check(uint32_t colour, uint32_t alpha, unsigned channels, unsigned d
     }
     for (size_t i = PIXELS * channels * depth / 8; i < sizeof rows[0]; i++)
         assert_true(rows[0][i] == 0xa5 && rows[1][i] == 0xa5);
+    assert_memory_equal(apart, rows, sizeof rows);
 }
 
 static void bytes(void **state) {
     (void)state;
-    for (uint32_t alpha = 0; alpha < 256; alpha++) {
-        check(0, alpha, 2, 8);
-        check(0, alpha, 4, 8);
-    }
+    for (int limit = SIMD_NONE; limit <= SIMD_BEST; limit++)
+        for (uint32_t alpha = 0; alpha < 256; alpha++) {
+            simd_limit((enum simd)limit);
+            check(0, alpha, 2, 8);
+            check(0, alpha, 4, 8);
+        }
+    simd_limit(SIMD_BEST);
 }
 
 static void words(void **state) {
@@ -68,10 +79,41 @@ static void words(void **state) {
         }
 }
 
+/* Noise, half of it opaque, in rows of every length to a few vectors. */
+static void check_noise(size_t pixels, unsigned channels) {
+    enum { MOST = 70 * 4 };
+    uint8_t from[MOST] = { 0 }, made[MOST], back[MOST];
+    uint32_t noise = (uint32_t)pixels;
+    for (size_t i = 0; i < pixels * channels; i++) {
+        from[i] = (uint8_t)(noise_next(&noise) >> 24);
+        if (i % channels == channels - 1 && noise >> 16 & 1) from[i] = 255;
+    }
+    alpha_multiply(from, made, pixels, channels, 8);
+    alpha_divide(from, back, pixels, channels, 8);
+    for (size_t i = 0; i < pixels * channels; i++) {
+        const uint32_t alpha = from[i / channels * channels + channels - 1];
+        const bool is_alpha = i % channels == channels - 1;
+        assert_int_equal(made[i], is_alpha ? alpha : multiplied(from[i], alpha, 255));
+        assert_int_equal(back[i], is_alpha ? alpha : divided(from[i], alpha, 255));
+    }
+}
+
+static void each_pixel_has_its_own(void **state) {
+    (void)state;
+    for (int limit = SIMD_NONE; limit <= SIMD_BEST; limit++)
+        for (size_t pixels = 0; pixels <= 70; pixels++) {
+            simd_limit((enum simd)limit);
+            check_noise(pixels, 2);
+            check_noise(pixels, 4);
+        }
+    simd_limit(SIMD_BEST);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes),
         cmocka_unit_test(words),
+        cmocka_unit_test(each_pixel_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
