@@ -8,6 +8,7 @@
 #include "pipeline/rows/alpha.h"
 
 #include "pipeline/premultiply.h"
+#include "pipeline/rows/prefetch.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
@@ -136,6 +137,7 @@ INLINE_AVX2 size_t multiply_avx2(const uint8_t *from, uint8_t *to, size_t pixels
     size_t done = 0;
     for (; done + step <= pixels; done += step) {
         const __m256i bytes = load(from + done * channels);
+        prefetch(from + done * channels);
         const __m256i low = multiplied(_mm256_unpacklo_epi8(bytes, zero), channels);
         const __m256i high = multiplied(_mm256_unpackhi_epi8(bytes, zero), channels);
         store(to + done * channels, _mm256_packus_epi16(low, high));
