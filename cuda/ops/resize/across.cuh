@@ -116,6 +116,11 @@ static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES]
                                                    const uint32_t *at, uint32_t pitch) {
     constexpr uint32_t HALF = MATRIX_WORDS / 2 * stage_layout<K>::WORD_STEP;
     const uint32_t *const other = at + MATRIX_ROWS / 2 * pitch;
+    if constexpr (K::PAIRED) {
+        stage_read_pairs<K>(planes, 0, at, other);
+        stage_read_pairs<K>(planes, 2, at + HALF, other + HALF);
+        return;
+    }
     stage_read<K>(planes, 0, at, pitch);
     stage_read<K>(planes, 1, other, pitch);
     stage_read<K>(planes, 2, at + HALF, pitch);

@@ -7,13 +7,18 @@
  * How it works. Four neighbouring pixels of a row are a word of each plane. Bytes get to shared
  * memory as they lie in the image, without a register (cp.async). Those that are summed as they are
  * stay so, and only who reads them sorts them by planes. With alpha whoever has copied pixels
- * multiplies them where they lie, before the barrier, and leaves the planes' words in their place,
- * so that one load reads them all. What is summed with 16 bits is made ready in registers, and lies
- * plane by plane.
+ * multiplies them where they lie, before the barrier, and leaves the planes' words in their place.
+ * What is summed with 16 bits is made ready in registers, and lies plane by plane.
  *
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
  * 8 i + g, and a slot's words are a few more than a multiple of 8: then no two lanes that are
  * served at once meet in a bank.
+ *
+ * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows beside
+ * one another. So where pixels are multiplied a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
+ * become a pair, which one load reads. The first one's slot keeps the pairs of the first half of
+ * the planes, the second one's the others. Of RGBA that is two pairs for each word: they change
+ * places where g & 2, again for the banks.
  */
 #ifndef BURIN_RESIZE_STAGE_CUH
 #define BURIN_RESIZE_STAGE_CUH
@@ -36,7 +41,7 @@ struct stage_source {
 template <class K> struct stage_layout {
     static constexpr uint32_t WORD_STEP = K::BYTEWISE ? K::WORDS : 1;
     static constexpr uint32_t ROWS_PLANES = K::BYTEWISE ? 1 : K::PLANES;
-    static constexpr uint32_t APART = K::BYTEWISE && K::ALPHA ? 4 * K::WORDS : 4;
+    static constexpr uint32_t APART = K::PAIRED ? 4 * K::WORDS : 4;
 };
 
 /* Words between slots, with room for SPAN words of four pixels, a multiple of 8. */
@@ -87,19 +92,31 @@ static __device__ __forceinline__ uint32_t stage_end_byte(const struct stage_sou
            stage_first_byte<K>(source);
 }
 
-/* A warp copies every WARPS-th row, all at once. Where rows are ALIGNED, 16 bytes are copied also
+/* A warp's rows are every WARPS-th one, or pairs that are eight rows apart: which is WARP's first,
+ * and how far from it the one of INDEX is. */
+template <class K> static __device__ __forceinline__ uint32_t stage_row(uint32_t warp) {
+    return K::PAIRED ? warp / 4 * 16 + warp % 4 * 2 : warp;
+}
+
+template <class K, int WARPS>
+static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index) {
+    return K::PAIRED ? index / 4 * 16 + index / 2 % 2 * 8 + index % 2 : index * WARPS;
+}
+
+/* A warp copies its rows all at once. Where rows are ALIGNED, 16 bytes are copied also
  * where a row ends, which are still its stride's; they meet weights of 0. */
 template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
     const uint32_t first = stage_first_byte<K>(source), end = stage_end_byte<K>(source);
     const uint32_t row_bytes = source.width * K::PIXEL_BYTES;
-    const uint32_t row = threadIdx.x / 32, rows = source.height - source.row;
+    const uint32_t row = stage_row<K>(threadIdx.x / 32), rows = source.height - source.row;
     const uint8_t *const from = source.in + (size_t)(source.row + row) * source.stride + first;
     uint32_t *const to = staged + stage_slot(row) * pitch;
     for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
 #pragma unroll
-        for (uint32_t r = 0; r < STAGE_ROWS; r += WARPS) {
+        for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i++) {
+            const uint32_t r = stage_apart<K, WARPS>(i);
             if (row + r >= rows) break;
             uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
             if (ALIGNED)
@@ -111,9 +128,9 @@ static __device__ __forceinline__ void stage_bytes_of(const struct stage_source 
 
 /* ---- as in the image, with alpha */
 
-/* 16 bytes of pixels become words of each plane. */
-template <class K> static __device__ __forceinline__ void stage_multiply(uint32_t *at) {
-    uint32_t words[4];
+/* Words of pixels that lie AT, the planes of one after the other. */
+template <class K>
+static __device__ __forceinline__ void stage_multiply(uint32_t (&words)[4], const uint32_t *at) {
     unpack_vector(words, *(const uint4 *)at);
 #pragma unroll
     for (int w = 0; w < 4; w += K::WORDS) {
@@ -124,21 +141,41 @@ template <class K> static __device__ __forceinline__ void stage_multiply(uint32_
 #pragma unroll
         for (int i = 0; i < K::WORDS; i++) words[w + i] = planes[i];
     }
-    *(uint4 *)at = pack_vector(words);
+}
+
+/* 16 bytes of pixels of two rows become pairs. */
+template <class K>
+static __device__ __forceinline__ void stage_pair(uint32_t *first, uint32_t *second, bool turned) {
+    uint32_t words[2][4], pairs[2][4];
+    stage_multiply<K>(words[0], first);
+    stage_multiply<K>(words[1], second);
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int from = K::PLANES == 4 ? 2 * half + i : half + 2 * i;
+            const int to = K::PLANES == 4 && turned ? 1 - i : i;
+            pairs[half][2 * to] = words[0][from];
+            pairs[half][2 * to + 1] = words[1][from];
+        }
+    *(uint4 *)first = pack_vector(pairs[0]);
+    *(uint4 *)second = pack_vector(pairs[1]);
 }
 
 /* What the thread has copied. */
 template <class K, int WARPS>
-static __device__ __forceinline__ void stage_multiply_all(const struct stage_source &source,
-                                                          uint32_t pitch, uint32_t *staged) {
+static __device__ __forceinline__ void stage_pairs(const struct stage_source &source,
+                                                   uint32_t pitch, uint32_t *staged) {
     const uint32_t end = stage_end_byte<K>(source), rows = source.height - source.row;
-    const uint32_t row = threadIdx.x / 32;
+    const uint32_t row = stage_row<K>(threadIdx.x / 32);
     uint32_t *const to = staged + stage_slot(row) * pitch;
     for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
 #pragma unroll
-        for (uint32_t r = 0; r < STAGE_ROWS; r += WARPS) {
+        for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i += 2) {
+            const uint32_t r = stage_apart<K, WARPS>(i);
             if (row + r >= rows) break;
-            stage_multiply<K>(to + stage_slot(r) * pitch + b / 4);
+            uint32_t *const first = to + stage_slot(r) * pitch + b / 4;
+            stage_pair<K>(first, first + stage_slot(1) * pitch, r & 8);
         }
 }
 
@@ -226,7 +263,7 @@ template <class K, int WARPS>
 static __device__ __forceinline__ void stage_finish(const struct stage_source &source,
                                                     uint32_t pitch, uint32_t *staged) {
     stage_wait();
-    if constexpr (K::BYTEWISE && K::ALPHA) stage_multiply_all<K, WARPS>(source, pitch, staged);
+    if constexpr (K::PAIRED) stage_pairs<K, WARPS>(source, pitch, staged);
 }
 
 /* Where word SOURCE.WORD + WORD of SLOT lies. */
@@ -250,16 +287,25 @@ static __device__ __forceinline__ void stage_read(uint32_t (&planes)[K::PLANES][
 #pragma unroll
         for (int p = 0; p < K::PLANES; p++)
             planes[p][index] = gather_bytes(words, p, K::PIXEL_BYTES);
-    } else if constexpr (K::BYTEWISE && K::CHANNELS == 4) {
-        const uint4 words = *(const uint4 *)at;
-        planes[0][index] = words.x, planes[1][index] = words.y;
-        planes[2][index] = words.z, planes[3][index] = words.w;
-    } else if constexpr (K::BYTEWISE) {
-        const uint2 words = *(const uint2 *)at;
-        planes[0][index] = words.x, planes[1][index] = words.y;
     } else {
 #pragma unroll
         for (int p = 0; p < K::PLANES; p++) planes[p][index] = at[p * (STAGE_ROWS * pitch)];
+    }
+}
+
+/* The pair of each plane, as words INDEX and INDEX + 1: FIRST lies in the first row's slot and
+ * SECOND in the other's. */
+template <class K>
+static __device__ __forceinline__ void stage_read_pairs(uint32_t (&planes)[K::PLANES][4], int index,
+                                                        const uint32_t *first,
+                                                        const uint32_t *second) {
+    constexpr int EACH = K::PLANES / 2;
+    const int turned = EACH == 2 ? threadIdx.x / 4 & 2 : 0; /* g & 2 */
+#pragma unroll
+    for (int p = 0; p < K::PLANES; p++) {
+        const uint32_t *const slot = p < EACH ? first : second;
+        const uint2 pair = *(const uint2 *)(slot + (p % EACH ? 2 - turned : turned));
+        planes[p][index] = pair.x, planes[p][index + 1] = pair.y;
     }
 }
 

@@ -30,7 +30,8 @@ template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<
     static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
     static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;   /* of a sample between */
     static constexpr bool BYTEWISE = DEPTH == 8 && !WIDE_; /* bytes are what lies between */
-    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* and are summed as they are */
+    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* and are summed as they are, */
+    static constexpr bool PAIRED = BYTEWISE && ALPHA;      /* or multiplied by alpha before */
 };
 
 /* ---- reading */
