@@ -71,6 +71,28 @@ static __device__ __forceinline__ void stage_copy(uint32_t *to, const uint8_t *f
 #endif
 }
 
+/* What the thread has begun to copy since the last call is a lot. */
+static __device__ __forceinline__ void stage_commit(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Until all lots of the thread are there but the last LEFT, or the last MOST where that is less. */
+template <int MOST> static __device__ __forceinline__ void stage_wait_but(uint32_t left) {
+    if constexpr (MOST > 0)
+        if (left < MOST) return stage_wait_but<MOST - 1>(left);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(MOST) : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void stage_wait(void) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /* Of a row that begins anywhere. */
 static __device__ __forceinline__ void stage_shift(uint32_t *to, const uint8_t *from,
                                                    uint32_t bytes) {
@@ -103,8 +125,19 @@ static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index)
     return K::PAIRED ? index / 4 * 16 + index / 2 % 2 * 8 + index % 2 : index * WARPS;
 }
 
+enum {
+    STAGE_TURN = 32 * 16, /* bytes of a row that a warp copies at once */
+    STAGE_LOTS = 4        /* such turns under way while one is multiplied, or more */
+};
+
+/* Where the turns for END bytes end. */
+static __device__ __forceinline__ uint32_t stage_turns(uint32_t end) {
+    return (end + STAGE_TURN - 1) / STAGE_TURN * STAGE_TURN;
+}
+
 /* A warp copies its rows all at once. Where rows are ALIGNED, 16 bytes are copied also
- * where a row ends, which are still its stride's; they meet weights of 0. */
+ * where a row ends, which are still its stride's; they meet weights of 0. What will be multiplied
+ * comes in a lot for each turn, and all lanes have as many. */
 template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
@@ -113,17 +146,21 @@ static __device__ __forceinline__ void stage_bytes_of(const struct stage_source 
     const uint32_t row = stage_row<K>(threadIdx.x / 32), rows = source.height - source.row;
     const uint8_t *const from = source.in + (size_t)(source.row + row) * source.stride + first;
     uint32_t *const to = staged + stage_slot(row) * pitch;
-    for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
+#pragma unroll 1
+    for (uint32_t b = threadIdx.x % 32 * 16; b < (K::PAIRED ? stage_turns(end) : end);
+         b += STAGE_TURN) {
 #pragma unroll
         for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i++) {
             const uint32_t r = stage_apart<K, WARPS>(i);
-            if (row + r >= rows) break;
+            if (row + r >= rows || (K::PAIRED && b >= end)) break;
             uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
             if (ALIGNED)
                 stage_copy(slot, from + (r * source.stride + b));
             else
                 stage_shift(slot, from + (r * source.stride + b), min(row_bytes - first - b, 16u));
         }
+        if (K::PAIRED) stage_commit();
+    }
 }
 
 /* ---- as in the image, with alpha */
@@ -162,21 +199,24 @@ static __device__ __forceinline__ void stage_pair(uint32_t *first, uint32_t *sec
     *(uint4 *)second = pack_vector(pairs[1]);
 }
 
-/* What the thread has copied. */
+/* What the thread has copied, while more of it comes. */
 template <class K, int WARPS>
 static __device__ __forceinline__ void stage_pairs(const struct stage_source &source,
                                                    uint32_t pitch, uint32_t *staged) {
     const uint32_t end = stage_end_byte<K>(source), rows = source.height - source.row;
     const uint32_t row = stage_row<K>(threadIdx.x / 32);
     uint32_t *const to = staged + stage_slot(row) * pitch;
-    for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += 32 * 16)
+#pragma unroll 1
+    for (uint32_t b = threadIdx.x % 32 * 16; b < stage_turns(end); b += STAGE_TURN) {
+        stage_wait_but<STAGE_LOTS>((stage_turns(end) - 1 - b) / STAGE_TURN);
 #pragma unroll
         for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i += 2) {
             const uint32_t r = stage_apart<K, WARPS>(i);
-            if (row + r >= rows) break;
+            if (row + r >= rows || (K::PAIRED && b >= end)) break;
             uint32_t *const first = to + stage_slot(r) * pitch + b / 4;
             stage_pair<K>(first, first + stage_slot(1) * pitch, r & 8);
         }
+    }
 }
 
 /* ---- made ready */
@@ -252,18 +292,14 @@ static __device__ __forceinline__ void stage(const struct stage_source &source,
         stage_bytes_of<K, WARPS, false>(source, pitch, staged);
 }
 
-static __device__ __forceinline__ void stage_wait(void) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /* Until what the thread has begun to copy is there, and ready. */
 template <class K, int WARPS>
 static __device__ __forceinline__ void stage_finish(const struct stage_source &source,
                                                     uint32_t pitch, uint32_t *staged) {
-    stage_wait();
-    if constexpr (K::PAIRED) stage_pairs<K, WARPS>(source, pitch, staged);
+    if constexpr (K::PAIRED)
+        stage_pairs<K, WARPS>(source, pitch, staged);
+    else
+        stage_wait();
 }
 
 /* Where word SOURCE.WORD + WORD of SLOT lies. */

@@ -109,6 +109,8 @@ static void test_alpha(void **state) {
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
         for (unsigned channels = 2; channels <= 4; channels += 2)
             compare_size(sets[s], (struct size){ 1100, 900 }, channels, 8);
+    for (unsigned channels = 2; channels <= 4; channels += 2) /* tiles as wide as they become */
+        compare_size("resize:width=320,height=9,fit=fill", (struct size){ 3843, 70 }, channels, 8);
 }
 
 /* As photographs are: several tiles each way. */
