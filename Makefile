@@ -269,7 +269,7 @@ $(B)/tests/cuda/codecs/%_ptx75: $(B)/ptx75/tests/cuda/codecs/%.cu.o $(B)/ptx75/c
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 $(B)/tests/cuda/ops/resize_ptx75: $(B)/ptx75/cuda/ops/resize.cu.o
-$(B)/tests/cuda/ops/smooth_ptx75: $(B)/ptx75/cuda/ops/blur.cu.o $(B)/ptx75/cuda/ops/sharpen.cu.o
+$(B)/tests/cuda/ops/smooth_ptx75: $(B)/ptx75/cuda/smooth.cu.o
 $(B)/tests/cuda/ops/clahe_ptx75: $(B)/ptx75/cuda/ops/clahe.cu.o
 $(B)/tests/cuda/ops/carve_widths_ptx75: $(B)/ptx75/cuda/ops/carve.cu.o
 $(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c $(B)/libburin.a
@@ -307,7 +307,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local

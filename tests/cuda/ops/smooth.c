@@ -30,6 +30,7 @@ static void compare_widths(const char *set, uint32_t from, unsigned channels, un
     for (uint32_t i = 0; i < 63; i++)
         add_image(&job, image_shape(from + i, from + 62 - i, channels, depth),
                   (enum padding)(i % PADDINGS));
+    assert_int_equal(job.count, 63);
     compare(&job);
 }
 
@@ -40,6 +41,7 @@ static void compare_size(const char *set, uint32_t width, uint32_t height, unsig
     for (int padding = 0; padding < PADDINGS; padding++) {
         begin_job(&job, set, channels, depth);
         add_image(&job, image_shape(width, height, channels, depth), (enum padding)padding);
+        assert_int_equal(job.count, 1);
         compare(&job);
     }
 }
