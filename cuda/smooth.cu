@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Small windows over 8 bits are one launch for the whole batch, on tensor cores
- * (smooth/strip.cuh). All others are two passes (smooth/passes.cuh) over areas of the images: as
- * many areas at a time as scratch has room for, so that the largest image needs no more of it than
- * some. */
+ * (smooth/strip.cuh), by weights that the device keeps from batch to batch. All others are two
+ * passes (smooth/passes.cuh) over areas of the images: as many areas at a time as scratch has room
+ * for, so that the largest image needs no more of it than some. */
 #include "cuda/smooth.cuh"
 
 #include "cuda/batch.cuh"
+#include "cuda/device_tables.cuh"
 #include "cuda/smooth/passes.cuh"
 #include "cuda/smooth/strip.cuh"
 
@@ -16,33 +17,90 @@ static uint32_t weight_at_distance(const struct gaussian *gaussian, int distance
     return size <= gaussian->reach ? gaussian->weight[size] : 0;
 }
 
-static struct strip_weights strip_weights_of(const struct gaussian *gaussian, int channels,
-                                             int halo) {
-    const int reach = (int)gaussian->reach;
-    struct strip_weights weights = {};
-    weights.reach = gaussian->reach;
-    for (int byte = 0; byte < 4 * STRIP_ACROSS; byte++) {
-        const int behind = byte - 32 - halo;
-        if (behind % channels) continue;
-        weights.across[byte / 4] |= weight_at_distance(gaussian, behind / channels)
-                                    << 8 * (byte % 4);
+/* WEIGHTS, zeroed before, for rows of the first product: of each byte that a lane reads, by how far
+ * it lies behind the result's. */
+template <class T>
+static void put_across(struct strip_weights<T> *weights, const struct gaussian *gaussian,
+                       int lane) {
+    const int g = lane / 4, t = lane % 4;
+    for (int q = 0; q < FOUR; q++)
+        for (int i = 0; i < T::WORDS; i++)
+            for (int k = 0; k < 4; k++) {
+                const int behind = 4 * (strip_word<T>(i, t) - g) + k - q - T::HALO;
+                if (behind % T::CHANNELS) continue;
+                uint8_t *const bytes = (uint8_t *)&weights->across[q / 2][i / 2][lane];
+                bytes[i % 2 * 8 + q % 2 * 4 + k] =
+                    (uint8_t)weight_at_distance(gaussian, behind / T::CHANNELS);
+            }
+}
+
+/* Of the first two slabs' rows in the order of plane_bytes(), then of the next two's. Behind them a
+ * third slab's for high bytes, where it has no fourth to share a word with. */
+template <class T>
+static void put_down(struct strip_weights<T> *weights, const struct gaussian *gaussian, int lane) {
+    const int g = lane / 4, t = lane % 4;
+    uint32_t *const down = (uint32_t *)&weights->down[lane];
+    for (int k = 0; k < 2 * T::SLOTS; k++) {
+        const int row = STRIP_ROWS * (k / 2) + 2 * t + k % 2;
+        ((uint8_t *)down)[k] = (uint8_t)weight_at_distance(gaussian, row - g - T::REACH);
     }
-    for (int k = 0; k < STRIP_DOWN; k++)
-        weights.down[k] = weight_at_distance(gaussian, k - 7 - reach) |
-                          weight_at_distance(gaussian, k - 6 - reach) << 16;
-    return weights;
+    down[2] = down[1] << 16;
+}
+
+/* floor(255 c / alpha) = c * factor >> 24 for c <= alpha, as the error of 2^24 / alpha, at most 1,
+ * times 255 * 254 is less than 2^24 / alpha. Sums of colours are never above those of alpha. */
+static uint32_t alpha_factor(uint32_t alpha) {
+    return alpha == 0 || alpha == 255 ? 1 << 24 : 255 * ((1 << 24) / alpha + 1);
+}
+
+template <class T>
+static uint32_t make_strip_weights(const struct device_table_key *key, void *memory) {
+    struct strip_weights<T> *const weights = (struct strip_weights<T> *)memory;
+    struct gaussian gaussian;
+    gaussian_make(&gaussian, (long)key->numbers[0], 8);
+    memset(memory, 0, sizeof *weights);
+    for (int lane = 0; lane < 32; lane++) {
+        put_across<T>(weights, &gaussian, lane);
+        put_down<T>(weights, &gaussian, lane);
+    }
+    for (uint32_t alpha = 0; T::ALPHA && alpha < 256; alpha++)
+        weights->factors[alpha] = alpha_factor(alpha);
+    return 1;
+}
+
+/* In a device_table_key's last number: a table of this file. */
+enum { STRIP_KEY = 0x73747270 };
+
+/* Where tables of the batch's other steps leave no room, once those are done with. */
+template <class T>
+static enum status get_strip_weights(const struct cuda_context *context, long sigma,
+                                     const struct strip_weights<T> **weights,
+                                     struct failure *failure) {
+    const struct device_table_key key = { { (uint32_t)sigma, T::CHANNELS, 0, 0, 0, STRIP_KEY } };
+    struct device_table table;
+    for (int turn = 0; turn < 2; turn++) {
+        const enum status status =
+            device_tables_get(context->tables, context->stream, &key, sizeof **weights,
+                              make_strip_weights<T>, &table, failure);
+        if (status) return status;
+        if (table.memory) break;
+        CUDA_TRY(failure, cudaStreamSynchronize(context->stream));
+        device_tables_next_batch(context->tables);
+    }
+    *weights = (const struct strip_weights<T> *)table.memory;
+    return STATUS_OK;
 }
 
 template <class T, int CAPACITY>
 static enum status launch_strips(const struct cuda_context *context,
-                                 const struct batch_of<CAPACITY> &batch,
-                                 const struct gaussian *gaussian, const struct finish_rule &rule,
-                                 struct failure *failure) {
-    static_assert(sizeof batch + sizeof(struct strip_weights) + sizeof(rule) <= 4096,
+                                 const struct batch_of<CAPACITY> &batch, dim3 grid, long sigma,
+                                 const struct finish_rule &rule, struct failure *failure) {
+    static_assert(sizeof batch + sizeof(void *) + sizeof(rule) <= 4096,
                   "an older GPU's kernel gets no more");
-    const struct strip_weights weights = strip_weights_of(gaussian, T::CHANNELS, T::HALO);
-    strip_kernel<T, CAPACITY>
-        <<<batch.chunks, STRIP_THREADS, 0, context->stream>>>(batch, weights, rule);
+    const struct strip_weights<T> *weights = NULL;
+    const enum status status = get_strip_weights<T>(context, sigma, &weights, failure);
+    if (status) return status;
+    strip_kernel<T, CAPACITY><<<grid, STRIP_THREADS, 0, context->stream>>>(batch, weights, rule);
     CUDA_LAUNCHED(failure);
     return STATUS_OK;
 }
@@ -61,51 +119,52 @@ static bool strips_are_few(const struct cuda_context *context, const struct op_c
 /* An image alone is shorter to launch, and its kernel need not search. */
 template <class T>
 static enum status run_strips_alone(const struct cuda_context *context,
-                                    const struct op_call &samples, const struct gaussian *gaussian,
+                                    const struct op_call &samples, long sigma,
                                     const struct finish_rule &rule) {
     struct batch batch;
     const enum status status = batch_init_tiles(&batch, &samples, 1, STRIP_TILE, T::HEIGHT);
     if (status) return status;
     struct batch_of<1> alone = {};
     alone.count = 1, alone.chunks = batch.chunks, alone.images[0] = batch.images[0];
-    return launch_strips<T>(context, alone, gaussian, rule, samples.failure);
+    const uint32_t across = alone.images[0].row_chunks;
+    return launch_strips<T>(context, alone, dim3(across, batch.chunks / across), sigma, rule,
+                            samples.failure);
 }
 
 template <int CHANNELS, int SLOTS, bool SHARPENS>
 static enum status run_strips_as(const struct cuda_context *context, const struct op_call *calls,
-                                 int count, const struct gaussian *gaussian,
-                                 const struct finish_rule &rule) {
+                                 int count, long sigma, const struct finish_rule &rule) {
     typedef strip_traits<CHANNELS, SLOTS, STRIP_FEW_STEPS, SHARPENS> low;
     typedef strip_traits<CHANNELS, SLOTS, STRIP_STEPS, SHARPENS> high;
     struct op_call samples[CUDA_BATCH_MAX];
     batch_sample_calls(samples, calls, count);
     if (count == 1)
         return strips_are_few(context, samples[0])
-                   ? run_strips_alone<low>(context, samples[0], gaussian, rule)
-                   : run_strips_alone<high>(context, samples[0], gaussian, rule);
+                   ? run_strips_alone<low>(context, samples[0], sigma, rule)
+                   : run_strips_alone<high>(context, samples[0], sigma, rule);
     struct batch batch;
     const enum status status = batch_init_tiles(&batch, samples, count, STRIP_TILE, high::HEIGHT);
     if (status) return status;
-    return launch_strips<high, CUDA_BATCH_MAX>(context, batch, gaussian, rule, calls[0].failure);
+    return launch_strips<high, CUDA_BATCH_MAX>(context, batch, batch.chunks, sigma, rule,
+                                               calls[0].failure);
 }
 
 template <int CHANNELS, int SLOTS>
 static enum status run_strips_as(const struct cuda_context *context, const struct op_call *calls,
-                                 int count, const struct gaussian *gaussian,
-                                 const struct finish_rule &rule) {
+                                 int count, long sigma, const struct finish_rule &rule) {
     return rule.sharpens
-               ? run_strips_as<CHANNELS, SLOTS, true>(context, calls, count, gaussian, rule)
-               : run_strips_as<CHANNELS, SLOTS, false>(context, calls, count, gaussian, rule);
+               ? run_strips_as<CHANNELS, SLOTS, true>(context, calls, count, sigma, rule)
+               : run_strips_as<CHANNELS, SLOTS, false>(context, calls, count, sigma, rule);
 }
 
 template <int CHANNELS>
 static enum status run_strips(const struct cuda_context *context, const struct op_call *calls,
-                              int count, const struct gaussian *gaussian,
+                              int count, long sigma, uint32_t reach,
                               const struct finish_rule &rule) {
-    switch ((gaussian->reach + 3) / 4) {
-    case 1: return run_strips_as<CHANNELS, 2>(context, calls, count, gaussian, rule);
-    case 2: return run_strips_as<CHANNELS, 3>(context, calls, count, gaussian, rule);
-    default: return run_strips_as<CHANNELS, 4>(context, calls, count, gaussian, rule);
+    switch ((reach + 3) / 4) {
+    case 1: return run_strips_as<CHANNELS, 2>(context, calls, count, sigma, rule);
+    case 2: return run_strips_as<CHANNELS, 3>(context, calls, count, sigma, rule);
+    default: return run_strips_as<CHANNELS, 4>(context, calls, count, sigma, rule);
     }
 }
 
@@ -231,10 +290,10 @@ static bool fits_strips(const struct image *in, const struct gaussian *gaussian)
 
 template <int CHANNELS>
 static enum status run_channels(const struct cuda_context *context, const struct op_call *calls,
-                                int count, const struct gaussian *gaussian,
+                                int count, long sigma, const struct gaussian *gaussian,
                                 const struct finish_rule &rule) {
     if (fits_strips(&calls[0].in, gaussian))
-        return run_strips<CHANNELS>(context, calls, count, gaussian, rule);
+        return run_strips<CHANNELS>(context, calls, count, sigma, gaussian->reach, rule);
     if (calls[0].in.depth == 8)
         return run_passes<pass_traits<CHANNELS, 8>>(context, calls, count, gaussian, rule);
     return run_passes<pass_traits<CHANNELS, 16>>(context, calls, count, gaussian, rule);
@@ -264,10 +323,10 @@ enum status smooth_run_cuda(const struct cuda_context *context, struct op_call *
     if (sharpen) rule.sharpen = *sharpen;
     enum status status;
     switch (calls[0].in.channels) {
-    case 1: status = run_channels<1>(context, calls, count, &gaussian, rule); break;
-    case 2: status = run_channels<2>(context, calls, count, &gaussian, rule); break;
-    case 3: status = run_channels<3>(context, calls, count, &gaussian, rule); break;
-    default: status = run_channels<4>(context, calls, count, &gaussian, rule); break;
+    case 1: status = run_channels<1>(context, calls, count, sigma, &gaussian, rule); break;
+    case 2: status = run_channels<2>(context, calls, count, sigma, &gaussian, rule); break;
+    case 3: status = run_channels<3>(context, calls, count, sigma, &gaussian, rule); break;
+    default: status = run_channels<4>(context, calls, count, sigma, &gaussian, rule); break;
     }
     if (!status) cuda_record_kernel(context, name);
     return status;

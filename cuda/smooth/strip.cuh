@@ -7,18 +7,19 @@
  *
  * How it works. The tile and what the windows reach beyond it come to shared memory as they lie in
  * the image, a row of each step by each warp, which then multiplies its rows' colours by alpha and
- * mirrors them beyond the image's borders; all begin with the first half of the rows while the
- * second is under way. A warp takes 8 rows at a time, as the columns of a matrix of bytes, and
- * multiplies them by a matrix of weights whose rows are 32 bytes of results: sums across, 16 bits
- * each, of which two that lie one above the other are packed into a word. These words, as they
- * stand in the lanes, are rows of bytes again. The sums of as many rows as a window has stay in
- * registers and are multiplied by weights of the low bytes, and by weights of the high ones.
- * Nothing is rounded between. Samples of other channels have a weight of 0: pixels are never taken
- * apart.
+ * mirrors them beyond the image's borders. Rows come in groups: the first steps are made while rows
+ * of later ones are under way. A warp takes 8 rows at a time, as the columns of a matrix of bytes,
+ * and multiplies them by a matrix of weights whose rows are 32 bytes of results: sums across, 16
+ * bits each. Those of two rows, one above the other, share a word, low bytes in one half and high
+ * bytes in the other; the sums of as many rows as a window has stay in registers. Halves of two
+ * such words, as they stand in the lanes, are rows of bytes again: high bytes are multiplied by
+ * weights, then low bytes by the same weights, added to 256 times what the high ones made. Nothing
+ * is rounded between. Samples of other channels have a weight of 0: pixels are never taken apart.
  *
- * In the first product the order of bytes is that in which a lane reads them, 16 at once; weights
- * are put into the same order. Its row g is byte 4 g of the strip, row g + 8 the byte behind that,
- * and a second matrix has the next two: so a lane ends with four neighbours.
+ * In the first product the order of bytes is that in which a lane reads them, 16 at once. Its row g
+ * is byte 4 g of the strip, row g + 8 the byte behind that, and a second matrix has the next two:
+ * so a lane ends with four neighbours. Weights lie as lanes load them in a table that the host
+ * makes for each sigma: to gather them took a third of a warp's instructions.
  */
 #ifndef BURIN_SMOOTH_STRIP_CUH
 #define BURIN_SMOOTH_STRIP_CUH
@@ -29,36 +30,38 @@
 
 /* ---- weights of a lane */
 
-template <class T> struct strip_lane {
-    uint32_t across[FOUR][T::WORDS]; /* of each of four results */
-    uint32_t down[T::SLOTS];         /* of low bytes; those of high ones are a byte further */
+/* As lanes load them. Across: of WORDS / 2 pieces of 32 bytes for results 0 and 1, then for 2 and
+ * 3. Down: of four rows a word. Behind them, what takes alpha out of a colour. */
+template <class T> struct strip_weights {
+    uint4 across[2][T::WORDS / 2][32];
+    uint4 down[32];
+    uint32_t factors[T::ALPHA ? 256 : 1];
 };
+
+template <class T> struct strip_lane { uint4 across[2][T::WORDS / 2], down; };
 
 /* Words of a row that the lane reads, number I of them: 16 bytes at once, of the last 32 bytes 8.
  */
-template <class T> static __device__ __forceinline__ int strip_word(int i, int t) {
+template <class T> static __host__ __device__ __forceinline__ int strip_word(int i, int t) {
     const int whole = T::WORDS / 4 * 4;
     return i < whole ? i / 4 * 16 + 4 * t + i % 4 : whole * 4 + 2 * t + i % 4;
 }
 
 template <class T>
-static __device__ __forceinline__ void
-strip_lane_weights(struct strip_lane<T> &lane, const uint32_t *across, const uint32_t *down) {
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+static __device__ __forceinline__ void strip_load_lane(struct strip_lane<T> &lane,
+                                                       const struct strip_weights<T> *weights) {
+    const int i = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < T::WORDS; i++) {
-        const uint32_t *at = across + 8 + strip_word<T>(i, t) - g;
+    for (int j = 0; j < 2; j++)
 #pragma unroll
-        for (int q = 0; q < FOUR; q++) lane.across[q][i] = __funnelshift_l(at[-1], at[0], 8 * q);
-    }
-#pragma unroll
-    for (int a = 0; a < T::SLOTS; a++) lane.down[a] = down[8 * a + 2 * t - g + 7];
+        for (int k = 0; k < T::WORDS / 2; k++) lane.across[j][k] = __ldg(&weights->across[j][k][i]);
+    lane.down = __ldg(&weights->down[i]);
 }
 
 /* ---- sums */
 
-/* Sums of 8 rows across, packed: of each of four results those of rows 2 t and 2 t + 1. FROM is
- * where the lane begins to read. */
+/* Sums of 8 rows across, packed: of each of four results those of rows 2 t and 2 t + 1, their low
+ * bytes below their high ones. FROM is where the lane begins to read. */
 template <class T>
 static __device__ __forceinline__ void sum_across(uint32_t (&packed)[FOUR], const uint8_t *from,
                                                   const struct strip_lane<T> &lane) {
@@ -72,47 +75,60 @@ static __device__ __forceinline__ void sum_across(uint32_t (&packed)[FOUR], cons
 #pragma unroll
     for (int i = 0; i < T::WORDS; i += 2)
 #pragma unroll
-        for (int j = 0; j < 2; j++)
-            matrix_add(sums[j], make_uint2(lane.across[2 * j][i], lane.across[2 * j + 1][i]),
-                       make_uint2(lane.across[2 * j][i + 1], lane.across[2 * j + 1][i + 1]),
-                       words[i], words[i + 1]);
+        for (int j = 0; j < 2; j++) {
+            const uint4 &rows = lane.across[j][i / 2];
+            matrix_add(sums[j], make_uint2(rows.x, rows.y), make_uint2(rows.z, rows.w), words[i],
+                       words[i + 1]);
+        }
 #pragma unroll
     for (int q = 0; q < FOUR; q++)
-        packed[q] = sums[q / 2][q % 2 * 2] + (sums[q / 2][q % 2 * 2 + 1] << 16);
+        packed[q] = __byte_perm(sums[q / 2][q % 2 * 2], sums[q / 2][q % 2 * 2 + 1], 0x5140);
 }
 
-/* SUMS += what results 2 J and 2 J + 1 have of the slabs in the ring, oldest first. */
+/* Low bytes of the sums in rows 2 t and 2 t + 1 of slab OLD, then of YOUNG; or their high ones. */
+static __device__ __forceinline__ uint32_t plane_bytes(uint32_t old, uint32_t young, bool high) {
+    return __byte_perm(old, young, high ? 0x7632 : 0x5410);
+}
+
+static __device__ __forceinline__ uint2 plane_rows(const uint32_t (&old)[FOUR],
+                                                   const uint32_t (&young)[FOUR], int j,
+                                                   bool high) {
+    return make_uint2(plane_bytes(old[2 * j], young[2 * j], high),
+                      plane_bytes(old[2 * j + 1], young[2 * j + 1], high));
+}
+
+/* SUMS += what results 2 J and 2 J + 1 have of the sums' low bytes, or of the high ones. RING: of
+ * slabs, the oldest of which is in slot FIRST. */
 template <class T>
-static __device__ __forceinline__ void add_down(uint32_t (&sums)[4],
-                                                const uint32_t (&ring)[T::SLOTS][FOUR], int j,
-                                                const uint32_t (&weights)[T::SLOTS]) {
-#pragma unroll
-    for (int a = 0; a < T::SLOTS; a += 2) {
-        const uint2 rows = make_uint2(ring[a][2 * j], ring[a][2 * j + 1]);
-        const int b = (a + 1) % T::SLOTS;
-        if (a + 1 < T::SLOTS)
-            matrix_add(sums, rows, make_uint2(ring[b][2 * j], ring[b][2 * j + 1]), weights[a],
-                       weights[b]);
-        else
-            matrix_add(sums, rows, weights[a]);
+static __device__ __forceinline__ void add_plane(uint32_t (&sums)[4],
+                                                 const uint32_t (&ring)[T::SLOTS][FOUR], int j,
+                                                 const uint4 &weights, int first, bool high) {
+    const uint2 rows = plane_rows(ring[first], ring[(first + 1) % T::SLOTS], j, high);
+    const uint32_t(&third)[FOUR] = ring[(first + 2) % T::SLOTS];
+    if (T::SLOTS == 4) {
+        const uint2 more = plane_rows(third, ring[(first + 3) % T::SLOTS], j, high);
+        matrix_add(sums, rows, more, weights.x, weights.y);
+        return;
     }
+    matrix_add(sums, rows, weights.x);
+    if (T::SLOTS == 3)
+        matrix_add(sums, make_uint2(third[2 * j], third[2 * j + 1]), high ? weights.z : weights.y);
 }
 
 /* Four results in rows 2 t and 2 t + 1; the third byte of each sum is the result. */
 template <class T>
 static __device__ __forceinline__ void sum_down(uint32_t (&totals)[2][FOUR],
                                                 const uint32_t (&ring)[T::SLOTS][FOUR],
-                                                const uint32_t (&weights)[T::SLOTS]) {
-    uint32_t high_weights[T::SLOTS];
-#pragma unroll
-    for (int a = 0; a < T::SLOTS; a++) high_weights[a] = weights[a] << 8;
+                                                const uint4 &weights, int first) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        uint32_t low[4] = { 1 << 15, 1 << 15, 1 << 15, 1 << 15 }, high[4] = {};
-        add_down<T>(low, ring, j, weights);
-        add_down<T>(high, ring, j, high_weights);
+        uint32_t sums[4] = {};
+        add_plane<T>(sums, ring, j, weights, first, true);
 #pragma unroll
-        for (int i = 0; i < 4; i++) totals[i % 2][2 * j + i / 2] = high[i] * 256 + low[i];
+        for (int i = 0; i < 4; i++) sums[i] = sums[i] * 256 + (1 << 15);
+        add_plane<T>(sums, ring, j, weights, first, false);
+#pragma unroll
+        for (int i = 0; i < 4; i++) totals[i % 2][2 * j + i / 2] = sums[i];
     }
 }
 
@@ -120,23 +136,32 @@ static __device__ __forceinline__ void sum_down(uint32_t (&totals)[2][FOUR],
 
 /* Where a lane puts its results: four samples in each of two rows. */
 struct strip_target {
-    uint8_t *out;
-    uint32_t stride;
+    uint8_t *above, *below;
     int rows, count; /* of the image from here on: rows, at most FOUR samples */
-    bool whole;      /* a word */
+    int whole_rows;  /* if they are FOUR, and may be written as a word; else 0 */
 };
+
+/* The lane's results in a row of the tile. */
+static __device__ __forceinline__ int strip_byte(void) {
+    static_assert(STRIP_BYTES == 32, "a byte for each lane");
+    return (int)threadIdx.x & ~3;
+}
 
 static __device__ __forceinline__ struct strip_target
 strip_target_of(const struct batch_image &image, const struct strip_place &place) {
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    const int x = place.x + (int)threadIdx.x / 32 * STRIP_BYTES + 4 * g, y = place.y + 2 * t;
+    const int x = place.x + strip_byte(), y = place.y + 2 * (int)(threadIdx.x % 4);
     struct strip_target target;
-    target.stride = image.out_stride;
-    target.out = image.out + (size_t)y * image.out_stride + x;
+    target.above = image.out + (size_t)y * image.out_stride + x;
+    target.below = target.above + image.out_stride;
     target.count = min(place.bytes - x, (int)FOUR);
     target.rows = target.count > 0 ? (int)image.height - y : 0;
-    target.whole = target.count == FOUR && image.aligned;
+    target.whole_rows = target.count == FOUR && image.aligned ? target.rows : 0;
     return target;
+}
+
+/* Some words of the image's rows are not whole. */
+static __device__ __forceinline__ bool is_ragged(const struct batch_image &image) {
+    return !image.aligned || image.width % FOUR;
 }
 
 /* What the image has where the target is, ROW below. */
@@ -144,7 +169,7 @@ static __device__ __forceinline__ uint32_t strip_original(const struct batch_ima
                                                           const struct strip_place &place,
                                                           const struct strip_target &target,
                                                           int row) {
-    const int x = place.x + (int)threadIdx.x / 32 * STRIP_BYTES + (int)threadIdx.x % 32 / 4 * 4;
+    const int x = place.x + strip_byte();
     const size_t y = image.height - (uint32_t)target.rows + (uint32_t)row;
     uint32_t words[1];
     load_unaligned(words, image.in + y * image.in_stride + x, (uint32_t)target.count);
@@ -163,96 +188,124 @@ strip_result(const struct batch_image &image, const struct strip_place &place,
         T::ALPHA ? strip_original(image, place, target, row) : *original, word, rule.sharpen);
 }
 
-static __device__ __forceinline__ void strip_put(const struct strip_target &target, uint32_t above,
-                                                 uint32_t below) {
-    uint8_t *out = target.out;
-    if (target.whole && target.rows > 1) {
-        *(uint32_t *)out = above;
-        *(uint32_t *)(out + target.stride) = below;
-        return;
+/* RAGGED: there are lanes that have no whole words. */
+static __device__ __forceinline__ void strip_put(const struct strip_target &target, bool ragged,
+                                                 uint32_t above, uint32_t below) {
+    if (target.whole_rows > 0) *(uint32_t *)target.above = above;
+    if (target.whole_rows > 1) *(uint32_t *)target.below = below;
+    if (!ragged || target.rows == target.whole_rows) return;
+#pragma unroll 1
+    for (int i = 0; i < target.count; i++) {
+        if (target.rows > 0) target.above[i] = (uint8_t)(above >> 8 * i);
+        if (target.rows > 1) target.below[i] = (uint8_t)(below >> 8 * i);
     }
-    const int rows = min(target.rows, 2);
-#pragma unroll 1
-    for (int row = 0; row < rows; row++, above = below, out += target.stride)
-#pragma unroll 1
-        for (int i = 0; i < target.count; i++) out[i] = (uint8_t)(above >> 8 * i);
 }
 
 /* ---- the kernel */
 
+/* What steps share. */
 template <class T> struct strip_walk {
-    uint32_t ring[T::SLOTS][FOUR]; /* sums across, the newest last */
-    const uint8_t *from;           /* where the lane reads the next slab */
+    const struct batch_image &image;
+    const struct strip_place place;
+    const struct finish_rule &rule;
+    struct strip_memory<T> &memory;
+    struct strip_lane<T> lane;
+    uint32_t ring[T::SLOTS][FOUR]; /* sums across */
+    const uint8_t *from;           /* where the lane reads the group's first slab */
     const uint32_t *original;      /* the first result's word in the tile */
     struct strip_target target;
 };
 
+/* Step S of a group, whose sums the group before has left in the first slots. */
 template <class T>
-static __device__ __forceinline__ void
-strip_step(struct strip_walk<T> &walk, const struct batch_image &image,
-           const struct strip_place &place, const struct strip_lane<T> &lane,
-           const struct finish_rule &rule, const uint32_t *factors, bool whole) {
-#pragma unroll
-    for (int a = 0; a + 1 < T::SLOTS; a++)
-#pragma unroll
-        for (int q = 0; q < FOUR; q++) walk.ring[a][q] = walk.ring[a + 1][q];
-    sum_across<T>(walk.ring[T::SLOTS - 1], walk.from, lane);
-    walk.from += STRIP_ROWS * T::ROW;
-    if (!whole) return;
+static __device__ __forceinline__ void strip_step(struct strip_walk<T> &walk, int s, bool ragged) {
     uint32_t totals[2][FOUR];
-    sum_down<T>(totals, walk.ring, lane.down);
-    const uint32_t above =
-        strip_result<T>(image, place, walk.target, 0, rule, walk.original, factors, totals[0]);
-    const uint32_t below = strip_result<T>(image, place, walk.target, 1, rule,
-                                           walk.original + T::ROW / 4, factors, totals[1]);
-    strip_put(walk.target, above, below);
-    walk.target.out += STRIP_ROWS * walk.target.stride, walk.target.rows -= STRIP_ROWS;
+    sum_across<T>(walk.ring[(s + T::SLOTS - 1) % T::SLOTS],
+                  walk.from + (s + T::SLOTS - 1) * STRIP_ROWS * T::ROW, walk.lane);
+    sum_down<T>(totals, walk.ring, walk.lane.down, s % T::SLOTS);
+    const uint32_t above = strip_result<T>(walk.image, walk.place, walk.target, 0, walk.rule,
+                                           walk.original, walk.memory.factors, totals[0]);
+    const uint32_t below =
+        strip_result<T>(walk.image, walk.place, walk.target, 1, walk.rule,
+                        walk.original + T::ROW / 4, walk.memory.factors, totals[1]);
+    strip_put(walk.target, ragged, above, below);
+    const size_t step = (size_t)STRIP_ROWS * walk.image.out_stride;
+    walk.target.above += step, walk.target.below += step, walk.target.rows -= STRIP_ROWS;
+    walk.target.whole_rows -= STRIP_ROWS;
     walk.original += STRIP_ROWS * T::ROW / 4;
 }
 
+/* The oldest sums get to slot 0. */
 template <class T>
-static __device__ __forceinline__ void
-strip_run(const struct batch_image &image, const struct strip_place &place,
-          const struct finish_rule &rule, int reach, struct strip_memory<T> &memory) {
-    struct strip_lane<T> lane;
-    strip_lane_weights<T>(lane, memory.across, memory.down);
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    const uint8_t *tile = (const uint8_t *)memory.tile + (int)threadIdx.x / 32 * STRIP_BYTES;
-    struct strip_walk<T> walk = {};
-    walk.from = tile + g * T::ROW + 16 * t;
-    walk.original = (const uint32_t *)(tile + (reach + 2 * t) * T::ROW + T::HALO) + g;
-    walk.target = strip_target_of(image, place);
+static __device__ __forceinline__ void strip_turn(uint32_t (&ring)[T::SLOTS][FOUR], int oldest) {
+    uint32_t turned[T::SLOTS][FOUR];
+#pragma unroll
+    for (int i = 0; i < T::SLOTS * FOUR; i++)
+        turned[i / FOUR][i % FOUR] = ring[(i / FOUR + oldest) % T::SLOTS][i % FOUR];
+#pragma unroll
+    for (int i = 0; i < T::SLOTS * FOUR; i++) ring[i / FOUR][i % FOUR] = turned[i / FOUR][i % FOUR];
+}
+
+template <class T>
+static __device__ __forceinline__ void strip_group(struct strip_walk<T> &walk, bool ragged) {
+#pragma unroll
+    for (int s = 0; s < T::GROUP_STEPS; s++) strip_step<T>(walk, s, ragged);
+    walk.from += T::GROUP_STEPS * STRIP_ROWS * T::ROW;
+    strip_turn<T>(walk.ring, T::GROUP_STEPS % T::SLOTS);
+}
+
+template <class T>
+static __device__ __forceinline__ void strip_run(struct strip_walk<T> &walk,
+                                                 const struct strip_mirror<T> &mirror) {
+    const bool ragged = is_ragged(walk.image);
 #pragma unroll 1
-    for (int slab = 0; slab < T::SLABS; slab++) {
-        if (slab == 0 || slab == T::FIRST_SLABS) {
-            slab == 0 ? strip_wait<1>() : strip_wait<0>();
-            prepare_rows<T>(place, memory, slab,
-                            slab == 0 ? T::FIRST_SLABS : T::SLABS - T::FIRST_SLABS);
-            __syncthreads();
-        }
-        strip_step<T>(walk, image, place, lane, rule, memory.factors, slab >= T::SLOTS - 1);
+    for (int group = 0; group < T::GROUPS; group++) {
+        strip_wait_for<T>(group);
+        prepare_rows<T>(walk.place, mirror, walk.memory,
+                        group == 0 ? 0 : group * T::GROUP_STEPS + T::SLOTS - 1,
+                        group == 0 ? T::FIRST_SLABS : T::GROUP_STEPS);
+        __syncthreads();
+        if (group == 0)
+#pragma unroll
+            for (int a = 0; a + 1 < T::SLOTS; a++)
+                sum_across<T>(walk.ring[a], walk.from + a * STRIP_ROWS * T::ROW, walk.lane);
+        strip_group<T>(walk, ragged);
     }
+}
+
+/* The block's tile. A batch's are numbered, an image's alone lie as the grid's blocks. */
+template <class T, int CAPACITY>
+static __device__ __forceinline__ struct strip_place
+strip_place_of(const struct batch_image &image) {
+    if (CAPACITY == 1)
+        return { (int)blockIdx.x * STRIP_TILE, (int)blockIdx.y * T::HEIGHT, (int)image.width };
+    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
+    return { (int)position.x * STRIP_TILE, (int)position.y * T::HEIGHT, (int)image.width };
 }
 
 /* Chunks of the batch are tiles, an image's pixels its samples. */
 template <class T, int CAPACITY>
 static __global__ void __launch_bounds__(STRIP_THREADS, T::BLOCKS)
     strip_kernel(const __grid_constant__ struct batch_of<CAPACITY> batch,
-                 const __grid_constant__ struct strip_weights weights,
+                 const struct strip_weights<T> *weights,
                  const __grid_constant__ struct finish_rule rule) {
     __shared__ struct strip_memory<T> memory;
-    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
-    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
-    const struct strip_place place = { (int)position.x * STRIP_TILE, (int)position.y * T::HEIGHT,
-                                       (int)image.width };
-    const int reach = (int)weights.reach, i = (int)threadIdx.x;
-    strip_load<T>(image, place, reach, memory.tile);
-    if (i < STRIP_ACROSS) memory.across[i] = weights.across[i];
-    if (i < STRIP_DOWN) memory.down[i] = weights.down[i];
-    if (T::ALPHA) memory.factors[i] = alpha_factor((uint32_t)i);
-    if (i < 2 * T::HALO && has_border<T>(place)) memory.mirror[i] = mirror_source<T>(place, i);
-    __syncthreads();
-    strip_run<T>(image, place, rule, reach, memory);
+    const struct batch_image &image =
+        batch.images[CAPACITY == 1 ? 0 : batch_find(batch, blockIdx.x)];
+    struct strip_walk<T> walk = {
+        image, strip_place_of<T, CAPACITY>(image), rule, memory
+    };
+    strip_load<T>(image, walk.place, memory.tile);
+    strip_load_lane<T>(walk.lane, weights);
+    if (T::ALPHA) memory.factors[threadIdx.x] = __ldg(&weights->factors[threadIdx.x]);
+    struct strip_mirror<T> mirror;
+    if (has_border<T>(walk.place)) mirror = strip_mirror_of<T>(walk.place);
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    const uint8_t *tile = (const uint8_t *)memory.tile + (int)threadIdx.x / 32 * STRIP_BYTES;
+    walk.from = tile + g * T::ROW + 16 * t;
+    walk.original = (const uint32_t *)(tile + (T::REACH + 2 * t) * T::ROW + T::HALO) + g;
+    walk.target = strip_target_of(image, walk.place);
+    strip_run<T>(walk, mirror);
 }
 
 #endif

@@ -7,8 +7,8 @@
  *           ready for all.
  *
  * How it works. Whole pieces of 16 bytes are copied without passing through registers where rows
- * begin at 16 bytes. What is beyond a row's end is mirrored in shared memory, by a table that the
- * block makes once.
+ * begin at 16 bytes; rows beyond the borders are copied from where their mirrors are. What is
+ * beyond a row's end is mirrored in shared memory: of each row a lane moves the same bytes.
  */
 #ifndef BURIN_SMOOTH_TILE_CUH
 #define BURIN_SMOOTH_TILE_CUH
@@ -37,20 +37,13 @@ struct strip_traits {
     static constexpr int PIECES = (STRIP_TILE + 2 * HALO) / 16; /* of a row */
     static constexpr int PITCH = HALO > 32 ? 28 : 20; /* in pieces: 4 more than a multiple of 8 */
     static constexpr int HEIGHT = STEPS * STRIP_ROWS, SLABS = STEPS + SLOTS - 1;
-    static constexpr int FIRST_SLABS = (SLABS + 1) / 2; /* that are waited for first */
-    static constexpr int ROW = 16 * PITCH;              /* bytes */
+    /* Rows come in groups of so many steps; the first has as many slabs more as a step reaches.
+     * Registers are too few for four steps of four slots in a row. */
+    static constexpr int GROUP_STEPS = SLOTS == 4 ? 2 : STEPS / 2, GROUPS = STEPS / GROUP_STEPS;
+    static constexpr int FIRST_SLABS = GROUP_STEPS + SLOTS - 1;
+    static constexpr int ROW = 16 * PITCH; /* bytes */
     static constexpr bool ALPHA = CHANNELS % 2 == 0;
     static constexpr int BLOCKS = SLOTS == 4 ? 3 : 4; /* of a multiprocessor */
-};
-
-enum { STRIP_ACROSS = 40, STRIP_DOWN = 8 * STRIP_SLOTS_MAX + 6 };
-
-struct strip_weights {
-    uint32_t reach;
-    /* Bytes: weights by how far a sample lies behind the result's, from HALO + 32 before on. */
-    uint32_t across[STRIP_ACROSS];
-    /* Of two rows each, a byte and a free one, from 7 above the window's first on. */
-    uint32_t down[STRIP_DOWN];
 };
 
 struct strip_place {
@@ -60,9 +53,7 @@ struct strip_place {
 
 template <class T> struct strip_memory {
     uint4 tile[T::SLABS * STRIP_ROWS * T::PITCH];
-    uint32_t across[STRIP_ACROSS], down[STRIP_DOWN];
     uint32_t factors[T::ALPHA ? 256 : 1]; /* that take alpha out of a colour */
-    uint16_t mirror[2 * T::HALO];         /* where in a row bytes beyond the borders come from */
 };
 
 /* ---- into shared memory */
@@ -82,80 +73,115 @@ static __device__ __forceinline__ void strip_commit(void) {
 #endif
 }
 
-/* Until all but the PENDING last groups have come. */
 template <int PENDING> static __device__ __forceinline__ void strip_wait(void) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 #endif
 }
 
+/* Until GROUP has come. */
+template <class T> static __device__ __forceinline__ void strip_wait_for(int group) {
+    static_assert(T::GROUPS == 2 || T::GROUPS == 4, "all are here");
+    if (group == 0)
+        strip_wait<T::GROUPS - 1>();
+    else if (T::GROUPS == 2 || group == 3)
+        strip_wait<0>();
+    else if (group == 2)
+        strip_wait<1>();
+    else
+        strip_wait<2>();
+}
+
+/* Ends a group before SLAB where one ends. */
+template <class T> static __device__ __forceinline__ void strip_commit_before(int slab) {
+    if (slab >= T::FIRST_SLABS && (slab - T::FIRST_SLABS) % T::GROUP_STEPS == 0) strip_commit();
+}
+
 /* The lane's piece of the tile's rows: a warp has one of each slab. */
 struct strip_pieces {
-    const uint8_t *from; /* in the image as if it went on beyond its borders; then 8 rows below */
+    const uint8_t *from; /* in the image's first row as if it went on beyond its borders */
     uint4 *to;
-    size_t step; /* bytes from a row to the one 8 below */
-    int bytes;   /* of the image, at most 16; none: nothing is wanted */
+    int y;     /* the first piece's row */
+    int bytes; /* of the image, at most 16; none: nothing is wanted */
 };
 
 template <class T>
 static __device__ __forceinline__ struct strip_pieces
-strip_pieces_of(const struct batch_image &image, const struct strip_place &place, int y,
-                uint4 *tile) {
-    const int lane = threadIdx.x % 32, x = place.x - T::HALO + 16 * lane;
+strip_pieces_of(const struct batch_image &image, const struct strip_place &place, uint4 *tile) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, x = place.x - T::HALO + 16 * lane;
     struct strip_pieces pieces;
-    pieces.from = image.in + (ptrdiff_t)y * image.in_stride + x;
-    pieces.to = tile + threadIdx.x / 32 * T::PITCH + lane;
-    pieces.step = (size_t)STRIP_ROWS * image.in_stride;
+    pieces.from = image.in + x;
+    pieces.to = tile + warp * T::PITCH + lane;
+    pieces.y = place.y - T::REACH + warp;
     pieces.bytes = lane < T::PIECES && x >= 0 ? min(place.bytes - x, 16) : 0;
     return pieces;
 }
 
 /* All rows lie inside. */
 template <class T>
-static __device__ __forceinline__ void strip_load_inside(struct strip_pieces pieces) {
+static __device__ __forceinline__ void strip_load_inside(const struct batch_image &image,
+                                                         const struct strip_pieces &pieces) {
+    const uint8_t *from = pieces.from + (size_t)pieces.y * image.in_stride;
+    const size_t step = (size_t)STRIP_ROWS * image.in_stride;
 #pragma unroll
-    for (int slab = 0; slab < T::SLABS; slab++, pieces.from += pieces.step) {
-        if (slab == T::FIRST_SLABS) strip_commit();
-        if (pieces.bytes > 0) strip_copy(pieces.to + slab * STRIP_ROWS * T::PITCH, pieces.from);
+    for (int slab = 0; slab < T::SLABS; slab++, from += step) {
+        strip_commit_before<T>(slab);
+        strip_copy(pieces.to + slab * STRIP_ROWS * T::PITCH, from);
     }
     strip_commit();
 }
 
-/* Rows beyond a border, or that begin anywhere. */
+/* Where row Y is, by one mirror at each border; farther out, any row of the image. */
+static __device__ __forceinline__ uint32_t strip_mirrored(int y, int height) {
+    const int last = height - 1;
+    return (uint32_t)max(last - abs(last - abs(y)), 0);
+}
+
+/* Windows reach over one border only, by less than the image's height. */
 template <class T>
-static __device__ __forceinline__ void strip_load_any(const struct batch_image &image, int y,
-                                                      int reach, struct strip_pieces pieces) {
-    const int height = (int)image.height;
+static __device__ __forceinline__ void strip_load_border(const struct batch_image &image,
+                                                         const struct strip_pieces &pieces) {
+#pragma unroll
+    for (int slab = 0; slab < T::SLABS; slab++) {
+        strip_commit_before<T>(slab);
+        const uint32_t y = strip_mirrored(pieces.y + slab * STRIP_ROWS, (int)image.height);
+        strip_copy(pieces.to + slab * STRIP_ROWS * T::PITCH,
+                   pieces.from + (size_t)y * image.in_stride);
+    }
+    strip_commit();
+}
+
+/* Images lower than windows, and rows that begin anywhere. */
+template <class T>
+static __device__ __forceinline__ void strip_load_any(const struct batch_image &image,
+                                                      struct strip_pieces pieces) {
 #pragma unroll 1
-    for (int slab = 0; slab < T::SLABS; slab++, y += STRIP_ROWS) {
-        if (slab == T::FIRST_SLABS) strip_commit();
-        const uint8_t *from = pieces.from;
-        if (y < 0 || y >= height)
-            from += ((ptrdiff_t)reflect(y, image.height) - y) * (ptrdiff_t)image.in_stride;
-        if (pieces.bytes > 0 && y < height + reach) {
-            if (image.aligned) {
-                strip_copy(pieces.to, from);
-            } else {
-                uint32_t words[4];
-                load_unaligned(words, from, (uint32_t)pieces.bytes);
-                *pieces.to = pack_vector(words);
-            }
+    for (int slab = 0; slab < T::SLABS; slab++) {
+        strip_commit_before<T>(slab);
+        if (pieces.y < (int)image.height + T::REACH) {
+            uint32_t words[4];
+            load_unaligned(words,
+                           pieces.from + (size_t)reflect(pieces.y, image.height) * image.in_stride,
+                           (uint32_t)pieces.bytes);
+            *pieces.to = pack_vector(words);
         }
-        pieces.from += pieces.step, pieces.to += STRIP_ROWS * T::PITCH;
+        pieces.y += STRIP_ROWS, pieces.to += STRIP_ROWS * T::PITCH;
     }
     strip_commit();
 }
 
 template <class T>
 static __device__ __forceinline__ void strip_load(const struct batch_image &image,
-                                                  const struct strip_place &place, int reach,
-                                                  uint4 *tile) {
-    const int top = place.y - reach, y = top + (int)threadIdx.x / 32;
-    const struct strip_pieces pieces = strip_pieces_of<T>(image, place, y, tile);
-    if (image.aligned && top >= 0 && top + T::SLABS * STRIP_ROWS <= (int)image.height)
-        strip_load_inside<T>(pieces);
+                                                  const struct strip_place &place, uint4 *tile) {
+    const int top = place.y - T::REACH;
+    const struct strip_pieces pieces = strip_pieces_of<T>(image, place, tile);
+    if (pieces.bytes <= 0) return;
+    if (!image.aligned || image.height <= T::REACH)
+        strip_load_any<T>(image, pieces);
+    else if (top >= 0 && top + T::SLABS * STRIP_ROWS <= (int)image.height)
+        strip_load_inside<T>(image, pieces);
     else
-        strip_load_any<T>(image, y, reach, pieces);
+        strip_load_border<T>(image, pieces);
 }
 
 /* ---- alpha */
@@ -177,12 +203,6 @@ template <int CHANNELS> static __device__ __forceinline__ uint32_t multiply_word
     const uint32_t first = multiply_pair(__byte_perm(word, 0xff, 0x5450), word >> 8 & 0xff);
     const uint32_t second = multiply_pair(__byte_perm(word, 0xff, 0x5452), word >> 24);
     return __byte_perm(first, second, 0x7531);
-}
-
-/* floor(255 c / alpha) = c * factor >> 24 for c <= alpha, as the error of 2^24 / alpha, at most 1,
- * times 255 * 254 is less than 2^24 / alpha. Sums of colours are never above those of alpha. */
-static __device__ __forceinline__ uint32_t alpha_factor(uint32_t alpha) {
-    return alpha == 0 || alpha == 255 ? 1 << 24 : 255 * ((1 << 24) / alpha + 1);
 }
 
 /* ---- borders */
@@ -208,22 +228,44 @@ static __device__ __forceinline__ bool has_border(const struct strip_place &plac
     return place.x == 0 || place.x + STRIP_TILE + T::HALO > place.bytes;
 }
 
+/* Bytes of a row that the lane mirrors: from where in the low half of a word, to where in the high
+ * one. */
+template <class T> struct strip_mirror {
+    static constexpr int COUNT = T::HALO / 16;
+    static constexpr uint32_t NONE = UINT32_MAX;
+    uint32_t moves[COUNT];
+};
+
+template <class T>
+static __device__ __forceinline__ struct strip_mirror<T>
+strip_mirror_of(const struct strip_place &place) {
+    struct strip_mirror<T> mirror;
+#pragma unroll
+    for (int k = 0; k < mirror.COUNT; k++) {
+        const int i = (int)threadIdx.x % 32 + 32 * k, to = mirror_place<T>(place, i);
+        const bool none = (i < T::HALO && place.x) || to >= 16 * T::PIECES;
+        mirror.moves[k] = none ? mirror.NONE : mirror_source<T>(place, i) | (uint32_t)to << 16;
+    }
+    return mirror;
+}
+
 /* Of COUNT rows, 8 apart. */
 template <class T>
-static __device__ __forceinline__ void
-mirror_rows(const struct strip_place &place, const uint16_t *mirror, uint8_t *row, int count) {
+static __device__ __forceinline__ void mirror_rows(const struct strip_mirror<T> &mirror,
+                                                   uint8_t *row, int count) {
     __syncwarp();
-#pragma unroll 1
-    for (int i = threadIdx.x % 32; i < 2 * T::HALO; i += 32) {
-        const int from = mirror[i], to = mirror_place<T>(place, i);
-        if ((i < T::HALO && place.x) || to >= 16 * T::PIECES) continue;
+#pragma unroll
+    for (int m = 0; m < mirror.COUNT; m++) {
+        if (mirror.moves[m] == mirror.NONE) continue;
+        const uint8_t *from = row + (mirror.moves[m] & 0xffff);
+        uint8_t *to = row + (mirror.moves[m] >> 16);
         uint8_t bytes[T::FIRST_SLABS];
 #pragma unroll
         for (int k = 0; k < T::FIRST_SLABS; k++)
-            if (k < count) bytes[k] = row[k * STRIP_ROWS * T::ROW + from];
+            if (k < count) bytes[k] = from[k * STRIP_ROWS * T::ROW];
 #pragma unroll
         for (int k = 0; k < T::FIRST_SLABS; k++)
-            if (k < count) row[k * STRIP_ROWS * T::ROW + to] = bytes[k];
+            if (k < count) to[k * STRIP_ROWS * T::ROW] = bytes[k];
     }
 }
 
@@ -242,12 +284,12 @@ template <class T> static __device__ __forceinline__ void multiply_rows(uint4 *r
 
 /* The warp's rows of COUNT slabs from FIRST on, once they have come. */
 template <class T>
-static __device__ __forceinline__ void prepare_rows(const struct strip_place &place,
-                                                    struct strip_memory<T> &memory, int first,
-                                                    int count) {
+static __device__ __forceinline__ void
+prepare_rows(const struct strip_place &place, const struct strip_mirror<T> &mirror,
+             struct strip_memory<T> &memory, int first, int count) {
     uint4 *row = memory.tile + (first * STRIP_ROWS + (int)threadIdx.x / 32) * T::PITCH;
     if (T::ALPHA) multiply_rows<T>(row, count);
-    if (has_border<T>(place)) mirror_rows<T>(place, memory.mirror, (uint8_t *)row, count);
+    if (has_border<T>(place)) mirror_rows<T>(mirror, (uint8_t *)row, count);
 }
 
 #endif

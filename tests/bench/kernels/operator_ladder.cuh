@@ -16,6 +16,7 @@ extern "C" {
 #include "tests/noise.h"
 }
 
+#include "cuda/device_tables.cuh"
 #include "tests/bench/kernels/measure.cuh"
 
 #include <cstring>
@@ -269,8 +270,15 @@ static void print_help(const char *name) {
 }
 
 static void scene_make(struct scene &scene, const struct ladder &ladder) {
+    static struct device_tables tables;
+    struct failure failure = {};
     scene.ladder = &ladder;
     context_make(scene.context);
+    if (device_tables_init(&tables, &failure)) {
+        fprintf(stderr, "%s\n", failure.message);
+        exit(1);
+    }
+    scene.context.tables = &tables;
     scene.memory_bytes = (size_t)7 << 30;
     scene.scratch_bytes = (size_t)256 << 20;
     TRY(cudaMalloc(&scene.memory, scene.memory_bytes));
