@@ -55,7 +55,7 @@ sanitize() {
         step $tool-carve compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
         step $tool-carve_widths compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
-            tests/cuda-ops-carve_widths small
+            tests/cuda-ops-carve_widths $([ $tool = racecheck ] && echo tiny || echo small)
     done
     for tool in memcheck synccheck racecheck; do
         step $tool-clahe compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-clahe tiny

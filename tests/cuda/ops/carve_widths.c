@@ -2,7 +2,7 @@
 /* Several widths of one image on the GPU: from a map of its seams, each is in every byte what the
  * reference carves alone, padding included, in a batch with others too; and so are the branches of
  * a tree, which make the map themselves, with masks, in batches, with steps before and behind.
- * `carve_widths small` leaves out what takes long under compute-sanitizer.
+ * `carve_widths small` leaves out what takes long under compute-sanitizer, `tiny` what takes minutes.
  * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/retarget_list.cuh cuda/ops/carve/row_copy.cuh
  */
 #include "pipeline/ops/carve/definition.h"
@@ -26,7 +26,7 @@ extern int cudaDeviceSynchronize(void);
 enum { PATTERN = 0xA5 };
 
 static struct lane *lane;
-static bool small;
+static bool small, tiny;
 
 static int open_lane(void **state) {
     (void)state;
@@ -251,6 +251,7 @@ static void every_width_up_to_the_last(void **state) {
 /* Images of several sizes, each with a map of its own; every third width looks for seams itself. */
 static void a_batch_mixes_maps_sizes_and_searches(void **state) {
     (void)state;
+    if (tiny) skip();
     static const uint32_t sizes[SCENES_MAX][2] = {
         { 300, 7 }, { 13, 42 }, { 1921, 2 }, { 123, 66 }
     };
@@ -394,6 +395,7 @@ static void check_tree(struct lane *cpu, size_t t, int count) {
 
 static void branches_share_their_seams(void **state) {
     (void)state;
+    if (tiny) skip();
     struct failure failure = { 0 };
     const struct lane_options options = { .staging_bytes = 1 << 20 };
     struct lane *cpu;
@@ -404,7 +406,8 @@ static void branches_share_their_seams(void **state) {
 }
 
 int main(int count, char **arguments) {
-    small = count > 1 && strcmp(arguments[1], "small") == 0;
+    tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
+    small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
     if (device_cuda.count() == 0) {
         puts("no GPU here: nothing to compare");
         return 77;
