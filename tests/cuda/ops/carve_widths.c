@@ -2,7 +2,8 @@
 /* Several widths of one image on the GPU: from a map of its seams, each is in every byte what the
  * reference carves alone, padding included, in a batch with others too; and so are the branches of
  * a tree, which make the map themselves, with masks, in batches, with steps before and behind.
- * `carve_widths small` leaves out what takes long under compute-sanitizer, `tiny` what takes minutes.
+ * `carve_widths small` leaves out what takes long under compute-sanitizer, `tiny` what takes
+ * minutes.
  * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/retarget_list.cuh cuda/ops/carve/row_copy.cuh
  */
 #include "pipeline/ops/carve/definition.h"
