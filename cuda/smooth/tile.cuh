@@ -137,7 +137,7 @@ static __device__ __forceinline__ uint32_t strip_mirrored(int y, int height) {
     return (uint32_t)max(last - abs(last - abs(y)), 0);
 }
 
-/* Windows reach over one border only, by less than the image's height. */
+/* Windows reach over either border by less than the image's height. */
 template <class T>
 static __device__ __forceinline__ void strip_load_border(const struct batch_image &image,
                                                          const struct strip_pieces &pieces) {

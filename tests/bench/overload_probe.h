@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* overload_probe.h - asks for /livez every 20 ms, each time on a connection of its own, and notes
- * how long the answer took, from probe_count on.
+ * how long the answer took, from probe_count on; failures are noted from the beginning.
  *
  * Used by:  overload.c, one for each port that is asked.
  * Owns:     a thread, until probe_end.
@@ -23,7 +23,7 @@ enum { PROBE_EVERY_US = 20000, PROBE_PATIENCE_S = 5 };
 
 struct probe {
     int port;    /* 0: nobody is asked */
-    bool counts; /* atomic; what begins before is asked, but not noted */
+    bool counts; /* atomic; what is asked before is not timed */
     bool stop;   /* atomic */
     long failed;
     struct times times;
