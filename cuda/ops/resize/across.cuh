@@ -8,7 +8,10 @@
  * How it works. A block reads what its columns need of its rows once, into shared memory; while
  * that comes a warp reads the weights it begins with. Then it makes groups of eight columns, all
  * planes of one, half of the rows after the other; in tiles of few groups another warp makes the
- * other half. Results go to memory with four rows a word, which is how down.cuh sums them. Where
+ * other half. The first half is summed while the other one's rows come, unless pixels are
+ * multiplied by alpha or windows are long. Where all windows have one step a warp loads the weights
+ * before the rows are there, and needs registers for a channel's sums alone: more blocks are under
+ * way. Results go to memory with four rows a word, which is how down.cuh sums them. Where
  * windows are so long that shared memory does not hold them, they come piece by piece; then a tile
  * is a single group, and its two warps keep their sums.
  *
@@ -25,13 +28,17 @@
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"
 
-enum { ACROSS_COLUMNS = 64 }; /* of a tile at most */
+enum {
+    ACROSS_COLUMNS = 64,      /* of a tile at most */
+    ACROSS_EXPECTED_STEPS = 4 /* whose weights are asked for ahead */
+};
 
 struct across_image {
     const uint8_t *in;
     const struct table_group *groups;
     uint32_t *between;
     uint32_t in_stride, first_tile;
+    uint32_t share;         /* of tiles_across: see tiles_row() */
     uint16_t width, height; /* of the input */
     uint16_t columns;       /* wanted */
     uint16_t tile_columns, tiles_across;
@@ -42,6 +49,7 @@ struct across_image {
 
 struct across_batch {
     int count;
+    uint32_t share; /* of the first image's tiles */
     struct work_rule rule;
     struct across_image images[CUDA_BATCH_MAX];
 };
@@ -61,7 +69,7 @@ struct across_tile {
 static __device__ __forceinline__ struct across_tile
 across_tile_of(const struct across_image &image, uint32_t index) {
     struct across_tile tile;
-    const uint32_t down = index / image.tiles_across;
+    const uint32_t down = tiles_row(index, image.tiles_across, image.share);
     tile.column = (index - down * image.tiles_across) * image.tile_columns;
     tile.groups = table_groups(min((uint32_t)image.tile_columns, image.columns - tile.column));
     tile.line = down * (STAGE_ROWS / 4);
@@ -80,10 +88,10 @@ struct across_part {
     uint32_t *to;          /* the lane's first word of the image between */
 };
 
-template <class K, int WARPS>
+template <class K, int WARPS, bool SHORT>
 static __device__ __forceinline__ struct across_part
 across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
-    const bool alone = image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
+    const bool alone = SHORT || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
     const uint32_t index = alone ? warp : warp / AXIS_HALVES;
     struct across_part part = {};
     if (index >= tile.groups) return part;
@@ -98,10 +106,14 @@ across_part_of(const struct across_image &image, const struct across_tile &tile,
     return part;
 }
 
-/* What the lane will read of a step's weights. */
-static __device__ __forceinline__ void across_expect(const uint2 *pairs) {
+/* What the lane will read of a part's weights, or of the first of many steps. */
+static __device__ __forceinline__ void across_expect(const struct across_part &part) {
+    const uint32_t steps = min(part.steps, (uint32_t)ACROSS_EXPECTED_STEPS);
+    for (uint32_t s = 0; s < steps; s++)
 #pragma unroll
-    for (int d = 0; d < 3; d++) asm volatile("prefetch.global.L1 [%0];" ::"l"(pairs + 32 * d));
+        for (int d = 0; d < 3; d++)
+            asm volatile(
+                "prefetch.global.L1 [%0];" ::"l"(part.pairs + TABLE_STEP_PAIRS * s + 32 * d));
 }
 
 /* A step's weights. */
@@ -127,17 +139,18 @@ static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES]
     stage_read<K>(planes, 3, other + HALF, pitch);
 }
 
-/* STEPS steps from PAIRS on, of which DIGITS are the first; afterwards those of THEN are there. */
+/* STEPS steps from PAIRS on, of which DIGITS are the first. */
 template <class K>
-static __device__ __forceinline__ void
-across_add(struct axis_sums<K> &sums, uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
-           const uint2 *then, const uint32_t *at, uint32_t pitch) {
+static __device__ __forceinline__ void across_add(struct axis_sums<K> &sums, uint2 (&digits)[3],
+                                                  const uint2 *pairs, uint32_t steps,
+                                                  const uint32_t *at, uint32_t pitch) {
 #pragma unroll 1
-    for (uint32_t s = steps; s; s--) {
+    for (uint32_t s = steps;;) {
         uint32_t planes[K::PLANES][4];
-        pairs = s > 1 ? pairs + TABLE_STEP_PAIRS : then;
         across_read<K>(planes, at, pitch);
         axis_add<K>(sums, planes, digits);
+        if (--s == 0) return;
+        pairs += TABLE_STEP_PAIRS;
         across_load_digits(digits, pairs);
         at += MATRIX_WORDS * stage_layout<K>::WORD_STEP;
     }
@@ -173,22 +186,24 @@ across_at(const struct across_part &part, const struct stage_source &source, uin
                        part.first + done - source.word + lane % 4);
 }
 
-/* The part of a tile that is staged as a whole. */
-template <class K>
+/* A half of a part of a tile that is staged as a whole. SHORT: its only step's weights are DIGITS;
+ * otherwise they are loaded. */
+template <class K, bool SHORT>
 static __device__ __forceinline__ void
-across_whole(const struct across_part &part, const struct stage_source &source, uint32_t pitch,
-             const uint32_t *staged, uint32_t to_pitch) {
-    uint32_t words[K::PLANES][2] = {};
-    uint2 digits[3];
-    across_load_digits(digits, part.pairs);
-#pragma unroll 1
-    for (uint32_t half = part.half; half < part.half + part.halves; half++) {
+across_half(uint32_t (&words)[K::PLANES][2], uint2 (&digits)[3], const struct across_part &part,
+            const struct stage_source &source, uint32_t pitch, const uint32_t *staged,
+            uint32_t half) {
+    const uint32_t *const at = across_at<K>(part, source, pitch, staged, half, 0);
+    if constexpr (SHORT) {
+        uint32_t planes[K::PLANES][4];
+        across_read<K>(planes, at, pitch);
+        axis_short<K>(words, planes, digits);
+    } else {
+        if (half == part.half || part.steps > 1) across_load_digits(digits, part.pairs);
         struct axis_sums<K> sums = axis_begin<K>();
-        across_add<K>(sums, digits, part.pairs, part.steps, part.pairs,
-                      across_at<K>(part, source, pitch, staged, half, 0), pitch);
+        across_add<K>(sums, digits, part.pairs, part.steps, at, pitch);
         axis_words<K>(words, sums);
     }
-    across_write<K>(part, words, to_pitch);
 }
 
 /* The part of a tile whose rows come SPAN words at a time. Seldom, and so apart: it would take
@@ -213,7 +228,7 @@ static __device__ __noinline__ void across_pieces(struct across_part part, struc
         if (steps == 0) continue;
         uint2 digits[3];
         across_load_digits(digits, pairs);
-        across_add<K>(sums, digits, pairs, steps, pairs,
+        across_add<K>(sums, digits, pairs, steps,
                       across_at<K>(part, source, pitch, staged, part.half, done), pitch);
         pairs += steps * TABLE_STEP_PAIRS, left -= steps;
     }
@@ -222,38 +237,78 @@ static __device__ __noinline__ void across_pieces(struct across_part part, struc
     across_write<K>(part, words, to_pitch);
 }
 
-template <class K, int WARPS>
-static __device__ __forceinline__ void across_block(const struct across_batch &batch) {
-    extern __shared__ uint4 across_shared[];
-    uint32_t *const staged = (uint32_t *)across_shared;
-    const struct across_image &image = batch.images[tiles_find(batch, blockIdx.x)];
-    const struct across_tile tile = across_tile_of(image, blockIdx.x - image.first_tile);
-    uint32_t warp = threadIdx.x / 32;
-    struct across_part part = across_part_of<K, WARPS>(image, tile, warp);
-    const uint32_t pitch = stage_pitch<K>(image.span), to_pitch = between_pitch(image.columns);
+static __device__ __forceinline__ struct stage_source
+across_source(const struct across_image &image, const struct across_tile &tile) {
     struct stage_source source = {};
     source.in = image.in, source.stride = image.in_stride, source.aligned = image.aligned;
     source.width = image.width, source.height = image.height;
     source.row = 4 * (image.first_row + tile.line);
     source.word = tile.word, source.words = tile.words;
+    return source;
+}
+
+/* While rows come. SHORT: the weights of the part itself, and where there is a NEXT one its own. */
+template <class K, int WARPS, bool SHORT>
+static __device__ __forceinline__ void
+across_ahead(uint2 (&digits)[3], const struct across_part &part, struct across_part &next,
+             const struct across_image &image, const struct across_tile &tile) {
+    if (!part.steps) return;
+    if constexpr (!SHORT) return across_expect(part);
+    across_load_digits(digits, part.pairs);
+    if (WARPS * TABLE_GROUP >= ACROSS_COLUMNS) return;
+    next = across_part_of<K, WARPS, SHORT>(image, tile, threadIdx.x / 32 + WARPS);
+    if (next.steps) across_expect(next);
+}
+
+/* SHORT: all windows have one step, and the tile is staged as a whole. HALVES: half of the rows
+ * are summed while the others come. */
+template <class K, int WARPS, bool SHORT, bool HALVES>
+static __device__ __forceinline__ void across_block(const struct across_image &image,
+                                                    const struct work_rule &rule, uint32_t index) {
+    extern __shared__ uint4 across_shared[];
+    uint32_t *const staged = (uint32_t *)across_shared;
+    const struct across_tile tile = across_tile_of(image, index);
+    uint32_t warp = threadIdx.x / 32, words[K::PLANES][2] = {};
+    struct across_part part = across_part_of<K, WARPS, SHORT>(image, tile, warp), next = {};
+    const struct stage_source source = across_source(image, tile);
+    const uint32_t pitch = stage_pitch<K>(image.span), to_pitch = between_pitch(image.columns);
+    uint2 digits[3] = {};
     overlap_begin();
-    if (tile.words > image.span)
-        return across_pieces<K, WARPS>(part, tile, image.span, source, batch.rule, staged,
-                                       to_pitch);
-    stage<K, WARPS>(source, batch.rule, pitch, staged);
-    if (part.steps) across_expect(part.pairs);
-    stage_finish<K, WARPS>(source, pitch, staged);
+    if constexpr (!SHORT)
+        if (tile.words > image.span)
+            return across_pieces<K, WARPS>(part, tile, image.span, source, rule, staged, to_pitch);
+    stage<K, WARPS>(source, rule, pitch, staged);
+    across_ahead<K, WARPS, SHORT>(digits, part, next, image, tile);
+    if constexpr (HALVES)
+        stage_half();
+    else
+        stage_finish<K, WARPS>(source, pitch, staged);
     __syncthreads();
+    if (part.steps && part.half == 0)
+        across_half<K, SHORT>(words, digits, part, source, pitch, staged, 0);
+    if constexpr (HALVES) {
+        stage_finish<K, WARPS>(source, pitch, staged);
+        __syncthreads();
+    }
     while (part.steps) {
-        across_whole<K>(part, source, pitch, staged, to_pitch);
+        if (part.half + part.halves == AXIS_HALVES)
+            across_half<K, SHORT>(words, digits, part, source, pitch, staged, 1);
+        across_write<K>(part, words, to_pitch);
         if (WARPS * TABLE_GROUP >= ACROSS_COLUMNS || part.halves == 1) break;
-        part = across_part_of<K, WARPS>(image, tile, warp += WARPS);
+        part = SHORT ? next : across_part_of<K, WARPS, SHORT>(image, tile, warp += WARPS);
+        next.steps = 0;
+        if (!part.steps) break;
+        if (SHORT) across_load_digits(digits, part.pairs);
+#pragma unroll
+        for (int p = 0; p < 2 * K::PLANES; p++) words[p / 2][p % 2] = 0;
+        across_half<K, SHORT>(words, digits, part, source, pitch, staged, 0);
     }
 }
 
 /* Blocks of how many warps. Of few more are under way, one of which stages while others sum; many
- * share the long sums of long windows. What is made ready first always has the former. */
-enum { ACROSS_WARPS = 4, ACROSS_LONG_WARPS = 8, ACROSS_LONG_STEPS = 3 };
+ * share the long sums of long windows, and short ones' where all blocks are under way at once. What
+ * is made ready first always has the former. */
+enum { ACROSS_WARPS = 4, ACROSS_MORE_WARPS = 8, ACROSS_LONG_STEPS = 3 };
 
 /* How many warps a multiprocessor has registers for, by how many sums a lane keeps. */
 template <class K> static constexpr int across_warps_most(void) {
@@ -261,10 +316,17 @@ template <class K> static constexpr int across_warps_most(void) {
     return SUMS > 36 ? 16 : SUMS > 12 ? 24 : 32;
 }
 
-template <class K, int WARPS>
-static __global__ void __launch_bounds__(32 * WARPS, across_warps_most<K>() / WARPS)
+/* The same of windows of one step, of which a lane keeps a channel's sums. */
+template <class K, bool SHORT> static constexpr int across_warps(void) {
+    return !SHORT ? across_warps_most<K>() : K::CHANNELS > 3 ? 24 : 32;
+}
+
+template <class K, int WARPS, bool SHORT, bool HALVES>
+static __global__ void __launch_bounds__(32 * WARPS, across_warps<K, SHORT>() / WARPS)
     across_kernel(const __grid_constant__ struct across_batch batch) {
-    across_block<K, WARPS>(batch);
+    const struct across_image &image =
+        batch.images[tiles_find(batch, blockIdx.x, __umulhi(blockIdx.x, batch.share))];
+    across_block<K, WARPS, SHORT, HALVES>(image, batch.rule, blockIdx.x - image.first_tile);
 }
 
 #endif

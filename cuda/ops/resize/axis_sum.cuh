@@ -59,6 +59,25 @@ static __device__ __forceinline__ void axis_add(struct axis_sums<W> &sums,
                        digits[d]);
 }
 
+/* The sums of one step alone, or of the first one: no registers are cleared for them. */
+template <class W>
+static __device__ __forceinline__ void axis_first(struct axis_sums<W> &sums,
+                                                  const uint32_t (&planes)[W::PLANES][4],
+                                                  const uint2 (&digits)[3]) {
+    if constexpr (W::WIDE) {
+        sums = axis_begin<W>();
+        axis_add<W>(sums, planes, digits);
+        return;
+    } else {
+#pragma unroll
+        for (int p = 0; p < W::PLANES; p++)
+#pragma unroll
+            for (int d = 0; d < 3; d++)
+                matrix_first(sums.part[p][d], d == 0 ? 1 << (RESAMPLE_BITS - 1) : 0, planes[p],
+                             digits[d]);
+    }
+}
+
 /* A sample of 8 bits, not clamped yet: the whole sum fits 32. */
 template <class W>
 static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &sums, int channel,
@@ -97,6 +116,27 @@ static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2
                 low = pack_bytes(axis_value<W>(sums, c, i), axis_value<W>(sums, c, i + 2), low);
             }
         }
+}
+
+/* The words of windows of one step, one channel after the other. */
+template <class W>
+static __device__ __forceinline__ void axis_short(uint32_t (&words)[W::PLANES][2],
+                                                  const uint32_t (&planes)[W::PLANES][4],
+                                                  const uint2 (&digits)[3]) {
+    typedef work_layout<1, W::WIDE> one;
+#pragma unroll
+    for (int p = 0; p < W::PLANES; p += one::PLANES) {
+        uint32_t from[one::PLANES][4], made[one::PLANES][2];
+#pragma unroll
+        for (int i = 0; i < 4 * one::PLANES; i++) from[i / 4][i % 4] = planes[p + i / 4][i % 4];
+#pragma unroll
+        for (int i = 0; i < 2 * one::PLANES; i++) made[i / 2][i % 2] = words[p + i / 2][i % 2];
+        struct axis_sums<one> sums;
+        axis_first<one>(sums, from, digits);
+        axis_words<one>(made, sums);
+#pragma unroll
+        for (int i = 0; i < 2 * one::PLANES; i++) words[p + i / 2][i % 2] = made[i / 2][i % 2];
+    }
 }
 
 /* The first of the lane's two. */

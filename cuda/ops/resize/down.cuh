@@ -9,6 +9,9 @@
  * How it works. What lies between has four rows a word, just as tensor cores want it: a warp's
  * words come from memory right into registers. Then a lane has four pixels of two rows. The sums of
  * four channels would leave registers for few warps: those are made one channel after the other.
+ * Where all windows have one step that is done for any channels: all words come in one trip, and
+ * more blocks are under way. Blocks begin at the end, which across.cuh wrote last: the L2 cache has
+ * that.
  */
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
@@ -23,6 +26,7 @@ struct down_image {
     const struct table_group *groups;
     uint8_t *out;
     uint32_t out_stride, first_tile;
+    uint32_t share;         /* as of struct across_image */
     uint16_t columns, rows; /* wanted */
     uint16_t first_row;     /* as of struct across_image */
     uint16_t tiles_across;
@@ -31,6 +35,7 @@ struct down_image {
 
 struct down_batch {
     int count;
+    uint32_t share;    /* as of struct across_batch */
     unsigned channels; /* of the results */
     struct work_rule rule;
     struct down_image images[CUDA_BATCH_MAX];
@@ -42,19 +47,42 @@ template <class K> using down_some = work_layout<(K::CHANNELS > 3 ? 1 : K::CHANN
 /* A lane's words of a step. */
 template <class W> struct down_words { uint4 near[W::PLANES], far[W::PLANES]; };
 
+/* Where it stands: it is under way before what follows waits for another one. */
+static __device__ __forceinline__ uint4 down_load(const uint32_t *from) {
+    uint4 words;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "l"(from)
+                 : "memory");
+    return words;
+}
+
 /* FROM: the first of them, PITCH words between planes. Not through the read-only cache: the kernel
  * before may still have been writing when this one began. */
-template <class K>
-static __device__ __forceinline__ struct down_words<down_some<K>> down_read(const uint32_t *from,
-                                                                            uint32_t pitch) {
-    struct down_words<down_some<K>> words;
+template <class K, class W>
+static __device__ __forceinline__ struct down_words<W> down_read(const uint32_t *from,
+                                                                 uint32_t pitch) {
+    struct down_words<W> words;
     const uint32_t half = MATRIX_WORDS / 2 * K::PLANES * pitch;
 #pragma unroll
-    for (int p = 0; p < down_some<K>::PLANES; p++) {
-        words.near[p] = __ldcg((const uint4 *)(from + p * pitch));
-        words.far[p] = __ldcg((const uint4 *)(from + p * pitch + half));
+    for (int p = 0; p < W::PLANES; p++) {
+        words.near[p] = down_load(from + p * pitch);
+        words.far[p] = down_load(from + p * pitch + half);
     }
     return words;
+}
+
+/* Pixels 2 and 3 of each plane, which are summed first, and 0 and 1. */
+template <class W>
+static __device__ __forceinline__ void down_halves(uint32_t (&upper)[W::PLANES][4],
+                                                   uint32_t (&lower)[W::PLANES][4],
+                                                   const struct down_words<W> &words) {
+#pragma unroll
+    for (int p = 0; p < W::PLANES; p++) {
+        const uint4 near = words.near[p], far = words.far[p];
+        lower[p][0] = near.x, lower[p][1] = near.y, lower[p][2] = far.x, lower[p][3] = far.y;
+        upper[p][0] = near.z, upper[p][1] = near.w, upper[p][2] = far.z, upper[p][3] = far.w;
+    }
 }
 
 /* Both halves. */
@@ -63,12 +91,7 @@ static __device__ __forceinline__ void down_add(struct axis_sums<W> (&sums)[AXIS
                                                 const uint2 (&digits)[3],
                                                 const struct down_words<W> &words) {
     uint32_t lower[W::PLANES][4], upper[W::PLANES][4];
-#pragma unroll
-    for (int p = 0; p < W::PLANES; p++) {
-        const uint4 near = words.near[p], far = words.far[p];
-        lower[p][0] = near.x, lower[p][1] = near.y, lower[p][2] = far.x, lower[p][3] = far.y;
-        upper[p][0] = near.z, upper[p][1] = near.w, upper[p][2] = far.z, upper[p][3] = far.w;
-    }
+    down_halves<W>(upper, lower, words);
     axis_add<W>(sums[0], upper, digits);
     axis_add<W>(sums[1], lower, digits);
 }
@@ -83,7 +106,7 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
     constexpr bool AHEAD = some::CHANNELS < K::CHANNELS;
     const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
     struct down_words<some> next;
-    if (AHEAD) next = down_read<K>(from, pitch);
+    if (AHEAD) next = down_read<K, some>(from, pitch);
 #pragma unroll
     for (int p = 0; p < K::PLANES; p += some::PLANES, from += some::PLANES * pitch) {
         const uint32_t *at = from;
@@ -95,11 +118,11 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
         uint32_t made[some::PLANES][2] = {};
 #pragma unroll 1
         for (uint32_t s = steps; s; s--) {
-            const struct down_words<some> words = AHEAD ? next : down_read<K>(at, pitch);
+            const struct down_words<some> words = AHEAD ? next : down_read<K, some>(at, pitch);
             at = s > 1 ? at + step : from + some::PLANES * pitch;
             weights = s > 1 ? weights + TABLE_STEP_PAIRS : pairs;
             const bool more = s > 1 || !last;
-            if (AHEAD && more) next = down_read<K>(at, pitch);
+            if (AHEAD && more) next = down_read<K, some>(at, pitch);
             down_add<some>(sums, digits, words);
 #pragma unroll
             for (int d = 0; d < 3 && more && steps > 1; d++) digits[d] = __ldg(weights + 32 * d);
@@ -109,6 +132,19 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
 #pragma unroll
         for (int i = 0; i < 2 * some::PLANES; i++) planes[p + i / 2][i % 2] = made[i / 2][i % 2];
     }
+}
+
+/* The same of windows of one step: all words come at once. */
+template <class K>
+static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][2],
+                                                  const uint2 (&digits)[3], const uint32_t *from,
+                                                  uint32_t pitch) {
+    uint32_t lower[K::PLANES][4], upper[K::PLANES][4];
+    down_halves<K>(upper, lower, down_read<K, K>(from, pitch));
+#pragma unroll
+    for (int p = 0; p < 2 * K::PLANES; p++) planes[p / 2][p % 2] = 0;
+    axis_short<K>(planes, upper, digits);
+    axis_short<K>(planes, lower, digits);
 }
 
 /* Four pixels from column X on, or what there is of them. */
@@ -135,11 +171,19 @@ down_write(const struct down_batch &batch, const struct down_image &image,
     }
 }
 
-template <class K>
-static __global__ void __launch_bounds__(DOWN_THREADS)
-    down_kernel(const __grid_constant__ struct down_batch batch) {
-    const struct down_image &image = batch.images[tiles_find(batch, blockIdx.x)];
-    const uint32_t tile = blockIdx.x - image.first_tile, down = tile / image.tiles_across;
+/* How many blocks a multiprocessor has registers for. */
+template <class K, bool SHORT> static constexpr int down_blocks(void) {
+    if (SHORT) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
+    return K::PLANES == 3 ? 4 : 1; /* of three planes a few registers more would cost one */
+}
+
+/* BLOCK of the launch. SHORT: all windows have one step. */
+template <class K, bool SHORT>
+static __device__ __forceinline__ void down_block(const struct down_batch &batch, uint32_t block) {
+    const struct down_image &image =
+        batch.images[tiles_find(batch, block, __umulhi(block, batch.share))];
+    const uint32_t tile = block - image.first_tile;
+    const uint32_t down = tiles_row(tile, image.tiles_across, image.share);
     const uint32_t warp = threadIdx.x / 32, pitch = between_pitch(image.columns);
     const uint32_t column =
         (tile - down * image.tiles_across) * DOWN_COLUMNS + warp % 2 * AXIS_PIXELS;
@@ -155,7 +199,10 @@ static __global__ void __launch_bounds__(DOWN_THREADS)
     uint32_t planes[K::PLANES][2];
     uint2 digits[3] = { overlap_load(pairs), overlap_load(pairs + 32), overlap_load(pairs + 64) };
     overlap_wait();
-    down_sum<K>(planes, digits, pairs, table_steps(own.words), from, pitch);
+    if constexpr (SHORT)
+        down_short<K>(planes, digits, from, pitch);
+    else
+        down_sum<K>(planes, digits, pairs, table_steps(own.words), from, pitch);
     if (x >= image.columns) return;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -164,6 +211,12 @@ static __global__ void __launch_bounds__(DOWN_THREADS)
         for (int p = 0; p < K::PLANES; p++) words[p] = planes[p][i];
         if (y + i < image.rows) down_write<K>(batch, image, words, x, y + i);
     }
+}
+
+template <class K, bool SHORT>
+static __global__ void __launch_bounds__(DOWN_THREADS, down_blocks<K, SHORT>())
+    down_kernel(const __grid_constant__ struct down_batch batch) {
+    down_block<K, SHORT>(batch, gridDim.x - 1 - blockIdx.x);
 }
 
 #endif

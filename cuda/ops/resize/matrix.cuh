@@ -52,6 +52,23 @@ static __device__ __forceinline__ void matrix_add(int32_t (&sums)[4], const uint
 #endif
 }
 
+/* SUMS = BEGIN + SAMPLES * WEIGHTS. */
+static __device__ __forceinline__ void matrix_first(int32_t (&sums)[4], int32_t begin,
+                                                    const uint32_t (&samples)[4],
+                                                    const uint2 &weights) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#pragma unroll
+    for (int i = 0; i < 4; i++) sums[i] = begin;
+    matrix_add(sums, samples, weights);
+#else
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
+                 : "=r"(sums[0]), "=r"(sums[1]), "=r"(sums[2]), "=r"(sums[3])
+                 : "r"(samples[0]), "r"(samples[1]), "r"(samples[2]), "r"(samples[3]),
+                   "r"(weights.x), "r"(weights.y), "r"(begin));
+#endif
+}
+
 /* ---- each lane */
 
 /* LOW and HIGH as bytes 0 and 1, each no less than 0 and no more than 255; bytes 0 and 1 of UPPER

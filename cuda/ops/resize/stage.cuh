@@ -6,9 +6,10 @@
  *
  * How it works. Four neighbouring pixels of a row are a word of each plane. Bytes get to shared
  * memory as they lie in the image, without a register (cp.async). Those that are summed as they are
- * stay so, and only who reads them sorts them by planes. With alpha whoever has copied pixels
- * multiplies them where they lie, before the barrier, and leaves the planes' words in their place.
- * What is summed with 16 bits is made ready in registers, and lies plane by plane.
+ * stay so, and only who reads them sorts them by planes; half of the rows come first, so that they
+ * can be summed while the others come. With alpha whoever has copied pixels multiplies them where
+ * they lie, before the barrier, and leaves the planes' words in their place. What is summed with 16
+ * bits is made ready in registers, and lies plane by plane.
  *
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
  * 8 i + g, and a slot's words are a few more than a multiple of 8: then no two lanes that are
@@ -114,15 +115,17 @@ static __device__ __forceinline__ uint32_t stage_end_byte(const struct stage_sou
            stage_first_byte<K>(source);
 }
 
-/* A warp's rows are every WARPS-th one, or pairs that are eight rows apart: which is WARP's first,
- * and how far from it the one of INDEX is. */
+/* A warp's rows: which is WARP's first, and how far from it the one of INDEX is. They are pairs
+ * that are eight rows apart, or of every WARPS-th slot, first rows 4 g + 2 and 4 g + 3. */
 template <class K> static __device__ __forceinline__ uint32_t stage_row(uint32_t warp) {
-    return K::PAIRED ? warp / 4 * 16 + warp % 4 * 2 : warp;
+    return K::PAIRED ? warp / 4 * 16 + warp % 4 * 2 : 4 * warp;
 }
 
 template <class K, int WARPS>
 static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index) {
-    return K::PAIRED ? index / 4 * 16 + index / 2 % 2 * 8 + index % 2 : index * WARPS;
+    constexpr uint32_t SLOTS = STAGE_ROWS / 4 / WARPS; /* of rows of the same remainder */
+    return K::PAIRED ? index / 4 * 16 + index / 2 % 2 * 8 + index % 2
+                     : index % SLOTS * 4 * WARPS + (index / SLOTS ^ 2);
 }
 
 enum {
@@ -137,29 +140,36 @@ static __device__ __forceinline__ uint32_t stage_turns(uint32_t end) {
 
 /* A warp copies its rows all at once. Where rows are ALIGNED, 16 bytes are copied also
  * where a row ends, which are still its stride's; they meet weights of 0. What will be multiplied
- * comes in a lot for each turn, and all lanes have as many. */
+ * comes in a lot for each turn, and all lanes have as many; the rest in one for each half of the
+ * rows. */
 template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
+    constexpr uint32_t HALVES = K::PAIRED ? 1 : 2, ROWS = STAGE_ROWS / WARPS / HALVES;
     const uint32_t first = stage_first_byte<K>(source), end = stage_end_byte<K>(source);
     const uint32_t row_bytes = source.width * K::PIXEL_BYTES;
     const uint32_t row = stage_row<K>(threadIdx.x / 32), rows = source.height - source.row;
     const uint8_t *const from = source.in + (size_t)(source.row + row) * source.stride + first;
     uint32_t *const to = staged + stage_slot(row) * pitch;
-#pragma unroll 1
-    for (uint32_t b = threadIdx.x % 32 * 16; b < (K::PAIRED ? stage_turns(end) : end);
-         b += STAGE_TURN) {
 #pragma unroll
-        for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i++) {
-            const uint32_t r = stage_apart<K, WARPS>(i);
-            if (row + r >= rows || (K::PAIRED && b >= end)) break;
-            uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
-            if (ALIGNED)
-                stage_copy(slot, from + (r * source.stride + b));
-            else
-                stage_shift(slot, from + (r * source.stride + b), min(row_bytes - first - b, 16u));
+    for (uint32_t half = 0; half < HALVES; half++) {
+#pragma unroll 1
+        for (uint32_t b = threadIdx.x % 32 * 16; b < (K::PAIRED ? stage_turns(end) : end);
+             b += STAGE_TURN) {
+#pragma unroll
+            for (uint32_t i = 0; i < ROWS; i++) {
+                const uint32_t r = stage_apart<K, WARPS>(half * ROWS + i);
+                if (row + r >= rows || (K::PAIRED && b >= end)) continue;
+                uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
+                const uint8_t *const bytes = from + (r * source.stride + b);
+                if (ALIGNED)
+                    stage_copy(slot, bytes);
+                else
+                    stage_shift(slot, bytes, min(row_bytes - first - b, 16u));
+            }
+            if (K::PAIRED) stage_commit();
         }
-        if (K::PAIRED) stage_commit();
+        if (!K::PAIRED) stage_commit();
     }
 }
 
@@ -292,7 +302,12 @@ static __device__ __forceinline__ void stage(const struct stage_source &source,
         stage_bytes_of<K, WARPS, false>(source, pitch, staged);
 }
 
-/* Until what the thread has begun to copy is there, and ready. */
+/* Until the half of the rows that is summed first is there, where no pixels are multiplied. */
+static __device__ __forceinline__ void stage_half(void) {
+    stage_wait_but<1>(1);
+}
+
+/* Until all that the thread has begun to copy is there, and ready. */
 template <class K, int WARPS>
 static __device__ __forceinline__ void stage_finish(const struct stage_source &source,
                                                     uint32_t pitch, uint32_t *staged) {

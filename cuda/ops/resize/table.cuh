@@ -11,7 +11,9 @@
  * + d0, each -128..127, as |weight| <= 2^22. So a step has three pieces of 32 pairs of words, one
  * for each digit, a pair for each lane as matrix.cuh wants it: of target lane / 4 the weights of
  * the step's words lane % 4 and lane % 4 + 4. Weights outside a target's window are 0, whatever
- * sample they meet, also behind the group's last word, where there may be no samples.
+ * sample they meet, also behind the group's last word, where there may be no samples. Each group
+ * keeps its own weights, though many are equal: shared ones are slower, as all multiprocessors
+ * then read the same few lines of the L2 cache at once.
  *
  * An axis that keeps its size is one more table: windows of one pixel that weighs 2^22, which
  * leaves every sample as it is.

@@ -15,15 +15,17 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/* The image that TILE belongs to. */
-template <class B> static __device__ inline int tiles_find(const B &batch, uint32_t tile) {
+/* ---- on the GPU */
+
+/* The image that TILE belongs to. GUESS: where it is if all images are like the first. */
+template <class B>
+static __device__ inline int tiles_find(const B &batch, uint32_t tile, uint32_t guess) {
+    const uint32_t count = (uint32_t)batch.count;
+    if (count == 1) return 0;
+    if (guess < count && batch.images[guess].first_tile <= tile &&
+        (guess + 1 == count || tile < batch.images[guess + 1].first_tile))
+        return (int)guess;
     int low = 0, high = batch.count;
-    if (high > 1) { /* mostly all images are alike */
-        const uint32_t guess = tile / batch.images[1].first_tile, count = (uint32_t)batch.count;
-        if (guess < count && batch.images[guess].first_tile <= tile &&
-            (guess + 1 == count || tile < batch.images[guess + 1].first_tile))
-            return (int)guess;
-    }
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (batch.images[middle].first_tile <= tile)
@@ -32,6 +34,25 @@ template <class B> static __device__ inline int tiles_find(const B &batch, uint3
             high = middle;
     }
     return low;
+}
+
+template <class B> static __device__ inline int tiles_find(const B &batch, uint32_t tile) {
+    return tiles_find(batch, tile, batch.count > 1 ? tile / batch.images[1].first_tile : 0);
+}
+
+/* TILE / ACROSS by ACROSS' share: the product is at most 1 more, as the share is rounded up. */
+static __device__ __forceinline__ uint32_t tiles_row(uint32_t tile, uint32_t across,
+                                                     uint32_t share) {
+    const uint32_t row = share ? __umulhi(tile, share) : tile;
+    return row * across > tile ? row - 1 : row;
+}
+
+/* ---- on the host */
+
+/* With the upper half of whose product numbers are divided BY something: 2^32 / BY, rounded up; of
+ * 1, for which there is none, 0. */
+static inline uint32_t tiles_share(uint32_t by) {
+    return by > 1 ? (uint32_t)((((uint64_t)1 << 32) + by - 1) / by) : 0;
 }
 
 static inline uint32_t tiles_over(uint32_t pixels, uint32_t side) {

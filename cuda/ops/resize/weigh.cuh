@@ -22,7 +22,8 @@
 
 enum {
     ACROSS_SHARED_BYTES = 72 << 10,
-    ACROSS_FEW_BLOCKS = 4 /* of a multiprocessor */
+    ACROSS_FEW_BLOCKS = 4, /* of a multiprocessor */
+    DOWN_FEW_BLOCKS = 16
 };
 
 /* One picture. */
@@ -64,6 +65,11 @@ static inline size_t between_bytes(const struct weighing *weighing, unsigned byt
 
 /* ---- tiles */
 
+/* Fewer than EACH for each multiprocessor. */
+static inline bool few_blocks(const struct cuda_context *context, uint64_t blocks, unsigned each) {
+    return blocks < (uint64_t)context->multiprocessors * each;
+}
+
 /* Words of a row that COLUMNS targets in a row need at most, a multiple of 8: GROUP_WORDS behind
  * where their last group begins. */
 static inline uint32_t across_span(const struct resample_axis *x, uint32_t columns,
@@ -72,7 +78,7 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* Windows of so many words are long: see ACROSS_LONG_WARPS. */
+/* Windows of so many words are long: see ACROSS_MORE_WARPS. */
 template <class K> static inline bool across_long(uint32_t group_words) {
     return K::BYTEWISE && table_steps(group_words) >= ACROSS_LONG_STEPS;
 }
@@ -87,7 +93,7 @@ template <class K> static inline uint32_t across_narrower(uint32_t columns, uint
 template <class K>
 static inline size_t across_room(const struct cuda_context *context, uint32_t group_words) {
     const size_t all = (size_t)context->shared_bytes, reserved = 1 << 10; /* by each block */
-    const size_t share = all / (across_warps_most<K>() / ACROSS_LONG_WARPS) - reserved;
+    const size_t share = all / (across_warps_most<K>() / ACROSS_MORE_WARPS) - reserved;
     const size_t room = ACROSS_SHARED_BYTES;
     return std::min(across_long<K>(group_words) ? std::max(room, share) : room, all);
 }
@@ -112,8 +118,7 @@ static inline size_t across_choose(const struct cuda_context *context, const str
     const size_t most = across_room<K>(context, words);
     uint32_t columns = across_widest<K>(&weigh.x, words, most);
     const uint64_t blocks = (uint64_t)tiles_over(image->columns, columns) * lines * pictures;
-    if (across_long<K>(words) && columns > 16 &&
-        blocks < (uint64_t)context->multiprocessors * ACROSS_FEW_BLOCKS)
+    if (across_long<K>(words) && columns > 16 && few_blocks(context, blocks, ACROSS_FEW_BLOCKS))
         columns = across_narrower<K>(columns, words);
     uint32_t span = across_span(&weigh.x, columns, words);
     while (stage_bytes<K>(span) > most) span = span / 2 / MATRIX_WORDS * MATRIX_WORDS;
@@ -141,18 +146,43 @@ static inline void add_across(const struct cuda_context *context, const struct w
     const size_t bytes = across_choose<K>(context, weighing, pictures, lines, &image);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
     tiles->shared_most = (size_t)context->shared_bytes;
-    tiles_add(tiles, image, tiles_over(count, image.tile_columns), lines);
+    const uint32_t across = tiles_over(count, image.tile_columns);
+    image.share = tiles_share(across);
+    if (tiles->batch.count == 0) tiles->batch.share = tiles_share(across * lines);
+    tiles_add(tiles, image, across, lines);
 }
 
-/* STEPS: of the longest window of any picture. */
+/* WINDOW: the steps of the longest window of any picture. Where pixels are multiplied by alpha more
+ * warps in a block are slower. */
 template <class K>
-static inline enum status across_launch(const struct tiles<across_batch> &tiles, uint32_t steps,
-                                        cudaStream_t stream, struct failure *failure) {
-    if constexpr (K::BYTEWISE)
-        if (steps >= ACROSS_LONG_STEPS)
-            return tiles_launch(tiles, across_kernel<K, ACROSS_LONG_WARPS>, 32 * ACROSS_LONG_WARPS,
-                                stream, failure);
-    return tiles_launch(tiles, across_kernel<K, ACROSS_WARPS>, 32 * ACROSS_WARPS, stream, failure);
+static inline enum status across_launch(const struct cuda_context *context,
+                                        const struct tiles<across_batch> &tiles, uint32_t window,
+                                        struct failure *failure) {
+    constexpr int FEW = ACROSS_WARPS, MORE = ACROSS_MORE_WARPS;
+    constexpr bool HALVES = K::PLAIN;
+    void (*kernel)(struct across_batch) = across_kernel<K, FEW, false, HALVES>;
+    int warps = FEW;
+    if constexpr (K::BYTEWISE) {
+        if (window >= ACROSS_LONG_STEPS)
+            kernel = across_kernel<K, MORE, false, false>, warps = MORE;
+        else if (window == 1)
+            kernel = across_kernel<K, FEW, true, HALVES>;
+    }
+    if constexpr (K::PLAIN)
+        if (window == 1 && few_blocks(context, tiles.count, ACROSS_FEW_BLOCKS))
+            kernel = across_kernel<K, MORE, true, HALVES>, warps = MORE;
+    return tiles_launch(tiles, kernel, 32 * (unsigned)warps, context->stream, failure);
+}
+
+/* The same for columns. Of few blocks the kernel of which more are under way is slower: nearly all
+ * are then bound to the multiprocessors where the first pass ends first. */
+template <class K>
+static inline enum status down_launch(const struct cuda_context *context,
+                                      const struct tiles<down_batch> &tiles, uint32_t window,
+                                      struct failure *failure) {
+    const bool shorter = window == 1 && !few_blocks(context, tiles.count, DOWN_FEW_BLOCKS);
+    return tiles_launch(tiles, shorter ? down_kernel<K, true> : down_kernel<K, false>, DOWN_THREADS,
+                        context->stream, failure);
 }
 
 template <class K>
@@ -167,7 +197,11 @@ static inline void add_down(const struct weighing &weighing, uint32_t first, uin
     image.rows = (uint16_t)weighing.y.count;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
     image.aligned = ((uintptr_t)image.out | image.out_stride) % 4 == 0;
-    tiles_add(tiles, image, tiles_over(count, DOWN_COLUMNS), tiles_over(image.rows, DOWN_ROWS));
+    const uint32_t across = tiles_over(count, DOWN_COLUMNS);
+    const uint32_t lines = tiles_over(image.rows, DOWN_ROWS);
+    image.share = tiles_share(across);
+    if (tiles->batch.count == 0) tiles->batch.share = tiles_share(across * lines);
+    tiles_add(tiles, image, across, lines);
 }
 
 /* ---- both passes */
@@ -179,7 +213,7 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
            const struct work_rule &rule, uint32_t turn, bool *some, struct failure *failure) {
     struct tiles<across_batch> across = {};
     struct tiles<down_batch> down = {};
-    uint32_t steps = 0;
+    uint32_t across_window = 0, down_window = 0; /* in steps */
     across.batch.rule = down.batch.rule = rule;
     for (int i = 0; i < count; i++) {
         const uint64_t columns = strip_columns(&weighings[i], K::BYTES);
@@ -189,13 +223,13 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
         add_across<K>(context, weighings[i], (uint32_t)count, (uint32_t)first, wanted, &across);
         add_down<K>(weighings[i], (uint32_t)first, wanted, &down);
         down.batch.channels = weighings[i].to.channels;
-        steps = std::max(steps, table_steps(weighings[i].across.note));
+        across_window = std::max(across_window, table_steps(weighings[i].across.note));
+        down_window = std::max(down_window, table_steps(weighings[i].down.note));
     }
     *some = across.batch.count > 0;
     down.overlaps = context->capability >= OVERLAP_CAPABILITY;
-    enum status status = across_launch<K>(across, steps, context->stream, failure);
-    if (!status)
-        status = tiles_launch(down, down_kernel<K>, DOWN_THREADS, context->stream, failure);
+    enum status status = across_launch<K>(context, across, across_window, failure);
+    if (!status) status = down_launch<K>(context, down, down_window, failure);
     if (!status && *some) cuda_record_kernel(context, "weigh"); /* between them nothing fits */
     return status;
 }

@@ -6,7 +6,10 @@
  * them, `train` a batch's share of 20 in a row; `load`, `across` and `down` are what is read by the
  * first pass, that pass and the other one alone, `nothing` two empty kernels: over sets as `cold`
  * is, each with what an event costs. `apart`: the second pass begins when the first
- * has ended; `tile`: other widths of a block's tile; `warps`: of a block.
+ * has ended; `tile`: other widths of a block's tile; `warps`: of a block of the first pass;
+ * `short`: kernels for windows of one step; `whole`: all rows are there before one is summed;
+ * `down`: kernels of the second pass; `forth`: its blocks in the order of the first's, not from
+ * their end, which is in the L2 cache.
  *
  * Predicted before the first run with tensor cores in both passes, on an H200 (the goal behind it):
  * 4K to 320x180 15 alone (22) and 9 in batches (14); 1080p to 320x180 8 (10) and 3 (4), to 960x540
@@ -127,7 +130,7 @@ static bool measure(const char *name, const struct scene &scene, rung run,
                json_started ? "," : "", name, scene.kind->name, scene.batch,
                wrong ? "false" : "true");
     else
-        printf("%-12s %-20s %3d", name, scene.kind->name, scene.batch);
+        printf("%-13s %-20s %3d", name, scene.kind->name, scene.batch);
     json_started = true;
     if (wrong) {
         printf(json ? ", \"wrong\": %u}" : "  WRONG in %u samples\n", wrong);
@@ -172,18 +175,58 @@ static bool climb_textbook(const struct scene &scene) {
 typedef work_kind<3, 8, false> RGB;
 typedef work_kind<4, 8, false> RGBA;
 
-/* The operator's passes over pictures of kind K with other tiles and blocks, and parts of them. */
-template <class K> static bool climb_tiles(const struct scene &scene) {
+/* The first pass with another kernel, the second one as shipped. */
+template <class K, int WARPS, bool SHORT, bool HALVES>
+static bool climb_across(const char *name, const struct scene &scene) {
+    return measure(name, scene,
+                   rung_passes<K, BOTH_PASSES, 0, across_kernel<K, WARPS, SHORT, HALVES>, WARPS>);
+}
+
+/* Steps of the longest window of rows and of columns. */
+static void get_windows(const struct scene &scene, uint32_t *across, uint32_t *down) {
+    struct op_call calls[BATCH_MOST];
+    struct failure failure = {};
+    struct group group;
+    lay_set(scene, 0, calls, &group, &failure);
+    *across = table_steps(group.pictures[0].weigh.across.note);
+    *down = table_steps(group.pictures[0].weigh.down.note);
+}
+
+/* The operator's passes over pictures of kind K with other kernels. */
+template <class K> static bool climb_kernels(const struct scene &scene) {
+    uint32_t across, down;
+    get_windows(scene, &across, &down);
+    bool right = climb_across<K, 4, false, K::PLAIN>("warps 4", scene);
+    right &= climb_across<K, 8, false, K::PLAIN>("warps 8", scene);
+    if (across == 1) right &= climb_across<K, 4, true, K::PLAIN>("short 4", scene);
+    if (across == 1) right &= climb_across<K, 8, true, K::PLAIN>("short 8", scene);
+    if constexpr (K::PLAIN) {
+        right &= climb_across<K, 4, false, false>("whole 4", scene);
+        right &= climb_across<K, 8, false, false>("whole 8", scene);
+        if (across == 1) right &= climb_across<K, 4, true, false>("whole short 4", scene);
+    }
+    right &= measure("down long", scene,
+                     rung_passes<K, BOTH_PASSES, 0, nullptr, 0, down_kernel<K, false>>);
+    right &= measure("forth long", scene,
+                     rung_passes<K, BOTH_PASSES, 0, nullptr, 0, down_forth<K, false>>);
+    if (down > 1) return right;
+    right &= measure("down short", scene,
+                     rung_passes<K, BOTH_PASSES, 0, nullptr, 0, down_kernel<K, true>>);
+    return right & measure("forth short", scene,
+                           rung_passes<K, BOTH_PASSES, 0, nullptr, 0, down_forth<K, true>>);
+}
+
+/* With other tiles and kernels, and parts of them. */
+template <class K> static bool climb_passes(const struct scene &scene) {
     bool right = measure("apart", scene, rung_apart);
-    right &= measure("tile 32", scene, rung_passes<K, BOTH_PASSES, 32, nullptr, 0>);
-    right &= measure("tile 48", scene, rung_passes<K, BOTH_PASSES, 48, nullptr, 0>);
-    right &= measure("tile 64", scene, rung_passes<K, BOTH_PASSES, 64, nullptr, 0>);
-    right &= measure("warps 4", scene, rung_passes<K, BOTH_PASSES, 0, across_kernel<K, 4>, 4>);
-    right &= measure("warps 8", scene, rung_passes<K, BOTH_PASSES, 0, across_kernel<K, 8>, 8>);
+    right &= measure("tile 32", scene, rung_passes<K, BOTH_PASSES, 32>);
+    right &= measure("tile 48", scene, rung_passes<K, BOTH_PASSES, 48>);
+    right &= measure("tile 64", scene, rung_passes<K, BOTH_PASSES, 64>);
+    right &= climb_kernels<K>(scene);
     const struct part parts[] = {
         { "load", rung_passes<K, ACROSS_ALONE, 0, across_load<K, 4>, 4> },
-        { "across", rung_passes<K, ACROSS_ALONE, 0, nullptr, 0> },
-        { "down", rung_passes<K, DOWN_ALONE, 0, nullptr, 0> },
+        { "across", rung_passes<K, ACROSS_ALONE> },
+        { "down", rung_passes<K, DOWN_ALONE> },
         { "nothing", rung_nothing },
     };
     return right & measure("shipped", scene, rung_shipped, parts, 4);
@@ -195,18 +238,19 @@ static bool climb_picture(const struct scene &scene) {
     if (kind.plain && scene.batch == 1) right &= climb_textbook(scene);
     if (kind.plain && kind.channels == 3) {
         right &= measure("dp4a", scene, rung_dp4a<RGB>);
-        return right & climb_tiles<RGB>(scene);
+        return right & climb_passes<RGB>(scene);
     }
-    if (kind.channels == 4 && kind.depth == 8) return right & climb_tiles<RGBA>(scene);
+    if (kind.channels == 4 && kind.depth == 8) return right & climb_passes<RGBA>(scene);
     return right & measure("shipped", scene, rung_shipped);
 }
 
-/* WANTED: a part of a picture's name; NULL: all pictures. */
-static bool climb(struct scene &scene, const char *wanted) {
+/* WANTED: a part of a picture's name; NULL: all pictures. ONLY so many at once; 0: as many as are
+ * measured. */
+static bool climb(struct scene &scene, const char *wanted, int only) {
     bool right = true;
     for (const struct kind &kind : kinds)
         for (int batch : { 1, 8, (int)BATCH_MOST }) {
-            if (wanted && !strstr(kind.name, wanted)) continue;
+            if ((wanted && !strstr(kind.name, wanted)) || (only && batch != only)) continue;
             if (!prepare(scene, kind, batch)) continue;
             right &= climb_picture(scene);
         }
@@ -214,13 +258,14 @@ static bool climb(struct scene &scene, const char *wanted) {
 }
 
 static const char help[] =
-    "usage: resize [--json] [PICTURE]\n\n"
+    "usage: resize [--json] [PICTURE [BATCH]]\n\n"
     "The ladder of resize on the GPU: the textbook's kernels, the operator, the operator with\n"
     "other tiles; microseconds an image, medians of 41. warm: one set of pictures again and\n"
     "again; cold: more than the L2 cache holds; train: a batch's share of many in a row. Every\n"
     "result is compared with the CPU's before its time is printed.\n\n"
     "  --json   print JSON and no table\n"
-    "  PICTURE  only pictures of which it is a part of the name, as 4K";
+    "  PICTURE  only pictures of which it is a part of the name, as 4K\n"
+    "  BATCH    only so many at once: 1, 8 or 32";
 
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "--help") == 0) {
@@ -229,6 +274,7 @@ int main(int count, char **arguments) {
     }
     json = count > 1 && strcmp(arguments[1], "--json") == 0;
     const char *const wanted = count > 1 + json ? arguments[1 + json] : NULL;
+    const int only = count > 2 + json ? atoi(arguments[2 + json]) : 0;
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         puts("no GPU here: nothing to measure");
@@ -248,8 +294,8 @@ int main(int count, char **arguments) {
     TRY(cudaMalloc(&scene.wrong, 4));
     for (cudaEvent_t &event : spans.events) TRY(cudaEventCreate(&event));
     printf(json ? "["
-                : "us an image  picture          in a batch       warm      cold     train\n");
-    const bool right = climb(scene, wanted);
+                : "us an image   picture          in a batch       warm      cold     train\n");
+    const bool right = climb(scene, wanted, only);
     if (json) puts("\n]");
     return right ? 0 : 1;
 }

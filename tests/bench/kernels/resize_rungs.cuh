@@ -65,6 +65,7 @@ static void lay_set(const struct scene &scene, int set, struct op_call *calls, s
 }
 
 typedef void (*across_pass)(struct across_batch);
+typedef void (*down_pass)(struct down_batch);
 
 /* COLUMNS of a tile, KERNEL of WARPS; 0 and NULL: as the operator chooses. */
 template <class K>
@@ -85,13 +86,15 @@ static void launch_across(const struct scene &scene, const struct group &group, 
         tiles_add(&tiles, image, tiles_over(image.columns, columns),
                   between_lines(&weigh.y) / (STAGE_ROWS / 4));
     }
-    const uint32_t steps = table_steps(group.pictures[0].weigh.across.note);
+    const uint32_t window = table_steps(group.pictures[0].weigh.across.note);
     must(kernel ? tiles_launch(tiles, kernel, 32 * warps, scene.context.stream, &failure)
-                : across_launch<K>(tiles, steps, scene.context.stream, &failure),
+                : across_launch<K>(&scene.context, tiles, window, &failure),
          failure);
 }
 
-template <class K> static void launch_down(const struct scene &scene, const struct group &group) {
+/* KERNEL: NULL as the operator chooses. */
+template <class K>
+static void launch_down(const struct scene &scene, const struct group &group, down_pass kernel) {
     struct tiles<down_batch> tiles = {};
     struct failure failure = {};
     tiles.overlaps = scene.context.capability >= OVERLAP_CAPABILITY;
@@ -99,20 +102,23 @@ template <class K> static void launch_down(const struct scene &scene, const stru
     tiles.batch.channels = scene.out.channels;
     for (int i = 0; i < scene.batch; i++)
         add_down<K>(group.pictures[i].weigh, 0, group.pictures[i].weigh.x.count, &tiles);
-    must(tiles_launch(tiles, down_kernel<K>, DOWN_THREADS, scene.context.stream, &failure),
+    const uint32_t window = table_steps(group.pictures[0].weigh.down.note);
+    must(kernel ? tiles_launch(tiles, kernel, DOWN_THREADS, scene.context.stream, &failure)
+                : down_launch<K>(&scene.context, tiles, window, &failure),
          failure);
 }
 
 enum { ACROSS_ALONE = 1, DOWN_ALONE = 2, BOTH_PASSES = 3 };
 
-template <class K, int PASSES, int COLUMNS, across_pass KERNEL, int WARPS>
+template <class K, int PASSES, int COLUMNS = 0, across_pass ACROSS = nullptr, int WARPS = 0,
+          down_pass DOWN = nullptr>
 static void rung_passes(const struct scene &scene, int set) {
     struct op_call calls[BATCH_MOST];
     struct failure failure = {};
     struct group group;
     lay_set(scene, set, calls, &group, &failure);
-    if (PASSES & ACROSS_ALONE) launch_across<K>(scene, group, COLUMNS, KERNEL, WARPS);
-    if (PASSES & DOWN_ALONE) launch_down<K>(scene, group);
+    if (PASSES & ACROSS_ALONE) launch_across<K>(scene, group, COLUMNS, ACROSS, WARPS);
+    if (PASSES & DOWN_ALONE) launch_down<K>(scene, group, DOWN);
 }
 
 /* What the first pass reads comes into shared memory and is made ready, and that is all. */
@@ -124,13 +130,16 @@ static __global__ void __launch_bounds__(32 * WARPS)
     const struct across_tile tile = across_tile_of(image, blockIdx.x - image.first_tile);
     uint32_t *const staged = (uint32_t *)across_shared;
     const uint32_t pitch = stage_pitch<K>(image.span);
-    struct stage_source source = {};
-    source.in = image.in, source.stride = image.in_stride, source.aligned = image.aligned;
-    source.width = image.width, source.height = image.height;
-    source.row = 4 * (image.first_row + tile.line);
-    source.word = tile.word, source.words = tile.words;
+    const struct stage_source source = across_source(image, tile);
     stage<K, WARPS>(source, batch.rule, pitch, staged);
     stage_finish<K, WARPS>(source, pitch, staged);
+}
+
+/* The second pass in the order of the first, not from its end, which is in the L2 cache. */
+template <class K, bool SHORT>
+static __global__ void __launch_bounds__(DOWN_THREADS, down_blocks<K, SHORT>())
+    down_forth(const __grid_constant__ struct down_batch batch) {
+    down_block<K, SHORT>(batch, blockIdx.x);
 }
 
 /* ---- nothing */
