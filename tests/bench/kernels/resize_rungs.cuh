@@ -83,8 +83,11 @@ static void launch_across(const struct scene &scene, const struct group &group, 
         image.tile_columns = (uint16_t)columns;
         image.span = (uint16_t)across_span(&weigh.x, columns, weigh.across.note);
         tiles.shared_bytes = stage_bytes<K>(image.span);
-        tiles_add(&tiles, image, tiles_over(image.columns, columns),
-                  between_lines(&weigh.y) / (STAGE_ROWS / 4));
+        const uint32_t across = tiles_over(image.columns, columns);
+        const uint32_t lines = between_lines(&weigh.y) / (STAGE_ROWS / 4);
+        image.share = tiles_share(across);
+        if (i == 0) tiles.batch.share = tiles_share(across * lines);
+        tiles_add(&tiles, image, across, lines);
     }
     const uint32_t window = table_steps(group.pictures[0].weigh.across.note);
     must(kernel ? tiles_launch(tiles, kernel, 32 * warps, scene.context.stream, &failure)
