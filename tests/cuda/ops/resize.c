@@ -118,6 +118,22 @@ static void test_alpha(void **state) {
     }
 }
 
+/* Both ways windows that one step holds, and so many blocks (DOWN_FEW_BLOCKS of weigh.cuh) that the
+ * kernels for them are taken on a GPU of 200 multiprocessors. */
+static void test_short_windows(void **state) {
+    (void)state;
+    static const struct {
+        const char *set;
+        struct size size;
+    } cases[] = { { "resize:width=3000,height=1300,fit=fill", { 1503, 997 } },
+                  { "resize:width=2101,height=1603,fit=fill", { 2643, 2001 } } };
+    for (size_t s = 0; s < sizeof cases / sizeof *cases; s++)
+        for (unsigned channels = 1; channels <= 4; channels++)
+            for (unsigned depth = 8; depth <= 16; depth += 8)
+                compare_size(cases[s].set, cases[s].size, channels, depth);
+    compare_size("resize:width=3000,height=1300,fit=fill,linear=true", cases[0].size, 4, 8);
+}
+
 /* As photographs are: several tiles each way. */
 static void test_photographs(void **state) {
     (void)state;
@@ -137,7 +153,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_width),  cmocka_unit_test(test_windows),
         cmocka_unit_test(test_long_windows), cmocka_unit_test(test_strips),
-        cmocka_unit_test(test_alpha),        cmocka_unit_test(test_photographs),
+        cmocka_unit_test(test_alpha),        cmocka_unit_test(test_short_windows),
+        cmocka_unit_test(test_photographs),
     };
     return cmocka_run_group_tests(tests, open_lane, close_lane);
 }
