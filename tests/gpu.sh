@@ -58,7 +58,9 @@ sanitize() {
             tests/cuda-ops-carve_widths $([ $tool = racecheck ] && echo tiny || echo small)
     done
     for tool in memcheck synccheck racecheck; do
-        step $tool-clahe compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-clahe tiny
+        for op in clahe resize; do
+            step $tool-$op compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-$op tiny
+        done
     done
     for tool in memcheck synccheck; do
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq

@@ -2,7 +2,7 @@
 /* Sizes at the edges of what resize's kernels do at once: groups of eight targets, tiles of 8 to 64
  * columns and 32 rows, steps of 32 samples, copies of 16 bytes, windows of 1 to 70 pixels, rows of
  * results that begin anywhere; windows that shared memory does not hold, and results made in
- * strips.
+ * strips. `resize tiny` is what compute-sanitizer can look at in a minute.
  * covers: cuda/ops/resize.cu cuda/ops/resize/across.cuh cuda/ops/resize/down.cuh
  * covers: cuda/ops/resize/stage.cuh cuda/ops/resize/table.cuh cuda/ops/resize/axis_sum.cuh
  * covers: cuda/ops/resize/matrix.cuh cuda/ops/resize/work_pixels.cuh
@@ -145,16 +145,31 @@ static void test_photographs(void **state) {
         }
 }
 
-int main(void) {
+/* Rows that a warp copies in several turns, and in one; windows of several steps, and of one. */
+static void test_turns(void **state) {
+    (void)state;
+    for (unsigned channels = 1; channels <= 4; channels++)
+        for (unsigned depth = 8; depth <= 16; depth += 8) {
+            compare_size("resize:width=320,height=9,fit=fill", (struct size){ 3931, 40 }, channels,
+                         depth);
+            compare_size("resize:width=150,height=40,fit=fill", (struct size){ 293, 70 }, channels,
+                         depth);
+        }
+}
+
+int main(int count, char **arguments) {
     if (device_cuda.count() == 0) {
         puts("no GPU here: nothing to compare");
         return 77;
     }
+    const struct CMUnitTest few[] = { cmocka_unit_test(test_turns) };
+    if (count > 1 && strcmp(arguments[1], "tiny") == 0)
+        return cmocka_run_group_tests(few, open_lane, close_lane);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_width),  cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_long_windows), cmocka_unit_test(test_strips),
-        cmocka_unit_test(test_alpha),        cmocka_unit_test(test_short_windows),
-        cmocka_unit_test(test_photographs),
+        cmocka_unit_test(test_turns),         cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_windows),       cmocka_unit_test(test_long_windows),
+        cmocka_unit_test(test_strips),        cmocka_unit_test(test_alpha),
+        cmocka_unit_test(test_short_windows), cmocka_unit_test(test_photographs),
     };
     return cmocka_run_group_tests(tests, open_lane, close_lane);
 }
