@@ -11,9 +11,14 @@
  * other half. The first half is summed while the other one's rows come, unless pixels are
  * multiplied by alpha or windows are long. Where all windows have one step a warp loads the weights
  * before the rows are there, and needs registers for a channel's sums alone: more blocks are under
- * way. Results go to memory with four rows a word, which is how down.cuh sums them. Where
- * windows are so long that shared memory does not hold them, they come piece by piece; then a tile
- * is a single group, and its two warps keep their sums.
+ * way. Results go to memory with four rows a word, which is how down.cuh sums them. Where windows
+ * are so long that shared memory does not hold them, they come piece by piece; then a tile is a
+ * single group, and its two warps keep their sums.
+ *
+ * An image alone is waited for, and most of its time is that of trips to memory. So where windows
+ * are long its kernels take no more parameters than it needs, which are sooner on the GPU; and
+ * among them are the words that tiles need of rows, so that rows are asked for before anything of
+ * the table is there. Few blocks of it load the weights of a few steps ahead too.
  *
  * The image between: for each four rows, plane by plane, a word for each column; columns are
  * rounded up to 32, rows to STAGE_ROWS. It begins with the four rows that hold the first one
@@ -28,8 +33,11 @@
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"
 
+#include <type_traits>
+
 enum {
     ACROSS_COLUMNS = 64,      /* of a tile at most */
+    ACROSS_ALONE_TILES = 48,  /* beside one another, of an image alone */
     ACROSS_EXPECTED_STEPS = 4 /* whose weights are asked for ahead */
 };
 
@@ -54,6 +62,14 @@ struct across_batch {
     struct across_image images[CUDA_BATCH_MAX];
 };
 
+/* One image. Of each tile in a row of them: which words it needs, as of struct across_tile. */
+struct across_alone {
+    int count; /* 1 */
+    struct work_rule rule;
+    struct across_image images[1];
+    uint16_t word[ACROSS_ALONE_TILES], words[ACROSS_ALONE_TILES];
+};
+
 /* Words between the same row of two columns' fours. */
 static __host__ __device__ inline uint32_t between_pitch(uint32_t columns) {
     return (columns + 31) / 32 * 32;
@@ -66,17 +82,40 @@ struct across_tile {
     uint32_t line;           /* of the image between, in fours of rows */
 };
 
+/* But for its words. */
 static __device__ __forceinline__ struct across_tile
-across_tile_of(const struct across_image &image, uint32_t index) {
-    struct across_tile tile;
+across_place_of(const struct across_image &image, uint32_t index, uint32_t *across) {
+    struct across_tile tile = {};
     const uint32_t down = tiles_row(index, image.tiles_across, image.share);
-    tile.column = (index - down * image.tiles_across) * image.tile_columns;
+    *across = index - down * image.tiles_across;
+    tile.column = *across * image.tile_columns;
     tile.groups = table_groups(min((uint32_t)image.tile_columns, image.columns - tile.column));
     tile.line = down * (STAGE_ROWS / 4);
+    return tile;
+}
+
+static __device__ __forceinline__ struct across_tile
+across_tile_of(const struct across_image &image, uint32_t index) {
+    uint32_t across;
+    struct across_tile tile = across_place_of(image, index, &across);
     const struct table_group *const group = image.groups + tile.column / TABLE_GROUP;
     const struct table_group first = table_load(group), last = table_load(group + tile.groups - 1);
     tile.word = first.first;
     tile.words = last.first + last.words - first.first;
+    return tile;
+}
+
+/* Tile INDEX of an image of the batch. */
+static __device__ __forceinline__ struct across_tile
+across_tile_in(const struct across_batch &, const struct across_image &image, uint32_t index) {
+    return across_tile_of(image, index);
+}
+
+static __device__ __forceinline__ struct across_tile
+across_tile_in(const struct across_alone &alone, const struct across_image &image, uint32_t index) {
+    uint32_t across;
+    struct across_tile tile = across_place_of(image, index, &across);
+    tile.word = alone.word[across], tile.words = alone.words[across];
     return tile;
 }
 
@@ -88,10 +127,10 @@ struct across_part {
     uint32_t *to;          /* the lane's first word of the image between */
 };
 
-template <class K, int WARPS, bool SHORT>
+template <class K, int WARPS, int STEPS>
 static __device__ __forceinline__ struct across_part
 across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
-    const bool alone = SHORT || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
+    const bool alone = STEPS == 1 || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
     const uint32_t index = alone ? warp : warp / AXIS_HALVES;
     struct across_part part = {};
     if (index >= tile.groups) return part;
@@ -120,6 +159,21 @@ static __device__ __forceinline__ void across_expect(const struct across_part &p
 static __device__ __forceinline__ void across_load_digits(uint2 (&digits)[3], const uint2 *pairs) {
 #pragma unroll
     for (int d = 0; d < 3; d++) digits[d] = overlap_load(pairs + 32 * d);
+}
+
+/* How many steps' weights a lane keeps: all of STEPS, or of any number one's. */
+template <int STEPS> static constexpr int ACROSS_KEPT = STEPS ? STEPS : 1;
+
+/* Those of HAVE steps; 0 of what would be behind them. */
+template <int STEPS>
+static __device__ __forceinline__ void across_load_steps(uint2 (&digits)[STEPS][3],
+                                                         const uint2 *pairs, uint32_t have) {
+#pragma unroll
+    for (uint32_t s = 0; s < STEPS; s++)
+#pragma unroll
+        for (int d = 0; d < 3; d++)
+            digits[s][d] = s == 0 || s < have ? overlap_load(pairs + TABLE_STEP_PAIRS * s + 32 * d)
+                                              : make_uint2(0, 0);
 }
 
 /* The words of a step: AT is the lane's first, of the first of its two rows. */
@@ -186,22 +240,25 @@ across_at(const struct across_part &part, const struct stage_source &source, uin
                        part.first + done - source.word + lane % 4);
 }
 
-/* A half of a part of a tile that is staged as a whole. SHORT: its only step's weights are DIGITS;
- * otherwise they are loaded. */
-template <class K, bool SHORT>
+/* A half of a part of a tile that is staged as a whole. STEPS: it has no more, and their weights
+ * are DIGITS; 0: it has any, and they are loaded. */
+template <class K, int STEPS>
 static __device__ __forceinline__ void
-across_half(uint32_t (&words)[K::PLANES][2], uint2 (&digits)[3], const struct across_part &part,
-            const struct stage_source &source, uint32_t pitch, const uint32_t *staged,
-            uint32_t half) {
+across_half(uint32_t (&words)[K::PLANES][2], uint2 (&digits)[ACROSS_KEPT<STEPS>][3],
+            const struct across_part &part, const struct stage_source &source, uint32_t pitch,
+            const uint32_t *staged, uint32_t half) {
     const uint32_t *const at = across_at<K>(part, source, pitch, staged, half, 0);
-    if constexpr (SHORT) {
-        uint32_t planes[K::PLANES][4];
-        across_read<K>(planes, at, pitch);
-        axis_short<K>(words, planes, digits);
+    if constexpr (STEPS > 0) {
+        constexpr uint32_t STEP = MATRIX_WORDS * stage_layout<K>::WORD_STEP;
+        uint32_t planes[STEPS][K::PLANES][4];
+#pragma unroll
+        for (uint32_t s = 0; s < STEPS; s++)
+            across_read<K>(planes[s], at + (s ? min(s, part.steps - 1) : 0) * STEP, pitch);
+        axis_short<K, STEPS>(words, planes, digits);
     } else {
-        if (half == part.half || part.steps > 1) across_load_digits(digits, part.pairs);
+        if (half == part.half || part.steps > 1) across_load_digits(digits[0], part.pairs);
         struct axis_sums<K> sums = axis_begin<K>();
-        across_add<K>(sums, digits, part.pairs, part.steps, at, pitch);
+        across_add<K>(sums, digits[0], part.pairs, part.steps, at, pitch);
         axis_words<K>(words, sums);
     }
 }
@@ -247,61 +304,68 @@ across_source(const struct across_image &image, const struct across_tile &tile) 
     return source;
 }
 
-/* While rows come. SHORT: the weights of the part itself, and where there is a NEXT one its own. */
-template <class K, int WARPS, bool SHORT>
+/* While rows come. STEPS: the weights of the part itself, and where there is a NEXT one its own. */
+template <class K, int WARPS, int STEPS>
 static __device__ __forceinline__ void
-across_ahead(uint2 (&digits)[3], const struct across_part &part, struct across_part &next,
-             const struct across_image &image, const struct across_tile &tile) {
+across_ahead(uint2 (&digits)[ACROSS_KEPT<STEPS>][3], const struct across_part &part,
+             struct across_part &next, const struct across_image &image,
+             const struct across_tile &tile) {
     if (!part.steps) return;
-    if constexpr (!SHORT) return across_expect(part);
-    across_load_digits(digits, part.pairs);
+    if constexpr (STEPS == 0) return across_expect(part);
+    across_load_steps(digits, part.pairs, part.steps);
     if (WARPS * TABLE_GROUP >= ACROSS_COLUMNS) return;
-    next = across_part_of<K, WARPS, SHORT>(image, tile, threadIdx.x / 32 + WARPS);
+    next = across_part_of<K, WARPS, STEPS>(image, tile, threadIdx.x / 32 + WARPS);
     if (next.steps) across_expect(next);
 }
 
-/* SHORT: all windows have one step, and the tile is staged as a whole. HALVES: half of the rows
- * are summed while the others come. */
-template <class K, int WARPS, bool SHORT, bool HALVES>
-static __device__ __forceinline__ void across_block(const struct across_image &image,
-                                                    const struct work_rule &rule, uint32_t index) {
+/* STEPS: no window has more, and the tile is staged as a whole; 0: they have any. HALVES: half of
+ * the rows are summed while the others come. */
+template <class K, int WARPS, int STEPS, bool HALVES, class B>
+static __device__ __forceinline__ void across_block(const B &batch) {
+    constexpr bool ALONE = std::is_same<B, across_alone>::value;
     extern __shared__ uint4 across_shared[];
     uint32_t *const staged = (uint32_t *)across_shared;
-    const struct across_tile tile = across_tile_of(image, index);
+    const struct across_image &image = tiles_image(batch, blockIdx.x);
+    const struct across_tile tile = across_tile_in(batch, image, blockIdx.x - image.first_tile);
     uint32_t warp = threadIdx.x / 32, words[K::PLANES][2] = {};
-    struct across_part part = across_part_of<K, WARPS, SHORT>(image, tile, warp), next = {};
+    struct across_part part = {}, next = {};
+    if (!ALONE) part = across_part_of<K, WARPS, STEPS>(image, tile, warp);
     const struct stage_source source = across_source(image, tile);
     const uint32_t pitch = stage_pitch<K>(image.span), to_pitch = between_pitch(image.columns);
-    uint2 digits[3] = {};
+    uint2 digits[ACROSS_KEPT<STEPS>][3] = {};
     overlap_begin();
-    if constexpr (!SHORT)
-        if (tile.words > image.span)
-            return across_pieces<K, WARPS>(part, tile, image.span, source, rule, staged, to_pitch);
-    stage<K, WARPS>(source, rule, pitch, staged);
-    across_ahead<K, WARPS, SHORT>(digits, part, next, image, tile);
+    if constexpr (STEPS == 0)
+        if (tile.words > image.span) {
+            if (ALONE) part = across_part_of<K, WARPS, STEPS>(image, tile, warp);
+            return across_pieces<K, WARPS>(part, tile, image.span, source, batch.rule, staged,
+                                           to_pitch);
+        }
+    stage<K, WARPS>(source, batch.rule, pitch, staged);
+    if (ALONE) part = across_part_of<K, WARPS, STEPS>(image, tile, warp);
+    across_ahead<K, WARPS, STEPS>(digits, part, next, image, tile);
     if constexpr (HALVES)
         stage_half();
     else
         stage_finish<K, WARPS>(source, pitch, staged);
     __syncthreads();
     if (part.steps && part.half == 0)
-        across_half<K, SHORT>(words, digits, part, source, pitch, staged, 0);
+        across_half<K, STEPS>(words, digits, part, source, pitch, staged, 0);
     if constexpr (HALVES) {
         stage_finish<K, WARPS>(source, pitch, staged);
         __syncthreads();
     }
     while (part.steps) {
         if (part.half + part.halves == AXIS_HALVES)
-            across_half<K, SHORT>(words, digits, part, source, pitch, staged, 1);
+            across_half<K, STEPS>(words, digits, part, source, pitch, staged, 1);
         across_write<K>(part, words, to_pitch);
         if (WARPS * TABLE_GROUP >= ACROSS_COLUMNS || part.halves == 1) break;
-        part = SHORT ? next : across_part_of<K, WARPS, SHORT>(image, tile, warp += WARPS);
+        part = STEPS ? next : across_part_of<K, WARPS, STEPS>(image, tile, warp += WARPS);
         next.steps = 0;
         if (!part.steps) break;
-        if (SHORT) across_load_digits(digits, part.pairs);
+        if (STEPS) across_load_steps(digits, part.pairs, part.steps);
 #pragma unroll
         for (int p = 0; p < 2 * K::PLANES; p++) words[p / 2][p % 2] = 0;
-        across_half<K, SHORT>(words, digits, part, source, pitch, staged, 0);
+        across_half<K, STEPS>(words, digits, part, source, pitch, staged, 0);
     }
 }
 
@@ -316,17 +380,16 @@ template <class K> static constexpr int across_warps_most(void) {
     return SUMS > 36 ? 16 : SUMS > 12 ? 24 : 32;
 }
 
-/* The same of windows of one step, of which a lane keeps a channel's sums. */
-template <class K, bool SHORT> static constexpr int across_warps(void) {
-    return !SHORT ? across_warps_most<K>() : K::CHANNELS > 3 ? 24 : 32;
+/* The same of windows of few steps, of which a lane keeps a channel's sums. */
+template <class K, int STEPS> static constexpr int across_warps(void) {
+    if (STEPS == 1) return K::CHANNELS > 3 ? 24 : 32;
+    return STEPS ? 16 : across_warps_most<K>();
 }
 
-template <class K, int WARPS, bool SHORT, bool HALVES>
-static __global__ void __launch_bounds__(32 * WARPS, across_warps<K, SHORT>() / WARPS)
-    across_kernel(const __grid_constant__ struct across_batch batch) {
-    const struct across_image &image =
-        batch.images[tiles_find(batch, blockIdx.x, __umulhi(blockIdx.x, batch.share))];
-    across_block<K, WARPS, SHORT, HALVES>(image, batch.rule, blockIdx.x - image.first_tile);
+template <class K, int WARPS, int STEPS, bool HALVES, class B = across_batch>
+static __global__ void __launch_bounds__(32 * WARPS, across_warps<K, STEPS>() / WARPS)
+    across_kernel(const __grid_constant__ B batch) {
+    across_block<K, WARPS, STEPS, HALVES>(batch);
 }
 
 #endif

@@ -118,21 +118,29 @@ static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2
         }
 }
 
-/* The words of windows of one step, one channel after the other. */
-template <class W>
+/* The words of windows of few steps, one channel after the other. */
+template <class W, int STEPS>
 static __device__ __forceinline__ void axis_short(uint32_t (&words)[W::PLANES][2],
-                                                  const uint32_t (&planes)[W::PLANES][4],
-                                                  const uint2 (&digits)[3]) {
+                                                  const uint32_t (&planes)[STEPS][W::PLANES][4],
+                                                  const uint2 (&digits)[STEPS][3]) {
     typedef work_layout<1, W::WIDE> one;
 #pragma unroll
     for (int p = 0; p < W::PLANES; p += one::PLANES) {
-        uint32_t from[one::PLANES][4], made[one::PLANES][2];
-#pragma unroll
-        for (int i = 0; i < 4 * one::PLANES; i++) from[i / 4][i % 4] = planes[p + i / 4][i % 4];
+        uint32_t made[one::PLANES][2];
 #pragma unroll
         for (int i = 0; i < 2 * one::PLANES; i++) made[i / 2][i % 2] = words[p + i / 2][i % 2];
         struct axis_sums<one> sums;
-        axis_first<one>(sums, from, digits);
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+            uint32_t from[one::PLANES][4];
+#pragma unroll
+            for (int i = 0; i < 4 * one::PLANES; i++)
+                from[i / 4][i % 4] = planes[s][p + i / 4][i % 4];
+            if (s == 0)
+                axis_first<one>(sums, from, digits[0]);
+            else
+                axis_add<one>(sums, from, digits[s]);
+        }
         axis_words<one>(made, sums);
 #pragma unroll
         for (int i = 0; i < 2 * one::PLANES; i++) words[p + i / 2][i % 2] = made[i / 2][i % 2];

@@ -10,8 +10,8 @@
  * words come from memory right into registers. Then a lane has four pixels of two rows. The sums of
  * four channels would leave registers for few warps: those are made one channel after the other.
  * Where all windows have one step that is done for any channels: all words come in one trip, and
- * more blocks are under way. Blocks begin at the end, which across.cuh wrote last: the L2 cache has
- * that.
+ * more blocks are under way. Few blocks of an image alone do so of a few steps. Blocks begin at the
+ * end, which across.cuh wrote last: the L2 cache has that.
  */
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
@@ -39,6 +39,14 @@ struct down_batch {
     unsigned channels; /* of the results */
     struct work_rule rule;
     struct down_image images[CUDA_BATCH_MAX];
+};
+
+/* One image. */
+struct down_alone {
+    int count; /* 1 */
+    unsigned channels;
+    struct work_rule rule;
+    struct down_image images[1];
 };
 
 /* What is summed at once: all channels; but of four, one after the other. */
@@ -134,24 +142,28 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
     }
 }
 
-/* The same of windows of one step: all words come at once. */
-template <class K>
+/* The same of windows of no more than STEPS steps: all words come at once. */
+template <class K, int STEPS>
 static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][2],
-                                                  const uint2 (&digits)[3], const uint32_t *from,
-                                                  uint32_t pitch) {
-    uint32_t lower[K::PLANES][4], upper[K::PLANES][4];
-    down_halves<K>(upper, lower, down_read<K, K>(from, pitch));
+                                                  const uint2 (&digits)[STEPS][3], uint32_t steps,
+                                                  const uint32_t *from, uint32_t pitch) {
+    const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
+    uint32_t lower[STEPS][K::PLANES][4], upper[STEPS][K::PLANES][4];
+#pragma unroll
+    for (uint32_t s = 0; s < STEPS; s++)
+        down_halves<K>(upper[s], lower[s],
+                       down_read<K, K>(from + (s ? min(s, steps - 1) : 0) * step, pitch));
 #pragma unroll
     for (int p = 0; p < 2 * K::PLANES; p++) planes[p / 2][p % 2] = 0;
-    axis_short<K>(planes, upper, digits);
-    axis_short<K>(planes, lower, digits);
+    axis_short<K, STEPS>(planes, upper, digits);
+    axis_short<K, STEPS>(planes, lower, digits);
 }
 
 /* Four pixels from column X on, or what there is of them. */
-template <class K>
-static __device__ __forceinline__ void
-down_write(const struct down_batch &batch, const struct down_image &image,
-           const uint32_t (&planes)[K::PLANES], uint32_t x, uint32_t y) {
+template <class K, class B>
+static __device__ __forceinline__ void down_write(const B &batch, const struct down_image &image,
+                                                  const uint32_t (&planes)[K::PLANES], uint32_t x,
+                                                  uint32_t y) {
     const uint32_t bytes = batch.channels * (K::DEPTH / 8);
     uint8_t *const to = image.out + (size_t)y * image.out_stride + (size_t)x * bytes;
     if (batch.channels == K::CHANNELS && image.aligned && x + 4 <= image.columns) {
@@ -172,16 +184,15 @@ down_write(const struct down_batch &batch, const struct down_image &image,
 }
 
 /* How many blocks a multiprocessor has registers for. */
-template <class K, bool SHORT> static constexpr int down_blocks(void) {
-    if (SHORT) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
+template <class K, int STEPS> static constexpr int down_blocks(void) {
+    if (STEPS == 1) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
     return K::PLANES == 3 ? 4 : 1; /* of three planes a few registers more would cost one */
 }
 
-/* BLOCK of the launch. SHORT: all windows have one step. */
-template <class K, bool SHORT>
-static __device__ __forceinline__ void down_block(const struct down_batch &batch, uint32_t block) {
-    const struct down_image &image =
-        batch.images[tiles_find(batch, block, __umulhi(block, batch.share))];
+/* BLOCK of the launch. STEPS: no window has more; 0: they have any. */
+template <class K, int STEPS, class B>
+static __device__ __forceinline__ void down_block(const B &batch, uint32_t block) {
+    const struct down_image &image = tiles_image(batch, block);
     const uint32_t tile = block - image.first_tile;
     const uint32_t down = tiles_row(tile, image.tiles_across, image.share);
     const uint32_t warp = threadIdx.x / 32, pitch = between_pitch(image.columns);
@@ -197,12 +208,14 @@ static __device__ __forceinline__ void down_block(const struct down_batch &batch
         (size_t)((own.first - image.first_row + threadIdx.x % 4) * K::PLANES) * pitch + x;
     const uint2 *pairs = table_pairs(group, own);
     uint32_t planes[K::PLANES][2];
-    uint2 digits[3] = { overlap_load(pairs), overlap_load(pairs + 32), overlap_load(pairs + 64) };
+    const uint32_t steps = table_steps(own.words);
+    uint2 digits[ACROSS_KEPT<STEPS>][3];
+    across_load_steps(digits, pairs, steps);
     overlap_wait();
-    if constexpr (SHORT)
-        down_short<K>(planes, digits, from, pitch);
+    if constexpr (STEPS > 0)
+        down_short<K, STEPS>(planes, digits, steps, from, pitch);
     else
-        down_sum<K>(planes, digits, pairs, table_steps(own.words), from, pitch);
+        down_sum<K>(planes, digits[0], pairs, steps, from, pitch);
     if (x >= image.columns) return;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -213,10 +226,10 @@ static __device__ __forceinline__ void down_block(const struct down_batch &batch
     }
 }
 
-template <class K, bool SHORT>
-static __global__ void __launch_bounds__(DOWN_THREADS, down_blocks<K, SHORT>())
-    down_kernel(const __grid_constant__ struct down_batch batch) {
-    down_block<K, SHORT>(batch, gridDim.x - 1 - blockIdx.x);
+template <class K, int STEPS, class B = down_batch>
+static __global__ void __launch_bounds__(DOWN_THREADS, down_blocks<K, STEPS>())
+    down_kernel(const __grid_constant__ B batch) {
+    down_block<K, STEPS>(batch, gridDim.x - 1 - blockIdx.x);
 }
 
 #endif

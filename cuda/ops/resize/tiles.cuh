@@ -40,6 +40,15 @@ template <class B> static __device__ inline int tiles_find(const B &batch, uint3
     return tiles_find(batch, tile, batch.count > 1 ? tile / batch.images[1].first_tile : 0);
 }
 
+/* The same of whole images, of which a batch may have room for one only. */
+template <class B>
+static __device__ __forceinline__ const auto &tiles_image(const B &batch, uint32_t tile) {
+    if constexpr (sizeof batch.images == sizeof batch.images[0])
+        return batch.images[0];
+    else
+        return batch.images[tiles_find(batch, tile, __umulhi(tile, batch.share))];
+}
+
 /* TILE / ACROSS by ACROSS' share: the product is at most 1 more, as the share is rounded up. */
 static __device__ __forceinline__ uint32_t tiles_row(uint32_t tile, uint32_t across,
                                                      uint32_t share) {
@@ -67,6 +76,12 @@ template <class B> struct tiles {
     size_t shared_most;  /* the same for all launches of a kernel: it is told once for all lanes */
     bool overlaps;       /* the kernel may begin while the one before it ends */
 };
+
+/* ALL tiles, with BATCH in place of theirs. */
+template <class B, class A>
+static inline struct tiles<B> tiles_with(const struct tiles<A> &all, const B &batch) {
+    return { batch, all.count, all.shared_bytes, all.shared_most, all.overlaps };
+}
 
 /* Another image, of ACROSS x DOWN tiles. */
 template <class B, class I>

@@ -23,7 +23,9 @@
 enum {
     ACROSS_SHARED_BYTES = 72 << 10,
     ACROSS_FEW_BLOCKS = 4, /* of a multiprocessor */
-    DOWN_FEW_BLOCKS = 16
+    DOWN_FEW_BLOCKS = 16,
+    ALONE_FEW_BLOCKS = 2, /* of an image alone: see ALONE_STEPS */
+    ALONE_STEPS = 3       /* whose words and weights a lane keeps all at once */
 };
 
 /* One picture. */
@@ -152,6 +154,22 @@ static inline void add_across(const struct cuda_context *context, const struct w
     tiles_add(tiles, image, across, lines);
 }
 
+/* The words that tiles of the only IMAGE of a batch need, by the windows of their columns. */
+static inline void get_alone_words(const struct weighing &weighing,
+                                   const struct across_image &image, struct across_alone *alone) {
+    const struct table_group *const all = (const struct table_group *)weighing.across.memory;
+    const uint32_t first = (uint32_t)(image.groups - all) * TABLE_GROUP;
+    for (uint32_t t = 0; t < image.tiles_across; t++) {
+        const uint32_t column = t * image.tile_columns;
+        struct resample_axis part = weighing.x;
+        part.first += first + column;
+        part.count = std::min((uint32_t)image.tile_columns, image.columns - column);
+        const struct resample_window span = resample_span(&part);
+        alone->word[t] = (uint16_t)(span.first / 4);
+        alone->words[t] = (uint16_t)((span.first + span.count + 3) / 4 - span.first / 4);
+    }
+}
+
 /* WINDOW: the steps of the longest window of any picture. Where pixels are multiplied by alpha more
  * warps in a block are slower. */
 template <class K>
@@ -160,17 +178,17 @@ static inline enum status across_launch(const struct cuda_context *context,
                                         struct failure *failure) {
     constexpr int FEW = ACROSS_WARPS, MORE = ACROSS_MORE_WARPS;
     constexpr bool HALVES = K::PLAIN;
-    void (*kernel)(struct across_batch) = across_kernel<K, FEW, false, HALVES>;
+    void (*kernel)(struct across_batch) = across_kernel<K, FEW, 0, HALVES>;
     int warps = FEW;
     if constexpr (K::BYTEWISE) {
         if (window >= ACROSS_LONG_STEPS)
-            kernel = across_kernel<K, MORE, false, false>, warps = MORE;
+            kernel = across_kernel<K, MORE, 0, false>, warps = MORE;
         else if (window == 1)
-            kernel = across_kernel<K, FEW, true, HALVES>;
+            kernel = across_kernel<K, FEW, 1, HALVES>;
     }
     if constexpr (K::PLAIN)
         if (window == 1 && few_blocks(context, tiles.count, ACROSS_FEW_BLOCKS))
-            kernel = across_kernel<K, MORE, true, HALVES>, warps = MORE;
+            kernel = across_kernel<K, MORE, 1, HALVES>, warps = MORE;
     return tiles_launch(tiles, kernel, 32 * (unsigned)warps, context->stream, failure);
 }
 
@@ -181,7 +199,7 @@ static inline enum status down_launch(const struct cuda_context *context,
                                       const struct tiles<down_batch> &tiles, uint32_t window,
                                       struct failure *failure) {
     const bool shorter = window == 1 && !few_blocks(context, tiles.count, DOWN_FEW_BLOCKS);
-    return tiles_launch(tiles, shorter ? down_kernel<K, true> : down_kernel<K, false>, DOWN_THREADS,
+    return tiles_launch(tiles, shorter ? down_kernel<K, 1> : down_kernel<K, 0>, DOWN_THREADS,
                         context->stream, failure);
 }
 
@@ -206,30 +224,88 @@ static inline void add_down(const struct weighing &weighing, uint32_t first, uin
 
 /* ---- both passes */
 
+/* What they are launched with; windows in steps. */
+struct passes {
+    struct tiles<across_batch> across;
+    struct tiles<down_batch> down;
+    uint32_t across_window, down_window;
+};
+
+/* Of an image alone it is the only one, and its windows are long: with short ones the kernels of
+ * batches are quicker. */
+template <class K> static inline bool passes_are_alone(const struct passes &passes, int count) {
+    const struct across_batch &across = passes.across.batch;
+    return K::PLAIN && count == 1 && across.count == 1 &&
+           passes.across_window >= ACROSS_LONG_STEPS &&
+           across.images[0].tiles_across <= ACROSS_ALONE_TILES;
+}
+
+/* Its blocks are few, and no window has more steps than a lane keeps. */
+template <class B>
+static inline bool alone_is_few(const struct cuda_context *context, const struct tiles<B> &tiles,
+                                uint32_t window) {
+    return window <= ALONE_STEPS && few_blocks(context, tiles.count, ALONE_FEW_BLOCKS);
+}
+
+template <class K>
+static inline enum status launch_alone(const struct cuda_context *context,
+                                       const struct weighing &weighing, const struct passes &passes,
+                                       struct failure *failure) {
+    constexpr int WARPS = ACROSS_MORE_WARPS, STEPS = ALONE_STEPS;
+    const struct across_batch &across = passes.across.batch;
+    const struct down_batch &down = passes.down.batch;
+    struct across_alone first = { 1, across.rule, { across.images[0] }, {}, {} };
+    const struct down_alone then = { 1, down.channels, down.rule, { down.images[0] } };
+    void (*across_pass)(struct across_alone) =
+        alone_is_few(context, passes.across, passes.across_window)
+            ? across_kernel<K, WARPS, STEPS, false, across_alone>
+            : across_kernel<K, WARPS, 0, false, across_alone>;
+    void (*down_pass)(struct down_alone) = alone_is_few(context, passes.down, passes.down_window)
+                                               ? down_kernel<K, STEPS, down_alone>
+                                               : down_kernel<K, 0, down_alone>;
+    get_alone_words(weighing, across.images[0], &first);
+    const enum status status = tiles_launch(tiles_with(passes.across, first), across_pass,
+                                            32 * WARPS, context->stream, failure);
+    if (status) return status;
+    return tiles_launch(tiles_with(passes.down, then), down_pass, DOWN_THREADS, context->stream,
+                        failure);
+}
+
+template <class K>
+static inline enum status launch_passes(const struct cuda_context *context,
+                                        const struct weighing &weighing, int count,
+                                        const struct passes &passes, struct failure *failure) {
+    if constexpr (K::PLAIN)
+        if (passes_are_alone<K>(passes, count))
+            return launch_alone<K>(context, weighing, passes, failure);
+    const enum status status =
+        across_launch<K>(context, passes.across, passes.across_window, failure);
+    return status ? status : down_launch<K>(context, passes.down, passes.down_window, failure);
+}
+
 /* Strips of number TURN; false where no picture has so many. */
 template <class K>
 static inline enum status
 weigh_turn(const struct cuda_context *context, const struct weighing *weighings, int count,
            const struct work_rule &rule, uint32_t turn, bool *some, struct failure *failure) {
-    struct tiles<across_batch> across = {};
-    struct tiles<down_batch> down = {};
-    uint32_t across_window = 0, down_window = 0; /* in steps */
-    across.batch.rule = down.batch.rule = rule;
+    struct passes passes = {};
+    passes.across.batch.rule = passes.down.batch.rule = rule;
     for (int i = 0; i < count; i++) {
         const uint64_t columns = strip_columns(&weighings[i], K::BYTES);
         const uint64_t first = turn * columns, all = weighings[i].x.count;
         if (first >= all) continue;
         const uint32_t wanted = (uint32_t)(all - first < columns ? all - first : columns);
-        add_across<K>(context, weighings[i], (uint32_t)count, (uint32_t)first, wanted, &across);
-        add_down<K>(weighings[i], (uint32_t)first, wanted, &down);
-        down.batch.channels = weighings[i].to.channels;
-        across_window = std::max(across_window, table_steps(weighings[i].across.note));
-        down_window = std::max(down_window, table_steps(weighings[i].down.note));
+        add_across<K>(context, weighings[i], (uint32_t)count, (uint32_t)first, wanted,
+                      &passes.across);
+        add_down<K>(weighings[i], (uint32_t)first, wanted, &passes.down);
+        passes.down.batch.channels = weighings[i].to.channels;
+        passes.across_window =
+            std::max(passes.across_window, table_steps(weighings[i].across.note));
+        passes.down_window = std::max(passes.down_window, table_steps(weighings[i].down.note));
     }
-    *some = across.batch.count > 0;
-    down.overlaps = context->capability >= OVERLAP_CAPABILITY;
-    enum status status = across_launch<K>(context, across, across_window, failure);
-    if (!status) status = down_launch<K>(context, down, down_window, failure);
+    *some = passes.across.batch.count > 0;
+    passes.down.overlaps = context->capability >= OVERLAP_CAPABILITY;
+    const enum status status = launch_passes<K>(context, weighings[0], count, passes, failure);
     if (!status && *some) cuda_record_kernel(context, "weigh"); /* between them nothing fits */
     return status;
 }

@@ -6,7 +6,8 @@
  * them, `train` a batch's share of 20 in a row; `load`, `across` and `down` are what is read by the
  * first pass, that pass and the other one alone, `nothing` two empty kernels: over sets as `cold`
  * is, each with what an event costs. `apart`: the second pass begins when the first
- * has ended; `tile`: other widths of a block's tile; `warps`: of a block of the first pass;
+ * has ended; `as a batch`: one picture with the kernels of batches, of which `across` and `down`
+ * are too; `tile`: other widths of a block's tile; `warps`: of a block of the first pass;
  * `short`: kernels for windows of one step; `whole`: all rows are there before one is summed;
  * `down`: kernels of the second pass; `forth`: its blocks in the order of the first's, not from
  * their end, which is in the L2 cache.
@@ -219,6 +220,7 @@ template <class K> static bool climb_kernels(const struct scene &scene) {
 /* With other tiles and kernels, and parts of them. */
 template <class K> static bool climb_passes(const struct scene &scene) {
     bool right = measure("apart", scene, rung_apart);
+    if (scene.batch == 1) right &= measure("as a batch", scene, rung_passes<K, BOTH_PASSES>);
     right &= measure("tile 32", scene, rung_passes<K, BOTH_PASSES, 32>);
     right &= measure("tile 48", scene, rung_passes<K, BOTH_PASSES, 48>);
     right &= measure("tile 64", scene, rung_passes<K, BOTH_PASSES, 64>);

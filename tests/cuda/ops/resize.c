@@ -74,6 +74,8 @@ static void test_windows(void **state) {
         compare_size("resize:width=37,height=19,fit=fill", size, 3, 16);
         compare_size("resize:width=37,height=19,fit=fill,kernel=cubic", size, 3, 8);
     }
+    /* more tiles beside one another (ACROSS_ALONE_TILES) than an image alone has words for */
+    compare_size("resize:width=3300,height=5,fit=fill", (struct size){ 12001, 17 }, 3, 8);
 }
 
 /* A row's words come in pieces where a group of columns needs more than its tile has room for. */
