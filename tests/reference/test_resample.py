@@ -36,7 +36,8 @@ class Axis(ctypes.Structure):
 
 class Job(ctypes.Structure):
     _fields_ = [("input", Shape), ("output", Shape), ("x", Axis), ("y", Axis), ("depth", ctypes.c_uint),
-                *((name, ctypes.c_void_p) for name in ("prepare", "finish", "argument", "pool", "progress", "scratch"))]
+                ("prepare", ctypes.c_void_p), ("premultiply", ctypes.c_bool),
+                *((name, ctypes.c_void_p) for name in ("finish", "argument", "pool", "progress", "scratch"))]
 
 
 @pytest.fixture(scope="module")
