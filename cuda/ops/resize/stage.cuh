@@ -12,8 +12,8 @@
  * bits is made ready in registers, and lies plane by plane.
  *
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
- * 8 i + g, and a slot's words are a few more than a multiple of 8: then no two lanes that are
- * served at once meet in a bank.
+ * 8 i + g, and a slot's words are APART more than its span takes (stage_layout): then no two lanes
+ * that are served at once meet in a bank.
  *
  * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows beside
  * one another. So where pixels are multiplied a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
@@ -130,7 +130,7 @@ static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index)
 
 enum {
     STAGE_TURN = 32 * 16, /* bytes of a row that a warp copies at once */
-    STAGE_LOTS = 4        /* such turns under way while one is multiplied, or more */
+    STAGE_LOTS = 4        /* such turns under way, at most, while one is multiplied */
 };
 
 /* Where the turns for END bytes end. */
@@ -222,7 +222,7 @@ static __device__ __forceinline__ void stage_pairs(const struct stage_source &so
 #pragma unroll
         for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i += 2) {
             const uint32_t r = stage_apart<K, WARPS>(i);
-            if (row + r >= rows || (K::PAIRED && b >= end)) break;
+            if (row + r >= rows || b >= end) break;
             uint32_t *const first = to + stage_slot(r) * pitch + b / 4;
             stage_pair<K>(first, first + stage_slot(1) * pitch, r & 8);
         }

@@ -90,8 +90,8 @@ template <class K> static inline uint32_t across_narrower(uint32_t columns, uint
     return across_long<K>(group_words) && columns > 16 ? columns - 16 : columns / 2;
 }
 
-/* Shared memory of a block: three have room, or of long windows as many as registers have room
- * for. */
+/* Shared memory of a block. On GPUs of 9.0 three have room then, or of long windows as many as
+ * registers have room for, but no fewer bytes. */
 template <class K>
 static inline size_t across_room(const struct cuda_context *context, uint32_t group_words) {
     const size_t all = (size_t)context->shared_bytes, reserved = 1 << 10; /* by each block */
