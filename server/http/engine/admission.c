@@ -11,6 +11,7 @@
 #include "server/http/engine/admission.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -203,6 +204,7 @@ enum verdict { LETS_IN, KEEPS_OUT, LOOKS_AGAIN, FINDS_NOTHING };
 static enum verdict refuse(struct admission_entry *entry, const char *text, size_t length,
                            uint64_t request_bytes) {
     if (send(entry->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
+        reset_on_close(entry->fd);
         shutdown(entry->fd, SHUT_RDWR);
         return LETS_IN;
     }

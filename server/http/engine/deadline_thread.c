@@ -22,6 +22,7 @@
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
 #include "server/http/engine/deadline_time.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -126,11 +127,17 @@ static const enum end_reason reasons[] = {
     [PHASE_LONG_WRITE] = ENDED_WRITE, [PHASE_IDLE] = ENDED_KEEP_ALIVE,
 };
 
+/* What comes, or goes, is not whole. */
+static bool is_in_the_middle(enum phase phase) {
+    return phase == PHASE_BODY || phase == PHASE_WRITE || phase == PHASE_LONG_WRITE;
+}
+
 bool deadline_cut(struct deadline_thread *deadlines, struct deadline *deadline, int64_t word,
                   enum end_reason reason) {
     if (atomic_load(&deadline->word) != word) return false;
     deadline->cut = true;
     count(deadlines, reason);
+    if (is_in_the_middle(deadline_phase(word))) reset_on_close(deadline->fd);
     shutdown(deadline->fd, SHUT_RDWR);
     return true;
 }
