@@ -185,6 +185,16 @@ static bool drop_unwanted(struct admission_entry *entry) {
     return true;
 }
 
+static bool is_method(const struct request_head *request, const char *name) {
+    return request->method.length == strlen(name) &&
+           memcmp(request->method.bytes, name, strlen(name)) == 0;
+}
+
+/* Other methods ask for no room, whatever body they have; and to HEAD a refusal has no body. */
+static bool asks_for_work(const struct request_head *request) {
+    return is_method(request, "POST") || is_method(request, "PUT");
+}
+
 /* A whole head in BYTES that announces a body that may be dropped; the request's bytes, else 0. */
 static uint64_t read_head(const char *bytes, size_t length, struct request_head *request,
                           struct request_facts *facts) {
@@ -194,7 +204,7 @@ static uint64_t read_head(const char *bytes, size_t length, struct request_head 
         request_check_head(request, facts, &failure))
         return 0;
     if (facts->chunked || facts->expects_continue || facts->length > UNWANTED_MAX) return 0;
-    if (facts->length == 0) return 0;
+    if (facts->length == 0 || !asks_for_work(request)) return 0;
     return (uint64_t)(end + 4 - bytes) + (uint64_t)facts->length;
 }
 
