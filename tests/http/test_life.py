@@ -973,6 +973,23 @@ def test_addresses_that_do_not_suffice(start):
     assert daemon.works()
 
 
+@pytest.mark.parametrize("limit,code", [("-f 1000000", 2), ("-d 65536", 1), ("-s 64", 1)])
+def test_a_limit_that_does_not_suffice_is_named(limit, code):
+    """Of a file's length, for shared memory is a file; of memory of its own; of stacks."""
+    done = subprocess.run(["bash", "-c", f'ulimit {limit}; exec "$@"', "-", BURIN, "serve", "--listen", "127.0.0.1:0",
+                           "--devices", "cpu"], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    which, kilobytes = limit.split()
+    assert f"ulimit {which} allows" in done.stderr and kilobytes in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_small_stacks_are_made_larger(start):
+    """Those of threads, for which glibc takes what the main thread may have."""
+    daemon = start(command=["bash", "-c", 'ulimit -s 1024; exec "$@"', "-", BURIN])
+    assert daemon.works()
+    assert daemon.post("/carve?dx=-1&type=webp", PICTURE).status == 200
+
+
 def test_idle_lanes_keep_little(start):
     """What a large job took, and what is kept for others like it while they come, is the system's soon after."""
     daemon = start("--lanes", "2", "--idle-bytes", "1MiB")
