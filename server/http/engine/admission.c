@@ -185,14 +185,9 @@ static bool drop_unwanted(struct admission_entry *entry) {
     return true;
 }
 
-static bool is_method(const struct request_head *request, const char *name) {
-    return request->method.length == strlen(name) &&
-           memcmp(request->method.bytes, name, strlen(name)) == 0;
-}
-
 /* Other methods ask for no room, whatever body they have; and to HEAD a refusal has no body. */
 static bool asks_for_work(const struct request_head *request) {
-    return is_method(request, "POST") || is_method(request, "PUT");
+    return request_check_is_method(request, "POST") || request_check_is_method(request, "PUT");
 }
 
 /* A whole head in BYTES that announces a body that may be dropped; the request's bytes, else 0. */
