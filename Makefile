@@ -191,14 +191,14 @@ gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## b
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
 	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE -I. -I$(B) $(C_SOURCES) server/main.c
 
-tidy: ## names, walls and lengths: tests/tidy.sh
-	@tests/tidy.sh
+tidy: ## names, walls and lengths: tests/tidy.py
+	@tests/tidy.py
 
 fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
 	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
