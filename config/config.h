@@ -97,7 +97,7 @@ struct config {
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;
-    long drain_body_ms;
+    long drain_client_ms;
 
     /* log */
     char log_format[16];

@@ -241,9 +241,10 @@ static const struct key keys[] = {
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
-    { FIELD(drain_body_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "after SIGTERM an upload that for so long comes slower than body_rate_bytes is ended: "
-             "a client that stands still does not hold up the end" },
+    { FIELD(drain_client_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "after SIGTERM an upload or an answer that for so long moves slower than "
+             "body_rate_bytes or write_rate_bytes is ended; each further time the rate that is "
+             "asked doubles, up to pressed_rate_bytes: no client holds up the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },
