@@ -409,7 +409,7 @@ TABLE = [
     ("a field begins where the one before ends", "skeletons/parameter_struct.c",
      "(out->bytes + align - 1) / align * align; out->fields", "out->bytes; out->fields", "unit skeletons/reader"),
     ("two names may be pasted together", "skeletons/refusals.c",
-     "if (token->preprocessor) check_paste(token, diagnostics);", "", "unit skeletons/reader"),
+     "if (token->preprocessor) check_macro(token, diagnostics);", "", "unit skeletons/reader"),
     ("a macro that names the index does not count", "skeletons/signature.c",
      "if (at->preprocessor && token_same(at, name))", "if (false)",
      "unit skeletons/reader"),
