@@ -28,7 +28,7 @@ PATIENCE_S = 25
 HOUR_MS = "3600000"
 # Whose memory is allocated at start: the program's own numbers of them, 320 MB, would cost each daemon of each test half a
 # second. The daemon that tests share has those.
-TEST_SLOTS = ("--slots-small", "64", "--slots-medium", "16", "--slots-large", "4")
+TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "6", "--slots-large", "1")
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
 
 
