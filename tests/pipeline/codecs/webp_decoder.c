@@ -26,7 +26,7 @@ static struct bytes oriented(const struct image *image, bool lossless, unsigned 
     return end_riff(bytes);
 }
 
-/* The last size is more than one piece of the decoder's; noise of that size takes long to encode. */
+/* The last size is more than one piece of the decoder; noise of that size takes long to encode. */
 static void every_kind_equals_libwebp(void **state) {
     (void)state;
     for (unsigned i = 0; i < SIZES * 12; i++) {
