@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
@@ -108,7 +108,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http http_waiting http_rest page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -122,7 +122,7 @@ all: $(PROGRAM) ## the program, build/burin
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
 export PRELOADS = $(abspath $(B)/tests/http/pressure)
-http http_waiting http_rest: $(BENCHES) $(FAULTS)
+http: $(BENCHES) $(FAULTS)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -134,7 +134,7 @@ test: ## install what is missing, build, run every test that needs no GPU
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 # Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
-	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target $(if $(PYTEST),http,http_waiting http_rest) page tidy unit reference
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http page tidy unit reference
 
 # Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor.
 UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
@@ -149,24 +149,18 @@ $(REPLAYS:=.run): %.run: %
 # What pytest runs: all of the folder, or what of PYTEST begins with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
-http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+# A whole folder in so many processes at a time, each with a daemon of its own; files that PYTEST names in one.
+run_pytest = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
-# The same in two halves, for two processes: tests that wait rather than work, and all others. Five things run at a time then,
-# on two cores perhaps, and a test may have waited in vain for one: what failed is tried once more, and both are told.
-WAITING = $(wildcard $(foreach t,bad_input cli ill_workers life probes systemd,tests/http/test_$t.py))
-PYTEST_HALF = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs -o cache_dir=$(abspath $(B))/$@.cache
-twice = @$(PYTEST_HALF) $1 || { echo "== once more, what failed"; $(PYTEST_HALF) --lf --lfnf=none $1; }
-http_waiting: $(PROGRAM)
-	$(call twice,$(WAITING))
-http_rest: $(PROGRAM)
-	$(call twice,$(filter-out $(WAITING),$(wildcard tests/http/test_*.py)))
+# They wait more than they work.
+http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
+	$(call run_pytest,tests/http,$$(($$(nproc) + 4)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)
+	$(call run_pytest,tests/page,0)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
+	$(call run_pytest,tests/reference,$$(nproc))
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects

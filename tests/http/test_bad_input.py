@@ -1015,7 +1015,7 @@ def test_hang_up_with_the_last_bytes(daemon):
 def test_hang_up_while_the_job_runs(start):
     """The worker stops with it: it would have taken seconds."""
     daemon = start("--lanes", "1")
-    body = large_png(8000, 8000)
+    body = large_png(6000, 6000)
     worker, = daemon.children()
     used = cpu_seconds(worker)
     assert daemon.post(LONGER_PATH, body, timeout=600).status == 200
