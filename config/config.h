@@ -38,6 +38,7 @@ struct config {
     long pixels_max;
     long side_max;
     long avif_pixels_max;
+    long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
     long codec_memory_bytes;

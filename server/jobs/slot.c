@@ -76,19 +76,22 @@ static enum status map(struct slots *slots, struct failure *failure) {
     return STATUS_OK;
 }
 
-/* The first write to a page costs 0.56 ms a MB: paid here, not by a request. */
+/* The first write to a page takes up to 6 ms a MB where each is a fault of its own, and 0.6 ms
+ * where the system fills the range: paid here, not by a request. Linux does so from 5.14 on. */
 static void allocate_hot(struct slots *slots, int slot) {
     uint8_t *start = slot_start(slots, slot);
+    if (!madvise(start, hot_bytes(slots, slot), MADV_POPULATE_WRITE)) return;
     for (size_t i = 0; i < hot_bytes(slots, slot); i += SLOT_PAGE) start[i] = 0;
 }
 
-/* Mapping what the front has written costs a worker 0.08 ms a MB, paid at its start too. It only
- * reads, for a worker that is started again finds jobs there, and reads nothing beyond the hot
- * bytes: that would fill a hole. Plain reads, because the system then maps neighbouring pages too;
- * MADV_POPULATE_READ takes longer. ThreadSanitizer would keep a page of its own for each. */
+/* Mapping what the front has written is paid at a worker's start too: 0.1 ms a MB, up to 4 by
+ * faults. A worker only reads, for one that is started again finds jobs there, and reads nothing
+ * beyond the hot bytes: that would fill a hole. ThreadSanitizer would keep a page of its own for
+ * each plain read. */
 __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *slots, int slot) {
     const volatile uint8_t *start = slot_start(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
+    if (!madvise((void *)start, hot, MADV_POPULATE_READ)) return;
     for (size_t i = 0; i < hot; i += SLOT_PAGE) (void)start[i];
 }
 

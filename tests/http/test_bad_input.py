@@ -175,6 +175,15 @@ OPERATIONS = [
     ('[{"operation":"histeq","params":{"bins":1}}]', ["bins", "2..65536"]),
     ('[{"operation":"histeq","params":{"bins":1e9}}]', ["bins"]),
     ('[{"operation":"histeq","params":{"bins":123456789012345678901234567890}}]', ["operations"]),
+    ('[{"operation":"brightness","params":{"shift":1e-400}}]', ["operations", "too small to be told from 0"]),
+    ('[{"operation":"brightness","params":{"shift":-0.1E-400}}]', ["operations", "too small to be told from 0"]),
+    ('[{"operation":"brightness","params":{"shift":5e-324}}]', ["shift", "integer"]),
+    ('[{"operation":"brightness","params":{"shift":1e309}}]', ["operations", "overflow"]),
+    ('[{"operation":"brightness","params":{"shift":1e-5}}]', ["shift", "integer"]),
+    *((f'[{{"operation":"brightness","params":{{"shift":{number}}}}}]', ["operations"])
+      for number in ("NaN", "Infinity", "-inf", "0x10", "0x1p4", "+1", "01", ".5", "1.", "1e", "- 1", "1_0", "\u0661")),
+    *((f'[{{"operation":"brightness","params":{{"shift":"{text}"}}}}]', ["shift", "integer"])
+      for text in ("1e-400", "1e0", "1.0", "-0.0", " 1", "1 ", "nan", "inf", "0x10", "--1", "+", "", "\u0661", "1\\n", "99999999999999999999")),
     ('[{"operation":"histeq","operation":"grayscale"}]', ["operations"]),
     ('[{"operation":"histeq","params":{"bins":5,"bins":6}}]', ["operations"]),
     ('[{"operation":"histeq","ignore_failure":true}]', ["ignore_failure", "must be false", "the request fails"]),
@@ -1006,7 +1015,7 @@ def test_hang_up_with_the_last_bytes(daemon):
 def test_hang_up_while_the_job_runs(start):
     """The worker stops with it: it would have taken seconds."""
     daemon = start("--lanes", "1")
-    body = large_png(8000, 8000)
+    body = large_png(6000, 6000)
     worker, = daemon.children()
     used = cpu_seconds(worker)
     assert daemon.post(LONGER_PATH, body, timeout=600).status == 200
