@@ -217,7 +217,7 @@ class Daemon:
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
-             "--drain-timeout-ms", HOUR_MS, "--drain-body-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS,
+             "--drain-timeout-ms", HOUR_MS, "--drain-client-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS,
              "--worker-still-ms", HOUR_MS, "--idle-pressed-ms", HOUR_MS, *slots, *flags],
             stdout=subprocess.PIPE, stderr=stderr or self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()

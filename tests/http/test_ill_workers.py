@@ -45,10 +45,10 @@ class Sent:
 
 @contextlib.contextmanager
 def no_worker_can_start(daemon):
-    """A stack of 16 KiB is too small for any program: what is started dies at once. The stacks of
-    who starts it stay as they are."""
+    """Without a stack no program can be begun, not even to make it larger: what is started dies at once. The stacks of who
+    starts it stay as they are."""
     soft, hard = resource.prlimit(daemon.starter(), resource.RLIMIT_STACK)
-    resource.prlimit(daemon.starter(), resource.RLIMIT_STACK, (16384, hard))
+    resource.prlimit(daemon.starter(), resource.RLIMIT_STACK, (0, hard))
     try:
         yield
     finally:

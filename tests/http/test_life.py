@@ -747,33 +747,59 @@ def test_end_while_a_client_uploads_for_ever(start):
     check_gone(daemon, [])
 
 
-def test_end_while_clients_are_silent_in_mid_body(start):
-    """They are let go long before body_ms, so is one who sends a byte now and then; one whose body moves is served."""
-    daemon = start("--drain-body-ms", "2500", "--body-ms", HOUR_MS, "--body-rate-bytes", "100")
+def test_end_while_clients_stand_still(start):
+    """In the middle of a body or an answer: they are let go long before body_ms and write_ms, so is one who sends or takes a
+    byte now and then; one whose body or answer moves is served."""
+    daemon = start("--drain-client-ms", "2500", "--pressed-rate-bytes", "100", "--body-ms", HOUR_MS, "--body-rate-bytes", "100",
+                   "--write-ms", HOUR_MS, "--write-rate-bytes", "100")
     picture = pnm(noise(400, 300))
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\n"
     silent = [daemon.socket() for _ in range(3)]
     for s, rest in zip(silent, (b"Content-Length: 9\r\n\r\n", b"Content-Length: 99999\r\n\r\n" + bytes(100),
                                 b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + bytes(100))):
         s.sendall(head + rest)
+    taken, tasted, ignored = (daemon.socket() for _ in range(3))
+    for s in taken, tasted, ignored:
+        s.sendall(post("/grayscale?type=pnm", large_png(6000, 4000)))
+    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 3 * 24000000)
     with daemon.socket() as moving, daemon.socket() as trickling:
         moving.sendall(head + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(picture) + picture[:1])
         trickling.sendall(head + b"Content-Length: 99999\r\n\r\n")
-        assert wait_until(lambda: daemon.metric("requests_in_progress") == 6)
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 9)
         daemon.process.send_signal(signal.SIGTERM)
+        answer = b""
         for at in range(1, 60001, 1000):
             moving.sendall(picture[at:at + 1000])
             with contextlib.suppress(OSError):
                 trickling.sendall(b"x")
+            answer += taken.recv(200000)
+            tasted.recv(10)
             time.sleep(0.1)
         assert all(read_to_end(s) == b"" for s in (*silent, trickling)) and daemon.process.poll() is None
+        assert all(len(read_to_end(s)) < 24000000 for s in (tasted, ignored))
         moving.sendall(picture[60001:])
         (status, _, _), = responses(read_to_end(moving))
         assert status == 200
+        (status, _, body), = responses(answer + read_to_end(taken))
+        assert status == 200 and len(body) > 24000000
         assert daemon.process.wait(60) == 0
     check_gone(daemon, [])
-    for s in silent:
+    for s in (*silent, taken, tasted, ignored):
         s.close()
+
+
+def test_end_while_a_job_of_nobody_runs(start):
+    """Its client has left, and it cannot be stopped: it is not waited for."""
+    daemon = start("--self-test-ms", HOUR_MS)
+    worker, = daemon.children()
+    freeze(worker)
+    with daemon.socket() as s:
+        s.sendall(post("/histeq", PICTURE))
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="left"}'] == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(PATIENCE_S) == 0
+    check_gone(daemon, [worker])
 
 
 @pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
@@ -949,6 +975,23 @@ def test_addresses_that_do_not_suffice(start):
     daemon = start("--io-threads", "2", command=limited,
                    slots=("--slots-small", str(most - 1), "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "1"))
     assert daemon.works()
+
+
+@pytest.mark.parametrize("limit,code", [("-f 1000000", 2), ("-d 65536", 1), ("-s 64", 1)])
+def test_a_limit_that_does_not_suffice_is_named(limit, code):
+    """Of a file's length, for shared memory is a file; of memory of its own; of stacks."""
+    done = subprocess.run(["bash", "-c", f'ulimit {limit}; exec "$@"', "-", BURIN, "serve", "--listen", "127.0.0.1:0",
+                           "--devices", "cpu"], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    which, kilobytes = limit.split()
+    assert f"ulimit {which} allows" in done.stderr and kilobytes in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_small_stacks_are_made_larger(start):
+    """Those of threads, for which glibc takes what the main thread may have."""
+    daemon = start(command=["bash", "-c", 'ulimit -s 1024; exec "$@"', "-", BURIN])
+    assert daemon.works()
+    assert daemon.post("/carve?dx=-1&type=webp", PICTURE).status == 200
 
 
 def test_idle_lanes_keep_little(start):

@@ -18,7 +18,8 @@ import time
 
 import pytest
 
-from conftest import (BURIN, HOUR_MS, LONG, TEST_SLOTS, Daemon, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw,
+from conftest import (BURIN, HOUR_MS, LONG, PATIENCE_S, TEST_SLOTS, Daemon, freeze, jpeg, large_png, noise, pnm, read_to_end,
+                      responses, smooth, thaw,
                       wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -75,7 +76,7 @@ class Activated(Daemon):
             # It is the shell that learns its process id; the daemon takes its place.
             ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', BURIN, "serve",
              "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS,
-             "--drain-body-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS, *TEST_SLOTS, *flags],
+             "--drain-client-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS, *TEST_SLOTS, *flags],
             stdout=subprocess.PIPE, stderr=self.log, pass_fds=range(3, 3 + count),
             env={name: value for name, value in variables.items() if value is not None},
             preexec_fn=lambda: self.place(list(manager.sockets.values())))
@@ -298,6 +299,28 @@ def test_drain_has_an_end(manage):
     assert daemon.process.wait(60) == 0
     (status, _, _), = responses(read_to_end(stuck))
     assert status == 503
+    assert manage.start(manager).becomes_ready().works()
+
+
+def test_clients_that_left_or_stand_still_hold_up_nobody(manage):
+    """A job that never ends, whose client has gone, and an answer that nobody takes: who connects meanwhile is served."""
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--self-test-ms", HOUR_MS, "--worker-still-ms", HOUR_MS, "--drain-client-ms", "100",
+                          "--write-ms", HOUR_MS).becomes_ready()
+    worker, = daemon.children()
+    still = daemon.socket()
+    body = large_png(6000, 4000)
+    still.sendall(b"POST /grayscale?type=pnm HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 24000000)
+    freeze(worker)
+    data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
+    with daemon.socket() as gone:
+        gone.sendall(data)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="left"}'] == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(PATIENCE_S) == 0
+    assert len(read_to_end(still)) < 24000000
     assert manage.start(manager).becomes_ready().works()
 
 

@@ -308,6 +308,38 @@ def test_a_bomb_of_codes_is_refused(start):
     assert answer.status == 200 and answer.image.shape == (512, 512, 3) and not answer.image.any()
 
 
+def of_one_colour(width, height):
+    """A lossless picture all of whose pixels are one code of no bits: 14 bytes, whatever its sides."""
+    number, bits = 0, 0
+    for value, count in [(0x2f, 8), (width - 1, 14), (height - 1, 14), (0, 4), (0, 3), *[(1, 4)] * 5]:
+        number |= value << bits
+        bits += count
+    return chunk(b"VP8L", le(number, 10))
+
+
+def test_pixels_that_take_no_bytes_are_refused(daemon):
+    """A byte stands for 32768 pixels at most, in the picture or on the canvas around it."""
+    told = {"still": riff(of_one_colour(16383, 4096)), "first frame": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 16383, 4096, of_one_colour(16383, 4096))),
+            "lossless on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSLESS)),
+            "lossy on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSY))}
+    for name, data in told.items():
+        assert len(data) < 16383 * 4096 // 32768, name
+        for path in (PLAIN, "/mean"):
+            problem = check_problem(daemon.post(path, data), 422, "16383 x 4096", "at least 2048 bytes")
+            assert "more effort" in problem["message"], name
+        check_problem(daemon.post_form("/grayscale", [("image", data, "a")]), 422)
+        assert daemon.post("/info", data).json["width"] == 16383, name
+
+
+def test_one_colour_is_read_where_its_bytes_allow_it(daemon):
+    answer = daemon.post(PLAIN, riff(of_one_colour(640, 512)))
+    assert answer.status == 200 and answer.image.shape == (512, 640, 3) and not answer.image.any()
+    check_problem(daemon.post(PLAIN, riff(of_one_colour(640, 513))), 422)
+    # What libwebp writes, but with its least effort, has a byte for 24000 pixels.
+    white = webp(np.full((3000, 2000, 3), 255, np.uint8), lossless=True, method=2)
+    assert len(white) < 400 and daemon.post("/mean", white).status == 200
+
+
 def test_a_picture_of_no_data_costs_nothing(daemon):
     """16383 x 4000 pixels of VP8 take 64 KB and more; of a header alone nothing is decoded."""
     head = bent(bent(bent(bent(LOSSY[8:], 6, 0xff), 7, 0x3f), 8, 0xa0), 9, 0x0f)
