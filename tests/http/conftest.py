@@ -254,7 +254,8 @@ class Daemon:
     def request(self, method, path, body=None, headers=None, timeout=60):
         connection = self.connect(timeout)
         try:
-            connection.request(method, path, body, headers or {})
+            with contextlib.suppress(BrokenPipeError):  # the rest of a body is refused, and the answer is there
+                connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
         finally:
             connection.close()

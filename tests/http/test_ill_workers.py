@@ -134,8 +134,13 @@ def test_large_jobs_take_turns_where_memory_is_short(start):
     picture = pnm(noise(4000, 2500, 3))  # 30 MB of pixels, and as much for the result
     soft, hard = resource.prlimit(worker, resource.RLIMIT_DATA)
     resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (80 << 20), hard))
-    bodies = [daemon.post("/brightness?shift=1", picture)]
-    in_parallel(4, lambda i: bodies.append(daemon.post("/brightness?shift=1", picture)))
+    bodies = []
+
+    def ask(_):
+        bodies.append(daemon.post("/brightness?shift=1", picture, timeout=600))
+
+    ask(0)
+    in_parallel(4, ask)
     assert [answer.status for answer in bodies] == [200] * 5
     assert len({answer.body for answer in bodies}) == 1
     assert daemon.children() == [worker] and daemon.becomes_idle()

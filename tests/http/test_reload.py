@@ -458,7 +458,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     """What was in force stays, and a later reload takes what this one could not."""
     path = folder(tmp_path, white=add(1))
     hangs = compiler(tmp_path, f"""if [ -e {tmp_path}/hangs ] && grep -q sandbox /proc/$PPID/cmdline; then exec sleep 1000; fi""")
-    daemon = start("--operators-dir", str(path), "--worker-start-ms", "2000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
+    daemon = start("--operators-dir", str(path), "--worker-start-ms", "5000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
     assert heals(daemon)
     (tmp_path / "hangs").touch()
     write(path, white=add(2))
@@ -467,8 +467,12 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     (tmp_path / "hangs").unlink()
     assert settles(daemon)
-    reload(daemon)
-    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+
+    def taken():
+        reload(daemon)
+        return daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+
+    assert wait_until(taken), daemon.log_text()
 
 
 def test_signals_from_the_first_moment(tmp_path, start):

@@ -287,7 +287,7 @@ def test_each_is_served_by_whom_it_reached(manage):
 def test_drain_has_an_end(manage):
     """A job that is never done is answered 503 when the time is over; who connected meanwhile is served."""
     manager = manage(http=listening())
-    daemon = manage.start(manager, "--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS).becomes_ready()
+    daemon = manage.start(manager, "--drain-timeout-ms", "400", "--worker-still-ms", HOUR_MS).becomes_ready()
     worker, = daemon.children()
     freeze(worker)
     data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
