@@ -48,7 +48,6 @@ struct config {
 
     /* how much may be held */
     long queue_jobs;
-    long queue_client_jobs; /* 0: by queue_jobs */
     long refusals_percent;
     long queue_bytes;
     long answer_bytes;

@@ -97,10 +97,7 @@ static const struct key keys[] = {
 
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
-             "once" },
-    { FIELD(queue_client_jobs, KEY_INTEGER), .def = 0, .min = 0, .max = 100000, .unit = "jobs",
-      .why = "of these the most of one client, who is answered 503 beyond it; 0: as many as there "
-             "is room left for others, so half of the queue while nobody else waits; 16 at least" },
+             "once, or, where another client has more of them, that client's newest is" },
     { FIELD(refusals_percent, KEY_INTEGER), .def = 1, .min = 1, .max = 100, .unit = "%",
       .why = "the share of all cores' time that refusing requests for want of room may take; a "
              "request that comes when it is used up waits in its socket until there is room" },
