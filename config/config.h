@@ -77,7 +77,7 @@ struct config {
     long lanes;                    /* 0: by the device */
     long codec_threads;            /* 0: one a core */
     long batch;
-    long staging_bytes, idle_bytes;
+    long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;
     long pinned_pool_bytes;
     long device_pool_bytes;

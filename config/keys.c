@@ -187,6 +187,11 @@ static const struct key keys[] = {
       .why = "memory that a lane of a CPU keeps for input, work and output each, once no batch has "
              "had more for 2 s: the rest goes back to the system; room for a picture "
              "of 1080p" },
+    { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
+      .unit = "bytes",
+      .why = "the most memory of a CPU's worker for jobs that need more than idle_bytes: pixels, "
+             "scratch, decoders and encoders; others wait for it as for a lane, and one that needs "
+             "more is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "
