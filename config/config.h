@@ -49,7 +49,6 @@ struct config {
 
     /* how much may be held */
     long queue_jobs;
-    long queue_client_jobs; /* 0: by queue_jobs */
     long refusals_percent;
     long queue_bytes;
     long answer_bytes;
@@ -79,7 +78,7 @@ struct config {
     long lanes;                    /* 0: by the device */
     long codec_threads;            /* 0: one a core */
     long batch;
-    long staging_bytes, idle_bytes;
+    long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;
     long pinned_pool_bytes;
     long device_pool_bytes;

@@ -101,10 +101,7 @@ static const struct key keys[] = {
 
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
-             "once" },
-    { FIELD(queue_client_jobs, KEY_INTEGER), .def = 0, .min = 0, .max = 100000, .unit = "jobs",
-      .why = "of these the most of one client, who is answered 503 beyond it; 0: as many as there "
-             "is room left for others, so half of the queue while nobody else waits; 16 at least" },
+             "once, or, where another client has more of them, that client's newest is" },
     { FIELD(refusals_percent, KEY_INTEGER), .def = 1, .min = 1, .max = 100, .unit = "%",
       .why = "the share of all cores' time that refusing requests for want of room may take; a "
              "request that comes when it is used up waits in its socket until there is room" },
@@ -194,6 +191,11 @@ static const struct key keys[] = {
       .why = "memory that a lane of a CPU keeps for input, work and output each, once no batch has "
              "had more for 2 s: the rest goes back to the system; room for a picture "
              "of 1080p" },
+    { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
+      .unit = "bytes",
+      .why = "the most memory of a CPU's worker for jobs that need more than idle_bytes: pixels, "
+             "scratch, decoders and encoders; others wait for it as for a lane, and one that needs "
+             "more is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "

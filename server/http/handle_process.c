@@ -139,8 +139,7 @@ static enum status check_results(const struct exchange *exchange, struct failure
     return outputs_name(&exchange->settings, exchange->label, job->outputs, failure);
 }
 
-/* The supervisor's refusal. */
-static void count_refusal(struct front *front, enum status status) {
+void process_count_refusal(struct front *front, enum status status) {
     if (status == STATUS_TOO_LARGE) metrics_reject(front->metrics, REJECTED_TIME);
     if (status == STATUS_BUSY)
         metrics_reject(front->metrics, front_draining(front) ? REJECTED_DRAINING : REJECTED_QUEUE);
@@ -155,6 +154,6 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     if (check_results(exchange, failure)) return failure->status;
     work_add_cost(&work, exchange_job(exchange));
     if (!supervisor_submit(front->supervisor, exchange->slot, failure)) return STATUS_OK;
-    count_refusal(front, failure->status);
+    process_count_refusal(front, failure->status);
     return failure->status;
 }

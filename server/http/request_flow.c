@@ -326,6 +326,7 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
     struct failure failure = exchange_job(exchange)->failure;
     struct reply reply = { 0 };
+    if (failure.status == STATUS_BUSY) process_count_refusal(exchange->front, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);
     refuse(exchange, &failure);

@@ -29,8 +29,7 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
     const int slots = slots_count(options->slots);
     if (dispatcher) {
         dispatcher->options = *options;
-        const struct queue_options how = { (int)options->config->queue_jobs,
-                                           (int)options->config->queue_client_jobs, slots };
+        const struct queue_options how = { (int)options->config->queue_jobs, slots };
         dispatcher->queue = queue_create(&how);
         dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
     }
@@ -152,8 +151,9 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
                                 int more, struct failure *failure) {
-    return queue_explain(dispatcher->queue, queue_would_take(dispatcher->queue, client, more),
-                         failure);
+    if (queue_has_room(dispatcher->queue, client, more)) return STATUS_OK;
+    return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                queue_length(dispatcher->queue));
 }
 
 /* A client's share of all workers' time is counted in that of the one that is fastest for it. */
@@ -163,7 +163,20 @@ static enum status push(struct dispatcher *dispatcher, int slot, struct failure 
         job->client, forecast_least_ms(&dispatcher->forecast, &dispatcher->places[slot].forecast),
         job->submitted_ns
     };
-    return queue_explain(dispatcher->queue, queue_push(dispatcher->queue, slot, &entry), failure);
+    return queue_push(dispatcher->queue, slot, &entry)
+               ? STATUS_OK
+               : dispatcher_has_room(dispatcher, &entry.client, 0, failure);
+}
+
+/* The newcomer has come on top of a full queue, and still waits: another's job makes room. */
+static void displace(struct dispatcher *dispatcher) {
+    const int slot = queue_displace(dispatcher->queue);
+    if (slot < 0) return;
+    fail(&job_of(dispatcher, slot)->failure, STATUS_BUSY,
+         "%d jobs are waiting, most of them yours, and this one made room for another client's; "
+         "try again later",
+         queue_length(dispatcher->queue));
+    send_back(dispatcher, slot);
 }
 
 static int waiting_for_operators(const struct dispatcher *dispatcher) {
@@ -225,7 +238,9 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     if (!status) status = push(dispatcher, slot, failure);
     if (status) return status;
     walk(dispatcher, slot);
-    return queue_has(dispatcher->queue, slot) ? check_time(dispatcher, slot, failure) : STATUS_OK;
+    if (queue_has(dispatcher->queue, slot)) status = check_time(dispatcher, slot, failure);
+    displace(dispatcher);
+    return status;
 }
 
 static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {

@@ -34,26 +34,23 @@ enum { RESTART_MS = 160, CPU_DOUBLINGS = 2, GPU_DOUBLINGS = 6 };
  * be lost. A worker whose lanes are at work drops the copy. */
 enum { ASK_AGAIN_MS = 1000 };
 
+static const char starting[] = "starting";
+
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators) {
     *worker = (struct worker_handle){
         .channel = -1, .cpu = strcmp(device, "cpu") == 0, .operators = operators, .wanted = true
     };
+    snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     snprintf(worker->device, sizeof worker->device, "%s", device);
     snprintf(worker->label, sizeof worker->label, "%s%s", worker->device,
              operators ? " for users' operators" : "");
 }
 
-static bool not_started(struct worker_handle *worker, const char *why) {
-    worker->restart_ns = clock_ns() + 1000 * ms_ns;
-    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
-    return false;
-}
-
-bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
-                         int pipe_count) {
+struct worker_process worker_handle_launch(const struct worker_handle *worker, int slots_memory_fd,
+                                           const int *pipes, int pipe_count) {
     int ends[2];
-    if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
+    if (!channel_open(ends))
+        return (struct worker_process){ -1, -1, "the system has no socket pair" };
     const struct process_files files = {
         .slots = slots_memory_fd,
         .channel = ends[1],
@@ -64,12 +61,21 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
     const pid_t pid = process_start(worker->device,
                                     worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER, &files);
     close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return not_started(worker, "the system starts no process");
-    }
-    worker->pid = pid;
-    worker->channel = ends[0];
+    if (pid > 0) return (struct worker_process){ pid, ends[0], NULL };
+    close(ends[0]);
+    return (struct worker_process){ -1, -1, "the system starts no process" };
+}
+
+static void not_started(struct worker_handle *worker, const char *why) {
+    worker->restart_ns = clock_ns() + 1000 * ms_ns;
+    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
+}
+
+bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process) {
+    if (process->pid < 0) return not_started(worker, process->trouble), false;
+    worker->pid = process->pid;
+    worker->channel = process->channel;
     worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
     worker->still = NULL;
     worker->killed = worker->stood_still = false;
@@ -78,7 +84,7 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
     worker->running = 0;
     worker->gauges = (struct gauges){ .told = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
-    snprintf(worker->trouble, sizeof worker->trouble, "starting");
+    snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;
 }
 

@@ -21,7 +21,7 @@
  * Owns:     the process and the front's end of its channel.
  * Fails:    worker_handle_start and worker_handle_send_job return false. `trouble` says in words
  *           why a worker is not healthy.
- * Limits:   what it does never waits for the process.
+ * Limits:   nothing but worker_handle_launch waits.
  */
 #ifndef BURIN_WORKER_HANDLE_H
 #define BURIN_WORKER_HANDLE_H
@@ -100,9 +100,20 @@ void worker_handle_init(struct worker_handle *worker, const char *device, bool o
 
 /* ---- its process */
 
-/* false: could not be started; restart_ns tells when to try again. */
-bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
-                         int pipe_count);
+/* A new process and the front's end of its channel. */
+struct worker_process {
+    pid_t pid; /* -1: none could be started */
+    int channel;
+    const char *trouble; /* then why; static text */
+};
+
+/* The one function that waits, as long as launcher.h says, and the one that needs no lock: the
+ * members it reads stay as they are while a process is wanted. */
+struct worker_process worker_handle_launch(const struct worker_handle *worker, int slots_memory_fd,
+                                           const int *pipes, int pipe_count);
+
+/* PROCESS becomes the worker's. false: there is none; restart_ns says when to try again. */
+bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process);
 
 /* Kills a process that is lost; its channel closes when it has ended. */
 void worker_handle_kill(struct worker_handle *worker);

@@ -168,15 +168,29 @@ def test_who_waits_and_leaves_is_forgotten(full):
     assert full.becomes_idle() and serves_again(full)
 
 
+def press(daemon, folder, connections, *flags):
+    """What came of each request."""
+    picture = folder / "a.jpg"
+    picture.write_bytes(jpeg(smooth(320, 240)))
+    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
+                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+    return json.loads(told.stdout.split(b"\n", 2)[2])
+
+
+def test_one_client_for_whom_there_is_room(start, tmp_path):
+    """128 connections of one address, as through a proxy, and a queue of 256: none is refused, however many threads let
+    requests in at once."""
+    daemon = start("--io-threads", "8", "--lanes", "16", "--slots-small", "256")
+    found = press(daemon, tmp_path, 128)
+    assert found["good"]["count"] > 0 and found["refused"]["count"] == 0, found
+    assert found["other"] == found["wrong"] == found["broken"] == 0, found
+
+
 @pytest.mark.parametrize("flags", [(), ("--fresh",), ("--rate", "20000")], ids=["closed loop", "fresh", "open loop"])
 def test_overload(start, tmp_path, flags):
-    """64 clients and a queue of two: good answers and refusals, nothing else."""
-    picture = tmp_path / "a.jpg"
-    picture.write_bytes(jpeg(smooth(320, 240)))
+    """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", "64", "--warm", "0.1",
-                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    found = json.loads(told.stdout.split(b"\n", 2)[2])
+    found = press(daemon, tmp_path, 64, *flags)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()

@@ -233,6 +233,12 @@ static void spend(struct admission *admission, int64_t start) {
     admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
 }
 
+/* Those ahead have waited for more than a turn or two. */
+static bool waits_for_long(const struct admission_entry *entry) {
+    const struct admission_entry *first = entry->admission->rows[entry->row].first;
+    return first && clock_ns() - first->since_ns > SHORT_NS;
+}
+
 /* There is no room for what the entry's socket has. */
 static enum verdict judge(struct admission_entry *entry, enum room room) {
     const struct admission_options *options = &entry->admission->options;
@@ -245,7 +251,7 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
     const int64_t now = clock_ns();
     if (got < 0 && errno == EAGAIN) return FINDS_NOTHING;
     if (length == 0) return LETS_IN;
-    entry->in_doubt = room == ROOM_UNSURE;
+    entry->in_doubt = room == ROOM_UNSURE && !waits_for_long(entry);
     options->wanted(options->context);
     if (room == ROOM_UNSURE || !can_spend(entry->admission, now)) return KEEPS_OUT;
     const size_t refusal = options->refusal(options->context, &entry->client, &request, &facts,
@@ -268,13 +274,11 @@ static enum room ask(const struct admission *admission, const struct in6_addr *c
     return admission->options.room(admission->options.context, client, count_of(admission));
 }
 
-/* Whoever comes while others of its row wait, waits behind them; where that is no matter of a turn
- * or two, there is no room. */
+/* A request that comes while others of its row wait, waits behind them: while there may be room
+ * none is refused. */
 static enum room room_for(const struct admission_entry *entry) {
-    const struct admission_entry *first = entry->admission->rows[entry->row].first;
-    if (first && clock_ns() - first->since_ns > SHORT_NS) return ROOM_NONE;
     const enum room room = ask(entry->admission, &entry->client);
-    return room == ROOM_FREE && first ? ROOM_UNSURE : room;
+    return room == ROOM_FREE && entry->admission->rows[entry->row].first ? ROOM_UNSURE : room;
 }
 
 bool admission_keeps_out(struct admission_entry *entry, int64_t *since_ns) {

@@ -47,6 +47,12 @@ static struct gauges gauges_at(const struct worker_handle *worker, int64_t now) 
     return facts.gauges;
 }
 
+/* This program again: see main. */
+static void start(struct worker_handle *worker) {
+    const struct worker_process process = worker_handle_launch(worker, STDIN_FILENO, NULL, 0);
+    assert_true(worker_handle_start(worker, &process));
+}
+
 static void gauges_are_told_while_they_are_fresh(void **state) {
     (void)state;
     struct worker_handle worker;
@@ -80,8 +86,7 @@ static void gauges_end_with_their_worker(void **state) {
     worker.pid = 0;
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_false(facts.alive || gauges_told(&facts.gauges, GAUGE_UTILIZATION));
-    assert_true(
-        worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* this program again: see main */
+    start(&worker);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.alive && facts.gauges.told == 0);
     worker_handle_close(&worker);
@@ -316,7 +321,7 @@ static void who_dies_early_waits_longer(void **state) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0", false);
     for (int i = 0; i < 8; i++) {
-        assert_true(worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* see main */
+        start(&worker);
         if (i == 7) worker.ready = worker.self_test_ok = true;
         worker_handle_close(&worker);
         int64_t before = clock_ns();
@@ -327,6 +332,16 @@ static void who_dies_early_waits_longer(void **state) {
         assert_true(worker.restart_ns <= clock_ns() + expected_ns);
     }
     assert_int_equal(worker.restarts, 8);
+}
+
+static void who_was_not_started_is_tried_in_a_second(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cpu", false);
+    const int64_t before = clock_ns();
+    assert_false(worker_handle_start(&worker, &(struct worker_process){ -1, -1, "no room" }));
+    assert_true(worker.restart_ns >= before + second_ns && !worker.pid && worker.channel < 0);
+    assert_string_equal(worker.trouble, "could not be started: no room");
 }
 
 static void who_moves_again_is_healthy(void **state) {
@@ -365,6 +380,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_idle_worker_must_answer),
         cmocka_unit_test(an_opening_without_end_is_a_loss),
         cmocka_unit_test(who_dies_early_waits_longer),
+        cmocka_unit_test(who_was_not_started_is_tried_in_a_second),
         cmocka_unit_test(who_moves_again_is_healthy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
