@@ -51,7 +51,8 @@ struct supervisor {
 /* ---- workers come and go */
 
 static void start(struct supervisor *supervisor, struct worker_handle *worker) {
-    if (!worker_handle_start(worker, slots_fd(supervisor->options.slots), supervisor->options.pipes,
+    const struct slots_files files = slots_files(supervisor->options.slots);
+    if (!worker_handle_start(worker, files, supervisor->options.pipes,
                              supervisor->options.pipe_count))
         return;
     struct epoll_event event = { .events = EPOLLIN,
