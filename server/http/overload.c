@@ -160,7 +160,7 @@ size_t overload_refusal(void *context, const struct in6_addr *client,
     char id[REQUEST_ID_MAX];
     struct failure failure = { 0 };
     if (front->config->cors_origins[0] && find(request, MHD_HTTP_HEADER_ORIGIN)) return 0;
-    exchange_make_id(front, given ? given->value : "", given ? given->value_length : 0, id);
+    exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
     const enum rejection reason = find_reason(front, client, &failure);
     *last = !keeps_alive(request, facts);
     const size_t length = print(front, failure.message, id, *last, out, size);
