@@ -387,7 +387,7 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     } else {
         sandbox_limit(SANDBOX_OPERATORS, config, NULL); /* while there is no other thread */
         log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
-        sandbox_filter(SANDBOX_OPERATORS, config);
+        sandbox_filter(SANDBOX_OPERATORS, config, worker.pid);
         code = serve(&worker);
     }
     if (worker.pid > 0) reap(&worker); /* else it would be left to the first process */
