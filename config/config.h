@@ -38,6 +38,7 @@ struct config {
     long pixels_max;
     long side_max;
     long avif_pixels_max;
+    long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
     long codec_memory_bytes;
@@ -97,7 +98,7 @@ struct config {
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;
-    long drain_body_ms;
+    long drain_client_ms;
 
     /* log */
     char log_format[16];

@@ -71,8 +71,12 @@ static const struct key keys[] = {
       .why = "the largest width and height; of a JPEG 65500 at most" },
     { FIELD(avif_pixels_max, KEY_INTEGER), .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
-      .why = "the largest AVIF: its encoder takes 30 bytes and 0.1 to 0.3 us a pixel, "
-             "twice that with effort=6 or lossless, and cannot be stopped" },
+      .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
+    { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
+      .why = "the longest for which an encoder may be unable to stop, and processing_ms at most: "
+             "an AVIF of noise takes 0.35 to 1 us a pixel by its effort, 0.9 to 2.5 us lossless or "
+             "of quality 90 and more, 0.4 to 1 us more with alpha; a WebP 0.1 us, with alpha and "
+             "effort=6 1.1 us" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
@@ -241,9 +245,10 @@ static const struct key keys[] = {
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
-    { FIELD(drain_body_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "after SIGTERM an upload that for so long comes slower than body_rate_bytes is ended: "
-             "a client that stands still does not hold up the end" },
+    { FIELD(drain_client_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "after SIGTERM an upload or an answer that for so long moves slower than "
+             "body_rate_bytes or write_rate_bytes is ended; each further time the rate that is "
+             "asked doubles, up to pressed_rate_bytes: no client holds up the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },

@@ -7,6 +7,8 @@
  * so calls may nest. */
 #include "pipeline/pool.h"
 
+#include "pipeline/thread_remains.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,6 +33,7 @@ struct pool {
     struct ticket *first, *last;
     int idle; /* helpers that wait on `come` */
     bool ending;
+    bool leaves_nothing;
     int helper_count;
     pthread_t helpers[];
 };
@@ -72,6 +75,7 @@ static void *help(void *argument) {
         ticket->helpers++;
         pthread_mutex_unlock(&pool->lock);
         work_off(ticket);
+        if (pool->leaves_nothing) thread_remains_clear();
         pthread_mutex_lock(&pool->lock);
         dequeue(pool, ticket);
         if (--ticket->helpers == 0) pthread_cond_signal(&ticket->left);
@@ -112,6 +116,10 @@ void pool_destroy(struct pool *pool) {
     pthread_cond_destroy(&pool->come);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
+}
+
+void pool_leave_nothing(struct pool *pool) {
+    if (pool) pool->leaves_nothing = true;
 }
 
 int pool_threads(const struct pool *pool) {

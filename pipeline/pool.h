@@ -21,6 +21,10 @@ void pool_destroy(struct pool *pool); /* no pool_run may be under way; NULL is f
 
 int pool_threads(const struct pool *pool); /* 1 for NULL */
 
+/* From now on a helper clears its stack and its registers behind each work, before pool_run
+ * returns. Before the first pool_run; NULL is fine. */
+void pool_leave_nothing(struct pool *pool);
+
 /* Calls WORK(argument, index) once for every index in 0..count-1, in any order, several at a time.
  * A NULL pool runs them one after the other on the caller. */
 void pool_run(struct pool *pool, void (*work)(void *argument, int index), void *argument,

@@ -41,6 +41,7 @@ static const char *const cc_options[] = {
     "-fno-trapping-math",
     "-fvisibility=hidden",
     "-Wl,-z,defs",
+    "-Wl,-z,relro,-z,now", /* what stays writable is a variable: shared_object.c */
     "-Wl,--build-id=none",
     "-Werror=implicit-function-declaration",
     "-Werror=implicit-int",

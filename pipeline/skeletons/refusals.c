@@ -153,10 +153,14 @@ static int check_line(const struct token *hash, struct diagnostics *diagnostics)
     return 0;
 }
 
-static void check_paste(const struct token *token, struct diagnostics *diagnostics) {
+static void check_macro(const struct token *token, struct diagnostics *diagnostics) {
     if (token_is(token, "#") && token_is(token + 1, "#") && token[1].text == token->text + 1)
         diagnostics_add(diagnostics, token->line, NULL,
                         "## is not accepted: a name must be readable where it stands");
+    if (token_is(token, "static"))
+        diagnostics_add(diagnostics, token->line, NULL,
+                        "static may not stand in a macro: what it makes must be readable where it "
+                        "stands");
 }
 
 /* C23 writes [[gnu::constructor]] where C17 has no such signs: neither form means anything in it,
@@ -180,7 +184,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
         if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
         if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
         if (token->kind == TOKEN_PUNCTUATOR) check_attribute(token, diagnostics);
-        if (token->preprocessor) check_paste(token, diagnostics);
+        if (token->preprocessor) check_macro(token, diagnostics);
         if (begins) depth += check_line(token, diagnostics);
         if (token->kind == TOKEN_DIRECTIVE && depth > 0)
             diagnostics_add(diagnostics, token->line, token_directive(token),
@@ -190,19 +194,43 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
 
 /* ---- declarations */
 
-/* Everything of FIRST..END-1 outside brackets that tells whether a variable can be changed. */
-static bool is_constant(const struct token *first, const struct token *end) {
-    bool constant = false, pointer = false;
-    for (const struct token *at = first; at < end && !token_is(at, "="); at++) {
-        if (token_is(at, "const")) constant = true;
-        if (token_is(at, "const")) pointer = false;
-        if (token_is(at, "*")) pointer = true;
+/* Behind the bracket that AT opens; END: it is closed nowhere before. */
+static const struct token *behind_bracket(const struct token *at, const struct token *end) {
+    for (int depth = 0; at < end; at++) {
+        if (token_is(at, "(") || token_is(at, "[") || token_is(at, "{")) depth++;
+        if (token_is(at, ")") || token_is(at, "]") || token_is(at, "}")) depth--;
+        if (depth <= 0) return at + 1;
     }
-    return constant && !pointer;
+    return end;
+}
+
+/* The ',' behind the initializer that begins at AT, or END. */
+static const struct token *behind_initializer(const struct token *at, const struct token *end) {
+    while (at < end && !token_is(at, ",")) at = behind_bracket(at, end);
+    return at;
+}
+
+/* Whether no variable that FIRST..END-1 declares can be changed: the type is const, and so is each
+ * pointer to it. A pointer to a function or to an array, (*name), is looked into as it stands. */
+static bool is_constant(const struct token *first, const struct token *end) {
+    bool type = false, pointer = false, pointers = false;
+    for (const struct token *at = first; at < end;) {
+        const bool inner = token_is(at, "(") && token_is(at + 1, "*");
+        if (token_is(at, ",") && (pointer || (!pointers && !type))) return false;
+        if (token_is(at, ",")) pointer = pointers = false;
+        if (token_is(at, "const") && !pointers) type = true;
+        if (token_is(at, "const")) pointer = false;
+        if (token_is(at, "*")) pointer = pointers = true;
+        if (token_is(at, "="))
+            at = behind_initializer(at, end);
+        else
+            at = inner ? at + 1 : behind_bracket(at, end);
+    }
+    return !pointer && (pointers || type);
 }
 
 static void check_variable(const struct declaration *declaration, struct diagnostics *diagnostics) {
-    if (is_constant(declaration->first, declaration->end)) return;
+    if (is_constant(declaration->first, declaration->end - 1)) return;
     char shown[TOKEN_SHOWN_MAX];
     diagnostics_add(diagnostics, declaration->first->line, NULL,
                     "a variable outside a function must be const; this begins with \"%s\"",
@@ -217,7 +245,9 @@ static void check_body(const struct declaration *function, struct diagnostics *d
                             "%s calls itself: recursion is not accepted, write a loop",
                             token_shown(at, shown));
         const struct token *end = at;
-        while (token_is(at, "static") && end < function->end && !token_is(end, ";")) end++;
+        if (token_is(at, "static"))
+            while (end < function->end && !token_is(end, ";"))
+                end = behind_bracket(end, function->end);
         if (end > at && !is_constant(at, end))
             diagnostics_add(diagnostics, at->line, NULL,
                             "a static variable in a function must be const: an operator keeps "

@@ -2,15 +2,18 @@
 /* How it works. The file is read as the dynamic linker reads it: by its program headers, never by
  * its sections. Of the dynamic section's entries those are accepted that a twin needs, and no
  * other; of the relocations those that only add an address, to symbols that are no IFUNC. Addresses
- * are looked up in the loaded segments, and all that is not wholly in one is refused. */
+ * are looked up in the loaded segments, and all that is not wholly in one is refused. Where the
+ * linker says what becomes read-only once it is loaded (RELRO), nothing else may be writable.
+ * Sections are looked at for the name of a variable alone. */
 #include "pipeline/skeletons/shared_object.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,6 +23,9 @@ static const char not_ours[] = "it is no shared object as a C compiler makes it"
 static const char runs_code[] =
     "code of it would run as soon as it is loaded: constructors, destructors, and functions called "
     "_init or _fini are not accepted";
+static const char keeps[] =
+    "a variable of it would keep its value from one job to the next: what is not const must stand "
+    "in a function, without static";
 static const char needs_others[] = "it needs another library, or asks for what no operator needs";
 
 /* Relocations that store a symbol's address or an address of the object itself. */
@@ -176,7 +182,96 @@ static const char *check_relocations(const struct object *object, const struct d
     return NULL;
 }
 
-static const char *check(struct object *object) {
+/* ---- variables */
+
+enum { PAGE = 4096 };
+
+static bool is_within(const Elf64_Phdr *part, const Elf64_Phdr *whole) {
+    return whole && part->p_vaddr >= whole->p_vaddr &&
+           part->p_vaddr + part->p_memsz <= whole->p_vaddr + whole->p_memsz;
+}
+
+static const Elf64_Phdr *first_of_type(const struct object *object, uint32_t type) {
+    for (int i = 0; i < object->segment_count; i++)
+        if (object->segments[i].p_type == type) return &object->segments[i];
+    return NULL;
+}
+
+/* The segment in which a variable is; NULL: none is. */
+static const Elf64_Phdr *variables_in(const struct object *object) {
+    const Elf64_Phdr *sealed = first_of_type(object, PT_GNU_RELRO);
+    const Elf64_Phdr *own = first_of_type(object, PT_TLS); /* each thread's */
+    for (int i = 0; i < object->segment_count && sealed && !own; i++) {
+        const Elf64_Phdr *one = &object->segments[i];
+        const bool writable = one->p_type == PT_LOAD && (one->p_flags & PF_W) && one->p_memsz;
+        if (writable && !is_within(one, sealed)) own = one;
+    }
+    return own;
+}
+
+/* Section NUMBER, if it stands whole in the file. */
+static const Elf64_Shdr *section_of(const struct object *object, uint64_t number) {
+    const Elf64_Ehdr *header = (const void *)object->bytes;
+    const size_t size = sizeof(Elf64_Shdr);
+    if (header->e_shentsize != size || header->e_shoff % 8 || header->e_shoff > object->size ||
+        number >= header->e_shnum || number >= (object->size - header->e_shoff) / size)
+        return NULL;
+    const Elf64_Shdr *one = (const Elf64_Shdr *)(object->bytes + header->e_shoff) + number;
+    const uint64_t bytes = one->sh_type == SHT_NOBITS ? 0 : one->sh_size;
+    return one->sh_offset <= object->size && bytes <= object->size - one->sh_offset ? one : NULL;
+}
+
+/* A compiler writes kept.0 where the user has written kept. */
+static void copy_name(const struct object *object, const Elf64_Shdr *names, uint32_t at,
+                      char name[SHARED_OBJECT_NAME_MAX]) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    size_t used = 0;
+    for (; at < names->sh_size && used < SHARED_OBJECT_NAME_MAX - 1; at++, used++) {
+        name[used] = (char)object->bytes[names->sh_offset + at];
+        if (!name[used] || !strchr(letters, name[used])) break;
+    }
+    name[used] = '\0';
+}
+
+static void name_variable(const struct object *object, const Elf64_Phdr *where,
+                          char name[SHARED_OBJECT_NAME_MAX]) {
+    const Elf64_Phdr *sealed = first_of_type(object, PT_GNU_RELRO);
+    const uint64_t first = where->p_type == PT_TLS ? 0 : where->p_vaddr;
+    const Elf64_Shdr *table, *names;
+    for (uint64_t n = 1; (table = section_of(object, n)); n++)
+        if (table->sh_type == SHT_SYMTAB && table->sh_offset % 8 == 0) break;
+    names = table ? section_of(object, table->sh_link) : NULL;
+    if (!names || names->sh_type != SHT_STRTAB) return;
+    const Elf64_Sym *list = (const void *)(object->bytes + table->sh_offset);
+    for (uint64_t i = 0; i < table->sh_size / sizeof *list && !*name; i++) {
+        const bool fits = ELF64_ST_TYPE(list[i].st_info) ==
+                          (where->p_type == PT_TLS ? STT_TLS : STT_OBJECT);
+        const uint64_t at = list[i].st_value;
+        const bool constant = sealed && at >= sealed->p_vaddr &&
+                              at - sealed->p_vaddr < sealed->p_memsz && where->p_type != PT_TLS;
+        if (fits && at >= first && at - first < where->p_memsz && !constant)
+            copy_name(object, names, list[i].st_name, name);
+    }
+}
+
+bool shared_object_seal(void *library) {
+    struct link_map *map;
+    bool sealed = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
+    if (!sealed) return false;
+    const uint8_t *start = (const uint8_t *)map->l_addr; /* its own header is loaded first */
+    const Elf64_Ehdr *header = (const void *)start;
+    const Elf64_Phdr *segments = (const void *)(start + header->e_phoff);
+    for (int i = 0; i < header->e_phnum; i++) {
+        const Elf64_Phdr *one = &segments[i];
+        const uint64_t first = one->p_vaddr / PAGE * PAGE;
+        if (one->p_type == PT_LOAD && (one->p_flags & PF_W))
+            sealed &= mprotect((void *)(start + first), one->p_vaddr + one->p_memsz - first,
+                               PROT_READ) == 0;
+    }
+    return sealed;
+}
+
+static const char *check(struct object *object, char variable[SHARED_OBJECT_NAME_MAX]) {
     struct dynamic dynamic = { 0 };
     const Elf64_Phdr *segment = read_header(object) ? check_segments(object) : NULL;
     const char *refusal = segment ? read_dynamic(object, segment, &dynamic) : not_ours;
@@ -186,13 +281,17 @@ static const char *check(struct object *object) {
         refusal = not_ours;
     if (!refusal) refusal = check_relocations(object, &dynamic, DT_RELA, DT_RELASZ);
     if (!refusal) refusal = check_relocations(object, &dynamic, DT_JMPREL, DT_PLTRELSZ);
-    return refusal;
+    const Elf64_Phdr *variables = refusal ? NULL : variables_in(object);
+    if (!variables) return refusal;
+    name_variable(object, variables, variable);
+    return keeps;
 }
 
-const char *shared_object_refusal(const char *path) {
+const char *shared_object_refusal(const char *path, char variable[SHARED_OBJECT_NAME_MAX]) {
     struct object object = { 0 };
     struct stat facts;
     const char *refusal = "it cannot be read";
+    *variable = '\0';
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return refusal;
     if (fstat(fd, &facts) == 0 && facts.st_size > 0 && facts.st_size <= SHARED_OBJECT_BYTES_MAX) {
@@ -200,7 +299,7 @@ const char *shared_object_refusal(const char *path) {
         void *bytes = mmap(NULL, object.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {
             object.bytes = bytes;
-            refusal = check(&object);
+            refusal = check(&object, variable);
             munmap(bytes, object.size);
         }
     }

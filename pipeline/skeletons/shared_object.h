@@ -3,7 +3,8 @@
  *
  * dlopen runs what a shared object names as its constructors, as functions that choose another
  * (IFUNC), and as those of the libraries it needs. A user's file may have none of them: its code is
- * run in a sandbox alone, behind the filter of system calls.
+ * run in a sandbox alone, behind the filter of system calls. Nor may it have a variable that keeps
+ * its value: that would be one client's, and another's next.
  *
  * Used by:  twin_library.c.
  * Fails:    whatever cannot be read is refused.
@@ -14,9 +15,16 @@
 #ifndef BURIN_SHARED_OBJECT_H
 #define BURIN_SHARED_OBJECT_H
 
-enum { SHARED_OBJECT_BYTES_MAX = 32 << 20 };
+#include <stdbool.h>
 
-/* Why the file at PATH may not be loaded; NULL: no code of it runs when it is. */
-const char *shared_object_refusal(const char *path);
+enum { SHARED_OBJECT_BYTES_MAX = 32 << 20, SHARED_OBJECT_NAME_MAX = 64 };
+
+/* Why the file at PATH may not be loaded; NULL: no code of it runs when it is. VARIABLE: the name
+ * of the one that keeps its value, if that is why and the file tells it; else "". */
+const char *shared_object_refusal(const char *path, char variable[SHARED_OBJECT_NAME_MAX]);
+
+/* What dlopen has loaded can be written to no more, whatever the compiler has placed there: not all
+ * set variables apart from constants. LIBRARY: what dlopen returned. False: the system refuses. */
+bool shared_object_seal(void *library);
 
 #endif

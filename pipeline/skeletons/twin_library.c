@@ -134,20 +134,22 @@ static bool find_loops(struct user_file *file, void *library) {
     return all;
 }
 
-/* Why not; NULL: it is loaded, and no code of it has run. */
-static const char *load(struct user_file *file, const char *path) {
-    const char *reason = shared_object_refusal(path);
+/* Why not; NULL: it is loaded, no code of it has run, and it cannot be written to. VARIABLE: see
+ * shared_object.h. */
+static const char *load(struct user_file *file, const char *path,
+                        char variable[SHARED_OBJECT_NAME_MAX]) {
+    const char *reason = shared_object_refusal(path, variable);
     if (reason) return reason;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library && find_loops(file, library)) return NULL;
-    reason = library ? NULL : dlerror();
-    return reason ? reason : "its functions are not there";
+    if (!library) return (reason = dlerror()) ? reason : "it is not known why";
+    if (!shared_object_seal(library)) return strerror(errno);
+    return find_loops(file, library) ? NULL : "its functions are not there";
 }
 
 /* In FOLDER, which is empty and ours. */
 static bool compile(struct user_file *file, const struct compiler *compiler, const char *folder,
                     const char *key, struct diagnostics *diagnostics) {
-    char path[TWIN_CACHE_PATH_MAX];
+    char path[TWIN_CACHE_PATH_MAX], variable[SHARED_OBJECT_NAME_MAX];
     char *output = malloc(COMPILER_OUTPUT_MAX);
     snprintf(path, sizeof path, "%s/twin.c", folder);
     bool good = output && write_file(path, key);
@@ -156,8 +158,11 @@ static bool compile(struct user_file *file, const struct compiler *compiler, con
     free(output);
     if (!good) return false;
     snprintf(path, sizeof path, "%s/twin.so", folder);
-    const char *reason = load(file, path);
-    if (reason)
+    const char *reason = load(file, path, variable);
+    if (reason && *variable)
+        diagnostics_add(diagnostics, line_of(file, variable, strlen(variable)), NULL,
+                        "%s: this is \"%s\"", reason, variable);
+    else if (reason)
         diagnostics_add(diagnostics, 1, NULL, "the compiled operator cannot be loaded: %s", reason);
     return !reason;
 }
@@ -185,7 +190,7 @@ static bool compile_and_keep(struct user_file *file, const struct compiler *comp
 enum twin_state twin_library_load(struct user_file *file, const char *cache,
                                   struct diagnostics *diagnostics) {
     struct compiler compiler;
-    char path[TWIN_CACHE_PATH_MAX];
+    char path[TWIN_CACHE_PATH_MAX], variable[SHARED_OBJECT_NAME_MAX];
     *diagnostics = (struct diagnostics){ .path = file->path };
     if (!compiler_find(&compiler)) return TWIN_NO_COMPILER;
     char *key = key_of(file, &compiler);
@@ -194,7 +199,7 @@ enum twin_state twin_library_load(struct user_file *file, const char *cache,
         return TWIN_WRONG;
     }
     if (cache && !twin_cache_open(cache)) cache = NULL;
-    const bool good = (cache && twin_cache_find(cache, key, path) && !load(file, path)) ||
+    const bool good = (cache && twin_cache_find(cache, key, path) && !load(file, path, variable)) ||
                       compile_and_keep(file, &compiler, cache, key, diagnostics);
     free(key);
     return good ? TWIN_LOADED : TWIN_WRONG;

@@ -68,6 +68,7 @@ struct exchange {
     const char *allow;      /* of a 405: the methods that there are */
     bool unreadable_rest;   /* what follows it on its connection cannot be read */
     bool accepted;          /* it counts in front.accepted */
+    bool abandoned;         /* it counts in front.abandoned */
     int slot;               /* -1: none, or a response's by now */
     int64_t start_ns, received_ns;
     /* kept for the log line, since the slot may be gone by then */

@@ -66,6 +66,8 @@ struct front {
     int exchanges;              /* requests under way */
     int accepted;               /* of these, work that the drain waits for */
     int suspended;              /* those whose connection is suspended */
+    int abandoned;              /* of these, those whose client has left: their job may take its
+                                   time, and nobody waits for it */
     int draining;               /* 0: no; 1: readiness says no; 2: new requests are refused */
     bool last_requests;         /* each answer ends its connection */
 };

@@ -6,6 +6,7 @@
 #include "server/http/overload.h"
 
 #include "pipeline/timing.h"
+#include "server/http/cors.h"
 #include "server/http/exchange.h"
 #include "server/http/route.h"
 #include "server/json_writer.h"
@@ -90,13 +91,14 @@ static void note_refusal(struct front *front) {
     log_fields(LOG_INFO, memory);
 }
 
+static bool is_named(const struct header_field *header, const char *name) {
+    return header->name_length == strlen(name) &&
+           strncasecmp(header->name, name, header->name_length) == 0;
+}
+
 static const struct header_field *find(const struct request_head *request, const char *name) {
-    for (int i = 0; i < request->header_count; i++) {
-        const struct header_field *header = &request->headers[i];
-        if (header->name_length == strlen(name) &&
-            strncasecmp(header->name, name, header->name_length) == 0)
-            return header;
-    }
+    for (int i = 0; i < request->header_count; i++)
+        if (is_named(&request->headers[i], name)) return &request->headers[i];
     return NULL;
 }
 
@@ -131,9 +133,38 @@ static enum rejection find_reason(const struct front *front, const struct in6_ad
     return REJECTED_QUEUE;
 }
 
+/* The value of the request's only Origin, terminated; NULL: there is none, or several. */
+static const char *origin_of(const struct request_head *request, char text[CONFIG_ORIGINS_MAX]) {
+    const struct header_field *found = NULL;
+    for (int i = 0; i < request->header_count; i++) {
+        const struct header_field *header = &request->headers[i];
+        if (!is_named(header, MHD_HTTP_HEADER_ORIGIN)) continue;
+        if (found) return NULL;
+        found = header;
+    }
+    if (!found || found->value_length >= CONFIG_ORIGINS_MAX) return NULL;
+    memcpy(text, found->value, found->value_length);
+    text[found->value_length] = '\0';
+    return text;
+}
+
+/* A page of another site that is allowed to shall read the refusal, too. */
+static void print_cors(const struct front *front, const struct request_head *request,
+                       char out[CORS_FIELDS_BYTES]) {
+    struct cors_field fields[CORS_FIELDS_MAX];
+    char origin[CONFIG_ORIGINS_MAX];
+    const int count =
+        cors_fields_for(front->config->cors_origins, origin_of(request, origin), fields);
+    size_t length = 0;
+    out[0] = '\0';
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(out + length, CORS_FIELDS_BYTES - length, "%s: %s\r\n",
+                                   fields[i].name, fields[i].value);
+}
+
 /* As problem.c has it. */
-static size_t print(const struct front *front, const char *message, const char *id, bool closes,
-                    char *out, size_t size) {
+static size_t print(const struct front *front, const char *message, const char *id,
+                    const char *cors, bool closes, char *out, size_t size) {
     char body[1024];
     const int length = snprintf(
         body, sizeof body,
@@ -143,27 +174,26 @@ static size_t print(const struct front *front, const char *message, const char *
     const int whole =
         snprintf(out, size,
                  "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-                 "%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
                  "X-Content-Type-Options: nosniff\r\nRetry-After: %d\r\nContent-Length: %d\r\n\r\n"
                  "%s",
-                 closes ? "Connection: close\r\n" : "", id,
+                 closes ? "Connection: close\r\n" : "", cors, id,
                  supervisor_retry_after_s(front->supervisor), length, body);
     return length < (int)sizeof body && whole < (int)size ? (size_t)whole : 0;
 }
 
-/* A page of another site must be allowed to read it, which cors.c knows: that is let in. */
 size_t overload_refusal(void *context, const struct in6_addr *client,
                         const struct request_head *request, const struct request_facts *facts,
                         char *out, size_t size, bool *last) {
     struct front *front = ((struct front_listener *)context)->front;
     const struct header_field *given = find(request, "X-Request-ID");
-    char id[REQUEST_ID_MAX];
+    char id[REQUEST_ID_MAX], cors[CORS_FIELDS_BYTES];
     struct failure failure = { 0 };
-    if (front->config->cors_origins[0] && find(request, MHD_HTTP_HEADER_ORIGIN)) return 0;
     exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
     const enum rejection reason = find_reason(front, client, &failure);
     *last = !keeps_alive(request, facts);
-    const size_t length = print(front, failure.message, id, *last, out, size);
+    print_cors(front, request, cors);
+    const size_t length = print(front, failure.message, id, cors, *last, out, size);
     if (length == 0) return 0;
     count_request(front, request, reason);
     note_refusal(front);

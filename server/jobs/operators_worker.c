@@ -360,6 +360,8 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
         return fail(failure, STATUS_NO_MEMORY, "the system has no socket pair");
     worker->sandbox = ends[0];
     worker->completions = pipe[0];
+    /* Freed memory is written over (worker.c), but not blocks that a thread's own cache keeps. */
+    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
     const struct process_files files = { .slots = slots_files(worker->own),
                                          .channel = ends[1],
                                          .operators = -1,

@@ -58,8 +58,9 @@ struct slots_files {
     int head, memory;
 };
 
-/* STATUS_BAD_PARAM where the addresses of so many slots do not fit the limit that the process was
- * given (`ulimit -v`), beside SPARE_BYTES for all else: which keys to lower, and by how much. */
+/* STATUS_BAD_PARAM where so many slots do not fit a limit that the process was given: of a file's
+ * length (`ulimit -f`), or of addresses (`ulimit -v`), beside SPARE_BYTES for all else. The failure
+ * says which keys to lower, and by how much. */
 enum status slots_check_limit(const struct slot_options *options, size_t spare_bytes,
                               struct failure *failure);
 

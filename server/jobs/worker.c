@@ -8,6 +8,7 @@
 
 #include "cuda/nvml.h"
 #include "pipeline/pool.h"
+#include "pipeline/thread_remains.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/confinement.h"
@@ -153,6 +154,7 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
 static void empty(struct lane *lane) {
     struct failure failure = { 0 };
     if (lane->driver->empty(lane, &failure)) give_up(&failure);
+    thread_remains_clear();
 }
 
 /* What the codecs have freed and malloc keeps goes back, for all lanes by the first that finds it
@@ -342,6 +344,7 @@ static enum status size_worker(struct worker *worker, const struct config *confi
     if (gpu)
         worker->executor.codecs =
             start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);
+    if (worker->sandbox) pool_leave_nothing(gpu ? worker->executor.codecs : worker->pool);
     return failure->status;
 }
 

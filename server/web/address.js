@@ -9,7 +9,7 @@ export function readAddress(hash = location.hash) {
     for (const item of hash.replace(/^#/, '').split('&')) {
         const equals = item.indexOf('=');
         const name = item.slice(0, equals);
-        if (equals < 0 || !(name in found)) continue;
+        if (equals < 0 || !Object.hasOwn(found, name)) continue;
         try {
             found[name] = decodeURIComponent(item.slice(equals + 1));
         } catch {

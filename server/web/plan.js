@@ -2,6 +2,9 @@
 // has text by parameter and only what was set, `files` has what the step takes beside the image.
 // All functions are pure.
 
+/** Text by name alone: a parameter may be called as what every object has, `constructor`. */
+const named = (values) => Object.assign(Object.create(null), values);
+
 export const parameterOf = (step, name) =>
     step.operator.parameters.find((parameter) => parameter.name === name);
 
@@ -39,7 +42,7 @@ export function newStep(operator, picture) {
 
 /** With what it must have. */
 function emptyStep(operator) {
-    const values = {};
+    const values = named();
     for (const parameter of operator.parameters) {
         if (!parameter.required) continue;
         if (parameter.type === 'integers')
@@ -53,7 +56,7 @@ function emptyStep(operator) {
 
 /** As they are now, whatever is changed later. */
 export const copyOf = (steps) =>
-    steps.map((step) => ({ ...step, values: { ...step.values }, files: { ...step.files } }));
+    steps.map((step) => ({ ...step, values: named(step.values), files: { ...step.files } }));
 
 /** The parameters that differ from their defaults: [name, text]... */
 export function settings(step) {

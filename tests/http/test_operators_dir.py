@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+import cv2
 import numpy as np
 import pytest
 
@@ -58,6 +59,7 @@ static unsigned char poke(unsigned char pixel, int index, address a) {
     return 0;
 }
 """
+WINDOW = "#N2P_FUNC\nstatic unsigned char window(unsigned char p[3][3], int x, int y) { return p[0][0] / 2 + p[2][2] / 3; }\n"
 HOSTILE = {
     "spin": "#P2P_FUNC\nstatic unsigned char spin(unsigned char pixel, int index) {\n"
             "    while (pixel | 1) index += 3; return (unsigned char)index; }\n",
@@ -316,26 +318,36 @@ def shared(pid):
 
 
 def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
-    """Everything that the sandbox's address space holds is read, through an operator. Marks of other jobs, built-in
-    ones and users' own, are in none of it; that of the job itself shows that the search finds what is there."""
-    marks = {name: f"burin mark {name} ".encode() * 40 for name in ("builtin", "before", "itself")}
+    """Everything that the sandbox's address space holds but read-only files is read, through an operator. Marks of other jobs, built-in
+    ones and users' own, are in none of it, nor in a thread's stack or in freed memory; that of the job itself shows that
+    the search finds what is there. As pixels of four samples a mark has its alpha in its red: a loop that covers alpha on
+    its stack leaves it whole."""
+    marks = {name: f"mark {name} ".ljust(16).encode() for name in ("builtin", "gray", "coloured", "window", "itself")}
+    marks = {name: b"".join(mark[at:at + 3] + mark[at:at + 1] for at in range(0, 15, 3)) * 80 for name, mark in marks.items()}
 
-    def marked(name):
-        return pnm(np.frombuffer((marks[name] * 100)[:60 * 200], np.uint8).reshape(60, 200).copy())
+    def marked(name, channels=1):
+        shape = (60, 200 // channels, channels)[:2 if channels == 1 else 3]
+        return np.frombuffer((marks[name] * 100)[:60 * 200], np.uint8).reshape(shape).copy()
 
-    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK), "--lanes", "1")
+    daemon = begin(start, folder(tmp_path, white=WHITE, window=WINDOW, peek=PEEK), "--lanes", "2")
     assert heals(daemon)
     pid = sandbox(daemon)
     assert shared(pid) and not shared(pid) & shared(daemon.process.pid)
-    assert daemon.post("/histeq", marked("builtin")).status == 200
-    assert daemon.post("/white", marked("before")).status == 200
+    assert daemon.post("/histeq", pnm(marked("builtin"))).status == 200
+    for _ in range(3):
+        assert daemon.post("/white", pnm(marked("gray"))).status == 200
+        for name in ("coloured", "window"):
+            operator = "white" if name == "coloured" else name
+            assert daemon.post(f"/{operator}", cv2.imencode(".png", marked(name, 4)[..., [2, 1, 0, 3]])[1].tobytes()).status == 200
+            assert daemon.post(f"/{operator}?type=webp&lossless=true", pnm(marked(name))).status == 200
     with daemon.socket() as waiting:  # half a body: it lies in a slot as long as this is open
-        body = marked("builtin")
+        body = pnm(marked("builtin"))
         waiting.sendall(b"POST /histeq HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (len(body) + 1) + body)
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         found, seen = set(), 0
         for first, end, mode, _, name in list(maps(pid)):
-            if "r" not in mode or name.startswith("[v"):
+            file = name.startswith("/") and "memfd" not in name
+            if "r" not in mode or name.startswith("[v") or (file and "w" not in mode):
                 continue
             size = min(end - first, 9 << 20)
             for at in range(first, first + size, 1 << 20):

@@ -179,8 +179,8 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
 
 
 def begin_long(daemon):
-    """An upload of a job of some seconds, all but its last byte."""
-    body = large_png(8000, 8000)
+    """An upload of a job of a tenth of a second or more, all but its last byte."""
+    body = large_png(2000, 2000)
     upload = daemon.socket()
     upload.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                    % (LONGER_PATH.encode(), len(body)) + body[:-1])

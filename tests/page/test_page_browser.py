@@ -753,12 +753,7 @@ def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
     assert [line for line in page.errors() if not any(words in line["message"] for words in expected)] == []
 
 
-def test_a_users_operator_appears(page, photo, tmp_path):
-    if not any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ["PATH"].split(":") for name in ("cc", "tcc")):
-        pytest.skip("no compiler for users' operators")
-    folder = tmp_path / "operators"
-    folder.mkdir(mode=0o755)
-    (folder / "white.c").write_text("""
+USERS = """
 #STRUCT
 typedef struct {
     int level; // 127 [0,255] pixels above become white
@@ -767,19 +762,52 @@ typedef struct {
 // White over a level, else black.
 #P2P_FUNC
 static unsigned char white(unsigned char pixel, int index, settings s) { return pixel > s.level ? 255 : 0; }
-""")
+
+#STRUCT
+typedef struct { int constructor; int toString; int valueOf; int hasOwnProperty; } names;
+
+#P2P_FUNC
+static unsigned char named(unsigned char pixel, int index, names n) {
+    return pixel ^ n.constructor ^ n.toString ^ n.valueOf ^ n.hasOwnProperty;
+}
+"""
+
+
+@pytest.fixture
+def with_users(page, tmp_path):
+    """The page of a daemon with users' operators."""
+    if not any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ["PATH"].split(":") for name in ("cc", "tcc")):
+        pytest.skip("no compiler for users' operators")
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    (folder / "users.c").write_text(USERS)
     daemon = Daemon("--operators-dir", str(folder), "--operators-cache-dir", str(tmp_path / "cache"))
-    try:
-        page.open_page(f"http://127.0.0.1:{daemon.port}/")
-        assert "White over a level" in page.text('#palette [data-operator="white"]')
-        page.choose_file(photo)
-        page.opened()
-        page.add_step("white")
-        page.set_field("white", "level", 90)
-        page.shown("white:level=90")
-        check_canvas(page, np.where(np.array(Image.open(photo)) > 90, 255, 0).astype(np.uint8))
-    finally:
-        daemon.stop()
+    page.url = f"http://127.0.0.1:{daemon.port}/"
+    yield page
+    daemon.stop()
+
+
+def test_a_users_operator_appears(with_users, photo):
+    page = with_users
+    page.open_page(page.url)
+    assert "White over a level" in page.text('#palette [data-operator="white"]')
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("white")
+    page.set_field("white", "level", 90)
+    page.shown("white:level=90")
+    check_canvas(page, np.where(np.array(Image.open(photo)) > 90, 255, 0).astype(np.uint8))
+
+
+def test_parameters_called_as_what_every_object_has(with_users, photo):
+    page = with_users
+    page.open_page(page.url, "#steps=named:constructor=3,valueOf=80")
+    page.choose_file(photo)
+    page.opened()
+    page.shown("named:constructor=3,valueOf=80")
+    page.set_field("named", "toString", 12)
+    page.shown("named:constructor=3,toString=12,valueOf=80")
+    check_canvas(page, np.array(Image.open(photo)) ^ 3 ^ 80 ^ 12)
 
 
 # ---- live

@@ -592,6 +592,19 @@ def test_nothing_of_a_file_runs_when_it_is_checked(tmp_path, start):
     assert "attributes" in error or "as soon as it is loaded" in error
 
 
+@pytest.mark.skipif("tcc" in os.path.realpath(shutil.which("cc") or ""), reason="tcc does not set variables apart")
+@pytest.mark.parametrize("text,line", [
+    ("#define AND_ONE int t = 1; int\nstatic const AND_ONE kept;\n" + GOOD.replace("return v", "return kept++"), 2),
+    ("#define P *\nstatic const int t = 1, P kept;\n" + GOOD.replace("return v", "kept += v; return kept != 0"), 2),
+    ("static int *const kept = (int[1]){ 0 };\n" + GOOD.replace("return v", "return ++*kept"), None)])
+def test_no_variable_keeps_its_value_whatever_macros_hide(tmp_path, text, line):
+    """Else it would bring something of one client's picture to another's."""
+    path = write(tmp_path, "op.c", text)
+    code, out, error = said(["check", path])
+    assert code == 1 and "would keep its value" in error, (out, error)
+    assert line is None or (error.startswith(f"{path}:{line}: ") and error.rstrip().endswith('"kept"')), error
+
+
 def test_nothing_of_an_entry_of_the_cache_runs_when_it_is_loaded(tmp_path):
     gcc = shutil.which("gcc")
     if not gcc:

@@ -11,6 +11,7 @@
 #include "server/http/engine/admission.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -184,6 +185,11 @@ static bool drop_unwanted(struct admission_entry *entry) {
     return true;
 }
 
+/* Other methods ask for no room, whatever body they have; and to HEAD a refusal has no body. */
+static bool asks_for_work(const struct request_head *request) {
+    return request_check_is_method(request, "POST") || request_check_is_method(request, "PUT");
+}
+
 /* A whole head in BYTES that announces a body that may be dropped; the request's bytes, else 0. */
 static uint64_t read_head(const char *bytes, size_t length, struct request_head *request,
                           struct request_facts *facts) {
@@ -193,7 +199,7 @@ static uint64_t read_head(const char *bytes, size_t length, struct request_head 
         request_check_head(request, facts, &failure))
         return 0;
     if (facts->chunked || facts->expects_continue || facts->length > UNWANTED_MAX) return 0;
-    if (facts->length == 0) return 0;
+    if (facts->length == 0 || !asks_for_work(request)) return 0;
     return (uint64_t)(end + 4 - bytes) + (uint64_t)facts->length;
 }
 
@@ -203,6 +209,7 @@ enum verdict { LETS_IN, KEEPS_OUT, LOOKS_AGAIN, FINDS_NOTHING };
 static enum verdict refuse(struct admission_entry *entry, const char *text, size_t length,
                            uint64_t request_bytes) {
     if (send(entry->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
+        reset_on_close(entry->fd);
         shutdown(entry->fd, SHUT_RDWR);
         return LETS_IN;
     }

@@ -6,17 +6,21 @@
 #include "pipeline/skeletons/compiler.h"
 #include "tests/noise.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#define EXPORTED "__attribute__((visibility(\"default\"))) "
 #define PLAIN                                                                                      \
     "__attribute__((visibility(\"default\"))) int twice(int a);\n"                                 \
     "static int helper(int a) { return a + 1; }\n"                                                 \
@@ -50,11 +54,13 @@ static void write_file(const char *path, const char *bytes, size_t length) {
 }
 
 /* What is said of TEXT compiled; "compiler": this one does not know what it says. */
+static char variable[SHARED_OBJECT_NAME_MAX];
+
 static const char *refusal_of(const char *text) {
     char output[COMPILER_OUTPUT_MAX];
     write_file(source, text, strlen(text));
     if (!compiler_run(&compiler, folder, output)) return "compiler";
-    return shared_object_refusal(object);
+    return shared_object_refusal(object, variable);
 }
 
 static void what_an_operator_needs_is_accepted(void **state) {
@@ -62,9 +68,65 @@ static void what_an_operator_needs_is_accepted(void **state) {
     if (!compiler_find(&compiler)) skip();
     assert_null(refusal_of(PLAIN));
     assert_null(refusal_of("int alone(int a) { return a; }\n"));
-    assert_null(refusal_of(PLAIN "static int kept; static int *const to[2] = { &kept, &kept };\n"
-                                 "__attribute__((visibility(\"default\"))) int *where(int i);\n"
-                                 "int *where(int i) { return to[i & 1]; }\n"));
+    assert_null(refusal_of(PLAIN EXPORTED
+                           "const int *where(int i);\n"
+                           "static const int held; static const int *const to[] = { &held };\n"
+                           "const int *where(int i) { return to[i]; }\n"));
+}
+
+#define FIRST  EXPORTED "int count(int a);\n"
+#define COUNTS "int count(int a) { return kept += a; }\n"
+
+static void a_variable_that_keeps_its_value_is_refused_by_name(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        FIRST "static int kept;\n" COUNTS,
+        FIRST "static int kept = 3;\n" COUNTS,
+        FIRST "__attribute__((section(\"own\"))) static int kept = 3;\n" COUNTS,
+        FIRST "__attribute__((section(\".bss\"))) static int kept;\n" COUNTS,
+        FIRST "int count(int a) { static int kept; return kept += a; }\n",
+        FIRST "int count(int a) { static int kept = 7; return kept += a; }\n",
+        FIRST "static int big[70000];\nint count(int a) { return big[a & 65535] += a; }\n",
+        FIRST "static const int one = 1, *kept = &one;\n"
+              "int count(int a) { kept += a; return *kept; }\n",
+    };
+    if (!compiler_find(&compiler) || compiler.is_tcc) skip();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *refusal = refusal_of(texts[i]);
+        if (!refusal || !strstr(refusal, "keep its value")) fail_msg("%s: %s", texts[i], refusal);
+        assert_string_equal(variable, strstr(texts[i], "big[7") ? "big" : "kept");
+    }
+}
+
+static void each_threads_variable_is_refused(void **state) {
+    (void)state;
+    const char *text = FIRST "__attribute__((tls_model(\"initial-exec\")))\n"
+                             "static _Thread_local int kept;\n" COUNTS;
+    if (!compiler_find(&compiler) || compiler.is_tcc) skip();
+    assert_non_null(refusal_of(text));
+}
+
+/* Whatever the compiler has placed there, as one that sets variables and constants side by side. */
+static void nothing_of_it_can_be_written_to(void **state) {
+    (void)state;
+    if (!compiler_find(&compiler) || compiler.is_tcc) skip();
+    refusal_of(FIRST "static int kept = 3;\n" COUNTS);
+    void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    int (*count)(int);
+    *(void **)&count = dlsym(library, "count");
+    assert_int_equal(count(2), 5);
+    assert_true(shared_object_seal(library));
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        count(2);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    dlclose(library);
 }
 
 static void what_would_run_when_it_is_loaded_is_refused(void **state) {
@@ -114,23 +176,26 @@ static void damaged_files_end_in_an_answer(void **state) {
     fclose(file);
     assert_in_range(length, 512, sizeof bytes - 1);
     write_file(object, bytes, 300);
-    assert_non_null(shared_object_refusal(object));
+    assert_non_null(shared_object_refusal(object, variable));
     write_file(object, "", 0);
-    assert_non_null(shared_object_refusal(object));
-    assert_non_null(shared_object_refusal("/tmp/burin-object-none"));
+    assert_non_null(shared_object_refusal(object, variable));
+    assert_non_null(shared_object_refusal("/tmp/burin-object-none", variable));
     for (int i = 0; i < 2000; i++) {
         memcpy(damaged, bytes, length);
         const size_t head = i % 2 ? 700 : length;
         for (int k = 0; k < 1 + i % 3; k++)
             damaged[noise_next(&noise) % head] = (char)(noise_next(&noise) >> 24);
         write_file(object, damaged, length - (i % 5 ? 0 : noise_next(&noise) % length / 2));
-        shared_object_refusal(object);
+        shared_object_refusal(object, variable);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_operator_needs_is_accepted),
+        cmocka_unit_test(a_variable_that_keeps_its_value_is_refused_by_name),
+        cmocka_unit_test(each_threads_variable_is_refused),
+        cmocka_unit_test(nothing_of_it_can_be_written_to),
         cmocka_unit_test(what_would_run_when_it_is_loaded_is_refused),
         cmocka_unit_test(damaged_files_end_in_an_answer),
     };

@@ -357,6 +357,25 @@ static void more_slots_than_addresses_are_counted(void **state) {
     assert_non_null(strstr(failure.message, "pixels_max"));
 }
 
+/* The memory of all slots is one file to the system, though most of it is never touched. */
+static void a_file_that_may_not_be_so_long(void **state) {
+    (void)state;
+    enum { GIB = 1 << 30 };
+    const struct slot_options options = { .classes = { { 30, 4096 } }, .span_bytes = GIB };
+    struct failure failure = { 0 };
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)GIB * 16;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const enum status status = slots_check_limit(&options, GIB, &failure);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(status, STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "ulimit -f"));
+    assert_non_null(strstr(failure.message, "slots_huge to 15 in all"));
+    assert_int_equal(slots_check_limit(&options, GIB, &failure), STATUS_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
@@ -374,6 +393,7 @@ int main(void) {
         cmocka_unit_test(a_strange_descriptor_is_refused),
         cmocka_unit_test(no_memory_is_told_with_a_sentence),
         cmocka_unit_test(more_slots_than_addresses_are_counted),
+        cmocka_unit_test(a_file_that_may_not_be_so_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
