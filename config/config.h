@@ -85,6 +85,7 @@ struct config {
     long worker_start_ms;
     long self_test_ms;
     long worker_still_ms;
+    long launcher_still_ms;
 
     /* users' operators */
     char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */

@@ -219,6 +219,10 @@ static const struct key keys[] = {
       .why = "how long a worker may stand still before it is replaced and its jobs run elsewhere: "
              "stopped, frozen or locked up, though nothing keeps it from going on; one that "
              "computes, waits for a core or is held by a debugger is not still" },
+    { FIELD(launcher_still_ms, KEY_INTEGER), .def = 5000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long the process that starts workers may leave requests unanswered while a "
+             "worker is to be replaced; then it is killed, and the daemon ends with 1 for the "
+             "service manager to start it again" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,

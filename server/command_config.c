@@ -14,8 +14,8 @@ static int usage(FILE *out, int code) {
         "                    [--KEY VALUE]...\n\n"
         "Prints every setting in force, and whether it came from a flag, the environment, the\n"
         "file or the defaults. --memory prints the most memory that a daemon of these settings\n"
-        "takes, for a limit of its container. --defaults prints a file with every default, to start from;\n"
-        "--markdown the table of all keys for config/README.md.\n\n",
+        "takes, for a limit of its container. --defaults prints a file with every default, to\n"
+        "start from; --markdown the table of all keys for config/README.md.\n\n",
         out);
     reference_help(out);
     return code;

@@ -83,9 +83,9 @@ struct exchange {
 struct exchange *exchange_begin(const struct front_listener *listener,
                                 struct MHD_Connection *library, const char *method);
 
-/* The id that a client has GIVEN, of LENGTH bytes, where it is harmless, else the next of ours. */
-void exchange_make_id(struct front *front, const char *given, size_t length,
-                      char id[REQUEST_ID_MAX]);
+/* The id that a client has GIVEN, of LENGTH bytes, where it is harmless, else 128 random bits: who
+ * knows an id sees its progress. */
+void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]);
 
 /* No user's operator is planned any more: a client that is slow must not keep them. */
 void exchange_release_generation(struct exchange *exchange);

@@ -18,7 +18,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Addresses that the front takes beside the slots: of each thread its stack, and what malloc sets
@@ -284,7 +283,6 @@ struct front *front_create(const struct config *config, struct front_sockets soc
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->io_threads = front_io_threads(config);
     front->listeners[front->io_threads].admin = true;
-    if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
     const enum status status = start(front, &sockets, interrupted, failure);
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;

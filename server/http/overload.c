@@ -208,7 +208,7 @@ size_t overload_refusal(void *context, const struct in6_addr *client,
     struct failure failure = { 0 };
     enum rejection reason;
     if (!find_reason(front, client, request, &reason, &failure)) return 0;
-    exchange_make_id(front, given ? given->value : "", given ? given->value_length : 0, id);
+    exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
     *last = !keeps_alive(request, facts);
     print_cors(front, request, cors);
     const size_t length = print(front, failure.message, id, cors, *last, out, size);

@@ -56,8 +56,8 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
     const struct supervisor_options *options = &supervisor->options;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(worker - supervisor->workers.all) };
-    const struct worker_process process = worker_handle_launch(
-        worker, slots_fd(options->slots), options->pipes, options->pipe_count);
+    const struct worker_process process = worker_handle_launch(worker, slots_files(options->slots),
+                                                               options->pipes, options->pipe_count);
     pthread_mutex_lock(&supervisor->lock);
     if (worker_handle_start(worker, &process))
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);

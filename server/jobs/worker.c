@@ -299,7 +299,7 @@ static void run_lanes(struct worker *worker) {
     }
     if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
     if (worker->gpu || !worker->sandbox)
-        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config);
+        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config, 0);
     if (worker->sandbox && worker->gpu)
         preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
     say_ready(worker);

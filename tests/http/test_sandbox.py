@@ -219,6 +219,16 @@ def test_without_it_and_without_workers(start):
     assert daemon.process.wait(PATIENCE_S) == 1
 
 
+def test_with_one_that_stands_still(start):
+    """Nobody can be replaced while it does: after launcher_still_ms it is killed, and the daemon ends as without it."""
+    daemon = start("--launcher-still-ms", "1000")
+    worker, = daemon.children()
+    os.kill(daemon.starter(), signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+    assert daemon.process.wait(PATIENCE_S) == 1
+    assert "stands still, and is ended" in daemon.log_text()
+
+
 def test_it_ends_with_its_daemon(start):
     daemon = start()
     starter = daemon.starter()

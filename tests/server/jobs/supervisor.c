@@ -84,7 +84,8 @@ static enum status open_hanging(int index, const struct lane_options *options, s
 
 static int be_worker(const char *device) {
     struct failure failure = { 0 };
-    struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
+    struct slots *slots = slots_open(files, &failure);
     hanging = device_cpu;
     hanging.kind = "cuda";
     hanging.open = open_hanging;
