@@ -91,6 +91,8 @@ struct config {
     char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */
     char operators_cache_dir[CONFIG_TEXT_MAX]; /* "": as twin_cache.h finds it */
     long operators_source_bytes_max;
+    long operators_compile_ms;
+    long operators_compile_bytes;
 
     char sandbox[8]; /* "on" or "off"; server/sandbox.h */
 

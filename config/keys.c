@@ -235,6 +235,14 @@ static const struct key keys[] = {
     { FIELD(operators_source_bytes_max, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = MIB,
       .unit = "bytes",
       .why = "the longest file of operators; hand-written ones have a few KiB" },
+    { FIELD(operators_compile_ms, KEY_INTEGER), .def = 30000, .min = 1000, .max = HOUR_MS,
+      .unit = "ms",
+      .why = "how much processor time the C compiler gets for a file, in whole seconds, and half "
+             "of how long it is waited for; a file of 16 operators takes it 5 s" },
+    { FIELD(operators_compile_bytes, KEY_SIZE), .def = GIB, .min = 256 * MIB, .max = 64 * GIB,
+      .unit = "bytes",
+      .why = "the address space of the C compiler for a file; at the start there are as many "
+             "compilers at a time as cores" },
 
     { FIELD(sandbox, KEY_CHOICE), .text = "on", .choices = { "on", "off" },
       .why = "once started, the processes of the daemon give up privileges, files and system calls "

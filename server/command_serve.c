@@ -130,7 +130,8 @@ struct service {
     struct front *front;
     struct watchdog *watchdog;
     bool ready;      /* it was told */
-    int64_t then_ms; /* what a reload may take when its files are checked */
+    int64_t check_ms; /* what a file's check may take */
+    int64_t then_ms;  /* what a reload may take when its files are checked */
 };
 
 /* What we do, and how long it may take until we say the next thing: no unit knows how many
@@ -198,7 +199,7 @@ static void say_checking(void *context, const char *path) {
     snprintf(what, sizeof what, "STATUS=%s: checking %.200s",
              service->front ? "Reloading" : "Starting", path);
     utf8_clean(what); /* a line of its own would be a variable */
-    say(&service->systemd, what, USER_OPERATORS_CHECK_MS + service->then_ms);
+    say(&service->systemd, what, service->check_ms + service->then_ms);
 }
 
 /* As the service manager waits for it: the time is not before that of the signal. */
@@ -292,7 +293,7 @@ static enum status check_descriptors(const struct config *config, bool admin,
 
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
-    struct service service = { 0 };
+    struct service service = { .check_ms = user_operators_check_ms(config) };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     if (check_descriptors(config, service.systemd.sockets.admin >= 0, &failure))
         return complain(&failure);

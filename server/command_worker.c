@@ -18,7 +18,8 @@
 static int usage(void) {
     fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
           "       burin worker --count              print how many GPUs there are\n"
-          "       burin worker --check NAME CACHE BYTES on|off   check standard input\n",
+          "       burin worker --check NAME CACHE BYTES on|off MS MEMORY\n"
+          "                                        check standard input\n",
           stderr);
     return 2;
 }
@@ -51,8 +52,7 @@ int command_worker(int argc, char **argv) {
         printf("%d\n", device_cuda.count());
         return 0;
     }
-    if (argc == 6 && strcmp(argv[1], "--check") == 0)
-        return user_operators_check(argv[2], argv[3], (size_t)atol(argv[4]), argv[5]);
+    if (argc == 8 && strcmp(argv[1], "--check") == 0) return user_operators_check(argv + 2);
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
     if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();

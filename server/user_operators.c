@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The folder is read file by file into a new generation. A file whose text the
- * generation before has was found right then, and is taken as it is. Any other is checked in a
- * process of its own, which gets its bytes through a memfd: nobody can change them between the
- * check and their use. Of a file that is wrong now the text before stays, if there is one. */
+/* How it works. The folder is read first, then what is new in it is checked, at the start as many
+ * files at a time as there are cores, and then all of it becomes a new generation, in the order of
+ * its names. A file whose text the generation before has was found right then, and is taken as it
+ * is. Any other is checked in a process of its own, which gets its bytes through a memfd: nobody
+ * can change them between the check and their use. Of a file that is wrong now the text before
+ * stays, if there is one. */
 #include "server/user_operators.h"
 
 #include "cuda/skeletons/kernel_library.h"
+#include "pipeline/pool.h"
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
@@ -15,6 +18,9 @@
 #include "server/log.h"
 #include "server/sandbox.h"
 
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +28,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { CHECK_CPU_S = 20, OUTPUT_MAX = 32 << 10 };
+/* PROGRESS: a line in the log for so many files. */
+enum { CHECK_CPU_S = 20, CHECK_SPARE_MS = 30000, OUTPUT_MAX = 32 << 10, PROGRESS = 16 };
 
 static void log_sentence(void *context, const char *sentence) {
     (void)context;
@@ -66,8 +73,9 @@ void user_operators_limit(const struct config *config) {
     sandbox_filter(SANDBOX_COMPILER, config, 0);
 }
 
-int user_operators_check(const char *name, const char *cache, size_t bytes_max,
-                         const char *sandbox) {
+int user_operators_check(char *const arguments[]) {
+    const char *name = arguments[0], *cache = arguments[1], *sandbox = arguments[3];
+    const size_t bytes_max = (size_t)atol(arguments[2]);
     struct operators_options options = options_of(cache, bytes_max);
     struct config config = { .listen = "" };
     struct rlimit cpu;
@@ -77,6 +85,7 @@ int user_operators_check(const char *name, const char *cache, size_t bytes_max,
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     snprintf(config.operators_cache_dir, sizeof config.operators_cache_dir, "%s", cache);
     user_operators_limit(&config);
+    compiler_limit(atol(arguments[4]), atol(arguments[5]));
     compiler_stay_in_group(); /* which is killed when this process has ended, or is given up */
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
         cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
@@ -103,33 +112,57 @@ static void log_lines(char *output) {
         if (*line) log_event(LOG_ERROR, "%s", line);
 }
 
+/* A file of the folder. */
+struct source {
+    char *path, *bytes; /* heap; BYTES NULL: it could not be read */
+    size_t length;
+    struct generation_text before; /* text NULL: it is new */
+    bool same;                     /* as before */
+    bool right;                    /* it was checked */
+};
+
 /* A folder being read into a generation. */
 struct reading {
     const struct config *config;
     const struct user_operators_watch *watch;
     const struct generation *before; /* NULL: none */
     struct generation *fresh;
+    struct source sources[OP_SET_ADDED_MAX]; /* each has an operator at least, if it is right */
+    int count, left_out;
+    int unchecked[OP_SET_ADDED_MAX]; /* places in `sources` */
+    int unchecked_count, checked;
+    pthread_mutex_t lock; /* of `checked`, and of whoever is told of progress */
 };
+
+int user_operators_check_ms(const struct config *config) {
+    const long most = 2 * config->operators_compile_ms + CHECK_SPARE_MS;
+    return most < INT_MAX ? (int)most : INT_MAX;
+}
 
 static bool is_interrupted(const struct reading *reading) {
     return reading->watch->interrupted();
 }
 
 /* What the process says is logged. */
-static bool check(const struct reading *reading, const char *path, const char *bytes,
-                  size_t length) {
+static bool check(const struct reading *reading, const struct source *source) {
     const struct config *config = reading->config;
-    char most[24], *output = malloc(OUTPUT_MAX);
+    const char *path = source->path;
+    char most[24], ms[24], memory[24], *output = malloc(OUTPUT_MAX);
     const char *why = NULL;
     struct failure failure = { 0 };
     const int fd = memfd_create("burin-operators", MFD_CLOEXEC);
     snprintf(most, sizeof most, "%ld", config->operators_source_bytes_max);
+    snprintf(ms, sizeof ms, "%ld", config->operators_compile_ms);
+    snprintf(memory, sizeof memory, "%ld", config->operators_compile_bytes);
     char *const cache = (char *)config->operators_cache_dir;
-    char *const arguments[] = { "burin", "worker", "--check", (char *)path, cache, most,
-                                (char *)config->sandbox, NULL };
-    const struct process_limits limits = { USER_OPERATORS_CHECK_MS, reading->watch->interrupted };
+    char *const arguments[] = {
+        "burin", "worker", "--check", (char *)path, cache, most, (char *)config->sandbox,
+        ms,      memory,   NULL
+    };
+    const struct process_limits limits = { user_operators_check_ms(config),
+                                           reading->watch->interrupted };
     bool good = false;
-    if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
+    if (!output || fd < 0 || write(fd, source->bytes, source->length) != (ssize_t)source->length ||
         lseek(fd, 0, SEEK_SET) != 0)
         why = "there is no memory";
     else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure))
@@ -176,34 +209,98 @@ static bool add(const struct reading *reading, const char *path, const char *byt
     return false;
 }
 
-static bool add_new(const struct reading *reading, const char *path, const char *bytes,
-                    size_t length) {
+/* ---- the folder */
+
+/* Whether SOURCE is to be checked. */
+static bool is_unchecked(const struct reading *reading, const struct source *source) {
     const size_t most = (size_t)reading->config->operators_source_bytes_max;
-    if (length > most) {
+    if (source->bytes && !source->same && source->length > most)
         log_event(LOG_ERROR, "%s: not used: it is longer than operators_source_bytes_max, %zu",
-                  path, most);
-        return false;
-    }
-    if (reading->watch->progress) reading->watch->progress(reading->watch->context, path);
-    if (!check(reading, path, bytes, length) || !add(reading, path, bytes, length)) return false;
-    const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
-    log_event(LOG_INFO, "%s: %d operator%s", path, count, count == 1 ? "" : "s");
-    return true;
+                  source->path, most);
+    return source->bytes && !source->same && source->length <= most;
 }
 
-static void take_file(void *context, const char *path, const char *bytes, size_t length) {
-    const struct reading *reading = context;
-    struct generation_text before;
-    const bool known = reading->before && generation_find_text(reading->before, path, &before);
-    if (is_interrupted(reading)) return;
-    if (known && bytes && before.length == length && memcmp(before.text, bytes, length) == 0) {
-        add(reading, path, bytes, length);
+static void collect(void *context, const char *path, const char *bytes, size_t length) {
+    struct reading *reading = context;
+    struct source *source = &reading->sources[reading->count];
+    if (reading->count == OP_SET_ADDED_MAX) {
+        reading->left_out++;
         return;
     }
-    if ((bytes && add_new(reading, path, bytes, length)) || !known || is_interrupted(reading))
-        return;
-    if (add(reading, path, before.text, before.length))
-        log_event(LOG_ERROR, "%s: what was read of it before goes on serving", path);
+    *source = (struct source){ .path = strdup(path), .length = length };
+    if (bytes && (source->bytes = malloc(length + 1))) memcpy(source->bytes, bytes, length + 1);
+    if (!source->path) return;
+    const bool known =
+        reading->before && generation_find_text(reading->before, path, &source->before);
+    if (!known) source->before.text = NULL;
+    source->same = known && source->bytes && source->before.length == length &&
+                   memcmp(source->before.text, bytes, length) == 0;
+    if (is_unchecked(reading, source))
+        reading->unchecked[reading->unchecked_count++] = reading->count;
+    reading->count++;
+}
+
+/* One of the files that are to be checked. */
+static void check_one(void *context, int index) {
+    struct reading *reading = context;
+    const struct user_operators_watch *watch = reading->watch;
+    struct source *source = &reading->sources[reading->unchecked[index]];
+    if (is_interrupted(reading)) return;
+    pthread_mutex_lock(&reading->lock);
+    if (watch->progress) watch->progress(watch->context, source->path);
+    pthread_mutex_unlock(&reading->lock);
+    source->right = check(reading, source);
+    pthread_mutex_lock(&reading->lock);
+    if (++reading->checked % PROGRESS == 0)
+        log_event(LOG_INFO, "operators_dir: %d of %d files are checked", reading->checked,
+                  reading->unchecked_count);
+    pthread_mutex_unlock(&reading->lock);
+}
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* A reload leaves the other cores to those who are served. The threads have ended when this
+ * returns: what confines the front comes later, and is a thread's own. */
+static void check_all(struct reading *reading) {
+    const int many = reading->before ? 1 : cores();
+    const int threads = many < reading->unchecked_count ? many : reading->unchecked_count;
+    struct pool *pool = threads > 1 ? pool_create(threads) : NULL; /* NULL: one after the other */
+    if (reading->unchecked_count >= PROGRESS)
+        log_event(LOG_INFO, "operators_dir: %d files are to be checked, %d at a time",
+                  reading->unchecked_count, pool_threads(pool));
+    pool_run(pool, check_one, reading, reading->unchecked_count);
+    pool_destroy(pool);
+}
+
+static void take(const struct reading *reading, const struct source *source) {
+    if (source->same) {
+        add(reading, source->path, source->before.text, source->length);
+    } else if (source->right && add(reading, source->path, source->bytes, source->length)) {
+        const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
+        log_event(LOG_INFO, "%s: %d operator%s", source->path, count, count == 1 ? "" : "s");
+    } else if (source->before.text &&
+               add(reading, source->path, source->before.text, source->before.length)) {
+        log_event(LOG_ERROR, "%s: what was read of it before goes on serving", source->path);
+    }
+}
+
+static bool read_folder(struct reading *reading, struct failure *failure) {
+    const struct operators_options options = options_in(reading->config);
+    const char *folder = reading->config->operators_dir;
+    const bool read = operators_dir_each(folder, &options, collect, reading, failure);
+    if (reading->left_out)
+        log_event(LOG_ERROR, "operators_dir: %d files are not used: at most %d are read",
+                  reading->left_out, OP_SET_ADDED_MAX);
+    if (read) check_all(reading);
+    for (int i = 0; i < reading->count; i++) {
+        if (read && !is_interrupted(reading)) take(reading, &reading->sources[i]);
+        free(reading->sources[i].path);
+        free(reading->sources[i].bytes);
+    }
+    return read;
 }
 
 static void log_removed(const struct generation *before, const struct generation *fresh) {
@@ -225,21 +322,28 @@ static void check_cache(const struct config *config) {
 struct generation *user_operators_read(const struct config *config, const struct generation *before,
                                        const struct user_operators_watch *watch,
                                        struct failure *failure) {
-    const struct operators_options options = options_in(config);
     if (!before) check_cache(config);
     static uint32_t number; /* of the last, in force or not */
-    struct reading reading = { config, watch, before, generation_create(++number) };
-    const bool read =
-        !reading.fresh || !*config->operators_dir ||
-        operators_dir_each(config->operators_dir, &options, take_file, &reading, failure);
-    if (read && reading.fresh && !watch->interrupted() && generation_close(reading.fresh)) {
-        if (before) log_removed(before, reading.fresh);
-        return reading.fresh;
+    struct reading *reading = calloc(1, sizeof *reading);
+    struct generation *fresh = reading ? generation_create(++number) : NULL;
+    bool read = true;
+    if (fresh && *config->operators_dir) {
+        *reading = (struct reading){ .config = config,
+                                     .watch = watch,
+                                     .before = before,
+                                     .fresh = fresh,
+                                     .lock = PTHREAD_MUTEX_INITIALIZER };
+        read = read_folder(reading, failure);
+    }
+    free(reading);
+    if (read && fresh && !watch->interrupted() && generation_close(fresh)) {
+        if (before) log_removed(before, fresh);
+        return fresh;
     }
     if (read)
         fail(failure, STATUS_NO_MEMORY, "the operators could not be read: %s",
              watch->interrupted() ? "the daemon is stopping" : "out of memory");
-    generation_release(reading.fresh);
+    generation_release(fresh);
     return NULL;
 }
 
@@ -250,6 +354,7 @@ bool user_operators_open(const char *texts, size_t length, const struct config *
     struct generation_text text;
     bool all = true;
     kernel_library_keep_in(options.cache);
+    compiler_limit(config->operators_compile_ms, config->operators_compile_bytes);
     for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
         struct user_file *file =
             operators_dir_make(text.path, text.text, text.length, &options, NULL);

@@ -12,7 +12,7 @@
  * Fails:    user_operators_read: STATUS_BAD_PARAM where the folder cannot be used; a file that is
  *           wrong is logged and left out, or stays as it was before.
  * Threads:  the main thread.
- * Limits:   a check may take USER_OPERATORS_CHECK_MS.
+ * Limits:   a check may take user_operators_check_ms(); OP_SET_ADDED_MAX files.
  */
 #ifndef BURIN_USER_OPERATORS_H
 #define BURIN_USER_OPERATORS_H
@@ -20,15 +20,17 @@
 #include "config/config.h"
 #include "server/generation.h"
 
-enum { USER_OPERATORS_CHECK_MS = 150000 };
-
 struct user_operators_watch {
     int (*interrupted)(void); /* is asked now and then: true ends it, and it fails */
-    /* Is called with each file's path before it is checked: until the next call, or the end of it
-     * all, it takes little more than USER_OPERATORS_CHECK_MS. May be NULL. */
+    /* Is called with each file's path before it is checked, by one thread at a time: until the next
+     * call, or the end of it all, it takes little more than user_operators_check_ms(). May be NULL.
+     */
     void (*progress)(void *context, const char *path);
     void *context;
 };
+
+/* How long a file's check may take. */
+int user_operators_check_ms(const struct config *config);
 
 /* The generation after BEFORE (NULL: the first), held for the caller. With no operators_dir it has
  * the built-in operators alone. */
@@ -48,9 +50,8 @@ const char *user_operators_cache(const struct config *config);
  * folder alone. Before there are other threads. */
 void user_operators_limit(const struct config *config);
 
-/* In a process that checks the file NAME, whose text is its standard input: 0, or 1 with its
- * mistakes on standard output. CACHE "": the default. SANDBOX: "on" or "off". */
-int user_operators_check(const char *name, const char *cache, size_t bytes_max,
-                         const char *sandbox);
+/* In a process that checks a file, whose text is its standard input: 0, or 1 with its mistakes on
+ * standard output. ARGUMENTS: its name, and the keys that user_operators.c gives with it. */
+int user_operators_check(char *const arguments[]);
 
 #endif

@@ -124,6 +124,14 @@ const char *compiler_options(const struct compiler *compiler) {
 /* ---- the child */
 
 static bool in_our_group;
+static struct {
+    long cpu_ms, bytes;
+} limits = { 30000, 1L << 30 };
+
+void compiler_limit(long cpu_ms, long bytes) {
+    limits.cpu_ms = cpu_ms;
+    limits.bytes = bytes;
+}
 
 void compiler_stay_in_group(void) {
     in_our_group = true;
@@ -153,8 +161,8 @@ static void become_compiler(const struct compiler *compiler, const char *directo
     const int nothing = open("/dev/null", O_RDONLY);
     if (!in_our_group) setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* who checks a file may be killed */
-    limit(RLIMIT_CPU, COMPILER_CPU_S);
-    limit(RLIMIT_AS, (rlim_t)2 << 30);
+    limit(RLIMIT_CPU, (rlim_t)(limits.cpu_ms + 999) / 1000);
+    limit(RLIMIT_AS, (rlim_t)limits.bytes);
     limit(RLIMIT_FSIZE, 32 << 20);
     limit(RLIMIT_CORE, 0);
     if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
@@ -169,7 +177,7 @@ static void become_compiler(const struct compiler *compiler, const char *directo
 
 /* What comes through the pipe, cut to OUTPUT; false: the time is over. */
 static bool read_output(int in, char output[COMPILER_OUTPUT_MAX]) {
-    const int64_t deadline = clock_ns() + COMPILER_WALL_MS * INT64_C(1000000);
+    const int64_t deadline = clock_ns() + 2 * limits.cpu_ms * INT64_C(1000000);
     size_t used = 0;
     output[0] = '\0';
     for (;;) {
@@ -211,8 +219,8 @@ bool compiler_run(const struct compiler *compiler, const char *directory,
         const bool in_time = read_output(ends[0], output);
         good = wait_for(child, in_time);
         if (!in_time)
-            snprintf(output, COMPILER_OUTPUT_MAX, "the compiler took longer than %d seconds",
-                     COMPILER_WALL_MS / 1000);
+            snprintf(output, COMPILER_OUTPUT_MAX, "the compiler took longer than %ld ms",
+                     2 * limits.cpu_ms);
     }
     close(ends[0]);
     return good;

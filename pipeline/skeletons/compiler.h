@@ -8,8 +8,7 @@
  * Owns:     nothing.
  * Fails:    compiler_find returns false; compiler_run false, with what the compiler wrote.
  * Threads:  any; but compiler_run forks, so it is called before a process has many.
- * Limits:   COMPILER_CPU_S of processor time and COMPILER_WALL_MS of waiting, 2 GiB of memory, and
- *           32 MiB a file.
+ * Limits:   those of compiler_limit(), and 32 MiB a file.
  */
 #ifndef BURIN_COMPILER_H
 #define BURIN_COMPILER_H
@@ -18,8 +17,6 @@
 #include <stddef.h>
 
 enum {
-    COMPILER_CPU_S = 60,
-    COMPILER_WALL_MS = 120000,
     COMPILER_PATH_MAX = 512,
     COMPILER_OUTPUT_MAX = 64 * 1024
 };
@@ -39,6 +36,10 @@ const char *compiler_options(const struct compiler *compiler);
 /* From now on a compiler stays in this process's group: whoever kills the whole group ends what the
  * compiler has started, too. Else it has one of its own, which is killed at its time limit. */
 void compiler_stay_in_group(void);
+
+/* What one has from now on: CPU_MS of processor time, rounded up to seconds, twice as long to be
+ * waited for, and BYTES of address space. Before: 30 s and 1 GiB. */
+void compiler_limit(long cpu_ms, long bytes);
 
 /* Compiles DIRECTORY/twin.c to DIRECTORY/twin.so. OUTPUT: its messages, NUL-terminated. */
 bool compiler_run(const struct compiler *compiler, const char *directory,

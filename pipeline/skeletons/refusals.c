@@ -176,6 +176,14 @@ static void check_attribute(const struct token *token, struct diagnostics *diagn
                         brackets ? "[[" : "::");
 }
 
+/* What stands for many values: C++ has no such ranges, and a compiler may take for ever to write a
+ * table out. */
+static void check_dots(const struct token *token, struct diagnostics *diagnostics) {
+    if (token_is(token, ".") && token_is(token + 1, ".") && token[1].text == token->text + 1)
+        diagnostics_add(diagnostics, token->line, NULL,
+                        "... is not accepted: write out each value, and each parameter");
+}
+
 void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnostics) {
     int depth = 0;
     for (int i = 0; i < tokens->count; i++) {
@@ -184,6 +192,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
         if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
         if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
         if (token->kind == TOKEN_PUNCTUATOR) check_attribute(token, diagnostics);
+        if (token->kind == TOKEN_PUNCTUATOR) check_dots(token, diagnostics);
         if (token->preprocessor) check_macro(token, diagnostics);
         if (begins) depth += check_line(token, diagnostics);
         if (token->kind == TOKEN_DIRECTIVE && depth > 0)

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 enum {
-    ARGUMENTS_MAX = 8,
+    ARGUMENTS_MAX = 9,
     TEXT_MAX = 2048,
     PATIENCE_S = 1,
     STRANGER_MS = 50,
@@ -121,19 +121,30 @@ static bool is_device(const char *text) {
            (strncmp(text, "cuda:", name) == 0 && digits > 0 && digits <= 3 && !text[name + digits]);
 }
 
+static bool is_number(const char *text, long number) {
+    char wanted[24];
+    snprintf(wanted, sizeof wanted, "%ld", number);
+    return strcmp(text, wanted) == 0;
+}
+
+/* Behind `--check` and the file's name. */
+static bool is_check(char *const *arguments, const struct config *config) {
+    return strcmp(arguments[0], config->operators_cache_dir) == 0 &&
+           is_number(arguments[1], config->operators_source_bytes_max) &&
+           strcmp(arguments[2], config->sandbox) == 0 &&
+           is_number(arguments[3], config->operators_compile_ms) &&
+           is_number(arguments[4], config->operators_compile_bytes);
+}
+
 /* A worker that the front has a use for; a sandbox is started by its worker. */
 static bool is_allowed(char *const *arguments, int count, const struct config *config) {
-    char most[24];
-    snprintf(most, sizeof most, "%ld", config->operators_source_bytes_max);
     if (count < 3 || strcmp(arguments[0], "burin") != 0 || strcmp(arguments[1], "worker") != 0)
         return false;
     if (count == 3) return strcmp(arguments[2], "--count") == 0;
     if (strcmp(arguments[2], "--device") == 0)
         return is_device(arguments[3]) &&
                (count == 4 || (count == 5 && strcmp(arguments[4], "--operators") == 0));
-    return count == 7 && strcmp(arguments[2], "--check") == 0 &&
-           strcmp(arguments[4], config->operators_cache_dir) == 0 &&
-           strcmp(arguments[5], most) == 0 && strcmp(arguments[6], config->sandbox) == 0;
+    return count == 9 && strcmp(arguments[2], "--check") == 0 && is_check(arguments + 4, config);
 }
 
 /* As fork, but the child is our parent's. */

@@ -458,6 +458,36 @@ def test_a_start_that_ends_leaves_no_part_of_a_compiler(tmp_path):
             os.kill(part, signal.SIGKILL)
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_a_start_checks_several_files_at_a_time(start, tmp_path):
+    """The first compiler waits for a second one. Twenty files become twenty operators, and the log tells how far it is."""
+    env = slow_compiler(tmp_path, f"mkdir {tmp_path}/first 2>/dev/null && while [ ! -e {tmp_path}/second ]; do sleep 0.02; done || "
+                                  f": >{tmp_path}/second; set -- \"$@\" -O0")
+    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in range(20)}
+    daemon = begin(start, folder(tmp_path, **sources), env=env)
+    names = [op["name"] for op in daemon.get("/ops").json["operators"]]
+    assert [name for name in names if name.startswith("white")] == sorted(sources)
+    assert re.search(r"operators_dir: 20 files are to be checked, \d+ at a time", daemon.log_text())
+    assert "operators_dir: 16 of 20 files are checked" in daemon.log_text()
+
+
+def test_more_files_than_operators_are_not_read(start, tmp_path):
+    path = folder(tmp_path, **{f"open{i}": "" for i in range(257)}, a=WHITE)
+    for file in path.glob("open*"):
+        file.chmod(0o666)  # nor checked
+    daemon = begin(start, path)
+    assert "2 files are not used: at most 256 are read" in daemon.log_text()
+    assert b'"white"' in daemon.get("/ops").body
+
+
+def test_a_compiler_has_its_time(start, tmp_path):
+    """What it is given is a key. Here the compiler computes for ever, and its file is left out."""
+    env = slow_compiler(tmp_path, "while :; do :; done")
+    daemon = begin(start, folder(tmp_path, white=WHITE), "--operators-compile-ms", "1000", env=env)
+    assert re.search(r"white\.c:1: the C compiler failed", daemon.log_text()), daemon.log_text()
+    assert b'"white"' not in daemon.get("/ops").body
+
+
 def test_what_a_sandbox_has_open(start, tmp_path):
     """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""

@@ -78,11 +78,26 @@ static void no_macro_makes_a_variable_static(void **state) {
                         told);
 }
 
+static void nothing_stands_for_many_values(void **state) {
+    (void)state;
+    static const char told[] =
+        "op.c:1: ... is not accepted: write out each value, and each parameter";
+    static const char *const texts[] = {
+        "static const int t[] = { [0 ... 999999999] = 1 };\n" GOOD,
+        "#define MANY 0 ... 9\n" GOOD,
+        "#define SUM(a, ...) a\n" GOOD,
+        "static int many(int a, ...) { return a; }\n" GOOD,
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_memory_equal(said_of(texts[i]), told, strlen(told));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_are_accepted),
         cmocka_unit_test(what_can_be_changed_is_refused),
         cmocka_unit_test(no_macro_makes_a_variable_static),
+        cmocka_unit_test(nothing_stands_for_many_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

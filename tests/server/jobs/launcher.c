@@ -24,7 +24,9 @@
 
 static struct config config = { .sandbox = "on",
                                 .operators_cache_dir = "/cache",
-                                .operators_source_bytes_max = 1000 };
+                                .operators_source_bytes_max = 1000,
+                                .operators_compile_ms = 2000,
+                                .operators_compile_bytes = 3000 };
 
 /* ---- what is started */
 
@@ -68,6 +70,8 @@ static void check_refused(char *const arguments[]) {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* the launcher alone, which goes on */
 }
 
+#define CHECK(cache, bytes, sandbox, ms, memory)                                                   \
+    ARGUMENTS("burin", "worker", "--check", "/any.c", cache, bytes, sandbox, ms, memory)
 #define ARGUMENTS(...) ((char *const[]){ __VA_ARGS__, NULL })
 
 /* ---- tests */
@@ -93,8 +97,7 @@ static void workers(void **state) {
     check_started(ARGUMENTS("burin", "worker", "--device", "cuda:12", "--operators"), said,
                   sizeof said);
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
-    check_started(ARGUMENTS("burin", "worker", "--check", "/any.c", "/cache", "1000", "on"), said,
-                  sizeof said);
+    check_started(CHECK("/cache", "1000", "on", "2000", "3000"), said, sizeof said);
     assert_string_equal(said, "0123-5---- 1 0");
 }
 
@@ -109,9 +112,11 @@ static void nothing_else(void **state) {
     check_refused(ARGUMENTS("burin", "worker", "--device", "cpu", "--operators", "more"));
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_refused(ARGUMENTS("burin", "worker", "--device", devices[i]));
-    check_refused(ARGUMENTS("burin", "worker", "--check", "/any.c", "/other", "1000", "on"));
-    check_refused(ARGUMENTS("burin", "worker", "--check", "/any.c", "/cache", "1001", "on"));
-    check_refused(ARGUMENTS("burin", "worker", "--check", "/any.c", "/cache", "1000", "off"));
+    check_refused(CHECK("/other", "1000", "on", "2000", "3000"));
+    check_refused(CHECK("/cache", "1001", "on", "2000", "3000"));
+    check_refused(CHECK("/cache", "1000", "off", "2000", "3000"));
+    check_refused(CHECK("/cache", "1000", "on", "2001", "3000"));
+    check_refused(CHECK("/cache", "1000", "on", "2000", "3001"));
 }
 
 static void without_privileges(void **state) {
