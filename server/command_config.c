@@ -9,14 +9,13 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin config [--json | --memory | --defaults | --markdown] [--config FILE]\n"
-        "                    [--KEY VALUE]...\n\n"
-        "Prints every setting in force, and whether it came from a flag, the environment, the\n"
-        "file or the defaults. --memory prints the most memory that a daemon of these settings\n"
-        "takes, for a limit of its container. --defaults prints a file with every default, to\n"
-        "start from; --markdown the table of all keys for config/README.md.\n\n",
-        out);
+    fputs("usage: burin config [--json | --memory | --defaults | --markdown]\n"
+          "                    [--config FILE] [--KEY VALUE]...\n\n"
+          "Prints every setting in force, and whether it came from a flag, the environment, the\n"
+          "file or the defaults. --memory prints the most memory that a daemon of these settings\n"
+          "takes, for the limit of its container; --defaults a file with every default, to start\n"
+          "from; --markdown the table of all keys for config/README.md.\n\n",
+          out);
     reference_help(out);
     return code;
 }
