@@ -1,22 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# One flat Makefile. `make help` tells every target; variables: CUDA=0, CUDA_ARCHS="80 90", SAN=address,undefined
+# One flat Makefile. `make help` lists every target; variables: CUDA=0 or 1, CUDA_ARCHS="80 90", SAN=address,undefined
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
-# made last is at build/burin too, unless SAN is set.
+# made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+# CUDA takes minutes to compile. So it is built where a GPU will run it, for the architectures of the GPUs that are there;
+# and for all architectures where the result goes to other machines. CUDA= and CUDA_ARCHS= override both.
+ALL_ARCHS = 75 80 86 90
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
+GPU := $(firstword $(wildcard /dev/nvidia[0-9]* /dev/dxg))
+FOR_OTHERS := $(filter bundle deb gpu kernels,$(MAKECMDGOALS))
 ifneq ($(SAN),)
 CUDA = 0
 endif
-CUDA ?= $(if $(NVCC),1,0)
-ALL_ARCHS = 75 80 86 90
-CUDA_ARCHS ?= $(ALL_ARCHS)
+CUDA ?= $(if $(NVCC),$(if $(GPU)$(FOR_OTHERS),1,0),0)
+ifndef CUDA_ARCHS
+CUDA_ARCHS := $(or $(if $(FOR_OTHERS),,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -nu)),$(ALL_ARCHS))
+endif
+CHOICE = $(if $(filter-out 0,$(CUDA)),the CPU and GPUs of architecture $(CUDA_ARCHS),the CPU: $(or \
+  $(if $(SAN),sanitizers do not look at CUDA),\
+  $(if $(filter-out file undefined,$(origin CUDA)),CUDA=0),\
+  $(if $(NVCC),nvcc is here but no GPU; CUDA=1 builds for GPUs),\
+  $(if $(GPU),a GPU is here but no nvcc; Burin uses it once the CUDA toolkit is installed),\
+  there is no GPU and no nvcc))
 empty :=
 comma := ,
 blank := $(empty) $(empty)
@@ -32,8 +48,10 @@ SAY = @printf '  %-6s %s\n'
 INCLUDES = -I. -I$(B)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
   -Wformat=2 -Werror=format-security $(if $(WERROR),-Werror)
+# Position independent for a shared library too, but without its costs: no function is replaced by another library's.
+PIC = -fPIC -fno-semantic-interposition
 HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
-  -fcf-protection=full) -fPIE
+  -fcf-protection=full) $(PIC)
 CFLAGS = -std=c17 -O2 -g $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 OPS_FLAGS = -O3
@@ -43,10 +61,11 @@ LIBS = -lmicrohttpd -ljpeg -lpng16 -lz -lwebp -ljansson -lisal -lm -ldl
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-# Without it the kernels of four generations are 20 MB; toolkits before 12.4 do not know it.
-COMPRESS := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --help 2>/dev/null | grep -q compress-mode && echo --compress-mode=size))
+# What goes to other machines is compressed, to a third of its size; that takes a tenth of the build. Toolkits before 12.4
+# cannot do it.
+COMPRESS := $(if $(and $(filter-out 0,$(CUDA)),$(or $(FOR_OTHERS),$(word 2,$(CUDA_ARCHS)))),$(shell $(NVCC) --help 2>/dev/null | grep -q compress-mode && echo --compress-mode=size))
 NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(INCLUDES) -D_GNU_SOURCE \
-  -Xcompiler -fPIE,-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
+  -Xcompiler $(subst $(blank),$(comma),$(PIC)),-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
 
 # What needs an operator that is left out is left out with it.
 override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
@@ -63,6 +82,12 @@ else
 CU_SOURCES = $(wildcard cuda/*.cu cuda/bench/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
+# Tests, benchmarks and ladders of a CUDA build share one library: the kernels alone are 8 MB. Without CUDA a program is
+# small and holds only what it uses.
+LIBRARY = $(B)/libburin.$(if $(filter 0,$(CUDA)),a,so)
+SHARED_CUDA = $(patsubst -l:libcudart_static.a,-lcudart,$(LIBS)) $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter-out %/stubs,$(subst ",,$(CUDA_LIBRARIES))))
+TEST_LIBS = $(if $(filter 0,$(CUDA)),$(LIBS),$(SHARED_CUDA) -Wl,-rpath,$(abspath $(B)))
+TEST_CFLAGS = $(filter-out -O2,$(CFLAGS)) -O1 -Wno-missing-prototypes
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
@@ -83,7 +108,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http http_waiting http_rest page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -92,11 +117,12 @@ help: ## this text
 	@awk -F":.*## " '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 all: $(PROGRAM) ## the program, build/burin
+	@echo "$(PROGRAM) is built for $(CHOICE)"
 
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
 export PRELOADS = $(abspath $(B)/tests/http/pressure)
-http http_waiting http_rest: $(BENCHES) $(FAULTS)
+http: $(BENCHES) $(FAULTS)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -108,7 +134,7 @@ test: ## install what is missing, build, run every test that needs no GPU
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 # Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
-	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target $(if $(PYTEST),http,http_waiting http_rest) page tidy unit reference
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http page tidy unit reference
 
 # Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor.
 UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
@@ -123,24 +149,18 @@ $(REPLAYS:=.run): %.run: %
 # What pytest runs: all of the folder, or what of PYTEST begins with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
-http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+# A whole folder in so many processes at a time, each with a daemon of its own; files that PYTEST names in one.
+run_pytest = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
-# The same in two halves, for two processes: tests that wait rather than work, and all others. Five things run at a time then,
-# on two cores perhaps, and a test may have waited in vain for one: what failed is tried once more, and both are told.
-WAITING = $(wildcard $(foreach t,bad_input cli ill_workers life probes systemd,tests/http/test_$t.py))
-PYTEST_HALF = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs -o cache_dir=$(abspath $(B))/$@.cache
-twice = @$(PYTEST_HALF) $1 || { echo "== once more, what failed"; $(PYTEST_HALF) --lf --lfnf=none $1; }
-http_waiting: $(PROGRAM)
-	$(call twice,$(WAITING))
-http_rest: $(PROGRAM)
-	$(call twice,$(filter-out $(WAITING),$(wildcard tests/http/test_*.py)))
+# They wait more than they work.
+http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
+	$(call run_pytest,tests/http,$$(($$(nproc) + 4)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)
+	$(call run_pytest,tests/page,0)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
+	$(call run_pytest,tests/reference,$$(nproc))
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
@@ -151,8 +171,9 @@ pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, w
 mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py; MUTANTS="--only 3", --help
 	@tests/mutants/run.py $(MUTANTS)
 
-bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
-	@tests/bundle.sh $(B) $(PROGRAM)
+LADDERS = $(if $(filter kernels,$(MAKECMDGOALS)),$(KERNELS))
+bundle: $(PROGRAM) $(GPU_TESTS) $(filter $(B)/tests/pipeline/ops/% $(B)/tests/pipeline/rows/%,$(TESTS)) $(BENCHES) $(LADDERS) ## pack what a bare GPU machine needs into build/bundle; `make kernels bundle` adds the ladders
+	@tests/bundle.sh $(B) $(PROGRAM) $(LADDERS)
 
 bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
 	@$(PROGRAM) bench histeq $(ARGS)
@@ -164,14 +185,14 @@ gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## b
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
 	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE -I. -I$(B) $(C_SOURCES) server/main.c
 
-tidy: ## names, walls and lengths: tests/tidy.sh
-	@tests/tidy.sh
+tidy: ## names, walls and lengths: tests/tidy.py
+	@tests/tidy.py
 
 fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
 	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
@@ -231,72 +252,76 @@ $(B)/pipeline/builtin_ops.o: $(B)/ops.inc
 $(B)/server/version.o $(B)/cuda/skeletons/kernel_compiler.o: $(B)/version.inc
 $(B)/cuda/op_registry.cu.o: $(B)/cuda_ops.inc
 
-# A test links what it uses and no more: without the GPU's code where it needs none.
 $(B)/libburin.a: $(OBJECTS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
+$(B)/libburin.so: $(OBJECTS)
+	$(SAY) link $@
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(filter-out -pie,$(LDFLAGS)) $^ $(SHARED_CUDA) -o $@
 
-$(B)/tests/%: tests/%.c $(B)/libburin.a
+$(B)/tests/%: tests/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(SAY) test $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(TEST_CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(LIBRARY) $(TEST_LIBS) -lcmocka -o $@
 # A benchmark's own kernels stand beside it: they are in no other program.
 $(BENCH_KERNELS): %: %.cu.o
+$(BENCHES): TEST_CFLAGS = $(CFLAGS) -Wno-missing-prototypes
 # Of 113 bits: what a benchmark measures errors against.
 $(B)/tests/bench/exact_math: LIBS += -lquadmath
 # What a test loads in place of a library that is not here.
 $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
+	$(Q)$(CC) $(TEST_CFLAGS) -fPIC -shared $< -o $@
 # What makes calls of the system fail: it replaces them, so nothing checks them on the way.
 $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
 	@mkdir -p $(@D)
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
-$(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
+$(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(LIBRARY)
 	$(SAY) test $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
 # Tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
 $(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
 $(B)/ptx75/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< for the oldest GPU"
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/tests/cuda/codecs/%_ptx75: $(B)/ptx75/tests/cuda/codecs/%.cu.o $(B)/ptx75/cuda/codecs/jpeg_decode.cu.o $(B)/ptx75/cuda/codecs/jpeg_encode.cu.o $(B)/libburin.a
+$(B)/tests/cuda/codecs/%_ptx75: $(B)/ptx75/tests/cuda/codecs/%.cu.o $(B)/ptx75/cuda/codecs/jpeg_decode.cu.o $(B)/ptx75/cuda/codecs/jpeg_encode.cu.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(SAY) test $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
 $(B)/tests/cuda/ops/resize_ptx75: $(B)/ptx75/cuda/ops/resize.cu.o
 $(B)/tests/cuda/ops/smooth_ptx75: $(B)/ptx75/cuda/smooth.cu.o
 $(B)/tests/cuda/ops/clahe_ptx75: $(B)/ptx75/cuda/ops/clahe.cu.o
 $(B)/tests/cuda/ops/carve_widths_ptx75: $(B)/ptx75/cuda/ops/carve.cu.o
-$(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c $(B)/libburin.a
+$(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(SAY) test $@
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(TEST_CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(LIBRARY) $(TEST_LIBS) -lcmocka -o $@
 # The same test of a build of its own, in which racecheck finds nothing that it would misunderstand.
+$(B)/cuda/ops/carve.checked.o: GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a))
 $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
 	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
+$(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o $(LIBRARY)
 	$(SAY) test $@
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
-$(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
+$(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(SAY) replay $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(B)/libburin.a $(LIBS) -o $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) $< tests/fuzz/replay_main.c $(LIBRARY) $(TEST_LIBS) -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
-	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -cudart shared $(subst -Wl$(comma),-Xlinker=,$(filter -Wl%,$(SHARED_CUDA))) -o $@ -ldl
 
 # A ladder that compares with the CPU codec links it.
-$(CODEC_LADDERS): %: %.cu.o $(B)/libburin.a
+$(CODEC_LADDERS): %: %.cu.o $(LIBRARY)
 	$(SAY) link $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
 build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)

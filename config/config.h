@@ -38,6 +38,7 @@ struct config {
     long pixels_max;
     long side_max;
     long avif_pixels_max;
+    long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
     long codec_memory_bytes;
@@ -48,7 +49,6 @@ struct config {
 
     /* how much may be held */
     long queue_jobs;
-    long queue_client_jobs; /* 0: by queue_jobs */
     long refusals_percent;
     long queue_bytes;
     long answer_bytes;
@@ -78,13 +78,14 @@ struct config {
     long lanes;                    /* 0: by the device */
     long codec_threads;            /* 0: one a core */
     long batch;
-    long staging_bytes, idle_bytes;
+    long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;
     long pinned_pool_bytes;
     long device_pool_bytes;
     long worker_start_ms;
     long self_test_ms;
     long worker_still_ms;
+    long launcher_still_ms;
 
     /* users' operators */
     char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */
@@ -98,7 +99,7 @@ struct config {
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;
-    long drain_body_ms;
+    long drain_client_ms;
 
     /* log */
     char log_format[16];

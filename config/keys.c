@@ -71,8 +71,12 @@ static const struct key keys[] = {
       .why = "the largest width and height; of a JPEG 65500 at most" },
     { FIELD(avif_pixels_max, KEY_INTEGER), .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
-      .why = "the largest AVIF: its encoder takes 30 bytes and 0.1 to 0.3 us a pixel, "
-             "twice that with effort=6 or lossless, and cannot be stopped" },
+      .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
+    { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
+      .why = "the longest for which an encoder may be unable to stop, and processing_ms at most: "
+             "an AVIF of noise takes 0.35 to 1 us a pixel by its effort, 0.9 to 2.5 us lossless or "
+             "of quality 90 and more, 0.4 to 1 us more with alpha; a WebP 0.1 us, with alpha and "
+             "effort=6 1.1 us" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
@@ -97,10 +101,7 @@ static const struct key keys[] = {
 
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
-             "once" },
-    { FIELD(queue_client_jobs, KEY_INTEGER), .def = 0, .min = 0, .max = 100000, .unit = "jobs",
-      .why = "of these the most of one client, who is answered 503 beyond it; 0: as many as there "
-             "is room left for others, so half of the queue while nobody else waits; 16 at least" },
+             "once, or, where another client has more of them, that client's newest is" },
     { FIELD(refusals_percent, KEY_INTEGER), .def = 1, .min = 1, .max = 100, .unit = "%",
       .why = "the share of all cores' time that refusing requests for want of room may take; a "
              "request that comes when it is used up waits in its socket until there is room" },
@@ -190,6 +191,11 @@ static const struct key keys[] = {
       .why = "memory that a lane of a CPU keeps for input, work and output each, once no batch has "
              "had more for 2 s: the rest goes back to the system; room for a picture "
              "of 1080p" },
+    { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
+      .unit = "bytes",
+      .why = "the most memory of a CPU's worker for jobs that need more than idle_bytes: pixels, "
+             "scratch, decoders and encoders; others wait for it as for a lane, and one that needs "
+             "more is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "
@@ -213,6 +219,10 @@ static const struct key keys[] = {
       .why = "how long a worker may stand still before it is replaced and its jobs run elsewhere: "
              "stopped, frozen or locked up, though nothing keeps it from going on; one that "
              "computes, waits for a core or is held by a debugger is not still" },
+    { FIELD(launcher_still_ms, KEY_INTEGER), .def = 5000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long the process that starts workers may leave requests unanswered while a "
+             "worker is to be replaced; then it is killed, and the daemon ends with 1 for the "
+             "service manager to start it again" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,
@@ -245,9 +255,10 @@ static const struct key keys[] = {
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
-    { FIELD(drain_body_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "after SIGTERM an upload that for so long comes slower than body_rate_bytes is ended: "
-             "a client that stands still does not hold up the end" },
+    { FIELD(drain_client_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "after SIGTERM an upload or an answer that for so long moves slower than "
+             "body_rate_bytes or write_rate_bytes is ended; each further time the rate that is "
+             "asked doubles, up to pressed_rate_bytes: no client holds up the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },

@@ -116,7 +116,7 @@ static bool strips_are_few(const struct cuda_context *context, const struct op_c
     return tiles < 2 * (uint64_t)context->multiprocessors;
 }
 
-/* An image alone is shorter to launch, and its kernel need not search. */
+/* A kernel for one image takes fewer parameters, which is a shorter launch, and need not search. */
 template <class T>
 static enum status run_strips_alone(const struct cuda_context *context,
                                     const struct op_call &samples, long sigma,
@@ -134,14 +134,16 @@ static enum status run_strips_alone(const struct cuda_context *context,
 template <int CHANNELS, int SLOTS, bool SHARPENS>
 static enum status run_strips_as(const struct cuda_context *context, const struct op_call *calls,
                                  int count, long sigma, const struct finish_rule &rule) {
-    typedef strip_traits<CHANNELS, SLOTS, STRIP_FEW_STEPS, SHARPENS> low;
+    [[maybe_unused]] typedef strip_traits<CHANNELS, SLOTS, STRIP_FEW_STEPS, SHARPENS> low;
     typedef strip_traits<CHANNELS, SLOTS, STRIP_STEPS, SHARPENS> high;
     struct op_call samples[CUDA_BATCH_MAX];
     batch_sample_calls(samples, calls, count);
-    if (count == 1)
-        return strips_are_few(context, samples[0])
-                   ? run_strips_alone<low>(context, samples[0], sigma, rule)
-                   : run_strips_alone<high>(context, samples[0], sigma, rule);
+    if constexpr (CHANNELS != 2 &&
+                  !SHARPENS) /* the usual ones: each kernel takes long to compile */
+        if (count == 1)
+            return strips_are_few(context, samples[0])
+                       ? run_strips_alone<low>(context, samples[0], sigma, rule)
+                       : run_strips_alone<high>(context, samples[0], sigma, rule);
     struct batch batch;
     const enum status status = batch_init_tiles(&batch, samples, count, STRIP_TILE, high::HEIGHT);
     if (status) return status;

@@ -75,6 +75,23 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
     return probe->profile ? jpeg_profile(&decoding) : STATUS_OK;
 }
 
+double codec_still_ms(const struct image *image, const struct encode_options *options) {
+    if (options->format == FORMAT_AVIF) return avif_still_ms(image, options);
+    return options->format == FORMAT_WEBP ? webp_still_ms(image, options) : 0;
+}
+
+/* What cannot be stopped is not begun where it may be late. */
+static enum status check_time_left(const struct encoding *encoding) {
+    const struct progress *progress = encoding->progress;
+    const double ms = codec_still_ms(encoding->image, encoding->options);
+    if (!progress || !progress->deadline_ns || ms <= 0) return STATUS_OK;
+    if (clock_coarse_ns() + (int64_t)(ms * 1e6) <= progress->deadline_ns) return STATUS_OK;
+    return fail(encoding->failure, STATUS_DEADLINE,
+                "encoding the %s was not begun: it may take %.1f s, in which it cannot be stopped, "
+                "and not so much of the time allowed is left",
+                format_name(encoding->options->format), ms / 1e3);
+}
+
 enum status codec_encode(const struct image *image, const struct metadata *metadata,
                          const struct encode_options *options, struct progress *progress,
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,
@@ -87,9 +104,9 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                                        capacity, length,   notes,   failure };
     assert(encoders[options->format]);
     *length = 0;
-    const enum status status = codec_check_sides(image, options->format, failure);
-    if (status) return status;
-    return encoders[options->format](&encoding);
+    enum status status = codec_check_sides(image, options->format, failure);
+    if (!status) status = check_time_left(&encoding);
+    return status ? status : encoders[options->format](&encoding);
 }
 
 enum format codec_result_format(const struct probe *input, const struct image *result) {

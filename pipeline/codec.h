@@ -110,6 +110,10 @@ const char *codec_missing(enum format format);
 /* Whether quality changes how large the file is. */
 bool codec_has_quality(const struct encode_options *options);
 
+/* Milliseconds of a core for which encoding IMAGE, told of by its shape alone, may go on without
+ * looking whether it is wanted: of the picture that takes longest. 0: it looks all the time. */
+double codec_still_ms(const struct image *image, const struct encode_options *options);
+
 /* STATUS_TOO_LARGE where no file of FORMAT has such sides. Told of a shape alone. */
 enum status codec_check_sides(const struct image *shape, enum format format,
                               struct failure *failure);

@@ -4,9 +4,13 @@
  * the least, goes back to the system piece by piece, between batches: all of it at once takes 0.1
  * to 0.25 ms a MB. It is unmapped, for a limit may be set on addresses (`ulimit -d`, `-v`).
  *
- * Where the system refuses memory, lanes that are between batches give back all that they keep.
- * If that does not do, the lane waits with empty hands for the large batches that run, and lanes
- * that wait have their turns in the order in which they came: no large batch begins before them. */
+ * Where the system refuses memory, or lanes would have more than the most that is set, those that
+ * are between batches give back all that they keep. If that does not do, the lane waits with empty
+ * hands for the large batches that run, and lanes that wait have their turns in the order in which
+ * they came: no large batch begins before them, and small ones do.
+ *
+ * A lane claims what a large batch needs, and afterwards what it keeps of that; what every lane may
+ * keep anyway it does not claim. */
 #include "pipeline/cpu_memory.h"
 
 #include <malloc.h>
@@ -26,6 +30,7 @@ static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cpu_memory *lanes;
 static uint64_t last_ticket; /* atomic */
 static int lanes_waiting;    /* for memory; atomic */
+static size_t claims_most;   /* of all lanes; 0: any amount; atomic */
 
 static void area_release(struct area *area) {
     if (area->bytes) munmap(area->bytes, area->length);
@@ -34,6 +39,14 @@ static void area_release(struct area *area) {
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
+}
+
+static bool claimed(const struct cpu_memory *memory) {
+    return __atomic_load_n(&memory->claim, __ATOMIC_RELAXED) > 0;
+}
+
+static void set_claim(struct cpu_memory *memory, size_t bytes) {
+    __atomic_store_n(&memory->claim, bytes, __ATOMIC_RELAXED);
 }
 
 /* At least BYTES long. Where that fails the area is as it was. */
@@ -92,7 +105,10 @@ void cpu_memory_reclaim(void) {
     pthread_mutex_lock(&lanes_lock);
     for (struct cpu_memory *memory = lanes; memory; memory = memory->next) {
         pthread_mutex_lock(&memory->lock);
-        if (memory->phase == CPU_BETWEEN) release_areas(memory);
+        if (memory->phase == CPU_BETWEEN) {
+            release_areas(memory);
+            set_claim(memory, 0);
+        }
         pthread_mutex_unlock(&memory->lock);
     }
     pthread_mutex_unlock(&lanes_lock);
@@ -106,7 +122,46 @@ static void enter(struct cpu_memory *memory, enum cpu_phase phase) {
 }
 
 static bool is_small(const struct cpu_memory *memory, const struct lane_need *need) {
-    return larger(need->in, larger(need->work, need->out)) <= memory->keep_bytes[0];
+    return larger(larger(need->in, need->work), larger(need->out, need->codec)) <=
+           memory->keep_bytes[0];
+}
+
+/* ---- what all have together */
+
+void cpu_memory_set_most(size_t bytes) {
+    __atomic_store_n(&claims_most, bytes, __ATOMIC_RELAXED);
+}
+
+/* What the lane has to claim with NEED; a need of nothing: between batches. */
+static size_t claim_of(const struct cpu_memory *memory, const struct lane_need *need) {
+    const size_t wanted[AREAS] = { need->in, need->work, need->out };
+    size_t bytes = need->codec;
+    for (int i = 0; i < AREAS; i++) bytes += larger(memory->area[i].touched, wanted[i]);
+    return bytes <= AREAS * memory->keep_bytes[0] ? 0 : bytes;
+}
+
+/* false: others have too much. A small batch is never refused: what it has is bounded by itself. */
+static bool claim(struct cpu_memory *self, const struct lane_need *need) {
+    const size_t bytes = claim_of(self, need);
+    const size_t most = __atomic_load_n(&claims_most, __ATOMIC_RELAXED);
+    size_t all = bytes;
+    if (!bytes && !claimed(self)) return true;
+    pthread_mutex_lock(&lanes_lock);
+    for (const struct cpu_memory *memory = lanes; memory; memory = memory->next)
+        if (memory != self) all += __atomic_load_n(&memory->claim, __ATOMIC_RELAXED);
+    const bool fits = !most || all <= most || is_small(self, need);
+    if (fits) set_claim(self, bytes);
+    pthread_mutex_unlock(&lanes_lock);
+    return fits;
+}
+
+/* Less than before, so it fits. */
+static void lower_claim(struct cpu_memory *self) {
+    const struct lane_need nothing = { .in = 0 };
+    if (!claimed(self)) return;
+    pthread_mutex_lock(&lanes_lock);
+    set_claim(self, claim_of(self, &nothing));
+    pthread_mutex_unlock(&lanes_lock);
 }
 
 /* Whether other lanes run a large batch, or waited for memory before this one. */
@@ -120,7 +175,7 @@ static struct others look_at_others(const struct cpu_memory *self) {
     for (const struct cpu_memory *memory = lanes; memory; memory = memory->next) {
         const enum cpu_phase phase = __atomic_load_n(&memory->phase, __ATOMIC_RELAXED);
         if (memory == self) continue;
-        others.running |= phase == CPU_RUNS_LARGE;
+        others.running |= phase == CPU_RUNS_LARGE || (phase != CPU_BETWEEN && claimed(memory));
         others.before |=
             phase == CPU_WAITS && __atomic_load_n(&memory->ticket, __ATOMIC_RELAXED) < self->ticket;
     }
@@ -129,8 +184,17 @@ static struct others look_at_others(const struct cpu_memory *self) {
 }
 
 static bool reserve_areas(struct cpu_memory *memory, const struct lane_need *need) {
-    return area_reserve(&memory->area[0], need->in) && area_reserve(&memory->area[1], need->work) &&
-           area_reserve(&memory->area[2], need->out);
+    return claim(memory, need) && area_reserve(&memory->area[0], need->in) &&
+           area_reserve(&memory->area[1], need->work) && area_reserve(&memory->area[2], need->out);
+}
+
+static void let_go(struct cpu_memory *memory) {
+    release_areas(memory);
+    lower_claim(memory);
+}
+
+static enum status check_wait(const struct lane_need *need) {
+    return need->wait.check ? need->wait.check(need->wait.context) : STATUS_OK;
 }
 
 /* Of what lanes between batches keep, and then of what large batches had. A batch may begin or end
@@ -141,8 +205,8 @@ static bool try_in_turn(struct cpu_memory *memory, const struct lane_need *need)
         const struct others others = look_at_others(memory);
         if (!others.before) cpu_memory_reclaim();
         if (!others.before && reserve_areas(memory, need)) return true;
-        release_areas(memory);
-        if (!need->wait.check || need->wait.check(need->wait.context)) return false;
+        let_go(memory);
+        if (!need->wait.check || check_wait(need)) return false;
         if (others.running || others.before) vain = 0;
         nanosleep(&pause, NULL);
     }
@@ -150,7 +214,7 @@ static bool try_in_turn(struct cpu_memory *memory, const struct lane_need *need)
 }
 
 static bool reserve_in_turn(struct cpu_memory *memory, const struct lane_need *need) {
-    release_areas(memory);
+    let_go(memory);
     __atomic_store_n(&memory->ticket, __atomic_add_fetch(&last_ticket, 1, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
     __atomic_add_fetch(&lanes_waiting, 1, __ATOMIC_RELAXED);
@@ -160,20 +224,38 @@ static bool reserve_in_turn(struct cpu_memory *memory, const struct lane_need *n
     return reserved;
 }
 
-bool cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need) {
+static enum status fail_to_reserve(const struct lane_need *need, struct failure *failure) {
+    const enum status over = check_wait(need);
+    if (over == STATUS_CANCELLED) return fail(failure, over, "the client has disconnected");
+    if (over) return fail(failure, over, "waited for memory until the time allowed was over");
+    return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job could not be allocated",
+                need->in + need->work + need->out + need->codec);
+}
+
+enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need,
+                               struct failure *failure) {
+    const size_t bytes = need->in + need->work + need->out + need->codec;
+    const size_t most = __atomic_load_n(&claims_most, __ATOMIC_RELAXED);
+    if (most && bytes > most)
+        return fail(
+            failure, STATUS_TOO_LARGE,
+            "this takes %zu bytes of memory, and all that a CPU does at a time may take %zu "
+            "(cpu_memory_bytes); send a smaller image, or ask for less",
+            bytes, most);
     const enum cpu_phase phase = is_small(memory, need) ? CPU_RUNS_SMALL : CPU_RUNS_LARGE;
     enter(memory, phase); /* what it keeps is its own from here on */
     const bool behind =
         phase == CPU_RUNS_LARGE && __atomic_load_n(&lanes_waiting, __ATOMIC_RELAXED) > 0;
     const bool reserved = (!behind && reserve_areas(memory, need)) || reserve_in_turn(memory, need);
     enter(memory, phase);
-    return reserved;
+    return reserved ? STATUS_OK : fail_to_reserve(need, failure);
 }
 
 void cpu_memory_empty(struct cpu_memory *memory) {
     pthread_mutex_lock(&memory->lock);
     release_areas(memory);
     pthread_mutex_unlock(&memory->lock);
+    lower_claim(memory);
 }
 
 bool cpu_memory_trim(struct cpu_memory *memory) {
@@ -184,6 +266,7 @@ bool cpu_memory_trim(struct cpu_memory *memory) {
     for (int i = 0; i < AREAS && !trimmed; i++)
         trimmed = area_trim(&memory->area[i], kept(memory, &memory->area[i]));
     pthread_mutex_unlock(&memory->lock);
+    lower_claim(memory);
     return trimmed;
 }
 

@@ -3,9 +3,10 @@
  *
  * Used by:  device_cpu.c, a lane each; who is refused memory reclaims some.
  * Owns:     its areas, between reserve and empty, trim or release.
- * Fails:    cpu_memory_reserve is false where there is no memory; nothing is held then.
+ * Fails:    cpu_memory_reserve, where there is no memory; nothing is held then.
  * Threads:  a lane's own, but cpu_memory_reclaim: any.
- * Limits:   beyond what it is told to keep at the most nothing stays after a batch.
+ * Limits:   beyond what it is told to keep at the most nothing stays after a batch. Lanes together
+ *           hold the most that is set, and each what it may keep for small batches.
  */
 #ifndef BURIN_CPU_MEMORY_H
 #define BURIN_CPU_MEMORY_H
@@ -34,15 +35,22 @@ struct cpu_memory {
     pthread_mutex_t lock; /* held by whoever changes areas of a lane that is between batches */
     enum cpu_phase phase; /* changed under `lock` by the lane alone, read by all; atomic */
     uint64_t ticket;      /* while it waits: who came before is before it; atomic */
+    size_t claim;         /* bytes that count against the most of all; changed under the lock of
+                            all, atomic */
 };
+
+/* What all lanes of this process may have together for large batches; 0: any amount. */
+void cpu_memory_set_most(size_t bytes);
 
 /* Keeps MOST bytes of each area while batches need so much, and LEAST however long none did. */
 void cpu_memory_init(struct cpu_memory *memory, size_t least, size_t most);
 void cpu_memory_release(struct cpu_memory *memory);
 
-/* For a batch: what other lanes keep is taken from them where the system refuses it, and what large
- * batches have is waited for, as long as NEED's check allows. */
-bool cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need);
+/* For a batch: what other lanes keep is taken from them where there is no more, and what large
+ * batches have is waited for, as long as NEED's check allows. STATUS_TOO_LARGE: it needs more than
+ * all lanes may have. STATUS_NO_MEMORY: the system refuses it. Else what the check said. */
+enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need,
+                               struct failure *failure);
 /* Between batches: gives back a piece of what is beyond what is kept; false where there is none. */
 bool cpu_memory_trim(struct cpu_memory *memory);
 /* All of it. */

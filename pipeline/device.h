@@ -49,6 +49,9 @@ struct lane_options {
      * for each device. 0: as much as there is. */
     size_t pinned_pool_bytes, device_pool_bytes;
     size_t idle_bytes; /* CPU: kept, each way, even where no batch of late has had so much */
+    /* CPU: what lanes of the process have together for batches larger than that. 0: as much as
+     * there is. */
+    size_t cpu_memory_bytes;
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
@@ -70,6 +73,7 @@ struct lane_wait {
 
 struct lane_need {
     size_t in, work, out;         /* bytes */
+    size_t codec;                 /* of the heap, while the CPU's codecs are at work */
     size_t device_in, device_out; /* of `in` and `out`, what lies last and the device alone has */
     struct lane_wait wait;
 };

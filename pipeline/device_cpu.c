@@ -83,10 +83,8 @@ static enum status cpu_reserve(struct lane *lane, const struct lane_need *need,
                                struct failure *failure) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     const struct area *area = cpu->memory.area;
-    if (!cpu_memory_reserve(&cpu->memory, need))
-        return fail(failure, STATUS_NO_MEMORY,
-                    "%zu bytes of memory for the job could not be allocated",
-                    need->in + need->work + need->out);
+    const enum status status = cpu_memory_reserve(&cpu->memory, need, failure);
+    if (status) return status;
     lane->host_in = lane->in = area[0].bytes;
     lane->work = area[1].bytes;
     lane->host_out = lane->out = area[2].bytes;
@@ -120,6 +118,7 @@ static enum status cpu_open(int index, const struct lane_options *options, struc
     cpu->lane.driver = &device_cpu;
     cpu->pool = options->pool;
     cpu_memory_init(&cpu->memory, options->idle_bytes, options->staging_bytes);
+    cpu_memory_set_most(options->cpu_memory_bytes);
     *lane = &cpu->lane;
     return STATUS_OK;
 }

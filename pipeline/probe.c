@@ -116,10 +116,11 @@ enum status probe_check_data(const struct probe *probe, bool accept_damage,
     if (probe->data_bytes >= least) return STATUS_OK;
     return fail(failure, STATUS_CORRUPT,
                 "the image is cut off: %s%u x %u pixels take at least %llu bytes in this %s and "
-                "%llu are there; send the whole file",
+                "%llu are there; send the whole file%s",
                 accept_damage ? "a sixteenth of " : "its ", probe->width, probe->height,
                 (unsigned long long)least, format_name(probe->format),
-                (unsigned long long)probe->data_bytes);
+                (unsigned long long)probe->data_bytes,
+                probe->format == FORMAT_WEBP ? ", or one written with more effort" : "");
 }
 
 const char *format_name(enum format format) {

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin config: the settings in force. */
 #include "config/config.h"
+#include "config/memory.h"
 #include "config/reference.h"
 #include "server/command.h"
 
+#include <sched.h>
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin config [--json | --defaults | --markdown] [--config FILE]\n"
-          "                    [--KEY VALUE]...\n\n"
-          "Prints every setting in force, and whether it came from a flag, the environment, the\n"
-          "file or the defaults. --defaults prints a file with every default, to start from;\n"
-          "--markdown the table of all keys for config/README.md.\n\n",
-          out);
+    fputs(
+        "usage: burin config [--json | --memory | --defaults | --markdown] [--config FILE]\n"
+        "                    [--KEY VALUE]...\n\n"
+        "Prints every setting in force, and whether it came from a flag, the environment, the\n"
+        "file or the defaults. --memory prints the most memory that a daemon of these settings\n"
+        "takes, for a limit of its container. --defaults prints a file with every default, to\n"
+        "start from; --markdown the table of all keys for config/README.md.\n\n",
+        out);
     reference_help(out);
     return code;
 }
@@ -28,11 +32,17 @@ static bool take(const char *flag, int *argc, char **argv) {
     return taken;
 }
 
+static int core_count(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 int command_config(int argc, char **argv) {
     struct config config;
     struct failure failure = { 0 };
     if (take("--help", &argc, argv) || take("-h", &argc, argv)) return usage(stdout, 0);
     const bool as_json = take("--json", &argc, argv);
+    const bool memory = take("--memory", &argc, argv);
     if (take("--defaults", &argc, argv)) {
         reference_file(stdout);
         return 0;
@@ -50,6 +60,9 @@ int command_config(int argc, char **argv) {
                 argv[1]);
         return 2;
     }
-    config_print(&config, stdout, as_json);
+    if (memory)
+        memory_print(&config, core_count(), stdout);
+    else
+        config_print(&config, stdout, as_json);
     return 0;
 }

@@ -32,6 +32,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
@@ -76,6 +77,7 @@ static void catch_signals(void) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);      /* a log that may not grow loses lines, no more */
     process_keep_memory_private(); /* nor does it dump a core, which would hold users' pictures */
 }
 
@@ -262,8 +264,21 @@ static int wait_for_stop(struct service *service, const struct config *config,
     return crippled ? 1 : 0;
 }
 
+/* Memory and the stacks of threads are missing where a limit of the process keeps them back. */
+static void name_limit(int resource, char flag) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        fprintf(stderr, "; ulimit -%c allows %llu kB", flag,
+                (unsigned long long)limit.rlim_cur / 1024);
+}
+
 static int complain(const struct failure *failure) {
-    fprintf(stderr, "burin serve: %s\n", failure->message);
+    fprintf(stderr, "burin serve: %s", failure->message);
+    if (failure->status == STATUS_NO_MEMORY) {
+        name_limit(RLIMIT_AS, 'v');
+        name_limit(RLIMIT_DATA, 'd');
+    }
+    fputc('\n', stderr);
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
@@ -291,7 +306,7 @@ static int serve(const struct config *config) {
     if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
-    codec_missing(FORMAT_AVIF); /* its library is opened while there are files */
+    codec_missing(FORMAT_AVIF);                 /* its library is opened while there are files */
     sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
     log_start((size_t)config->log_buffer_bytes, NULL);
     /* First the GPUs are counted, then their workers start. */
@@ -303,7 +318,7 @@ static int serve(const struct config *config) {
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
     launcher_narrow();
-    sandbox_filter(SANDBOX_FRONT, config);
+    sandbox_filter(SANDBOX_FRONT, config, 0);
     wait_ready(&service, &before);
     if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
     const int ended = wait_for_stop(&service, config, &before);

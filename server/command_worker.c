@@ -61,9 +61,11 @@ int command_worker(int argc, char **argv) {
     const struct device_driver *driver;
     int index;
     struct failure failure = { 0 };
-    if (fcntl(PROCESS_SLOTS_FD, F_GETFD) < 0 || fcntl(PROCESS_CHANNEL_FD, F_GETFD) < 0)
+    if (fcntl(PROCESS_SLOTS_FD, F_GETFD) < 0 || fcntl(PROCESS_HEAD_FD, F_GETFD) < 0 ||
+        fcntl(PROCESS_CHANNEL_FD, F_GETFD) < 0)
         return usage();
-    struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
+    struct slots *slots = slots_open(files, &failure);
     const struct config *config = slots ? slots_preamble(slots) : NULL;
     if (config) log_open(config->log_format, config->log_level);
     if (slots && operators) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,7 +16,7 @@
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, VERSION_FLAG = 1, BENEATH = 1 };
 
 struct ruleset {
-    uint64_t files, network; /* what is limited */
+    uint64_t files, network, scoped; /* what is limited */
 };
 
 struct beneath {
@@ -30,6 +31,7 @@ static const uint64_t execute = BIT(0), write_file = BIT(1), read_file = BIT(2),
 /* Removing folders and files; making devices, folders, files, sockets, pipes, links; renaming. */
 static const uint64_t make_any = 0x3ff0;
 static const uint64_t network_all = 3; /* bind and connect */
+static const uint64_t scoped_sockets = BIT(0), scoped_signals = BIT(1);
 
 /* What belongs to a file that is no folder. */
 static uint64_t of_file(void) {
@@ -67,13 +69,17 @@ static bool add(int ruleset, const struct file_rule *rule, uint64_t limited, int
     return added;
 }
 
-bool file_access_limit(const struct file_rule *rules, int count, int confined, bool talks) {
+bool file_access_limit(const struct file_rule *rules, int count, int confined, int reach) {
     const int version = file_access_version();
     const int all = FILE_READ | FILE_EXECUTE | FILE_WRITE | FILE_MAKE;
     const struct ruleset attributes = { .files = bits_of(confined ? confined : all, version),
-                                        .network = version >= 4 && !talks ? network_all : 0 };
+                                        .network = reach & REACH_NETWORK ? 0 : network_all,
+                                        .scoped = (reach & REACH_SOCKETS ? 0 : scoped_sockets) |
+                                                  (reach & REACH_SIGNALS ? 0 : scoped_signals) };
     if (!version) return false; /* errno is the kernel's */
-    const size_t size = version >= 4 ? sizeof attributes : sizeof attributes.files;
+    const size_t size = version >= 6   ? sizeof attributes
+                        : version >= 4 ? offsetof(struct ruleset, scoped)
+                                       : offsetof(struct ruleset, network);
     const int ruleset = (int)syscall(CREATE_RULESET, &attributes, size, 0);
     if (ruleset < 0) return false;
     bool good = true;

@@ -24,15 +24,22 @@ enum file_access {
     FILE_MAKE = 8,    /* new files, folders and sockets; removing and renaming */
 };
 
+/* What else stays open. Processes that a process starts from now on are within its reach anyway. */
+enum {
+    REACH_NETWORK = 1, /* to bind TCP sockets, and to connect them */
+    REACH_SIGNALS = 2, /* to other processes */
+    REACH_SOCKETS = 4, /* abstract unix sockets of other processes */
+};
+
 struct file_rule {
     const char *path; /* "" and what is not there: no rule */
     int access;       /* of enum file_access */
 };
 
 /* Nothing but COUNT RULES. CONFINED: only these kinds of access are limited, the rest stays free;
- * 0: all. The process needs no-new-privileges. TALKS: it may still bind TCP sockets, and connect
- * them. */
-bool file_access_limit(const struct file_rule *rules, int count, int confined, bool talks);
+ * 0: all. The process needs no-new-privileges. REACH: of the kinds above those that stay; the
+ * network needs version 4 to be limited, the others version 6. */
+bool file_access_limit(const struct file_rule *rules, int count, int confined, int reach);
 
 /* The kernel's version of Landlock; 0: it has none. */
 int file_access_version(void);

@@ -13,6 +13,7 @@
 #include "server/openapi_json.h"
 #include "server/ops_json.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,8 @@ bool generation_add(struct generation *generation, struct user_file *file, const
 
 static bool write_texts(struct generation *generation) {
     if (!generation->texts_length) return true;
-    generation->texts_fd = memfd_create("burin-operators", MFD_CLOEXEC);
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+    generation->texts_fd = memfd_create("burin-operators", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     size_t done = 0;
     ssize_t written = generation->texts_fd < 0 ? -1 : 0;
     while (written >= 0 && done < generation->texts_length) {
@@ -62,7 +64,8 @@ static bool write_texts(struct generation *generation) {
             write(generation->texts_fd, generation->texts + done, generation->texts_length - done);
         if (written > 0) done += (size_t)written;
     }
-    return done == generation->texts_length;
+    return done == generation->texts_length &&
+           fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* workers read it alone */
 }
 
 /* TEXT is heap; NULL: out of memory. */

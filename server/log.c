@@ -156,7 +156,10 @@ void log_start(size_t buffer_bytes, uint64_t *dropped) {
 }
 
 void log_stop(void) {
-    log_writer_stop(__atomic_exchange_n(&writer, NULL, __ATOMIC_ACQ_REL));
+    static struct log_writer *last; /* atomic: its memory stays, and so does a pointer to it */
+    struct log_writer *stopped = __atomic_exchange_n(&writer, NULL, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&last, stopped, __ATOMIC_RELEASE);
+    log_writer_stop(stopped);
     __atomic_store_n(&shared_dropped, NULL, __ATOMIC_RELEASE);
 }
 

@@ -4,6 +4,7 @@
 #include "pipeline/registry.h"
 #include "server/command.h"
 #include "server/descriptors.h"
+#include "server/stacks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,12 @@ static int unknown(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    struct failure failure = { 0 };
     if (!descriptors_keep_standard()) return 1; /* and there is nowhere to say why */
+    if (!stacks_make_room(&failure)) {
+        fprintf(stderr, "burin: %s\n", failure.message);
+        return 1;
+    }
     if (argc < 2) {
         help(stderr);
         return 2;

@@ -225,6 +225,13 @@ static bool is_worth_telling(enum sandbox_role role, int error) {
            (error != ENOSYS && error != EOPNOTSUPP && error != EPERM); /* or a filter around us */
 }
 
+/* The front serves, kills its workers, and speaks to the service manager. */
+static int reach(enum sandbox_role role) {
+    return role == SANDBOX_FRONT       ? REACH_NETWORK | REACH_SIGNALS | REACH_SOCKETS
+           : role == SANDBOX_OPERATORS ? REACH_SIGNALS
+                                       : 0;
+}
+
 static void limit_files(enum sandbox_role role, const struct config *config, const char *cache) {
     const int confined = role == SANDBOX_COMPILER ? FILE_WRITE | FILE_MAKE : 0;
     if (role == SANDBOX_COMPILER && file_access_version() == 1)
@@ -232,7 +239,7 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
     struct rules *rules = malloc(sizeof *rules);
     if (rules) fill(rules, role, config, cache);
     const bool limited =
-        rules && file_access_limit(rules->list, rules->count, confined, role == SANDBOX_FRONT);
+        rules && file_access_limit(rules->list, rules->count, confined, reach(role));
     const int error = rules ? errno : ENOMEM;
     free(rules);
     if (!limited && is_worth_telling(role, error))
@@ -246,9 +253,9 @@ void sandbox_limit(enum sandbox_role role, const struct config *config, const ch
     if (!SANITIZED) limit_files(role, config, cache);
 }
 
-void sandbox_filter(enum sandbox_role role, const struct config *config) {
+void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t child) {
     if (!sandbox_is_on(config) || SANITIZED) return;
-    const int version = file_access_version(), error = sandbox_calls_enter(role);
+    const int version = file_access_version(), error = sandbox_calls_enter(role, child);
     if (!error && role == SANDBOX_FRONT)
         log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
     if (error && is_worth_telling(role, error))

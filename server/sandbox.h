@@ -13,9 +13,15 @@
  *     worker on a CPU          none                                       a shorter list
  *     worker on a GPU          the driver's: libraries, devices, /proc,   all but a list, no
  *                              /sys, its caches, /tmp, /dev/shm           network, no program
- *     worker for operators     /proc                                      a list; signals
+ *     worker for operators     /proc                                      a list; signals to its
+ *                                                                         sandbox
  *     compilation of operators all to read and run; to write only its     all but the same list,
  *                              cache and temporary folder, /dev/null      programs may start
+ *
+ * Signals go to the process itself alone, but for the front and the worker for operators, which end
+ * what they have started; on Linux 6.12 Landlock keeps this too, and the front alone may connect to
+ * an abstract unix socket of another process. A GPU's worker may connect to unix sockets that have
+ * a path, as drivers do.
  *
  * The process that starts workers (jobs/launcher.h) has no sandbox, for they would have it too.
  *
@@ -28,6 +34,8 @@
 #define BURIN_SANDBOX_H
 
 #include "config/config.h"
+
+#include <sys/types.h>
 
 enum sandbox_role {
     SANDBOX_FRONT,
@@ -43,7 +51,8 @@ bool sandbox_is_on(const struct config *config);
  * says off. */
 void sandbox_limit(enum sandbox_role role, const struct config *config, const char *cache);
 
-/* System calls. The process has called sandbox_limit. */
-void sandbox_filter(enum sandbox_role role, const struct config *config);
+/* System calls. The process has called sandbox_limit. CHILD: the one process that it may kill; 0:
+ * none. The front, whose workers come and go, may kill any. */
+void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t child);
 
 #endif

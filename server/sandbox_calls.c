@@ -9,6 +9,7 @@
 #include "server/syscall_filter.h"
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <string.h>
@@ -97,7 +98,6 @@ static const int messages[] = {
     SYS_ppoll,
     SYS_pselect6,
     SYS_close,
-    SYS_fcntl,
     SYS_dup,
     SYS_fstat,
     SYS_fallocate,
@@ -115,8 +115,8 @@ static const int messages[] = {
 #endif
 };
 
-/* Processes that it has started, and their ends. */
-static const int processes[] = { SYS_kill, SYS_wait4, SYS_waitid };
+/* The ends of processes that it has started. */
+static const int processes[] = { SYS_wait4, SYS_waitid };
 
 /* Connections of a listening socket that it has, and channels to its workers. */
 static const int serving[] = {
@@ -204,6 +204,14 @@ static const int never[] = {
 #endif
 };
 
+/* To others; what has a rule is not here. */
+static const int signals[] = {
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    424 /* pidfd_send_signal */,
+};
+
 /* Programs, and processes that might become some. */
 static const int starting[] = {
     SYS_execve,
@@ -227,6 +235,19 @@ static const struct syscall_rule own_facts[] = {
     { SYS_prctl, 0, ONE_OF, 4, { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_SET_VMA } },
     { SYS_prlimit64, 0, ONE_OF, 1, { 0 } }, /* of itself */
     { SYS_ioctl, 1, ONE_OF, 5, { FIONREAD, SIOCOUTQ, SIOCOUTQNSD, FIONBIO, TCGETS } },
+};
+/* Not to whom signals of a descriptor go, and which: the kernel would send them for us, to any
+ * process of the same user. */
+static const struct syscall_rule own_files[] = {
+    { SYS_fcntl,
+      1,
+      ONE_OF,
+      7,
+      { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS } },
+};
+static const struct syscall_rule no_owners[] = {
+    { SYS_fcntl, 1, SYSCALL_NONE_OF, 3, { F_SETOWN, F_SETOWN_EX, F_SETSIG } },
+    { SYS_ioctl, 1, SYSCALL_NONE_OF, 2, { FIOSETOWN, SIOCSPGRP } },
 };
 static const struct syscall_rule unix_sockets[] = {
     { SYS_socketpair, 0, ONE_OF, 1, { AF_UNIX } },
@@ -261,20 +282,29 @@ _Static_assert(COUNT(computing) + COUNT(messages) + COUNT(processes) + COUNT(ser
                        COUNT(files) <=
                    CALLS_MAX,
                "CALLS_MAX");
-_Static_assert(COUNT(never) + COUNT(starting) <= CALLS_MAX, "CALLS_MAX");
+_Static_assert(COUNT(never) + COUNT(starting) + COUNT(signals) <= CALLS_MAX, "CALLS_MAX");
 
-static void allow(struct lists *lists, enum sandbox_role role) {
-    const struct syscall_rule own_signals = { SYS_tgkill, 0, ONE_OF, 1, { (unsigned)getpid() } };
+/* Signals by CALL go to PID alone. */
+static void add_signals(struct lists *lists, int call, pid_t pid) {
+    const struct syscall_rule rule = { call, 0, ONE_OF, 1, { (unsigned)pid } };
+    add_rules(lists, &rule, 1);
+}
+
+static void allow(struct lists *lists, enum sandbox_role role, pid_t child) {
+    static const int any_signal[] = { SYS_kill };
     CALLS(computing);
     CALLS(messages);
     RULES(threads_alone);
     RULES(no_code);
     RULES(own_facts);
-    add_rules(lists, &own_signals, 1); /* abort */
+    RULES(own_files);
+    add_signals(lists, SYS_tgkill, getpid()); /* abort */
     if (role == SANDBOX_CPU) return;
     CALLS(processes);
     CALLS(files);
+    if (child) add_signals(lists, SYS_kill, child);
     if (role != SANDBOX_FRONT) return;
+    CALLS(any_signal); /* its workers come and go */
     CALLS(serving);
     RULES(unix_sockets);
 }
@@ -283,17 +313,21 @@ static void refuse(struct lists *lists, enum sandbox_role role) {
     lists->filter.refuses = true;
     CALLS(never);
     RULES(new_unix_sockets);
+    RULES(no_owners);
     if (role == SANDBOX_COMPILER) return;
     CALLS(starting);
+    CALLS(signals);
     RULES(threads_alone);
+    add_signals(lists, SYS_kill, getpid());
+    add_signals(lists, SYS_tgkill, getpid());
 }
 
-int sandbox_calls_enter(enum sandbox_role role) {
+int sandbox_calls_enter(enum sandbox_role role, pid_t child) {
     struct lists lists = { .filter = { .calls = lists.calls, .rules = lists.rules } };
     lists.filter.speculates = true;
     if (role == SANDBOX_GPU || role == SANDBOX_COMPILER)
         refuse(&lists, role);
     else
-        allow(&lists, role);
+        allow(&lists, role, child);
     return syscall_filter_enter(&lists.filter);
 }

@@ -12,6 +12,9 @@
 
 #include "server/sandbox.h"
 
-int sandbox_calls_enter(enum sandbox_role role);
+#include <sys/types.h>
+
+/* CHILD: the process that it may kill; 0: none. */
+int sandbox_calls_enter(enum sandbox_role role, pid_t child);
 
 #endif

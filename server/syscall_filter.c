@@ -55,17 +55,18 @@ static void add_rule(struct program *program, const struct syscall_rule *rule) {
     skip_unless(program, BPF_JEQ, (unsigned)rule->call, 0); /* how far is known at the end */
     if (rule->test != SYSCALL_ABSENT)
         load(program, offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
-    for (int i = 0; rule->test == SYSCALL_ONE_OF && i < rule->count; i++) {
+    const bool lists = rule->test == SYSCALL_ONE_OF || rule->test == SYSCALL_NONE_OF;
+    for (int i = 0; lists && i < rule->count; i++) {
         skip_unless(program, BPF_JEQ, rule->values[i], 1);
-        answer(program, allow);
+        answer(program, rule->test == SYSCALL_ONE_OF ? allow : refuse);
     }
     if (rule->test == SYSCALL_WITH || rule->test == SYSCALL_WITHOUT) {
         skip_unless(program, BPF_JSET, rule->values[0], 1);
         answer(program, rule->test == SYSCALL_WITH ? allow : refuse);
     }
-    answer(program, rule->test == SYSCALL_ABSENT    ? SECCOMP_RET_ERRNO | ENOSYS
-                    : rule->test == SYSCALL_WITHOUT ? allow
-                                                    : refuse);
+    answer(program, rule->test == SYSCALL_ABSENT ? SECCOMP_RET_ERRNO | ENOSYS
+                    : rule->test == SYSCALL_WITHOUT || rule->test == SYSCALL_NONE_OF ? allow
+                                                                                     : refuse);
     if (at < STEPS_MAX) program->steps[at].jf = (unsigned char)(program->length - at - 1);
 }
 

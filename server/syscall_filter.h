@@ -15,12 +15,13 @@
 
 enum syscall_test {
     SYSCALL_ONE_OF,  /* allowed where the argument is one of the values */
+    SYSCALL_NONE_OF, /* allowed where it is none of them */
     SYSCALL_WITH,    /* allowed where it has the bits of values[0] */
     SYSCALL_WITHOUT, /* allowed where it has none of them */
     SYSCALL_ABSENT,  /* answered as by a kernel that does not know it (ENOSYS) */
 };
 
-enum { SYSCALL_VALUES_MAX = 6 };
+enum { SYSCALL_VALUES_MAX = 8 };
 
 /* A call that an argument decides about; of the argument the lower 32 bits are looked at. */
 struct syscall_rule {

@@ -70,7 +70,7 @@ const char *user_operators_cache(const struct config *config) {
 
 void user_operators_limit(const struct config *config) {
     sandbox_limit(SANDBOX_COMPILER, config, user_operators_cache(config));
-    sandbox_filter(SANDBOX_COMPILER, config);
+    sandbox_filter(SANDBOX_COMPILER, config, 0);
 }
 
 int user_operators_check(char *const arguments[]) {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bundle.sh BUILD-FOLDER PROGRAM - pack program, GPU tests, benchmarks and the shared libraries that they need into
-# build/bundle, which then runs on a machine that has only the NVIDIA driver.
+# bundle.sh BUILD-FOLDER PROGRAM [LADDER...] - pack program, GPU tests, benchmarks, ladders and the shared libraries that
+# they need into build/bundle, which then runs on a machine that has only the NVIDIA driver.
 set -e
 build=$1 program=$2
+shift 2
 out=build/bundle
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
@@ -13,9 +14,9 @@ for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/t
     [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(echo "${t#"$build"/tests/}" | tr / -)" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
-for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/kernels/"; done
+[ $# = 0 ] || cp "$@" "$out/kernels/"
 # Everything but what every glibc system has.
-ldd "$out"/bin/* "$out"/tests/* | awk '/=> \// { print $3 }' | sort -u |
+ldd "$out"/bin/* "$out"/tests/* "$@" | awk '/=> \// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
 # Only `burin bench jpeg` opens it, for rows beside ours; NVJPEG=/path/libnvjpeg.so.12 names another one.
 for lib in $NVJPEG /usr/local/cuda/lib64/libnvjpeg.so.1?; do [ -e "$lib" ] && cp -L "$lib" "$out/lib/"; done
@@ -38,6 +39,6 @@ cp -r tests/http "$out/http" 2>/dev/null || true
 cp -r tests/reference "$out/reference" 2>/dev/null || true
 cp -r tests/operators "$out/operators"
 chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true
-strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* 2>/dev/null || true
+strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* "$out"/lib/libburin.so 2>/dev/null || true
 du -sh "$out"
 echo "run build/bundle/test-gpu and build/bundle/bench on the GPU machine"

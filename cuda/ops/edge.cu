@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A thread goes down a strip of the image with its window in registers
  * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh, magnitude.cuh) and
- * output rows (output.cuh). There is a kernel for each kind of image and window, and one more for
- * each where nothing but the magnitude is asked for. How many rows and blocks each has was tried on
- * an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for another, so any
- * share of a GPU will do.
+ * output rows (output.cuh). There is a kernel for each kind of image and window; gray, RGB and RGBA
+ * of 8 bits have one more, for requests of nothing but the magnitude. How many rows and blocks each
+ * has was tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for
+ * another, so any share of a GPU will do.
  */
 #include "pipeline/ops/edge.h"
 
@@ -57,7 +57,8 @@ static void launch_kernel(cudaStream_t stream, const struct edge_args &args) {
 }
 
 /* Two rows are prefetched into the L2 cache: it holds little of what one strip has read when the
- * next one needs it. Where all strips run at once, short ones are quicker without. */
+ * next one needs it. Where all strips run at once, short ones are quicker without; only plain ones
+ * have a kernel for that. */
 template <class TRAITS>
 static enum status run_traits(const struct cuda_context *context, const struct op_call *calls,
                               int count, const struct edge_rule &rule) {
@@ -68,7 +69,8 @@ static enum status run_traits(const struct cuda_context *context, const struct o
         batch_init_tiles(&args.batch, calls, count, TRAITS::PIXELS, args.rows);
     if (status) return status;
     if (args.batch.chunks <= resident_threads<TRAITS>(context))
-        launch_kernel<TRAITS, is_sobel3_of_bytes<TRAITS>() ? 0 : 2>(context->stream, args);
+        launch_kernel<TRAITS, TRAITS::PLAIN && is_sobel3_of_bytes<TRAITS>() ? 0 : 2>(
+            context->stream, args);
     else
         launch_kernel<TRAITS, 2>(context->stream, args);
     return STATUS_OK;
@@ -88,8 +90,9 @@ static bool is_plain(const struct op_call *calls, int count, const struct edge_r
 template <int DEPTH, int REACH, int CHANNELS>
 static enum status run_channels(const struct cuda_context *context, const struct op_call *calls,
                                 int count, const struct edge_rule &rule) {
-    if (is_plain(calls, count, rule))
-        return run_traits<edge_traits<DEPTH, REACH, CHANNELS, true>>(context, calls, count, rule);
+    if constexpr (DEPTH == 8 && CHANNELS != 2)
+        if (is_plain(calls, count, rule))
+            return run_traits<edge_traits<8, REACH, CHANNELS, true>>(context, calls, count, rule);
     return run_traits<edge_traits<DEPTH, REACH, CHANNELS, false>>(context, calls, count, rule);
 }
 

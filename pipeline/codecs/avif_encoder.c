@@ -8,8 +8,10 @@
  * 3 dB, which who asks for a quality of 90 and more gets. Gray is luma alone. Lossless are the
  * samples themselves, as the matrix "identity" has them. Alpha loses nothing.
  *
- * libavif cannot be stopped; what it may take is bounded by the pixels (avif_pixels_max). Without
- * memory its version 0.11 ends the process, as a crash would: the job runs once more. */
+ * libavif cannot be stopped; what it may take is known before (avif_still_ms). Where it looks for
+ * copies within the picture that does not hold: their number grows with the square of the pixels,
+ * and a megapixel of a checkerboard takes 18 s. So it does not look for them. Without memory its
+ * version 0.11 ends the process, as a crash would: the job runs once more. */
 #include "pipeline/codecs/avif_library.h"
 #include "pipeline/codecs/codecs.h"
 
@@ -23,6 +25,24 @@ size_t avif_bound(const struct image *image, size_t profile_length) {
     return (size_t)image_pixels(image) * PIXEL_BYTES_MAX + HEADERS + profile_length;
 }
 
+enum { EFFORTS = 7, FINE_QUALITY = 90 };
+
+/* Chroma of each pixel. */
+static bool is_fine(const struct encode_options *options) {
+    return options->lossless || options->quality >= FINE_QUALITY;
+}
+
+/* Noise at its worst quality, on a core of an EPYC: ns a pixel by effort, for 4:2:0 and 4:4:4. No
+ * picture was found to take longer: of bits, few colours, gradients, stripes, repeated tiles. */
+double avif_still_ms(const struct image *image, const struct encode_options *options) {
+    static const double ns[2][EFFORTS] = { { 350, 350, 600, 600, 600, 800, 1000 },
+                                           { 900, 900, 1300, 1300, 1300, 1800, 2500 } };
+    const double colour = ns[is_fine(options)][options->effort];
+    const double luma = image_colours(image) == 1 ? 0.6 : 1;
+    const double alpha = image_has_alpha(image) ? 0.4 * ns[1][options->effort] : 0;
+    return (double)image_pixels(image) * (colour * luma + alpha) / 1e6;
+}
+
 #ifdef BURIN_WITH_AVIF
 
 #include "pipeline/codecs/argb_row.h"
@@ -30,7 +50,7 @@ size_t avif_bound(const struct image *image, size_t profile_length) {
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINE_QUALITY = 90, QUANTIZER_POINTS = 9 };
+enum { QUANTIZER_POINTS = 9 };
 
 struct writer {
     const struct encoding *encoding;
@@ -56,7 +76,7 @@ static int quantizer_of(int quality) {
 }
 
 /* libavif's speed of each effort. 10 is 9; 5 and less take ten times 6 and are no smaller. */
-static const int speeds[] = { 9, 9, 8, 8, 8, 7, 6 };
+static const int speeds[EFFORTS] = { 9, 9, 8, 8, 8, 7, 6 };
 
 static void configure(struct writer *writer) {
     const struct encode_options *options = writer->encoding->options;
@@ -65,6 +85,7 @@ static void configure(struct writer *writer) {
     encoder->codecChoice = AVIF_CODEC_CHOICE_AOM;
     encoder->maxThreads = 1;
     encoder->speed = speeds[options->effort];
+    avif.set_option(encoder, "enable-intrabc", "0");
     encoder->minQuantizer = encoder->maxQuantizer = quantizer;
     encoder->minQuantizerAlpha = encoder->maxQuantizerAlpha = 0;
 }
@@ -231,7 +252,7 @@ enum status avif_encode(const struct encoding *encoding) {
     struct writer writer = { .encoding = encoding,
                              .gray = image_colours(encoding->image) == 1,
                              .exact = options->lossless };
-    writer.fine = options->lossless || options->quality >= FINE_QUALITY;
+    writer.fine = is_fine(options);
     const bool profile =
         codec_profile_fits(encoding->metadata, image_colours(encoding->image), encoding->notes);
     const enum status status = write_avif(&writer, profile);

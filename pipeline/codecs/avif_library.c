@@ -29,6 +29,7 @@ static void load(void) {
         { "avifImageDestroy", &avif.image_destroy },
         { "avifImageSetProfileICC", &avif.set_profile },
         { "avifEncoderCreate", &avif.encoder_create },
+        { "avifEncoderSetCodecSpecificOption", &avif.set_option },
         { "avifEncoderWrite", &avif.encoder_write },
         { "avifEncoderDestroy", &avif.encoder_destroy },
         { "avifRWDataFree", &avif.data_free },

@@ -24,6 +24,7 @@ struct avif_library {
     __typeof__(avifImageDestroy) *image_destroy;
     __typeof__(avifImageSetProfileICC) *set_profile;
     __typeof__(avifEncoderCreate) *encoder_create;
+    __typeof__(avifEncoderSetCodecSpecificOption) *set_option;
     __typeof__(avifEncoderWrite) *encoder_write;
     __typeof__(avifEncoderDestroy) *encoder_destroy;
     __typeof__(avifRWDataFree) *data_free;

@@ -54,6 +54,10 @@ enum status pnm_encode(const struct encoding *encoding);
 enum status webp_encode(const struct encoding *encoding);
 enum status avif_encode(const struct encoding *encoding);
 
+/* codec_still_ms() of the formats that have such times. */
+double webp_still_ms(const struct image *image, const struct encode_options *options);
+double avif_still_ms(const struct image *image, const struct encode_options *options);
+
 size_t jpeg_bound(const struct image *image, size_t profile_length);
 size_t png_bound(const struct image *image, size_t profile_length);
 size_t pnm_bound(const struct image *image);

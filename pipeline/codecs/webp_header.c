@@ -15,6 +15,7 @@ enum {
     VP8_HEAD = 10, /* tag, start code, sides */
     VP8L_HEAD = 5, /* signature, sides, alpha, version */
     MACROBLOCK = 16,
+    COPY_PIXELS_MAX = 4096 * 8,
 };
 
 struct chunk {
@@ -208,13 +209,19 @@ enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_he
 
 /* ---- the probe */
 
-/* Of a VP8 the modes of a macroblock take three bits and more (RFC 6386, section 11: the cheapest
- * of fixed probabilities), of which two are asked for. One code of a VP8L may stand for all of its
- * pixels and take no bits at all, so that a few bytes are any number of them. */
-static uint64_t least_bytes(const struct webp_frame *frame) {
+/* A VP8 has three bits and more for the modes of a macroblock (RFC 6386, section 11: the cheapest
+ * of fixed probabilities), of which two are asked for. The longest copy of a VP8L is 4096 samples
+ * of eight pixels each, and has ten bits of its length alone (RFC 9649, section 5.2.2). Only blocks
+ * of one colour can do with less, whose codes take no bits: 14 bytes might be any number of pixels,
+ * and so might a canvas around a frame. Both must have what copies would take. */
+static uint64_t least_bytes(const struct webp_header *header) {
+    const struct webp_frame *frame = &header->frame;
     const uint64_t across = (frame->width + MACROBLOCK - 1) / MACROBLOCK;
     const uint64_t down = (frame->height + MACROBLOCK - 1) / MACROBLOCK;
-    return frame->lossless ? VP8L_HEAD + 1 : VP8_HEAD + across * down / 4;
+    const uint64_t picture = frame->lossless ? VP8L_HEAD + 1 : VP8_HEAD + across * down / 4;
+    const uint64_t pixels = (uint64_t)header->width * header->height;
+    const uint64_t canvas = (pixels + COPY_PIXELS_MAX - 1) / COPY_PIXELS_MAX;
+    return picture > canvas ? picture : canvas;
 }
 
 enum status webp_probe(const uint8_t *bytes, size_t length, struct probe *probe,
@@ -235,6 +242,6 @@ enum status webp_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     probe->shape.channels = (uint8_t)(3 + header.alpha);
     probe->shape.depth = 8;
     probe->data_bytes = frame->data_bytes;
-    probe->data_bytes_least = least_bytes(frame);
+    probe->data_bytes_least = least_bytes(&header);
     return STATUS_OK;
 }

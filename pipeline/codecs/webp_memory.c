@@ -14,6 +14,7 @@ static _Thread_local struct webp_memory *budget;
 
 void webp_memory_begin(struct webp_memory *memory) {
     memory->refused = memory->failed = false;
+    memory->stopped = STATUS_OK;
     budget = memory;
 }
 
@@ -24,9 +25,10 @@ void webp_memory_end(void) {
 static bool affordable(uint64_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) return false;
-    if (!budget || bytes <= budget->left) return true;
-    budget->refused = true;
-    return false;
+    if (!budget) return true;
+    if (!budget->stopped) budget->stopped = progress_check(budget->progress);
+    budget->refused |= bytes > budget->left;
+    return !budget->refused && !budget->stopped;
 }
 
 /* A block may be larger than what was asked for. */

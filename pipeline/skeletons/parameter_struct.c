@@ -176,6 +176,15 @@ static const struct token *comment_behind(const struct tokens *tokens, const str
     return NULL;
 }
 
+static bool name_is_short(const struct token *name, struct diagnostics *diagnostics) {
+    char shown[TOKEN_SHOWN_MAX];
+    if (name->length <= USER_NAME_MAX) return true;
+    diagnostics_add(diagnostics, name->line, directive,
+                    "%s... is too long: a name has at most %d characters", token_shown(name, shown),
+                    USER_NAME_MAX);
+    return false;
+}
+
 static bool name_is_free(const struct parameter_struct *out, const struct token *name,
                          struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
@@ -209,7 +218,7 @@ static bool add_field(struct parameter_struct *out, enum scalar_type type, const
                         PARAMETER_FIELDS_MAX);
         return false;
     }
-    if (!name_is_free(out, name, diagnostics)) return false;
+    if (!name_is_short(name, diagnostics) || !name_is_free(out, name, diagnostics)) return false;
     const size_t align = scalar_type_bytes(type);
     const size_t offset = (out->bytes + align - 1) / align * align;
     out->fields[out->count] = (struct field){ .type = type, .offset = offset };
@@ -291,6 +300,7 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
         return false;
     }
     if (at->kind != TOKEN_WORD) return expect(&at, "name", diagnostics);
+    if (!name_is_short(at, diagnostics)) return false;
     out->name = text_arena_copy(arena, at->text, at->length);
     at++;
     pad(out);

@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 enum { PARAMETER_FIELDS_MAX = 10, PARAMETER_STRUCT_BYTES_MAX = PARAMETER_FIELDS_MAX * 8 };
+enum { USER_NAME_MAX = 40 }; /* characters of an operator's, a struct's and a field's name */
 
 struct field {
     enum scalar_type type;

@@ -128,7 +128,7 @@ static bool name_is_free(const struct user_file *file, const struct token *name,
     for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)
         if (token_is(name, paths[i])) reason = "the daemon answers at that path itself";
     if (token_is(name, "other")) reason = "in /metrics that is what has no name";
-    if (name->length > 40) reason = "a name has at most 40 characters";
+    if (name->length > USER_NAME_MAX) reason = "a name has at most 40 characters";
     if (reason)
         diagnostics_add(diagnostics, name->line, directive,
                         "an operator cannot be called %s: %s; choose another name", shown, reason);

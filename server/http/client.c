@@ -59,8 +59,14 @@ static bool last_entry(const char *text, long *length, struct in6_addr *address)
 
 struct in6_addr client_find(const struct networks *trusted, const struct sockaddr *peer,
                             const char *const *lines, int count) {
-    struct in6_addr client = address_of(peer);
+    const struct in6_addr client = address_of(peer);
     if (!client_peer_is_trusted(trusted, peer)) return client;
+    return client_forwarded(trusted, &client, lines, count);
+}
+
+struct in6_addr client_forwarded(const struct networks *trusted, const struct in6_addr *proxy,
+                                 const char *const *lines, int count) {
+    struct in6_addr client = *proxy;
     for (int i = count - 1; i >= 0; i--) {
         for (long length = (long)strlen(lines[i]); length >= 0;) {
             struct in6_addr before;

@@ -24,6 +24,11 @@ enum { CLIENT_TEXT_MAX = INET6_ADDRSTRLEN };
 struct in6_addr client_find(const struct networks *trusted, const struct sockaddr *peer,
                             const char *const *lines, int count);
 
+/* The same where the connection is of a trusted PROXY, whose address the result is where LINES name
+ * nobody. */
+struct in6_addr client_forwarded(const struct networks *trusted, const struct in6_addr *proxy,
+                                 const char *const *lines, int count);
+
 /* Whom PEER may speak for: then the lines of X-Forwarded-For count. */
 bool client_peer_is_trusted(const struct networks *trusted, const struct sockaddr *peer);
 

@@ -18,28 +18,38 @@ static bool is_on(const struct exchange *exchange) {
     return exchange->front->config->cors_origins[0] && !exchange->listener->admin;
 }
 
-/* NULL: none. The request's own text is sent back only where it equals one that is configured. */
-static const char *allowed_origin(const struct exchange *exchange) {
-    const char *list = exchange->front->config->cors_origins;
+/* NULL: the request has none, or several. */
+static const char *origin_of(const struct exchange *exchange) {
     struct header_lines lines;
-    if (origins_are_any(list)) return list;
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ORIGIN, &lines);
-    return lines.count == 1 && origins_name(list, lines.values[0]) ? lines.values[0] : NULL;
+    return lines.count == 1 ? lines.values[0] : NULL;
+}
+
+/* NULL: none. The request's own text is sent back only where it equals one that is configured. */
+static const char *allowed_origin(const char *list, const char *origin) {
+    if (origins_are_any(list)) return list;
+    return origin && origins_name(list, origin) ? origin : NULL;
+}
+
+int cors_fields_for(const char *list, const char *origin,
+                    struct cors_field fields[CORS_FIELDS_MAX]) {
+    if (!list[0]) return 0;
+    const char *allowed = allowed_origin(list, origin);
+    int count = 0;
+    /* Also where the origin is not allowed, or not told: a cache must not give this answer to one
+     * that is. */
+    if (!origins_are_any(list))
+        fields[count++] = (struct cors_field){ MHD_HTTP_HEADER_VARY, "Origin" };
+    if (!allowed) return count;
+    fields[count++] = (struct cors_field){ "Access-Control-Allow-Origin", allowed };
+    fields[count++] = (struct cors_field){ "Access-Control-Expose-Headers", exposed };
+    fields[count++] = (struct cors_field){ "Timing-Allow-Origin", allowed };
+    return count;
 }
 
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]) {
     if (!is_on(exchange)) return 0;
-    const char *origin = allowed_origin(exchange);
-    int count = 0;
-    /* Also where the origin is not allowed, or not told: a cache must not give this answer to one
-     * that is. */
-    if (!origins_are_any(exchange->front->config->cors_origins))
-        fields[count++] = (struct cors_field){ MHD_HTTP_HEADER_VARY, "Origin" };
-    if (!origin) return count;
-    fields[count++] = (struct cors_field){ "Access-Control-Allow-Origin", origin };
-    fields[count++] = (struct cors_field){ "Access-Control-Expose-Headers", exposed };
-    fields[count++] = (struct cors_field){ "Timing-Allow-Origin", origin };
-    return count;
+    return cors_fields_for(exchange->front->config->cors_origins, origin_of(exchange), fields);
 }
 
 /* ---- preflights */
@@ -49,7 +59,9 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
     (void)failure;
     reply->http_status = MHD_HTTP_NO_CONTENT;
     reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!reply->response || !allowed_origin(exchange)) return STATUS_OK;
+    if (!reply->response ||
+        !allowed_origin(exchange->front->config->cors_origins, origin_of(exchange)))
+        return STATUS_OK;
     static const struct cors_field fields[] = {
         { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },
         { "Access-Control-Allow-Headers", allowed_headers },

@@ -54,23 +54,24 @@ static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
 }
 
-static int connection_count(const struct front *front) {
+/* In this order: an abandoned one that ends in between is counted among the connections alone. */
+static bool anybody_is_connected(const struct front *front) {
     struct deadline_counts counts;
     deadline_thread_counts(front->deadlines, &counts);
-    return counts.connections;
+    return counts.connections > __atomic_load_n(&front->abandoned, __ATOMIC_SEQ_CST);
 }
 
-/* A client that sends nothing of its body, or a byte now and then, would hold up the end for as
- * long as body_ms. */
-static void end_slow_bodies(struct front *front) {
-    deadline_thread_end_slow_bodies(front->deadlines, front->config->drain_body_ms);
+/* A client that sends nothing of its body or takes nothing of its answer, or a byte now and then,
+ * would hold up the end for as long as body_ms or write_ms. */
+static void end_slow(struct front *front) {
+    deadline_thread_end_slow(front->deadlines, front->config->drain_client_ms);
 }
 
 static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
     const long most = front->config->drain_timeout_ms;
     for (long waited = 0; waited < most && !interrupted(); waited += LOOK_MS) {
         if (is_zero(&front->accepted)) return true;
-        end_slow_bodies(front);
+        end_slow(front);
         usleep(LOOK_MS * 1000);
     }
     return false;
@@ -83,9 +84,9 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
     __atomic_store_n(&front->last_requests, true, __ATOMIC_SEQ_CST);
     for (long waited = 0; waited < front->config->drain_timeout_ms && !interrupted();
          waited += LOOK_MS) {
-        if (connection_count(front) == 0) break;
+        if (!anybody_is_connected(front)) break;
         deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
-        end_slow_bodies(front);
+        end_slow(front);
         usleep(LOOK_MS * 1000);
     }
     set_stage(front, 2);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Left as they are: text that is written before it is read, and spans that nobody reads here. The
  * fewer lines of the cache a request touches, the more of them stay a lane's. */
@@ -21,8 +22,7 @@ static void clear(struct exchange *exchange) {
         memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
 }
 
-void exchange_make_id(struct front *front, const char *given, size_t length,
-                      char id[REQUEST_ID_MAX]) {
+void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]) {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
     if (length > 0 && length < REQUEST_ID_MAX) {
@@ -30,13 +30,15 @@ void exchange_make_id(struct front *front, const char *given, size_t length,
         id[length] = '\0';
         if (strspn(id, allowed) == length) return;
     }
-    const int64_t number = __atomic_add_fetch(&front->request_count, 1, __ATOMIC_RELAXED);
-    snprintf(id, REQUEST_ID_MAX, "%08lx-%lx", (unsigned long)front->run_id, (unsigned long)number);
+    uint64_t bits[2] = { 0 };
+    while (getrandom(bits, sizeof bits, 0) != sizeof bits) continue; /* a signal came first */
+    snprintf(id, REQUEST_ID_MAX, "%016llx%016llx", (unsigned long long)bits[0],
+             (unsigned long long)bits[1]);
 }
 
 static void set_id(struct exchange *exchange) {
     const char *given = connection_header(exchange->library, "X-Request-ID");
-    exchange_make_id(exchange->front, given, given ? strlen(given) : 0, exchange->request_id);
+    exchange_make_id(given, given ? strlen(given) : 0, exchange->request_id);
 }
 
 /* The lines are looked for only where they are believed. */

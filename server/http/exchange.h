@@ -68,6 +68,7 @@ struct exchange {
     const char *allow;      /* of a 405: the methods that there are */
     bool unreadable_rest;   /* what follows it on its connection cannot be read */
     bool accepted;          /* it counts in front.accepted */
+    bool abandoned;         /* it counts in front.abandoned */
     int slot;               /* -1: none, or a response's by now */
     int64_t start_ns, received_ns;
     /* kept for the log line, since the slot may be gone by then */
@@ -82,9 +83,9 @@ struct exchange {
 struct exchange *exchange_begin(const struct front_listener *listener,
                                 struct MHD_Connection *library, const char *method);
 
-/* The id that a client has GIVEN, of LENGTH bytes, where it is harmless, else the next of ours. */
-void exchange_make_id(struct front *front, const char *given, size_t length,
-                      char id[REQUEST_ID_MAX]);
+/* The id that a client has GIVEN, of LENGTH bytes, where it is harmless, else 128 random bits: who
+ * knows an id sees its progress. */
+void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]);
 
 /* No user's operator is planned any more: a client that is slow must not keep them. */
 void exchange_release_generation(struct exchange *exchange);

@@ -5,6 +5,7 @@
  * the library aborts if it is stopped with one suspended. A request's own way: request_flow.c. */
 #include "server/http/front.h"
 
+#include "config/memory.h"
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
 #include "server/http/health.h"
@@ -17,7 +18,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Addresses that the front takes beside the slots: of each thread its stack, and what malloc sets
@@ -72,9 +72,9 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
     const struct slot_options options = {
-        .classes = { { (int)config->slots_small, 128 << 10 },
-                     { (int)medium_slots(config, gpus), 3 << 19 },
-                     { (int)config->slots_large, 8 << 20 },
+        .classes = { { (int)config->slots_small, SLOT_SMALL_BYTES },
+                     { (int)medium_slots(config, gpus), SLOT_MEDIUM_BYTES },
+                     { (int)config->slots_large, SLOT_LARGE_BYTES },
                      { (int)config->slots_huge, 0 } },
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
         .preamble = config,
@@ -283,7 +283,6 @@ struct front *front_create(const struct config *config, struct front_sockets soc
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->io_threads = front_io_threads(config);
     front->listeners[front->io_threads].admin = true;
-    if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
     const enum status status = start(front, &sockets, interrupted, failure);
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;

@@ -54,20 +54,20 @@ struct front {
     bool inherited[2];                              /* the socket of `listen`, of `admin_listen` */
     char address[CONFIG_TEXT_MAX];                  /* of the first */
     struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
-    uint32_t run_id;             /* so that request ids of two runs differ */
 
     /* atomic */
     int64_t
         body_bytes_held; /* bodies that are received, wait or are processed, against queue_bytes */
     int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
                                   answer_bytes; the I/O threads' */
-    int64_t request_count;
     int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
     int64_t reload_waits_until; /* a reload waits for requests whose body comes, and from then on
                                    these are refused; 0: none waits */
     int exchanges;              /* requests under way */
     int accepted;               /* of these, work that the drain waits for */
     int suspended;              /* those whose connection is suspended */
+    int abandoned;              /* of these, those whose client has left: their job may take its
+                                   time, and nobody waits for it */
     int draining;               /* 0: no; 1: readiness says no; 2: new requests are refused */
     bool last_requests;         /* each answer ends its connection */
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An image and a plan in, an image out. process_begin: the path chooses the operator. Then query
- * and form fields become settings and the image gets a slot (request_flow.c, upload.c).
+/* How it works: an image and a plan in, an image out. process_begin: the path chooses the operator.
+ * Then query and form fields become settings and the image gets a slot (request_flow.c, upload.c).
  * process_submit: the image's header is checked against the limits, and the job goes to the
  * supervisor. */
 #include "server/http/route.h"
@@ -94,7 +94,26 @@ static void fill_job(struct exchange *exchange, const struct work *work) {
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }
 
-/* What encodes an AVIF cannot be stopped, and so it is bounded. */
+/* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
+static enum status check_still(const struct exchange *exchange, const struct job_output *output,
+                               struct failure *failure) {
+    const struct config *config = exchange->front->config;
+    const bool deadline = config->processing_ms < config->encode_still_ms;
+    const double most = (double)(deadline ? config->processing_ms : config->encode_still_ms);
+    struct encode_options options = output->encode;
+    options.format = output->type;
+    const double ms = codec_still_ms(&output->image, &options);
+    if (ms <= most) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %s of %llu pixels with effort %d may take %.1f s, in which it cannot be "
+                "stopped, and %.1f s are allowed (%s); ask for less effort or quality, another "
+                "type, or %.0f pixels at most",
+                format_name(output->type), (unsigned long long)image_pixels(&output->image),
+                options.effort, ms / 1e3, most / 1e3,
+                deadline ? "processing_ms" : "encode_still_ms",
+                (double)image_pixels(&output->image) * most / ms);
+}
+
 static enum status check_result(const struct exchange *exchange, const struct job_output *output,
                                 struct failure *failure) {
     const uint64_t pixels = image_pixels(&output->image);
@@ -106,7 +125,8 @@ static enum status check_result(const struct exchange *exchange, const struct jo
                     "the result has %llu pixels and an AVIF may have at most %llu "
                     "(avif_pixels_max); ask for another type or a smaller one",
                     (unsigned long long)pixels, (unsigned long long)most);
-    return codec_check_sides(&output->image, output->type, failure);
+    const enum status status = check_still(exchange, output, failure);
+    return status ? status : codec_check_sides(&output->image, output->type, failure);
 }
 
 /* What is to be written has a type now, and may get a name. */
@@ -119,8 +139,7 @@ static enum status check_results(const struct exchange *exchange, struct failure
     return outputs_name(&exchange->settings, exchange->label, job->outputs, failure);
 }
 
-/* The supervisor's refusal. */
-static void count_refusal(struct front *front, enum status status) {
+void process_count_refusal(struct front *front, enum status status) {
     if (status == STATUS_TOO_LARGE) metrics_reject(front->metrics, REJECTED_TIME);
     if (status == STATUS_BUSY)
         metrics_reject(front->metrics, front_draining(front) ? REJECTED_DRAINING : REJECTED_QUEUE);
@@ -135,6 +154,6 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     if (check_results(exchange, failure)) return failure->status;
     work_add_cost(&work, exchange_job(exchange));
     if (!supervisor_submit(front->supervisor, exchange->slot, failure)) return STATUS_OK;
-    count_refusal(front, failure->status);
+    process_count_refusal(front, failure->status);
     return failure->status;
 }

@@ -6,8 +6,40 @@
 
 #include "server/http/settings.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- JSON */
+
+/* JSON's reader makes 0 of 1e-400. TEXT is sound JSON. */
+static bool has_number_lost(const char *text) {
+    bool lost = false;
+    while (*text && !lost) {
+        char *end = (char *)text + 1;
+        if (*text == '"') {
+            while (*end != '"') end += *end == '\\' ? 2 : 1;
+            end++;
+        } else if (*text == '-' || isdigit((unsigned char)*text)) {
+            const bool zero = !isdigit((unsigned char)text[strspn(text, "-0.")]);
+            lost = fpclassify(strtod(text, &end)) == FP_ZERO && !zero;
+        }
+        text = end;
+    }
+    return lost;
+}
+
+json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]) {
+    json_error_t error;
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    why[0] = '\0';
+    if (json && !has_number_lost(text)) return json;
+    param_shown(json ? "a number is too small to be told from 0" : error.text, why);
+    json_decref(json);
+    return NULL;
+}
 
 /* "1 2 3" */
 static bool print_list(const json_t *list, char *text, size_t size) {

@@ -12,6 +12,7 @@
 #define BURIN_OPERATIONS_H
 
 #include "pipeline/encode_options.h"
+#include "pipeline/param.h"
 #include "pipeline/plan.h"
 
 #include <jansson.h>
@@ -26,6 +27,10 @@ enum status operations_add(struct settings *settings, const json_t *list, struct
  * struct imaginary. */
 enum status operations_add_output(struct plan *plan, const json_t *list, bool whole,
                                   struct encode_options *encode, struct failure *failure);
+
+/* TEXT as JSON, to be released by json_decref. NULL, and WHY: it is none, names a member twice,
+ * or holds a number that would be read as 0 and is not. */
+json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]);
 
 enum { JSON_VALUE_MAX = 256 };
 

@@ -150,21 +150,20 @@ static enum status read_item_at(const struct settings *settings, size_t index,
 
 enum status outputs_set_list(struct settings *settings, const char *value,
                              struct failure *failure) {
-    json_error_t error;
-    char shown[PARAM_SHOWN_MAX];
+    char why[PARAM_SHOWN_MAX];
     struct item item;
     if (make(&settings->outputs, failure)) return failure->status;
     struct outputs *outputs = settings->outputs;
     /* What an item does not have is the request's, and may come later: the highest is assumed. */
     struct encode_options encode = encode_options_default;
     encode.quality = 100;
-    json_t *list = outputs->list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
+    json_t *list = outputs->list = operations_load(value, why);
     const size_t count = json_array_size(list);
     if (count < 1 || count > OUTPUTS_MAX)
         return fail(failure, STATUS_BAD_PARAM,
                     "outputs must be a JSON list of 1 to %d items such as [{\"operations\": "
                     "[...], \"type\": \"jpeg\", \"name\": \"small\"}]%s%s",
-                    OUTPUTS_MAX, list ? "" : ": ", list ? "" : param_shown(error.text, shown));
+                    OUTPUTS_MAX, *why ? ": " : "", why);
     for (size_t i = 0; i < count; i++) {
         if (read_item_at(settings, i, &encode, &item, failure)) return failure->status;
         outputs->has_user_operators |= plan_has_user_operators(&item.plan);

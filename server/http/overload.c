@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Two numbers that are read without a lock say that there is room, as long as there
  * is much: the slots in use, and how many jobs waited a millisecond ago. Only when the queue may be
- * half full is the supervisor asked, which knows each client's part. A refusal is printed in one
- * go, counted as request_flow.c does it, and logged with others of its second. */
+ * full is the supervisor asked, which knows each client's jobs. A refusal is printed in one go,
+ * counted as request_flow.c does it, and logged with others of its second. */
 #include "server/http/overload.h"
 
 #include "pipeline/timing.h"
+#include "server/http/cors.h"
 #include "server/http/exchange.h"
 #include "server/http/route.h"
 #include "server/json_writer.h"
@@ -20,15 +21,9 @@ enum { SEEN_MS = 1, LOG_MS = 1000 };
 
 /* ---- room */
 
-/* NULL: there is no one to have its part. */
+/* NULL: nobody knows whose requests these are. */
 static const struct in6_addr *counted(const struct in6_addr *client) {
     return IN6_IS_ADDR_UNSPECIFIED(client) ? NULL : client;
-}
-
-/* So many may wait, whosever they are, before anybody is refused. */
-static int ample(const struct config *config) {
-    const int half = (int)config->queue_jobs / 2, most = (int)config->queue_client_jobs;
-    return most && most < half ? most : half;
 }
 
 /* Are they surely fewer? The supervisor's lock is taken once in SEEN_MS. */
@@ -39,7 +34,7 @@ static bool few_wait(struct front_listener *listener, int count) {
         supervisor_jobs(listener->front->supervisor, &seen->waiting);
         seen->asked_ns = now;
     }
-    return seen->waiting + count < ample(listener->front->config);
+    return seen->waiting + count < listener->front->config->queue_jobs;
 }
 
 /* Other listeners are taken to have let in as many. */
@@ -51,7 +46,7 @@ enum room overload_room(void *context, const struct in6_addr *client, int count)
     if (front_draining(front) > 1) return ROOM_FREE; /* to hear of it */
     if (used >= slots) return ROOM_NONE;
     if (used + count >= slots) return ROOM_UNSURE;
-    if (used + count < ample(front->config) || few_wait(listener, count)) return ROOM_FREE;
+    if (used + count < front->config->queue_jobs || few_wait(listener, count)) return ROOM_FREE;
     if (supervisor_has_room(front->supervisor, counted(client), 0, NULL)) return ROOM_NONE;
     return supervisor_has_room(front->supervisor, counted(client), count, NULL) ? ROOM_UNSURE
                                                                                 : ROOM_FREE;
@@ -90,13 +85,14 @@ static void note_refusal(struct front *front) {
     log_fields(LOG_INFO, memory);
 }
 
+static bool is_named(const struct header_field *header, const char *name) {
+    return header->name_length == strlen(name) &&
+           strncasecmp(header->name, name, header->name_length) == 0;
+}
+
 static const struct header_field *find(const struct request_head *request, const char *name) {
-    for (int i = 0; i < request->header_count; i++) {
-        const struct header_field *header = &request->headers[i];
-        if (header->name_length == strlen(name) &&
-            strncasecmp(header->name, name, header->name_length) == 0)
-            return header;
-    }
+    for (int i = 0; i < request->header_count; i++)
+        if (is_named(&request->headers[i], name)) return &request->headers[i];
     return NULL;
 }
 
@@ -119,21 +115,73 @@ static void count_request(struct front *front, const struct request_head *reques
     metrics_request(front->metrics, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL, 0);
 }
 
-static enum rejection find_reason(const struct front *front, const struct in6_addr *client,
-                                  struct failure *failure) {
+enum { FORWARDED_MAX = 8, FORWARDED_BYTES = 512 };
+
+/* Whom a trusted proxy names in the head; :: where that cannot be told. */
+static struct in6_addr forwarded(const struct front *front, const struct request_head *request) {
+    char texts[FORWARDED_MAX][FORWARDED_BYTES];
+    const char *lines[FORWARDED_MAX];
+    int count = 0;
+    for (int i = 0; i < request->header_count; i++) {
+        const struct header_field *header = &request->headers[i];
+        if (!is_named(header, "X-Forwarded-For")) continue;
+        if (count == FORWARDED_MAX || header->value_length >= FORWARDED_BYTES) return in6addr_any;
+        snprintf(texts[count], FORWARDED_BYTES, "%.*s", (int)header->value_length, header->value);
+        lines[count] = texts[count];
+        count++;
+    }
+    const struct in6_addr client =
+        client_forwarded(&front->trusted_proxies, &in6addr_any, lines, count);
+    return client_unit(&client);
+}
+
+/* false: there is room after all. */
+static bool find_reason(const struct front *front, const struct in6_addr *peer,
+                        const struct request_head *request, enum rejection *reason,
+                        struct failure *failure) {
     if (front_full(front)) {
         fail(failure, STATUS_BUSY, "%d requests are being served already; try again later",
              slots_count(front->slots));
-        return REJECTED_SLOTS;
+        *reason = REJECTED_SLOTS;
+        return true;
     }
-    if (!supervisor_has_room(front->supervisor, counted(client), 0, failure))
-        fail(failure, STATUS_BUSY, "others wait for room already; try again later");
-    return REJECTED_QUEUE;
+    const struct in6_addr client = counted(peer) ? *peer : forwarded(front, request);
+    *reason = REJECTED_QUEUE;
+    return supervisor_has_room(front->supervisor, counted(&client), 0, failure) != STATUS_OK;
+}
+
+/* The value of the request's only Origin, terminated; NULL: there is none, or several. */
+static const char *origin_of(const struct request_head *request, char text[CONFIG_ORIGINS_MAX]) {
+    const struct header_field *found = NULL;
+    for (int i = 0; i < request->header_count; i++) {
+        const struct header_field *header = &request->headers[i];
+        if (!is_named(header, MHD_HTTP_HEADER_ORIGIN)) continue;
+        if (found) return NULL;
+        found = header;
+    }
+    if (!found || found->value_length >= CONFIG_ORIGINS_MAX) return NULL;
+    memcpy(text, found->value, found->value_length);
+    text[found->value_length] = '\0';
+    return text;
+}
+
+/* A page of another site that is allowed to shall read the refusal, too. */
+static void print_cors(const struct front *front, const struct request_head *request,
+                       char out[CORS_FIELDS_BYTES]) {
+    struct cors_field fields[CORS_FIELDS_MAX];
+    char origin[CONFIG_ORIGINS_MAX];
+    const int count =
+        cors_fields_for(front->config->cors_origins, origin_of(request, origin), fields);
+    size_t length = 0;
+    out[0] = '\0';
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(out + length, CORS_FIELDS_BYTES - length, "%s: %s\r\n",
+                                   fields[i].name, fields[i].value);
 }
 
 /* As problem.c has it. */
-static size_t print(const struct front *front, const char *message, const char *id, bool closes,
-                    char *out, size_t size) {
+static size_t print(const struct front *front, const char *message, const char *id,
+                    const char *cors, bool closes, char *out, size_t size) {
     char body[1024];
     const int length = snprintf(
         body, sizeof body,
@@ -143,27 +191,27 @@ static size_t print(const struct front *front, const char *message, const char *
     const int whole =
         snprintf(out, size,
                  "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-                 "%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
                  "X-Content-Type-Options: nosniff\r\nRetry-After: %d\r\nContent-Length: %d\r\n\r\n"
                  "%s",
-                 closes ? "Connection: close\r\n" : "", id,
+                 closes ? "Connection: close\r\n" : "", cors, id,
                  supervisor_retry_after_s(front->supervisor), length, body);
     return length < (int)sizeof body && whole < (int)size ? (size_t)whole : 0;
 }
 
-/* A page of another site must be allowed to read it, which cors.c knows: that is let in. */
 size_t overload_refusal(void *context, const struct in6_addr *client,
                         const struct request_head *request, const struct request_facts *facts,
                         char *out, size_t size, bool *last) {
     struct front *front = ((struct front_listener *)context)->front;
     const struct header_field *given = find(request, "X-Request-ID");
-    char id[REQUEST_ID_MAX];
+    char id[REQUEST_ID_MAX], cors[CORS_FIELDS_BYTES];
     struct failure failure = { 0 };
-    if (front->config->cors_origins[0] && find(request, MHD_HTTP_HEADER_ORIGIN)) return 0;
-    exchange_make_id(front, given ? given->value : "", given ? given->value_length : 0, id);
-    const enum rejection reason = find_reason(front, client, &failure);
+    enum rejection reason;
+    if (!find_reason(front, client, request, &reason, &failure)) return 0;
+    exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
     *last = !keeps_alive(request, facts);
-    const size_t length = print(front, failure.message, id, *last, out, size);
+    print_cors(front, request, cors);
+    const size_t length = print(front, failure.message, id, cors, *last, out, size);
     if (length == 0) return 0;
     count_request(front, request, reason);
     note_refusal(front);

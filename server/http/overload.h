@@ -5,7 +5,7 @@
  * Used by:  front.c hands the functions to the engine (engine/admission.h).
  * Fails:    never; a refusal of 0 bytes lets the request in, to be judged by request_flow.c.
  * Threads:  the listener's I/O thread.
- * Limits:   queue_jobs, queue_client_jobs, and the slots.
+ * Limits:   queue_jobs and the slots.
  */
 #ifndef BURIN_OVERLOAD_H
 #define BURIN_OVERLOAD_H
@@ -28,7 +28,7 @@ enum room overload_room(void *listener, const struct in6_addr *client, int count
 void overload_wanted(void *listener);
 
 /* A trusted proxy's requests are many clients', who stand in their heads: all together they are ::,
- * for whom nothing is counted, and each is judged by request_flow.c. */
+ * and a head is looked at before its request is refused. */
 struct in6_addr overload_client(void *listener, const struct sockaddr *peer);
 
 size_t overload_refusal(void *listener, const struct in6_addr *client,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Results are sent from the slot where the worker left them, uncopied: a reply_body
  * holds the slot, and its share of answer_bytes, until the library has sent the last byte. Values
- * that are too long for a header are the slot's too: they lie there as text, and are the last
- * member of the report, so that its closing brace is a piece of its own behind them. Of several
- * results the header's report has none, and the body's lists them. */
+ * that are too long for a header are the slot's too: they lie there as text, in which a worker may
+ * write still, and are the last member of the report, so that its closing brace is a piece of its
+ * own behind them. Of several results the header's report has none, and the body's lists them. */
 #include "server/http/reply.h"
 #include "server/http/reply_body.h"
 #include "server/http/room.h"
@@ -84,7 +84,7 @@ static struct timing_report describe(const struct exchange *exchange) {
         .timing = &job->timing,
         .notes = job->notes | (outputs ? outputs->notes : job->outputs[0].notes),
         .warning = job->warning,
-        .values = slot_text(exchange, job->values_offset),
+        .values = job->short_values,
         .values_length = job->values_length,
     };
 }

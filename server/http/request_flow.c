@@ -248,9 +248,14 @@ bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
 
 /* ---- its job */
 
-static void cancel_job(void *context) {
+/* On the deadlines' thread, while the exchange is nobody else's. A job that cannot be stopped, as
+ * that of an AVIF, goes on for a while: the drain need not wait for it. */
+static void abandon_job(void *context) {
     struct exchange *exchange = context;
     supervisor_cancel(exchange->front->supervisor, exchange->slot);
+    exchange->abandoned = true;
+    __atomic_add_fetch(&exchange->front->abandoned, 1, __ATOMIC_SEQ_CST);
+    set_accepted(exchange, false);
 }
 
 /* The job may be done already, but it comes back to this very thread: not before we are done here.
@@ -259,7 +264,7 @@ static enum MHD_Result wait_for_job(struct exchange *exchange) {
     exchange->state = EXCHANGE_WAITING;
     __atomic_add_fetch(&exchange->front->suspended, 1, __ATOMIC_RELAXED);
     MHD_suspend_connection(exchange->library);
-    deadline_enter_waiting(exchange->connection->deadline, cancel_job, exchange);
+    deadline_enter_waiting(exchange->connection->deadline, abandon_job, exchange);
     return MHD_YES;
 }
 
@@ -321,6 +326,7 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
     struct failure failure = exchange_job(exchange)->failure;
     struct reply reply = { 0 };
+    if (failure.status == STATUS_BUSY) process_count_refusal(exchange->front, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);
     refuse(exchange, &failure);
@@ -370,6 +376,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     exchange_release_generation(exchange);
     settings_release(&exchange->settings);
     set_accepted(exchange, false);
+    if (exchange->abandoned) __atomic_sub_fetch(&front->abandoned, 1, __ATOMIC_SEQ_CST);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
 }

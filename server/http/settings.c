@@ -42,15 +42,14 @@ static enum status set_device(struct settings *settings, const char *value,
 
 static enum status set_operations(struct settings *settings, const char *value,
                                   struct failure *failure) {
-    json_error_t error;
-    char shown[PARAM_SHOWN_MAX];
-    json_t *list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
+    char why[PARAM_SHOWN_MAX];
+    json_t *list = operations_load(value, why);
     enum status status = STATUS_OK;
     if (!json_is_array(list) || json_array_size(list) == 0)
         status = fail(failure, STATUS_BAD_PARAM,
                       "operations must be a JSON list such as [{\"operation\": \"histeq\", "
                       "\"params\": {\"bins\": 64}}]%s%s",
-                      list ? "" : ": ", list ? "" : param_shown(error.text, shown));
+                      *why ? ": " : "", why);
     if (!status) status = operations_add(settings, list, failure);
     json_decref(list);
     return status;

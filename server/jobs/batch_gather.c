@@ -5,6 +5,7 @@
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
+#include "pipeline/codec_memory.h"
 #include "server/values_json.h"
 
 /* A lane is taken to be full when so many jobs did not fit: the headers of the others are read by
@@ -88,6 +89,30 @@ static void choose_codecs(struct batch *batch, struct item *item,
     job->decoded_by = (uint8_t)item->choice.decoded_by;
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Of the files that the cores decode and encode, one after the other. */
+static size_t codec_bytes(const struct batch *batch, const struct job *job,
+                          const struct part_shapes *shapes) {
+    const size_t most = batch->executor->limits.memory_max;
+    size_t bytes = batch->run_items[batch->count].jpeg ? 0 : codec_memory_decode(&job->probe, most);
+    for (int p = 0; p < OP_AUX_MAX; p++)
+        if (job->aux[p].length)
+            bytes = larger(bytes, image_bytes(&job->aux[p].probe.shape) +
+                                      codec_memory_decode(&job->aux[p].probe, most));
+    for (int o = 0; o < job_output_count(job) && shapes->known && !job->json_only; o++) {
+        const struct job_output *output = &job->outputs[o];
+        const struct image *result = &shapes->results[batch_image_part(batch, output->part)];
+        struct encode_options encode = output->encode;
+        encode.format = job_output_type(job, output);
+        if (output->encoded_by != CODEC_DEVICE)
+            bytes = larger(bytes, codec_memory_encode(result, &encode));
+    }
+    return bytes;
+}
+
 /* The next item of the batch, if it fits; nothing of it is counted yet. */
 static void propose(struct batch *batch, int slot, struct part_shapes *shapes) {
     const struct slots *slots = batch->executor->slots;
@@ -107,6 +132,7 @@ static void propose(struct batch *batch, int slot, struct part_shapes *shapes) {
         if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
     find_shapes(batch, &run->in, shapes);
     choose_codecs(batch, item, shapes);
+    run->codec_bytes = codec_bytes(batch, job, shapes);
 }
 
 /* Bytes of staging, each way, and of device memory that a batch takes. */
@@ -114,10 +140,6 @@ struct load {
     size_t in, out, device;
     int misfits; /* jobs that were more than the lane holds */
 };
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
 
 /* Between two steps there are two more images, where the codec works at other times. */
 static struct load load_of(struct batch *batch, const struct job *job,

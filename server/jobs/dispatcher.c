@@ -12,9 +12,11 @@
 #include "server/jobs/dispatcher.h"
 
 #include "server/jobs/admission.h"
+#include "server/jobs/answer.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/dispatcher_state.h"
 #include "server/jobs/lane_watch.h"
+#include "server/log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,8 +31,7 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
     const int slots = slots_count(options->slots);
     if (dispatcher) {
         dispatcher->options = *options;
-        const struct queue_options how = { (int)options->config->queue_jobs,
-                                           (int)options->config->queue_client_jobs, slots };
+        const struct queue_options how = { (int)options->config->queue_jobs, slots };
         dispatcher->queue = queue_create(&how);
         dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
     }
@@ -100,6 +101,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
     job->unbatched = forecast_is_unbatched(&dispatcher->forecast, &place->forecast, worker);
+    *shared_job_of(dispatcher, slot) = *job;
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
     place->at = (short)worker;
@@ -152,8 +154,9 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
                                 int more, struct failure *failure) {
-    return queue_explain(dispatcher->queue, queue_would_take(dispatcher->queue, client, more),
-                         failure);
+    if (queue_has_room(dispatcher->queue, client, more)) return STATUS_OK;
+    return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                queue_length(dispatcher->queue));
 }
 
 /* A client's share of all workers' time is counted in that of the one that is fastest for it. */
@@ -163,7 +166,20 @@ static enum status push(struct dispatcher *dispatcher, int slot, struct failure 
         job->client, forecast_least_ms(&dispatcher->forecast, &dispatcher->places[slot].forecast),
         job->submitted_ns
     };
-    return queue_explain(dispatcher->queue, queue_push(dispatcher->queue, slot, &entry), failure);
+    return queue_push(dispatcher->queue, slot, &entry)
+               ? STATUS_OK
+               : dispatcher_has_room(dispatcher, &entry.client, 0, failure);
+}
+
+/* The newcomer has come on top of a full queue, and still waits: another's job makes room. */
+static void displace(struct dispatcher *dispatcher) {
+    const int slot = queue_displace(dispatcher->queue);
+    if (slot < 0) return;
+    fail(&job_of(dispatcher, slot)->failure, STATUS_BUSY,
+         "%d jobs are waiting, most of them yours, and this one made room for another client's; "
+         "try again later",
+         queue_length(dispatcher->queue));
+    send_back(dispatcher, slot);
 }
 
 static int waiting_for_operators(const struct dispatcher *dispatcher) {
@@ -225,7 +241,22 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     if (!status) status = push(dispatcher, slot, failure);
     if (status) return status;
     walk(dispatcher, slot);
-    return queue_has(dispatcher->queue, slot) ? check_time(dispatcher, slot, failure) : STATUS_OK;
+    if (queue_has(dispatcher->queue, slot)) status = check_time(dispatcher, slot, failure);
+    displace(dispatcher);
+    return status;
+}
+
+/* False: the worker wrote what cannot be an answer. Then it is killed, and the job runs once more
+ * as if the worker had died with it. */
+static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
+    struct job *job = job_of(dispatcher, slot);
+    if (worker->distrusted) return false;
+    if (answer_take(dispatcher->options.slots, slot, clock_ns())) return true;
+    log_event(LOG_ERROR, "job %s: the worker's answer cannot be one", job->request_id);
+    job->deaths++;
+    job->lost_runs++;
+    worker_handle_distrust(worker);
+    return false;
 }
 
 static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
@@ -246,6 +277,9 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
     const struct job *job = job_of(dispatcher, slot);
     const int at = dispatcher->places[slot].at;
     if (job->run_number != run_number || at == WAITING) return false;
+    if (at != COMING_BACK &&
+        !take_answer(dispatcher, &dispatcher->options.workers->all[at], slot))
+        return false;
     dispatcher->places[slot].at = WAITING;
     if (at != COMING_BACK) {
         sweep_note_received(&dispatcher->channels[at], &dispatcher->places[slot].sent);
@@ -257,8 +291,9 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
 }
 
 void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
-    struct job *job = job_of(dispatcher, slot);
-    __atomic_store_n(&job->progress.cancelled, 1, __ATOMIC_RELAXED);
+    struct job *job = job_of(dispatcher, slot), *shared = shared_job_of(dispatcher, slot);
+    job->progress.cancelled = 1;
+    __atomic_store_n(&shared->progress.cancelled, 1, __ATOMIC_RELAXED);
     if (!queue_remove(dispatcher->queue, slot)) return;
     fail(&job->failure, STATUS_CANCELLED, "the client has disconnected");
     send_back(dispatcher, slot);
@@ -286,22 +321,28 @@ bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worke
     bool hangs = false;
     for (int slot = 0; worker->running && slot < slots_count(dispatcher->options.slots); slot++) {
         if (dispatcher->places[slot].at != number_of(dispatcher, worker)) continue;
-        const struct progress *progress = &job_of(dispatcher, slot)->progress;
-        const int64_t deadline = progress->deadline_ns;
-        worker_handle_moved(worker, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
+        const struct job *shared = shared_job_of(dispatcher, slot);
+        const int64_t deadline = job_of(dispatcher, slot)->progress.deadline_ns;
+        const int64_t seen = __atomic_load_n(&shared->progress.seen_ns, __ATOMIC_RELAXED);
+        if (seen <= now) worker_handle_moved(worker, seen);
         hangs |= deadline && now - deadline > grace_ns;
-        hangs |= lane_watch_hangs(&dispatcher->places[slot].lane, job_of(dispatcher, slot), worker,
-                                  still_ns, now);
+        hangs |=
+            lane_watch_hangs(&dispatcher->places[slot].lane, shared, worker, still_ns, now);
     }
     return hangs;
+}
+
+/* The answer is there: the worker died before or after it could say so. */
+static bool has_finished(struct dispatcher *dispatcher, const struct worker_handle *worker,
+                         int slot) {
+    return __atomic_load_n(&shared_job_of(dispatcher, slot)->finished_ns, __ATOMIC_ACQUIRE) &&
+           !worker->distrusted && answer_take(dispatcher->options.slots, slot, clock_ns());
 }
 
 /* Why a job whose worker died need not run again, written into the job; false: it should. */
 static bool is_over(struct job *job) {
     const enum status late = progress_state(&job->progress);
-    if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
-        ; /* its answer is whole: the worker died before or after it could say so */
-    else if (late == STATUS_CANCELLED)
+    if (late == STATUS_CANCELLED)
         fail(&job->failure, late, "the client has disconnected");
     else if (late == STATUS_DEADLINE)
         fail(&job->failure, late, "not done within the time allowed");
@@ -319,12 +360,13 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     dispatcher->running--;
     backlog_remove(&dispatcher->forecast.backlogs[number_of(dispatcher, worker)],
                    &dispatcher->places[slot].forecast.backlog);
-    if (__atomic_load_n(&job->started, __ATOMIC_ACQUIRE)) {
+    const struct job *shared = shared_job_of(dispatcher, slot);
+    if (__atomic_load_n(&shared->started, __ATOMIC_ACQUIRE)) {
         job->lost_runs++;
-        job->deaths += !worker->stood_still;
+        job->deaths += !worker->stood_still && !worker->distrusted;
         dispatcher->places[slot].died_at = number_of(dispatcher, worker);
     }
-    if (is_over(job))
+    if (has_finished(dispatcher, worker, slot) || is_over(job))
         send_back(dispatcher, slot);
     else
         queue_push_front(dispatcher->queue, slot);
@@ -359,7 +401,6 @@ int dispatcher_running(const struct dispatcher *dispatcher) {
     return dispatcher->running;
 }
 
-/* A worker that went wild may have written anything there. */
 static bool has_id(const struct dispatcher *dispatcher, int slot, const char *request_id) {
     return strncmp(job_of(dispatcher, slot)->request_id, request_id, REQUEST_ID_MAX) == 0;
 }
@@ -377,14 +418,14 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
                          struct job_progress *progress) {
     const int slot = find_request(dispatcher, request_id);
     if (slot < 0) return false;
-    const struct job *job = job_of(dispatcher, slot);
+    const struct job *job = job_of(dispatcher, slot), *shared = shared_job_of(dispatcher, slot);
     const int at = dispatcher->places[slot].at;
     *progress = (struct job_progress){
         .waiting = at < 0,
         .in_order = at >= 0 && dispatcher->options.workers->all[at].cpu,
-        .step = __atomic_load_n(&job->progress.step, __ATOMIC_RELAXED),
-        .done = __atomic_load_n(&job->progress.done, __ATOMIC_RELAXED),
-        .total = __atomic_load_n(&job->progress.total, __ATOMIC_RELAXED),
+        .step = __atomic_load_n(&shared->progress.step, __ATOMIC_RELAXED),
+        .done = __atomic_load_n(&shared->progress.done, __ATOMIC_RELAXED),
+        .total = __atomic_load_n(&shared->progress.total, __ATOMIC_RELAXED),
     };
     memcpy(progress->plan, job->plan, sizeof progress->plan - 1);
     return true;
@@ -401,5 +442,5 @@ int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {
     for (int i = 0; i < workers->count; i++)
         if (worker_handle_healthy(&workers->all[i])) capacity += workers->all[i].capacity / 2;
     const double ms = dispatcher->service_ms * (queue_length(dispatcher->queue) + 1) / capacity;
-    return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;
+    return ms > 30000 ? 30 : ms >= 1000 ? (int)(ms / 1000) + 1 : 1;
 }

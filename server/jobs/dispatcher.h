@@ -10,8 +10,8 @@
  * Owns:     the queue, and a submitted job until dispatcher_completed says true.
  * Fails:    dispatcher_submit returns STATUS_BUSY or STATUS_BAD_PARAM; the job stays with the
  *           caller.
- * Limits:   queue_jobs may wait, a part of them one client's, a quarter of them for
- *           users' operators; a job is tried on two workers at most.
+ * Limits:   queue_jobs may wait, a quarter of them for users' operators; a job is tried on two
+ *           workers at most.
  */
 #ifndef BURIN_DISPATCHER_H
 #define BURIN_DISPATCHER_H
@@ -49,7 +49,7 @@ void dispatcher_destroy(struct dispatcher *dispatcher);
 /* Queues the job, and hands it out at once where a worker has room. */
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
 
-/* Would the queue take the next job but MORE of CLIENT? NULL: of a client that nobody knows. */
+/* As queue_has_room; STATUS_BUSY where there is none. */
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
                                 int more, struct failure *failure);
 

@@ -17,7 +17,7 @@ enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1 };
 struct place {
     short at;      /* WAITING, COMING_BACK, or the worker's number */
     short died_at; /* the worker that died with it, or NOWHERE */
-    int io_thread; /* whose completion pipe it comes back on; a worker may write into the job */
+    int io_thread; /* whose completion pipe it comes back on */
     struct forecast_job forecast;
     struct stillness lane;  /* of the thread that runs it */
     struct sweep_mark sent; /* the last message of it */
@@ -38,6 +38,11 @@ struct dispatcher {
 
 static inline struct job *job_of(const struct dispatcher *dispatcher, int slot) {
     return slot_job(dispatcher->options.slots, slot);
+}
+
+/* As its worker sees and writes it: of that nothing is believed (answer.h). */
+static inline struct job *shared_job_of(const struct dispatcher *dispatcher, int slot) {
+    return slot_shared_job(dispatcher->options.slots, slot);
 }
 
 #endif

@@ -12,7 +12,7 @@ static int count_slots(const struct dispatcher *dispatcher) {
 static void note_received(struct dispatcher *dispatcher) {
     for (int slot = 0; slot < count_slots(dispatcher); slot++) {
         const struct place *place = &dispatcher->places[slot];
-        if (place->at >= 0 && sweep_is_received(job_of(dispatcher, slot)))
+        if (place->at >= 0 && sweep_is_received(shared_job_of(dispatcher, slot)))
             sweep_note_received(&dispatcher->channels[place->at], &place->sent);
     }
 }
@@ -25,8 +25,11 @@ void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
         struct place *place = &dispatcher->places[slot];
         if (place->at < 0) continue;
         struct sweep_channel *channel = &dispatcher->channels[place->at];
-        const struct sweep_job what = { slot, job_of(dispatcher, slot),
-                                        &dispatcher->options.workers->all[place->at], channel,
+        const struct sweep_job what = { slot,
+                                        job_of(dispatcher, slot),
+                                        shared_job_of(dispatcher, slot),
+                                        &dispatcher->options.workers->all[place->at],
+                                        channel,
                                         &place->sent };
         if (sweep_send_again(&what, now)) sweep_note_sent(channel, &place->sent, now);
     }
@@ -36,7 +39,7 @@ static bool is_overdue(const struct dispatcher *dispatcher, int slot, int64_t no
     const struct place *place = &dispatcher->places[slot];
     if (place->at == COMING_BACK) return now - place->sent.ns >= SWEEP_OLD_MS * ms_ns;
     return place->at >= 0 &&
-           sweep_look(job_of(dispatcher, slot), place->sent.ns, now) == SWEEP_NOT_TOLD;
+           sweep_look(shared_job_of(dispatcher, slot), place->sent.ns, now) == SWEEP_NOT_TOLD;
 }
 
 int dispatcher_overdue(const struct dispatcher *dispatcher, int io_thread, int64_t now,

@@ -2,13 +2,15 @@
 /* job.h - what travels between front and worker: the request on the way in, the answer on the way
  * out.
  *
- * Lies at the head of a slot, in memory that both processes see, so it holds no pointer.
+ * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
+ * has one of its own for each slot and believes that alone: it writes a copy for the worker, and
+ * takes the answer once it is checked (answer.h).
  *
  * Used by:  server/http fills and answers it; supervisor.c queues it; executor.c runs it.
  * Owns:     nothing; the slot that it lies in belongs to the request until slot_give.
- * Threads:  one at a time. The front writes the first part before supervisor_submit, the worker the
- *           second before it sends the completion. Only `progress`, `received`,
- *           `started` and `lane` are touched while the other side may look, and those are atomic.
+ * Threads:  one at a time. The front writes the first part before the worker is sent it, the worker
+ *           the second before it sends the completion. Only `progress`, `received`, `started`,
+ *           `lane` and `finished_ns` are touched while the other side may look: they are atomic.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
@@ -21,6 +23,7 @@
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
 #include "server/jobs/cost.h"
+#include "server/timing_report.h"
 
 #include <netinet/in.h>
 #include <stdint.h>
@@ -110,6 +113,9 @@ struct job {
     struct timing timing; /* queue, decode... encode; receive and total by the front */
 
     struct job_output outputs[OUTPUTS_MAX];
+
+    /* ---- the front's alone */
+    char short_values[REPORT_VALUES_MAX]; /* its copy of values that are no longer */
 };
 
 /* Whether one launch can do both: the same plan over the same kind of samples. */

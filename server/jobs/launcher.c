@@ -209,8 +209,10 @@ static struct {
     bool open;
     int fd;
     pid_t pid;
-    uint32_t number; /* of the last request */
-    bool told;       /* that it has ended */
+    uint32_t number;        /* of the last request */
+    bool told;              /* that it has ended */
+    int64_t still_ns;       /* so long it may leave requests unanswered */
+    int64_t still_since_ns; /* since then it has; 0: it answers */
 } launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool launcher_is_open(void) {
@@ -234,6 +236,7 @@ enum status launcher_open(const struct config *config, struct failure *failure) 
     setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     launcher.fd = ends[0];
+    launcher.still_ns = config->launcher_still_ms * INT64_C(1000000);
     launcher.open = true;
     return STATUS_OK;
 }
@@ -251,12 +254,23 @@ static void end_stranger(pid_t pid) {
     if (pid > 0) process_end(pid, clock_ns() + STRANGER_MS * INT64_C(1000000), &code);
 }
 
+/* Its end is the daemon's, which somebody starts again: see launcher_wait_end. */
+static void note_silence(void) {
+    const int64_t now = clock_ns();
+    if (!launcher.still_since_ns) launcher.still_since_ns = now;
+    if (now - launcher.still_since_ns <= launcher.still_ns) return;
+    log_event(LOG_ERROR, "the process that starts workers stands still, and is ended");
+    launcher.still_since_ns = now;
+    kill(launcher.pid, SIGKILL);
+}
+
 static int take_answer(uint32_t number) {
     struct answer answer;
     for (;;) {
         const ssize_t got = recv(launcher.fd, &answer, sizeof answer, 0);
         if (got < 0 && errno == EINTR) continue;
-        if (got != (ssize_t)sizeof answer) return tell_end(), -1;
+        if (got != (ssize_t)sizeof answer) return tell_end(), note_silence(), -1;
+        launcher.still_since_ns = 0;
         if (answer.number == number) return answer.pid;
         end_stranger(answer.pid);
     }
@@ -280,7 +294,10 @@ static int ask(struct request *request, const int *files, int count) {
     ssize_t sent;
     do sent = sendmsg(launcher.fd, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0 && errno != EMFILE && errno != ENOBUFS && errno != ENOMEM) tell_end();
+    if (sent < 0 && errno != EMFILE && errno != ENOBUFS && errno != ENOMEM) {
+        tell_end();
+        note_silence();
+    }
     const int pid = sent == (ssize_t)sizeof *request ? take_answer(request->number) : -1;
     if (pid >= 0) launcher.told = false;
     pthread_mutex_unlock(&launcher.lock);

@@ -11,7 +11,8 @@
  * Fails:    launcher_open: STATUS_NO_MEMORY. launcher_start returns -1; where the launcher has
  *           ended, the daemon can start nothing any more: so it ends too, see launcher_wait_end.
  * Threads:  launcher_open: before there are others. launcher_start: any, one after the other.
- * Limits:   an answer is waited for a second, an exec takes a millisecond.
+ * Limits:   an answer is waited for a second, an exec takes a millisecond. One that answers nothing
+ *           for launcher_still_ms is killed.
  */
 #ifndef BURIN_LAUNCHER_H
 #define BURIN_LAUNCHER_H

@@ -8,6 +8,7 @@
  * wrote what cannot be an answer is damaged, and killed. */
 #include "server/jobs/operators_worker.h"
 
+#include "server/jobs/answer.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/heartbeat.h"
@@ -65,15 +66,18 @@ static void send_run(struct operators_worker *worker) {
 }
 
 static void begin(struct operators_worker *worker, int slot) {
-    struct job *from = slot_job(worker->slots, slot), *to = slot_job(worker->own, worker->own_slot);
+    struct job *from = slot_job(worker->slots, slot);
+    struct job *to = slot_shared_job(worker->own, worker->own_slot);
+    const uint64_t span = slot_span(worker->own);
     *to = *from;
+    if (to->body_length > span) to->body_length = span; /* nobody knows what wrote it */
     to->io_thread = 0;
     to->deaths = 0;
     to->received = 0;
     to->finished_ns = 0;
     memset(&to->failure, 0, sizeof to->failure);
     memcpy(slot_bytes(worker->own, worker->own_slot), slot_bytes(worker->slots, slot),
-           from->body_length);
+           to->body_length);
     worker->job = slot;
     worker->over_since_ns = 0;
     __atomic_store_n(&from->received, from->run_number, __ATOMIC_RELAXED);
@@ -138,7 +142,7 @@ static void take_completion(struct operators_worker *worker) {
 
 /* As dispatcher_sweep() and dispatcher_overdue() do for workers. */
 static void find_lost(struct operators_worker *worker, int64_t now) {
-    switch (sweep_look(slot_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
+    switch (sweep_look(slot_shared_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
     case SWEEP_NOT_RECEIVED:
         if (channel_is_read(worker->sandbox)) send_run(worker);
         break;
@@ -150,7 +154,7 @@ static void find_lost(struct operators_worker *worker, int64_t now) {
 /* False: its time has been over for the grace. */
 static bool watch(struct operators_worker *worker) {
     struct progress *front = &slot_job(worker->slots, worker->job)->progress;
-    struct progress *own = &slot_job(worker->own, worker->own_slot)->progress;
+    struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
     const int64_t now = clock_ns(), seen = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
@@ -236,7 +240,7 @@ static bool take_expected(struct operators_worker *worker, struct message *messa
         worker->heard_thread = message->thread;
         message->thread = gettid();
         message->capacity = message->lanes = 1;
-        sandbox_answer_clean(message->text, sizeof message->text);
+        answer_clean_text(message->text, sizeof message->text);
         worker->facts = *message;
         return true;
     case CHANNEL_SELF_TESTED:
@@ -258,7 +262,7 @@ static bool take_from_sandbox(struct operators_worker *worker) {
         if (message->kind == CHANNEL_HEARTBEAT && message->capacity) message->kind = CHANNEL_READY;
         if (!take_expected(worker, message)) continue;
         message->capacity = message->lanes = 1;
-        sandbox_answer_clean(message->text, sizeof message->text);
+        answer_clean_text(message->text, sizeof message->text);
         channel_send(worker->channel, message);
     }
     return count != 0;
@@ -358,7 +362,7 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
     worker->completions = pipe[0];
     /* Freed memory is written over (worker.c), but not blocks that a thread's own cache keeps. */
     setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
-    const struct process_files files = { .slots = slots_fd(worker->own),
+    const struct process_files files = { .slots = slots_files(worker->own),
                                          .channel = ends[1],
                                          .operators = -1,
                                          .pipes = &pipe[1],
@@ -385,7 +389,7 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     } else {
         sandbox_limit(SANDBOX_OPERATORS, config, NULL); /* while there is no other thread */
         log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
-        sandbox_filter(SANDBOX_OPERATORS, config);
+        sandbox_filter(SANDBOX_OPERATORS, config, worker.pid);
         code = serve(&worker);
     }
     if (worker.pid > 0) reap(&worker); /* else it would be left to the first process */

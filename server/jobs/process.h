@@ -14,24 +14,27 @@
 
 #include "pipeline/status.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/slot.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* Descriptors under which a worker finds its slots, its end of the channel, the texts of users'
- * operators (an operators worker alone), and the completion pipes of all I/O threads; a sandbox
- * those of its worker. Beyond these it has standard error, for the log, and as standard input and
- * output nothing. */
+ * operators (an operators worker alone), the slots' head, and the completion pipes of all I/O
+ * threads; a sandbox those of its worker. Beyond these it has standard error, for the log, and as
+ * standard input and output nothing. */
 enum {
     PROCESS_SLOTS_FD = 3,
     PROCESS_CHANNEL_FD = 4,
     PROCESS_OPERATORS_FD = 5,
-    PROCESS_PIPES_FD = 6
+    PROCESS_HEAD_FD = 6,
+    PROCESS_PIPES_FD = 7
 };
 
 /* What they are in the process that starts the worker. */
 struct process_files {
-    int slots, channel;
+    struct slots_files slots;
+    int channel;
     int operators; /* -1: none */
     const int *pipes;
     int pipe_count;

@@ -15,7 +15,7 @@
 #include <stdnoreturn.h>
 #include <sys/types.h>
 
-enum { PROGRAM_NOTHING = -1, PROGRAM_CLOSED = -2, PROGRAM_FILES_MAX = 6 + COMPLETION_PIPES_MAX };
+enum { PROGRAM_NOTHING = -1, PROGRAM_CLOSED = -2, PROGRAM_FILES_MAX = 7 + COMPLETION_PIPES_MAX };
 
 struct program {
     char *const *arguments; /* NULL behind the last */

@@ -23,7 +23,7 @@ struct entry {
     int next, previous; /* in its list; next is ABSENT where the slot does not wait */
     int flow;           /* NONE: it has come back */
     double cost_ms;
-    int64_t due_ns;
+    int64_t since_ns, due_ns;
 };
 
 /* A flow in a walk: the job that is next, and its start tag. */
@@ -125,49 +125,51 @@ static void insert(struct queue *queue, struct flow *flow, int slot) {
     flow->waiting++;
 }
 
-/* With a part that shrinks with the room that is left there is always some for one more client. */
-/* WAITING jobs of its own, LENGTH in all. */
-static bool has_its_part(const struct queue *queue, int waiting, int length) {
-    const int most = queue->options.client_max;
-    if (most) return waiting >= most;
-    return waiting >= QUEUE_CLIENT_LEAST && waiting >= queue->options.capacity - length;
-}
-
-enum queue_answer queue_would_take(const struct queue *queue, const struct in6_addr *client,
-                                   int more) {
-    const int number = client ? flow_table_find(queue->flows, client) : NONE;
-    const int waiting = number == NONE ? 0 : flow_table_at(queue->flows, number)->waiting;
-    const int length = queue->length + more;
-    if (length >= queue->options.capacity) return QUEUE_FULL;
-    return client && has_its_part(queue, waiting + more, length) ? QUEUE_CLIENT_FULL : QUEUE_TAKEN;
-}
-
-enum status queue_explain(const struct queue *queue, enum queue_answer answer,
-                          struct failure *failure) {
-    switch (answer) {
-    case QUEUE_TAKEN: return STATUS_OK;
-    case QUEUE_FULL:
-        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
-                    queue_length(queue));
-    default:
-        return fail(failure, STATUS_BUSY,
-                    "so many jobs of yours are waiting already that the rest of the queue is left "
-                    "to others; try again later");
+/* The flow with the most jobs that wait; NULL: none waits. */
+static const struct flow *longest_flow(const struct queue *queue) {
+    const struct flow *longest = NULL;
+    for (int i = 0; i < queue->busy_count; i++) {
+        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        if (!longest || flow->waiting > longest->waiting) longest = flow;
     }
+    return longest;
 }
 
-enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job) {
-    if (queue->length >= queue->options.capacity) return QUEUE_FULL;
+/* A job that left a client with as few as the newcomer then has would be the next one to come. */
+bool queue_has_room(const struct queue *queue, const struct in6_addr *client, int more) {
+    if (queue->length + more < queue->options.capacity) return true;
+    const struct flow *longest = client ? longest_flow(queue) : NULL;
+    if (!longest) return false;
+    const int number = flow_table_find(queue->flows, client);
+    const int waiting = number == NONE ? 0 : flow_table_at(queue->flows, number)->waiting;
+    return longest->waiting > waiting + more + 1;
+}
+
+bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
+    if (!queue_has_room(queue, &job->client, 0)) return false;
     const int number = flow_table_take(queue->flows, &job->client);
     struct flow *flow = flow_table_at(queue->flows, number);
-    if (has_its_part(queue, flow->waiting, queue->length)) return QUEUE_CLIENT_FULL;
     if (!flow->waiting) become_busy(queue, number);
     const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
     queue->entries[slot] = (struct entry){ .flow = number,
                                            .cost_ms = job->cost_ms,
+                                           .since_ns = job->since_ns,
                                            .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
     insert(queue, flow, slot);
-    return QUEUE_TAKEN;
+    return true;
+}
+
+/* No job is newer than it is due: those that are due before the newest so far are older. */
+int queue_displace(struct queue *queue) {
+    const struct flow *longest = longest_flow(queue);
+    if (queue->length <= queue->options.capacity || !longest) return NONE;
+    int newest = longest->last;
+    for (int slot = newest; slot != NONE; slot = queue->entries[slot].previous) {
+        if (queue->entries[slot].due_ns < queue->entries[newest].since_ns) break;
+        if (queue->entries[slot].since_ns > queue->entries[newest].since_ns) newest = slot;
+    }
+    queue_remove(queue, newest);
+    return newest;
 }
 
 void queue_push_front(struct queue *queue, int slot) {

@@ -9,20 +9,20 @@
  *     for (slot = queue_first(queue); slot >= 0; slot = queue_next(queue))
  *         if (a worker takes it) queue_serve(queue, slot);
  *
+ * One client may fill the whole queue. When another comes and it is full, the client with the most
+ * jobs gives up its newest one.
+ *
  * Used by:  dispatcher.c, under the supervisor's lock; the queue has none of its own.
  * Owns:     nothing; a slot's number waits in it.
- * Fails:    queue_push takes no job beyond `capacity`, nor one of a client that has its part: what
- *           `client_max` says, or QUEUE_CLIENT_LEAST and as many as there is room left.
+ * Fails:    queue_push takes no job beyond `capacity` unless queue_displace finds one to go for it.
  *           queue_push_front never fails for a job that was in the queue before: there is a place
  *           for every slot.
- * Limits:   fixed by queue_create.
- * Source:   P. Goyal, H. M. Vin, H. Cheng: Start-time Fair Queuing, SIGCOMM 1996; A. K. Choudhury,
- *           E. L. Hahne: Dynamic Queue Length Thresholds, IEEE/ACM ToN 6 (2), 1998.
+ * Limits:   fixed by queue_create. While the queue is full, a question looks at each client once.
+ * Source:   P. Goyal, H. M. Vin, H. Cheng: Start-time Fair Queuing, SIGCOMM 1996; P. E. McKenney:
+ *           Stochastic Fairness Queueing, INFOCOM 1990 (a full queue drops of the longest flow).
  */
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H
-
-#include "pipeline/status.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -30,12 +30,9 @@
 
 struct queue;
 
-enum { QUEUE_CLIENT_LEAST = 16 };
-
 struct queue_options {
-    int capacity;   /* jobs */
-    int client_max; /* of one client; 0: as many as there is room left for others */
-    int slots;      /* how many different jobs there can be at all */
+    int capacity; /* jobs */
+    int slots;    /* how many different jobs there can be at all */
 };
 
 struct queue *queue_create(const struct queue_options *options);
@@ -47,16 +44,17 @@ struct queue_job {
     int64_t since_ns; /* when it came, a time of clock_ns */
 };
 
-enum queue_answer { QUEUE_TAKEN, QUEUE_FULL, QUEUE_CLIENT_FULL };
+/* false: there is no room. May leave the queue with one job more than its capacity, which
+ * queue_displace then finds. */
+bool queue_push(struct queue *queue, int slot, const struct queue_job *job);
 
-enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job);
-/* STATUS_BUSY, and why, in the words of the client that is refused; STATUS_OK where it is taken. */
-enum status queue_explain(const struct queue *queue, enum queue_answer answer,
-                          struct failure *failure);
+/* Would queue_push take the next job but MORE of CLIENT? NULL: of a client that nobody knows, for
+ * which no other's job makes room. */
+bool queue_has_room(const struct queue *queue, const struct in6_addr *client, int more);
 
-/* What queue_push would say to the next job but MORE of CLIENT; NULL: of a client that has none. */
-enum queue_answer queue_would_take(const struct queue *queue, const struct in6_addr *client,
-                                   int more);
+/* While the queue is longer than its capacity: removes the newest job of the client with the most
+ * jobs. Returns its slot; -1: the queue is not too long. */
+int queue_displace(struct queue *queue);
 
 void queue_push_front(struct queue *queue, int slot); /* a job whose worker died goes first */
 bool queue_remove(struct queue *queue, int slot);     /* false: it does not wait here */

@@ -3,8 +3,7 @@
  * one.
  *
  * An operator may have written anything into the sandbox's slot, and may still write. So the job is
- * copied first and checked then, every field that the front will read: numbers for their range,
- * against what was asked, texts for their characters.
+ * copied first and checked then, as every worker's is (answer.h).
  *
  * Used by:  operators_worker.c.
  * Owns:     nothing; both slots are the caller's.
@@ -19,9 +18,5 @@
 /* FRONT's slot TO has the job as it was asked; OWN's slot FROM has the answer. Returns whether it
  * could be one. */
 bool sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from);
-
-/* Any text of a sandbox, of SIZE bytes: it ends, and has only characters that may stand in a header
- * or a line of the log. */
-void sandbox_answer_clean(char *text, size_t size);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. One memfd holds a page that says how the rest is laid out, the preamble, and then
- * the slots at equal distances: each a job, padded to a page, and its bytes. All of it is mapped at
- * once in each process, without being allocated: a page exists when it is first written. Pages
- * within a slot's hot bytes are written at start and stay; slot_give punches a hole where the rest
- * was used; of a large job, for which the system takes tens of milliseconds, in a thread of its
- * own, so that an io thread's other connections do not wait for that. The front alone keeps the
- * free lists, a stack for each class, under one lock. */
+/* How it works. One memfd, sealed against every change, says how the slots are laid out and holds
+ * the preamble. Another one holds a page of counters and then the slots at equal distances: each a
+ * job, padded to a page, and its bytes. Its length is sealed: a process that reads behind the end
+ * of a file is killed. All of it is mapped at once in each process, without being allocated: a page
+ * exists when it is first written. Pages within a slot's hot bytes are written at start and stay;
+ * slot_give punches a hole where the rest was used; of a large job, for which the system takes tens
+ * of milliseconds, in a thread of its own, so that an io thread's other connections do not wait for
+ * that. The front alone keeps the free lists, a stack for each class, under one lock. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>
@@ -21,20 +22,26 @@
 enum { MAGIC = 0x6275726e };
 static const size_t RELEASED_APART = 16 << 20; /* bytes that take some 3 ms */
 
-/* First page of the memory: how the rest is laid out. */
+/* Stands before the preamble: how the slots are laid out. */
 struct header {
     uint32_t magic, count;
-    uint64_t preamble_bytes, first_slot, stride, job_bytes, span_bytes;
+    uint64_t preamble_bytes, stride, job_bytes, span_bytes;
     struct slot_class classes[SLOT_CLASSES];
+};
+
+/* First page of the memory. */
+struct counters {
     uint64_t log_dropped; /* atomic: the workers add to it */
 };
 
 struct slots {
-    int fd;
+    struct slots_files files;
+    const struct header *head; /* read-only, and the preamble behind it */
     uint8_t *memory;
     size_t length;
-    struct header layout; /* a copy: who else maps the memory cannot change it */
+    struct header layout; /* a copy, on a line of the cache that others do not write beside */
     /* the front's alone */
+    struct job *jobs; /* by slot */
     pthread_mutex_t lock;
     int *free[SLOT_CLASSES]; /* stacks of free slots */
     int free_count[SLOT_CLASSES];
@@ -50,7 +57,7 @@ struct release {
 };
 
 static uint8_t *slot_start(const struct slots *slots, int slot) {
-    return slots->memory + slots->layout.first_slot + (size_t)slot * slots->layout.stride;
+    return slots->memory + SLOT_PAGE + (size_t)slot * slots->layout.stride;
 }
 
 static int class_of(const struct slots *slots, int slot) {
@@ -65,9 +72,24 @@ static size_t hot_bytes(const struct slots *slots, int slot) {
            slot_paged(slots->layout.classes[class_of(slots, slot)].hot_bytes);
 }
 
+static size_t head_bytes(const struct header *header) {
+    return sizeof *header + header->preamble_bytes;
+}
+
+static size_t memory_bytes(const struct header *header) {
+    return SLOT_PAGE + header->stride * header->count;
+}
+
+static bool map_head(struct slots *slots, size_t bytes) {
+    void *head = mmap(NULL, bytes, PROT_READ, MAP_SHARED, slots->files.head, 0);
+    if (head != MAP_FAILED) slots->head = head;
+    return head != MAP_FAILED;
+}
+
 static enum status map(struct slots *slots, struct failure *failure) {
-    slots->memory =
-        mmap(NULL, slots->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, slots->fd, 0);
+    slots->length = memory_bytes(&slots->layout);
+    slots->memory = mmap(NULL, slots->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                         slots->files.memory, 0);
     if (slots->memory == MAP_FAILED) {
         slots->memory = NULL;
         return fail(failure, STATUS_NO_MEMORY,
@@ -76,19 +98,22 @@ static enum status map(struct slots *slots, struct failure *failure) {
     return STATUS_OK;
 }
 
-/* The first write to a page costs 0.56 ms a MB: paid here, not by a request. */
+/* The first write to a page takes up to 6 ms a MB where each is a fault of its own, and 0.6 ms
+ * where the system fills the range: paid here, not by a request. Linux does so from 5.14 on. */
 static void allocate_hot(struct slots *slots, int slot) {
     uint8_t *start = slot_start(slots, slot);
+    if (!madvise(start, hot_bytes(slots, slot), MADV_POPULATE_WRITE)) return;
     for (size_t i = 0; i < hot_bytes(slots, slot); i += SLOT_PAGE) start[i] = 0;
 }
 
-/* Mapping what the front has written costs a worker 0.08 ms a MB, paid at its start too. It only
- * reads, for a worker that is started again finds jobs there, and reads nothing beyond the hot
- * bytes: that would fill a hole. Plain reads, because the system then maps neighbouring pages too;
- * MADV_POPULATE_READ takes longer. ThreadSanitizer would keep a page of its own for each. */
+/* Mapping what the front has written is paid at a worker's start too: 0.1 ms a MB, up to 4 by
+ * faults. A worker only reads, for one that is started again finds jobs there, and reads nothing
+ * beyond the hot bytes: that would fill a hole. ThreadSanitizer would keep a page of its own for
+ * each plain read. */
 __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *slots, int slot) {
     const volatile uint8_t *start = slot_start(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
+    if (!madvise((void *)start, hot, MADV_POPULATE_READ)) return;
     for (size_t i = 0; i < hot; i += SLOT_PAGE) (void)start[i];
 }
 
@@ -96,7 +121,8 @@ static enum status fill_free_lists(struct slots *slots, struct failure *failure)
     static const char no_memory[] = "out of memory for the lists of free slots";
     int next = 0;
     slots->owners = calloc(slots->layout.count, sizeof *slots->owners);
-    if (!slots->owners) return fail(failure, STATUS_NO_MEMORY, no_memory);
+    slots->jobs = calloc(slots->layout.count, sizeof *slots->jobs);
+    if (!slots->owners || !slots->jobs) return fail(failure, STATUS_NO_MEMORY, no_memory);
     for (int c = 0; c < SLOT_CLASSES; c++) {
         const int count = slots->layout.classes[c].count;
         slots->free[c] = malloc((size_t)(count ? count : 1) * sizeof(int));
@@ -112,7 +138,6 @@ static struct header layout_of(const struct slot_options *options) {
     struct header header = {
         .magic = MAGIC,
         .preamble_bytes = options->preamble_bytes,
-        .first_slot = slot_paged(SLOT_PAGE + options->preamble_bytes),
         .job_bytes = slot_paged(sizeof(struct job)),
         .span_bytes = slot_paged(options->span_bytes),
     };
@@ -122,70 +147,99 @@ static struct header layout_of(const struct slot_options *options) {
     return header;
 }
 
+/* OTHER: bytes that count as well. */
+static enum status check_limit(const struct header *layout, int resource, char flag, uint64_t other,
+                               struct failure *failure) {
+    const uint64_t needed = other + layout->stride * layout->count;
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) || limit.rlim_cur >= needed) return STATUS_OK;
+    const uint64_t fits = limit.rlim_cur > other ? (limit.rlim_cur - other) / layout->stride : 0;
+    const char *what = resource == RLIMIT_AS ? "addresses for" : "a file in memory of";
+    if (fits)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%u slots take %s %llu kB, and ulimit -%c allows %llu: raise it, or "
+                    "lower slots_small, slots_medium, slots_large and slots_huge to %llu in all, "
+                    "or pixels_max and body_bytes_max",
+                    layout->count, what, (unsigned long long)needed / 1024, flag,
+                    (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)fits);
+    return fail(failure, STATUS_BAD_PARAM,
+                "one slot takes %s %llu kB, and ulimit -%c allows %llu: raise it to %llu, "
+                "or lower pixels_max, which takes 8 bytes a pixel, and body_bytes_max",
+                what, (unsigned long long)(other + layout->stride) / 1024, flag,
+                (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)needed / 1024);
+}
+
 enum status slots_check_limit(const struct slot_options *options, size_t spare_bytes,
                               struct failure *failure) {
     const struct header layout = layout_of(options);
-    const uint64_t other = layout.first_slot + spare_bytes;
-    const uint64_t needed = other + layout.stride * layout.count;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur >= needed) return STATUS_OK;
-    const uint64_t fits = limit.rlim_cur > other ? (limit.rlim_cur - other) / layout.stride : 0;
-    if (fits)
-        return fail(failure, STATUS_BAD_PARAM,
-                    "%u slots take addresses for %llu kB, and ulimit -v allows %llu: raise it, or "
-                    "lower slots_small, slots_medium, slots_large and slots_huge to %llu in all, "
-                    "or pixels_max and body_bytes_max",
-                    layout.count, (unsigned long long)needed / 1024,
-                    (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)fits);
-    return fail(
-        failure, STATUS_BAD_PARAM,
-        "one slot takes addresses for %llu kB, and ulimit -v allows %llu: raise it to %llu, "
-        "or lower pixels_max, which takes 8 bytes a pixel, and body_bytes_max",
-        (unsigned long long)(other + layout.stride) / 1024,
-        (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)needed / 1024);
+    const uint64_t head = head_bytes(&layout);
+    const enum status status = check_limit(&layout, RLIMIT_FSIZE, 'f', SLOT_PAGE, failure);
+    return status ? status
+                  : check_limit(&layout, RLIMIT_AS, 'v', head + SLOT_PAGE + spare_bytes, failure);
 }
 
-struct slots *slots_create(const struct slot_options *options, struct failure *failure) {
+static bool write_all(int fd, const void *bytes, size_t count) {
+    return !count || write(fd, bytes, count) == (ssize_t)count;
+}
+
+/* Workers read it, and must not change it for those that are started later. */
+static bool make_head(struct slots *slots, const struct slot_options *options) {
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+    const int fd = memfd_create("burin-slots-head", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    slots->files.head = fd;
+    return fd >= 0 && write_all(fd, &slots->layout, sizeof slots->layout) &&
+           write_all(fd, options->preamble, options->preamble_bytes) &&
+           fcntl(fd, F_ADD_SEALS, seals) == 0 && map_head(slots, head_bytes(&slots->layout));
+}
+
+static bool make_memory(struct slots *slots) {
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    const int fd = memfd_create("burin-slots", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    slots->files.memory = fd;
+    return fd >= 0 && ftruncate(fd, (off_t)memory_bytes(&slots->layout)) == 0 &&
+           fcntl(fd, F_ADD_SEALS, seals) == 0;
+}
+
+static struct slots *make(struct slots_files files, struct failure *failure) {
     struct slots *slots = calloc(1, sizeof *slots);
     if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
     pthread_mutex_init(&slots->lock, NULL);
     pthread_cond_init(&slots->released, NULL);
-    const struct header header = layout_of(options);
-    slots->length = header.first_slot + header.stride * header.count;
-    slots->fd = memfd_create("burin-slots", MFD_CLOEXEC);
-    if (slots->fd < 0 || ftruncate(slots->fd, (off_t)slots->length) < 0) {
+    slots->files = files;
+    return slots;
+}
+
+struct slots *slots_create(const struct slot_options *options, struct failure *failure) {
+    struct slots *slots = make((struct slots_files){ -1, -1 }, failure);
+    if (!slots) return NULL;
+    slots->layout = layout_of(options);
+    if (!make_head(slots, options) || !make_memory(slots)) {
         fail(failure, STATUS_NO_MEMORY, "cannot create the shared memory for the slots: %s",
              strerror(errno));
         return slots_destroy(slots), NULL;
     }
-    if (map(slots, failure)) return slots_destroy(slots), NULL;
-    slots->layout = header;
-    memcpy(slots->memory, &header, sizeof header);
-    if (fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
-    if (options->preamble_bytes)
-        memcpy(slots->memory + SLOT_PAGE, options->preamble, options->preamble_bytes);
-    for (int i = 0; i < (int)header.count; i++) allocate_hot(slots, i);
+    if (map(slots, failure) || fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
+    for (int i = 0; i < slots_count(slots); i++) allocate_hot(slots, i);
     return slots;
 }
 
-struct slots *slots_open(int fd, struct failure *failure) {
-    struct slots *slots = calloc(1, sizeof *slots);
-    if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
-    pthread_mutex_init(&slots->lock, NULL);
-    pthread_cond_init(&slots->released, NULL);
-    slots->fd = fd;
+static enum status open_head(struct slots *slots, struct failure *failure) {
     struct stat facts;
-    if (fstat(fd, &facts) < 0 || facts.st_size < SLOT_PAGE) {
-        fail(failure, STATUS_INTERNAL, "descriptor %d is not the memory of slots", fd);
-        return slots_destroy(slots), NULL;
-    }
-    slots->length = (size_t)facts.st_size;
-    if (map(slots, failure)) return slots_destroy(slots), NULL;
-    memcpy(&slots->layout, slots->memory, sizeof slots->layout);
-    if (slots->layout.magic != MAGIC || slots->layout.job_bytes != slot_paged(sizeof(struct job))) {
-        fail(failure, STATUS_INTERNAL, "the slots were made by another build of this program");
-        return slots_destroy(slots), NULL;
-    }
+    const int fd = slots->files.head;
+    if (fstat(fd, &facts) < 0 || facts.st_size < (off_t)sizeof slots->layout ||
+        !map_head(slots, (size_t)facts.st_size))
+        return fail(failure, STATUS_INTERNAL, "descriptor %d is not the head of slots", fd);
+    slots->layout = *slots->head;
+    if (slots->layout.magic != MAGIC || slots->layout.job_bytes != slot_paged(sizeof(struct job)))
+        return fail(failure, STATUS_INTERNAL, "the slots were made by another build of this "
+                                              "program");
+    return STATUS_OK;
+}
+
+struct slots *slots_open(struct slots_files files, struct failure *failure) {
+    struct slots *slots = make(files, failure);
+    if (!slots) return NULL;
+    if (open_head(slots, failure) || map(slots, failure)) return slots_destroy(slots), NULL;
     for (int i = 0; i < slots_count(slots); i++) map_hot(slots, i);
     return slots;
 }
@@ -196,20 +250,23 @@ void slots_destroy(struct slots *slots) {
     while (slots->releasing) pthread_cond_wait(&slots->released, &slots->lock);
     pthread_mutex_unlock(&slots->lock);
     if (slots->memory) munmap(slots->memory, slots->length);
-    if (slots->fd >= 0) close(slots->fd);
+    if (slots->head) munmap((void *)slots->head, head_bytes(&slots->layout));
+    if (slots->files.memory >= 0) close(slots->files.memory);
+    if (slots->files.head >= 0) close(slots->files.head);
     for (int c = 0; c < SLOT_CLASSES; c++) free(slots->free[c]);
     free(slots->owners);
+    free(slots->jobs);
     pthread_cond_destroy(&slots->released);
     pthread_mutex_destroy(&slots->lock);
     free(slots);
 }
 
-int slots_fd(const struct slots *slots) {
-    return slots->fd;
+struct slots_files slots_files(const struct slots *slots) {
+    return slots->files;
 }
 
 const void *slots_preamble(const struct slots *slots) {
-    return slots->memory + SLOT_PAGE;
+    return slots->head + 1;
 }
 
 size_t slots_preamble_bytes(const struct slots *slots) {
@@ -217,7 +274,7 @@ size_t slots_preamble_bytes(const struct slots *slots) {
 }
 
 uint64_t *slots_log_dropped(const struct slots *slots) {
-    return &((struct header *)(void *)slots->memory)->log_dropped;
+    return &((struct counters *)(void *)slots->memory)->log_dropped;
 }
 
 int slots_count(const struct slots *slots) {
@@ -267,7 +324,7 @@ static void release_cold(struct slots *slots, int slot) {
     const bool unknown =
         job->lost_runs || job->deaths || job->failure.status || again || was_fitted(job);
     if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
-    fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+    fallocate(slots->files.memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,
               (off_t)(slots->layout.stride - hot));
 }
@@ -316,8 +373,12 @@ void slot_give(struct slots *slots, int slot) {
     put_back(slots, slot);
 }
 
-struct job *slot_job(const struct slots *slots, int slot) {
+struct job *slot_shared_job(const struct slots *slots, int slot) {
     return (struct job *)slot_start(slots, slot);
+}
+
+struct job *slot_job(const struct slots *slots, int slot) {
+    return slots->jobs ? &slots->jobs[slot] : slot_shared_job(slots, slot);
 }
 
 uint8_t *slot_bytes(const struct slots *slots, int slot) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* slot.h - shared memory that holds a job, its upload and its answer.
  *
- * One memfd, mapped once by the front and once by each worker. Every slot spans enough addresses
- * for the largest upload and the largest answer, but only the first `hot` bytes of its class are
- * allocated at start and kept; what lies beyond is allocated page by page when it is written, and
- * freed when the slot is given back. So a job never moves, whatever size it turns out to have. A
- * worker maps the hot bytes of all slots at its own start: they count in its VmRSS too, and are the
- * same memory.
+ * A memfd, mapped once by the front and once by each worker. What is the same for all slots stands
+ * in another one, which nobody can write to. The front has a job of its own for each slot, which no
+ * worker can reach: a copy of that goes to the worker, and an answer comes back once it is checked
+ * (answer.h). Every slot spans enough addresses for the largest upload and the largest answer, but
+ * only the first `hot` bytes of its class are allocated at start and kept; what lies beyond is
+ * allocated page by page when it is written, and freed when the slot is given back. So a job never
+ * moves, whatever size it turns out to have. A worker maps the hot bytes of all slots at its own
+ * start: they count in its VmRSS too, and are the same memory.
  *
  * Used by:  server/http takes and gives back; supervisor.c, worker.c and executor.c read and write.
  * Owns:     a taken slot belongs to its request until slot_give.
@@ -51,18 +53,24 @@ struct slot_options {
 
 struct slots;
 
-/* STATUS_BAD_PARAM where the addresses of so many slots do not fit the limit that the process was
- * given (`ulimit -v`), beside SPARE_BYTES for all else: which keys to lower, and by how much. */
+/* Descriptors of both memfds. */
+struct slots_files {
+    int head, memory;
+};
+
+/* STATUS_BAD_PARAM where so many slots do not fit a limit that the process was given: of a file's
+ * length (`ulimit -f`), or of addresses (`ulimit -v`), beside SPARE_BYTES for all else. The failure
+ * says which keys to lower, and by how much. */
 enum status slots_check_limit(const struct slot_options *options, size_t spare_bytes,
                               struct failure *failure);
 
 struct slots *slots_create(const struct slot_options *options, struct failure *failure);
-/* A worker's view of the same memory. FD is what slots_fd returned, and is the
- * slots' from now on. */
-struct slots *slots_open(int fd, struct failure *failure);
+/* A worker's view of the same memory. FILES are those that slots_files returned, and the slots'
+ * from now on, even where this fails. */
+struct slots *slots_open(struct slots_files files, struct failure *failure);
 void slots_destroy(struct slots *slots);
 
-int slots_fd(const struct slots *slots);
+struct slots_files slots_files(const struct slots *slots);
 const void *slots_preamble(const struct slots *slots);
 size_t slots_preamble_bytes(const struct slots *slots);
 /* Where workers count the lines of their logs that were lost; atomic. */
@@ -78,7 +86,10 @@ void *slot_owner(const struct slots *slots, int slot);
  * on; where no thread can be started for that, the caller does it. */
 void slot_give(struct slots *slots, int slot);
 
+/* Of who created the slots it is private; of who opened them, the shared one. */
 struct job *slot_job(const struct slots *slots, int slot);
+/* What the worker sees and writes; all of it may change at any time. */
+struct job *slot_shared_job(const struct slots *slots, int slot);
 uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);
 size_t slot_hot(const struct slots *slots, int slot); /* bytes of it that stay; whole pages */

@@ -7,8 +7,9 @@
  * Locks. `lock` guards all of it, and is the last one taken: http/ calls supervisor_cancel while it
  * holds the lock of a connection's deadline, and nothing called from here takes another. Nobody
  * waits under it: the channel's end does not block, a completion pipe has room for every slot, and
- * a process is reaped without waiting for it. Only process_start takes some time, about a
- * millisecond.
+ * a process is reaped without waiting for it. A start takes a millisecond, or two seconds where the
+ * launcher stands still, so the thread does it without the lock: one worker each turn, and nobody
+ * else starts any.
  *
  * Users' operators have two banks of workers, a generation each. A bank whose generation nobody
  * else holds has no job and will get none: it ends, and is free for the next one.
@@ -50,13 +51,17 @@ struct supervisor {
 
 /* ---- workers come and go */
 
+/* Without the lock. */
 static void start(struct supervisor *supervisor, struct worker_handle *worker) {
-    if (!worker_handle_start(worker, slots_fd(supervisor->options.slots), supervisor->options.pipes,
-                             supervisor->options.pipe_count))
-        return;
+    const struct supervisor_options *options = &supervisor->options;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(worker - supervisor->workers.all) };
-    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
+    const struct worker_process process = worker_handle_launch(worker, slots_files(options->slots),
+                                                               options->pipes, options->pipe_count);
+    pthread_mutex_lock(&supervisor->lock);
+    if (worker_handle_start(worker, &process))
+        epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
+    pthread_mutex_unlock(&supervisor->lock);
 }
 
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
@@ -82,27 +87,29 @@ static bool reap(struct supervisor *supervisor) {
     for (int i = 0; i < supervisor->workers.count; i++) {
         struct worker_handle *worker = &supervisor->workers.all[i];
         if (!is_ending(worker)) continue;
-        if (worker_handle_reap(worker)) {
+        if (worker_handle_reap(worker))
             dispatcher_recover(supervisor->dispatcher, worker);
-            if (worker->wanted && worker->restart_ns <= clock_ns()) start(supervisor, worker);
-        } else {
+        else
             ending = true;
-        }
     }
     return ending;
 }
 
 static void look_at(struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
     const struct config *config = supervisor->options.config;
-    if (!worker->pid) {
-        if (worker->wanted && now >= worker->restart_ns) start(supervisor, worker);
-    } else if (!is_ending(worker)) {
-        const struct worker_patience patience = { .start_ns = config->worker_start_ms * ms_ns,
-                                                  .self_test_ns = config->self_test_ms * ms_ns,
-                                                  .still_ns = config->worker_still_ms * ms_ns };
-        const bool hangs = dispatcher_hangs(supervisor->dispatcher, worker, now);
-        if (!worker_handle_check(worker, now, &patience) || hangs) worker_handle_kill(worker);
-    }
+    const struct worker_patience patience = { .start_ns = config->worker_start_ms * ms_ns,
+                                              .self_test_ns = config->self_test_ms * ms_ns,
+                                              .still_ns = config->worker_still_ms * ms_ns };
+    if (!worker->pid || is_ending(worker)) return;
+    const bool hangs = dispatcher_hangs(supervisor->dispatcher, worker, now);
+    if (!worker_handle_check(worker, now, &patience) || hangs) worker_handle_kill(worker);
+}
+
+/* The thread looks within 50 ms even if this fails. */
+static void wake_thread(struct supervisor *supervisor) {
+    const uint64_t one = 1;
+    const ssize_t ignored = write(supervisor->wake, &one, sizeof one);
+    (void)ignored;
 }
 
 /* ---- users' operators */
@@ -142,12 +149,9 @@ bool supervisor_start_operators(struct supervisor *supervisor, struct generation
     if (!generation->ops.added_count) return true;
     pthread_mutex_lock(&supervisor->lock);
     while (bank < WORKER_BANKS && supervisor->banks[bank]) bank++;
-    if (bank < WORKER_BANKS) {
-        fill_bank(supervisor, bank, generation);
-        for (int i = 0; i < supervisor->workers.devices; i++)
-            start(supervisor, &worker_list_bank(&supervisor->workers, bank)[i]);
-    }
+    if (bank < WORKER_BANKS) fill_bank(supervisor, bank, generation);
     pthread_mutex_unlock(&supervisor->lock);
+    wake_thread(supervisor);
     return bank < WORKER_BANKS;
 }
 
@@ -214,21 +218,25 @@ static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
     struct epoll_event events[WORKERS_MAX + 1];
     int64_t next_tick = clock_ns();
-    bool ending = false;
+    int wait_ms = 0;
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
-        const int count =
-            epoll_wait(supervisor->events, events, WORKERS_MAX + 1, ending ? REAP_MS : TICK_MS);
+        const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
-        ending = reap(supervisor);
+        wait_ms = reap(supervisor) ? REAP_MS : TICK_MS;
         if (clock_ns() >= next_tick) {
             tick(supervisor, next_tick);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
         dispatcher_hand_out(supervisor->dispatcher);
+        struct worker_handle *due = worker_list_due(&supervisor->workers, clock_ns());
         pthread_mutex_unlock(&supervisor->lock);
+        if (due) {
+            start(supervisor, due);
+            wait_ms = 0; /* there may be more of them */
+        }
         __atomic_add_fetch(&supervisor->turns, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&supervisor->lock);
@@ -255,8 +263,6 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     if (supervisor->events < 0 || supervisor->wake < 0 || supervisor->ready < 0 ||
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event) < 0)
         return fail(failure, STATUS_NO_MEMORY, "no descriptors for the supervisor");
-    for (int i = 0; i < supervisor->workers.count; i++)
-        if (supervisor->workers.all[i].wanted) start(supervisor, &supervisor->workers.all[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
@@ -297,16 +303,13 @@ static void end_workers(struct supervisor *supervisor) {
 }
 
 void supervisor_stop(struct supervisor *supervisor) {
-    const uint64_t one = 1;
     pthread_mutex_lock(&supervisor->lock);
     const bool stopped = supervisor->stopping;
     supervisor->stopping = supervisor->draining = true;
     pthread_mutex_unlock(&supervisor->lock);
     if (stopped) return;
     if (supervisor->threaded) {
-        /* If it is not woken, it looks within 50 ms by itself. */
-        const ssize_t ignored = write(supervisor->wake, &one, sizeof one);
-        (void)ignored;
+        wake_thread(supervisor);
         pthread_join(supervisor->thread, NULL);
     }
     end_workers(supervisor);

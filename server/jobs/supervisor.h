@@ -50,7 +50,7 @@ void supervisor_destroy(struct supervisor *supervisor); /* stops it first where 
 /* The job's `io_thread` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
-/* Would a job of CLIENT be taken now, MORE others before it? NULL: of a client unknown. */
+/* Would a job of CLIENT be taken now, MORE others of it before? NULL: of a client unknown. */
 enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
                                 int more, struct failure *failure);
 

@@ -31,7 +31,7 @@ static bool was_passed(const struct sweep_job *what) {
 }
 
 bool sweep_send_again(const struct sweep_job *what, int64_t now) {
-    if (sweep_look(what->job, what->sent->ns, now) != SWEEP_NOT_RECEIVED) return false;
+    if (sweep_look(what->shared, what->sent->ns, now) != SWEEP_NOT_RECEIVED) return false;
     if (!was_passed(what) && !channel_is_read(what->worker->channel)) return false;
     if (!worker_handle_send_again(what->worker, what->slot, what->job)) return false;
     sweep_tell(what->job, now);

@@ -30,7 +30,7 @@ enum sweep_finding {
     SWEEP_NOT_TOLD      /* the job has finished, and its completion has not come */
 };
 
-/* JOB was sent, or a message of it sent again, at SENT_NS. */
+/* JOB, as its worker writes it, was sent, or a message of it sent again, at SENT_NS. */
 enum sweep_finding sweep_look(const struct job *job, int64_t sent_ns, int64_t now);
 
 /* By the worker that it was sent to. */
@@ -54,7 +54,7 @@ void sweep_note_received(struct sweep_channel *channel, const struct sweep_mark 
 /* A job that is on its way to a worker. */
 struct sweep_job {
     int slot;
-    const struct job *job;
+    const struct job *job, *shared; /* the front's, and what the worker writes */
     const struct worker_handle *worker;
     const struct sweep_channel *channel;
     const struct sweep_mark *sent;

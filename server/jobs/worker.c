@@ -238,6 +238,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     const struct lane_options options = {
         .staging_bytes = worker->pool ? 0 : (size_t)config->staging_bytes,
         .idle_bytes = worker->pool ? 0 : (size_t)config->idle_bytes,
+        .cpu_memory_bytes = (size_t)config->cpu_memory_bytes,
         .pool = worker->pool,
         .arena_bytes = (size_t)config->arena_bytes,
         .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,
@@ -298,7 +299,7 @@ static void run_lanes(struct worker *worker) {
     }
     if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
     if (worker->gpu || !worker->sandbox)
-        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config);
+        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config, 0);
     if (worker->sandbox && worker->gpu)
         preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
     say_ready(worker);

@@ -9,6 +9,7 @@
  * CPU, which is ready in 50 ms and perhaps the last one, up to 0.6 s. */
 #include "server/jobs/worker_handle.h"
 
+#include "server/jobs/answer.h"
 #include "server/jobs/heartbeat.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
@@ -28,34 +29,35 @@ enum { SLACK_MS = 250, LANES_MS = 5000 };
 
 enum { END_MS = 3000 };
 
+/* More than any worker has: lanes of a batch each for every core of the largest machine. */
+enum { CAPACITY_MAX = 1 << 20 };
+
 enum { RESTART_MS = 160, CPU_DOUBLINGS = 2, GPU_DOUBLINGS = 6 };
 
 /* A self-test that was read and not answered for so long is asked for again: question or answer may
  * be lost. A worker whose lanes are at work drops the copy. */
 enum { ASK_AGAIN_MS = 1000 };
 
+static const char starting[] = "starting";
+
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators) {
     *worker = (struct worker_handle){
         .channel = -1, .cpu = strcmp(device, "cpu") == 0, .operators = operators, .wanted = true
     };
+    snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     snprintf(worker->device, sizeof worker->device, "%s", device);
     snprintf(worker->label, sizeof worker->label, "%s%s", worker->device,
              operators ? " for users' operators" : "");
 }
 
-static bool not_started(struct worker_handle *worker, const char *why) {
-    worker->restart_ns = clock_ns() + 1000 * ms_ns;
-    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
-    return false;
-}
-
-bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
-                         int pipe_count) {
+struct worker_process worker_handle_launch(const struct worker_handle *worker,
+                                           struct slots_files slots, const int *pipes,
+                                           int pipe_count) {
     int ends[2];
-    if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
+    if (!channel_open(ends))
+        return (struct worker_process){ -1, -1, "the system has no socket pair" };
     const struct process_files files = {
-        .slots = slots_memory_fd,
+        .slots = slots,
         .channel = ends[1],
         .operators = worker->generation ? worker->generation->texts_fd : -1,
         .pipes = pipes,
@@ -64,21 +66,30 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
     const pid_t pid = process_start(worker->device,
                                     worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER, &files);
     close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return not_started(worker, "the system starts no process");
-    }
-    worker->pid = pid;
-    worker->channel = ends[0];
+    if (pid > 0) return (struct worker_process){ pid, ends[0], NULL };
+    close(ends[0]);
+    return (struct worker_process){ -1, -1, "the system starts no process" };
+}
+
+static void not_started(struct worker_handle *worker, const char *why) {
+    worker->restart_ns = clock_ns() + 1000 * ms_ns;
+    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
+}
+
+bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process) {
+    if (process->pid < 0) return not_started(worker, process->trouble), false;
+    worker->pid = process->pid;
+    worker->channel = process->channel;
     worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
     worker->still = NULL;
-    worker->killed = worker->stood_still = false;
+    worker->killed = worker->stood_still = worker->distrusted = false;
     worker->heartbeat_thread = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
     worker->gauges = (struct gauges){ .told = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
-    snprintf(worker->trouble, sizeof worker->trouble, "starting");
+    snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;
 }
 
@@ -88,6 +99,13 @@ void worker_handle_kill(struct worker_handle *worker) {
     worker->still = worker->ready ? "hung, and is being ended"
                                   : "did not open its device within worker_start_ms, and is being "
                                     "ended";
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
+    kill(worker->pid, SIGKILL);
+}
+
+void worker_handle_distrust(struct worker_handle *worker) {
+    worker->distrusted = worker->killed = true;
+    worker->still = "wrote what no worker writes, and is being ended";
     log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
     kill(worker->pid, SIGKILL);
 }
@@ -129,6 +147,17 @@ bool worker_handle_reap(struct worker_handle *worker) {
     return true;
 }
 
+static void take_text(char *to, size_t size, const struct message *message) {
+    memcpy(to, message->text, size < sizeof message->text ? size : sizeof message->text);
+    answer_clean_text(to, size);
+}
+
+/* What READY says, or a heartbeat once it was said. */
+static bool is_sane(const struct message *message) {
+    return message->capacity >= 1 && message->capacity <= CAPACITY_MAX && message->lanes >= 1 &&
+           message->lanes <= message->capacity && message->thread > 0;
+}
+
 static void became_ready(struct worker_handle *worker, const struct message *message) {
     worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
     worker->capacity = message->capacity;
@@ -138,31 +167,46 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     worker->checked_ns = worker->moved_ns;
-    snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
+    take_text(worker->name, sizeof worker->name, message);
     log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->label, worker->name,
               ns_to_ms(clock_ns() - worker->started_ns));
 }
 
 static void receive_self_test(struct worker_handle *worker, const struct message *message) {
+    if (!worker->self_test_pending) return; /* the answer to a copy */
     worker->self_test_pending = false;
     worker->self_test_ok = message->ok;
     worker_handle_moved(worker, clock_ns());
-    snprintf(worker->trouble, sizeof worker->trouble, "%.159s", message->ok ? "" : message->text);
+    take_text(worker->trouble, sizeof worker->trouble, message);
+    if (message->ok) worker->trouble[0] = '\0';
+}
+
+static void receive_heartbeat(struct worker_handle *worker, const struct message *message) {
+    if (message->capacity && !is_sane(message)) {
+        worker_handle_distrust(worker);
+        return;
+    }
+    if (message->capacity && !worker->ready) became_ready(worker, message);
+    worker->heartbeat_ns = clock_ns();
+    worker->heartbeat_thread = message->thread;
 }
 
 void worker_handle_receive(struct worker_handle *worker, const struct message *message) {
+    if (worker->distrusted) return;
     switch (message->kind) {
-    case CHANNEL_READY: became_ready(worker, message); break;
+    case CHANNEL_READY:
+        if (!is_sane(message))
+            worker_handle_distrust(worker);
+        else if (!worker->ready)
+            became_ready(worker, message);
+        break;
     case CHANNEL_SELF_TESTED: receive_self_test(worker, message); break;
     case CHANNEL_GAUGES:
         worker->gauges = message->gauges;
         worker->gauges_ns = clock_ns();
         break;
-    case CHANNEL_HEARTBEAT:
-        if (message->capacity && !worker->ready) became_ready(worker, message);
-        worker->heartbeat_ns = clock_ns();
-        worker->heartbeat_thread = message->thread;
-        break;
+    case CHANNEL_HEARTBEAT: receive_heartbeat(worker, message); break;
+    default: worker_handle_distrust(worker);
     }
 }
 

@@ -21,7 +21,7 @@
  * Owns:     the process and the front's end of its channel.
  * Fails:    worker_handle_start and worker_handle_send_job return false. `trouble` says in words
  *           why a worker is not healthy.
- * Limits:   what it does never waits for the process.
+ * Limits:   nothing but worker_handle_launch waits.
  */
 #ifndef BURIN_WORKER_HANDLE_H
 #define BURIN_WORKER_HANDLE_H
@@ -54,6 +54,7 @@ struct worker_handle {
     const char *still; /* in what way it is still or ending; static text, NULL: it moves */
     bool killed;       /* its end is awaited */
     bool stood_still;  /* that is why: as a whole, so no job of it is to blame */
+    bool distrusted;   /* likewise: it wrote what no worker writes, and nothing of it is believed */
     int64_t started_ns, self_test_sent_ns;
     int64_t heartbeat_ns;       /* of the last heartbeat */
     pid_t heartbeat_thread;     /* that sends it; 0: not heard yet */
@@ -100,12 +101,27 @@ void worker_handle_init(struct worker_handle *worker, const char *device, bool o
 
 /* ---- its process */
 
-/* false: could not be started; restart_ns tells when to try again. */
-bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
-                         int pipe_count);
+/* A new process and the front's end of its channel. */
+struct worker_process {
+    pid_t pid; /* -1: none could be started */
+    int channel;
+    const char *trouble; /* then why; static text */
+};
+
+/* The one function that waits, as long as launcher.h says, and the one that needs no lock: the
+ * members it reads stay as they are while a process is wanted. */
+struct worker_process worker_handle_launch(const struct worker_handle *worker,
+                                           struct slots_files slots, const int *pipes,
+                                           int pipe_count);
+
+/* PROCESS becomes the worker's. false: there is none; restart_ns says when to try again. */
+bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process);
 
 /* Kills a process that is lost; its channel closes when it has ended. */
 void worker_handle_kill(struct worker_handle *worker);
+
+/* Kills a process that wrote what no worker writes: it may have been taken over. */
+void worker_handle_distrust(struct worker_handle *worker);
 
 /* The process has closed the channel: so do we, and kill it where it did not end by itself. */
 void worker_handle_close(struct worker_handle *worker);
@@ -121,7 +137,7 @@ bool worker_handle_reap(struct worker_handle *worker);
 
 /* ---- what is seen of it */
 
-/* READY, SELF_TESTED, GAUGES and HEARTBEAT. */
+/* READY, SELF_TESTED, GAUGES and HEARTBEAT; of anything else the worker is distrusted. */
 void worker_handle_receive(struct worker_handle *worker, const struct message *message);
 
 /* One of its jobs went on at WHEN, a time of clock_ns. */

@@ -72,3 +72,14 @@ void worker_list_add_operators(struct worker_list *list) {
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank) {
     return &list->all[(1 + bank) * list->devices];
 }
+
+struct worker_handle *worker_list_due(struct worker_list *list, int64_t now) {
+    struct worker_handle *due = NULL;
+    for (int i = 0; i < list->count; i++) {
+        struct worker_handle *worker = &list->all[i];
+        if (worker->wanted && !worker->pid && worker->restart_ns <= now &&
+            (!due || worker->restart_ns < due->restart_ns))
+            due = worker;
+    }
+    return due;
+}

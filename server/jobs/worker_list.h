@@ -41,4 +41,7 @@ void worker_list_add_operators(struct worker_list *list);
 /* Its workers, `devices` of them, in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
+/* The worker that has been due to start for longest; NULL: none is due. */
+struct worker_handle *worker_list_due(struct worker_list *list, int64_t now);
+
 #endif

@@ -394,7 +394,7 @@ int main(int argc, char **argv) {
     struct request requests[FILES_MAX];
     int files = 0, failed = 0;
     for (int i = parse(&options, argc, argv); i < argc && files < FILES_MAX; i++)
-        requests[files++] = request_make(options.path, options.accept, options.raw, argv[i]);
+        requests[files++] = request_make(options.path, options.accept, NULL, options.raw, argv[i]);
     if (!files || options.threads < 1 || options.threads > THREADS_MAX) usage(2);
     if (options.json)
         printf("[");

@@ -2,7 +2,7 @@
 /* load_request.h - a request as it is sent again and again: its head and a file, as bytes and as a
  * memfd for sendfile.
  *
- * Used by:  load.c.
+ * Used by:  load.c, overload.c.
  * Fails:    by a message, and the end of the program.
  */
 #ifndef BURIN_LOAD_REQUEST_H
@@ -51,10 +51,10 @@ static void request_keep(struct request *request, const char *text) {
     memcpy(request->bytes, text, request->length);
 }
 
-/* A POST of the file PATH to TARGET; ACCEPT may be NULL; RAW: the file is the body, else it is the
- * part of a form. */
-static struct request request_make(const char *target, const char *accept, bool raw,
-                                   const char *path) {
+/* A POST of the file PATH to TARGET; ACCEPT and ORIGIN may be NULL; RAW: the file is the body, else
+ * it is the part of a form. */
+static struct request request_make(const char *target, const char *accept, const char *origin,
+                                   bool raw, const char *path) {
     size_t length;
     char *file = request_read_file(path, &length), *text = NULL;
     struct request request = { 0 };
@@ -65,6 +65,7 @@ static struct request request_make(const char *target, const char *accept, bool 
     const size_t body = length + (raw ? 0 : sizeof head + sizeof tail - 2);
     fprintf(out, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n", target, body);
     if (accept) fprintf(out, "Accept: %s\r\n", accept);
+    if (origin) fprintf(out, "Origin: %s\r\n", origin);
     fprintf(out, "Content-Type: %s\r\n\r\n",
             raw ? "application/octet-stream" : "multipart/form-data; boundary=b7");
     if (!raw) fputs(head, out);

@@ -24,7 +24,7 @@ enum { CONNECTIONS_MAX = 20000, ROOM = 1 << 18, EVENTS = 256 };
 struct options {
     int port, admin_port, connections;
     double rate, warm, seconds; /* rate 0: closed loop */
-    const char *path;
+    const char *path, *origin;  /* origin NULL: none */
     bool fresh;
 };
 
@@ -220,7 +220,7 @@ static void print(struct client *client, double seconds) {
 
 static void usage(int code) {
     fputs("usage: overload [--port 8080] [--admin-port N] [--path /histeq] [--connections 640]\n"
-          "                [--rate N] [--fresh] [--warm 1] [--seconds 5] FILE\n\n"
+          "                [--rate N] [--fresh] [--origin X] [--warm 1] [--seconds 5] FILE\n\n"
           "Asks a daemon on 127.0.0.1 for more than it can do and prints, as JSON, good answers\n"
           "and refusals (503) a second, their times, and those of /livez, asked meanwhile on\n"
           "connections of their own. Only a 200 with the same image as before is good.\n\n"
@@ -228,6 +228,7 @@ static void usage(int code) {
           "  --rate N          requests a second that are due, whatever comes of them: open loop.\n"
           "                    Without it each connection asks again when it has its answer\n"
           "  --fresh           a connection of its own for each request\n"
+          "  --origin X        what a browser sends with a request of a page of X\n"
           "  --warm N          seconds before anything is counted\n"
           "  --admin-port N    where /livez is asked too\n",
           code ? stderr : stdout);
@@ -250,6 +251,8 @@ static const char *parse(struct options *options, int argc, char **argv) {
             options->admin_port = atoi(argv[i]);
         else if (strcmp(name, "path") == 0)
             options->path = argv[i];
+        else if (strcmp(name, "origin") == 0)
+            options->origin = argv[i];
         else if (strcmp(name, "connections") == 0)
             options->connections = atoi(argv[i]);
         else if (strcmp(name, "rate") == 0)
@@ -273,7 +276,8 @@ int main(int argc, char **argv) {
     const char *file = parse(&options, argc, argv);
     const size_t count = (size_t)options.connections;
     struct client client = { .options = &options,
-                             .request = request_make(options.path, NULL, false, file),
+                             .request =
+                                 request_make(options.path, NULL, options.origin, false, file),
                              .connections = calloc(count, sizeof(struct connection)),
                              .idle = calloc(count, sizeof(int)),
                              .events = epoll_create1(EPOLL_CLOEXEC) };

@@ -76,7 +76,7 @@ static void be_worker(struct told *told, const char *sandbox) {
     work(told, &small);
     told->open_ms = ns_to_ms(clock_ns() - start);
     step(told, "sandbox_filter");
-    sandbox_filter(SANDBOX_GPU, &config);
+    sandbox_filter(SANDBOX_GPU, &config, 0);
     step(told, "another lane, with system calls filtered");
     work(told, &large);
     step(told, "what is known of the device");

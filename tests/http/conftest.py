@@ -5,7 +5,9 @@ The machine may be busy. So a test waits for a state, PATIENCE_S at most: less t
 would bring it about without anybody's doing. It asserts of a time only that it was not too short, of what a thing costs
 only the processor time, and gives the daemon's own keys an hour, or seconds, where milliseconds would do. Unless a test
 says otherwise a job may take, a worker stand still, and a stop wait for an hour."""
+import contextlib
 import functools
+import glob
 import http.client
 import io
 import json
@@ -28,7 +30,9 @@ PATIENCE_S = 25
 HOUR_MS = "3600000"
 # Whose memory is allocated at start: the program's own numbers of them, 320 MB, would cost each daemon of each test half a
 # second. The daemon that tests share has those.
-TEST_SLOTS = ("--slots-small", "64", "--slots-medium", "16", "--slots-large", "4")
+TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "6", "--slots-large", "1")
+# Loads that are longer by far where this is set: `make pressure` sets it (pressure/long_forms.py).
+LONG = "LONG_FORMS" in os.environ
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
 
 
@@ -188,17 +192,19 @@ def alive(pid):
         return False
 
 
+def thread_states(pid):
+    """Letters, as in R for one that runs or would."""
+    found = set()
+    for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+        with contextlib.suppress(OSError), open(path) as f:
+            found.add(f.read().rpartition(")")[2].split()[0])
+    return found
+
+
 def freeze(pid):
     """Stops a process, and returns when not one of its threads runs any more."""
-    def states():
-        found = []
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/stat") as f:
-                found.append(f.read().rpartition(")")[2].split()[0])
-        return set(found)
-
     os.kill(pid, signal.SIGSTOP)
-    assert wait_until(lambda: states() == {"T"}), states()
+    assert wait_until(lambda: thread_states(pid) == {"T"}), thread_states(pid)
 
 
 def thaw(pid):
@@ -211,7 +217,7 @@ class Daemon:
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
-             "--drain-timeout-ms", HOUR_MS, "--drain-body-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS,
+             "--drain-timeout-ms", HOUR_MS, "--drain-client-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS,
              "--worker-still-ms", HOUR_MS, "--idle-pressed-ms", HOUR_MS, *slots, *flags],
             stdout=subprocess.PIPE, stderr=stderr or self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()
@@ -219,16 +225,25 @@ class Daemon:
         assert match, f"no greeting but {line!r}; log: {self.log_text()}"
         self.port = int(match.group(1))
 
-    def log_text(self):
-        """Read beside the offset, which is the daemon's too: it would write over what it has said. A thread writes it, a
-        moment after what it tells: so it is whole once it grows no more."""
-        fd, size = self.log.fileno(), -1
-        for _ in range(20):
-            before, size = size, os.fstat(fd).st_size
-            if size == before or self.process.poll() is not None:
-                break
-            time.sleep(0.1)
+    def log_so_far(self):
+        """Read beside the offset, which is the daemon's too: it would write over what it has said."""
+        fd = self.log.fileno()
         return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
+
+    def log_text(self):
+        """A thread writes it, a moment after what it tells. It is whole once it grows no more and no thread is about to do
+        anything, or where one is always, for a job or other clients, once it has not grown for a while."""
+        size, now = -1, time.monotonic()
+        end = grown = now + 2
+        while now < end and now < grown + 0.5 and self.process.poll() is None:
+            before, size = size, os.fstat(self.log.fileno()).st_size
+            if size != before:
+                grown = now
+            elif not {"R", "D"} & set().union(*map(thread_states, (self.process.pid, *self.processes()))):
+                break
+            time.sleep(0.01)
+            now = time.monotonic()
+        return self.log_so_far()
 
     def connect(self, timeout=60):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -239,7 +254,8 @@ class Daemon:
     def request(self, method, path, body=None, headers=None, timeout=60):
         connection = self.connect(timeout)
         try:
-            connection.request(method, path, body, headers or {})
+            with contextlib.suppress(BrokenPipeError):  # the rest of a body is refused, and the answer is there
+                connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
         finally:
             connection.close()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from conftest import BURIN, check_problem, from_pnm, jpeg, noise, png, pnm, smooth
+from conftest import BURIN, check_problem, cpu_seconds, from_pnm, jpeg, noise, png, pnm, smooth, wait_until
 
 COLOUR = smooth(200, 150)
 ALPHA = np.dstack([COLOUR, np.tile(np.linspace(0, 255, 200).astype(np.uint8), (150, 1))])
@@ -137,6 +137,38 @@ def test_pixels_are_limited(start):
     check_problem(small.post("/resize?width=200&types=webp,avif", png(COLOUR)), 422, "avif_pixels_max")
     assert small.post("/resize?width=100&type=avif", png(COLOUR)).status == 200
     assert small.post("/brightness?shift=0&type=webp", png(COLOUR)).status == 200
+
+
+@needs_avif
+def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
+    """A megapixel of noise takes 2.5 s with effort=6 and quality=100, by the rates of the encoder."""
+    picture = png(np.zeros((1000, 1000, 3), np.uint8))
+    for flags, key in [(("--encode-still-ms", "1000"), "encode_still_ms"), (("--processing-ms", "1000"), "processing_ms")]:
+        tight = start(*flags)
+        for query, took in [("effort=6&quality=100", "2.5 s"), ("effort=6&lossless=true", "2.5 s"), ("quality=90", "1.3 s")]:
+            check_problem(tight.post(f"{PLAIN}&{query}", picture), 422, "1000000 pixels", took, "1.0 s are allowed", key, "less effort")
+        check_problem(tight.post("/resize?widths=10,1000&types=jpeg,avif&effort=6&quality=95", picture), 422, key)
+    tight = start("--encode-still-ms", "1000")
+    assert tight.post(f"{PLAIN}&effort=0", picture).status == 200
+    assert tight.post(f"{PLAIN.replace('avif', 'webp')}&effort=6&lossless=true", picture).status == 200
+    assert tight.post("/resize?width=600&type=avif&effort=6&quality=100", picture).status == 200
+    # As many pixels as the refusal allows are taken.
+    assert tight.post("/resize?width=1000&height=400&fit=fill&type=avif&effort=6&quality=100", picture).status == 200
+    check_problem(tight.post("/resize?width=1000&height=401&fit=fill&type=avif&effort=6&quality=100", picture), 422, "400000 pixels at most")
+
+
+@needs_avif
+def test_a_job_whose_client_has_left_is_in_progress_until_its_encoder_is_done(start):
+    lonely = start("--lanes", "1", "--devices", "cpu")
+    body = png(noise(1200, 600, 3))
+    with lonely.socket() as sock:
+        sock.sendall(b"POST %s&effort=6&quality=100 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PLAIN.encode(), len(body)) + body)
+        assert wait_until(lambda: lonely.metric("jobs_in_progress") == 1)
+        before = sum(cpu_seconds(pid) for pid in lonely.children())
+        assert wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > before + 0.3), "it encodes"
+    assert wait_until(lambda: lonely.metric("jobs_in_progress") == 0)
+    after = sum(cpu_seconds(pid) for pid in lonely.children())
+    assert not wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > after + 0.2, 0.5)
 
 
 @needs_avif

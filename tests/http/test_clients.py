@@ -7,6 +7,8 @@ import socket
 import subprocess
 import threading
 
+import pytest
+
 from conftest import BURIN, LONGER_PATH, form, freeze, large_png, noise, pnm, read_to_end, responses, thaw, wait_until
 
 SMALL = pnm(noise(8, 8))
@@ -94,11 +96,13 @@ class Frozen:
         self.worker, = daemon.children()
         freeze(self.worker)
 
-    def send(self, source, path="/threshold", body=SMALL):
+    def send(self, source, path="/threshold", body=SMALL, forwarded="", slots=1):
+        """SLOTS: how many more are taken then."""
+        before = self.daemon.metric("slots_in_use")
         self.sent.append(socket.create_connection(("127.0.0.1", self.daemon.port), 60, (source, 0)))
-        self.sent[-1].sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
-                              % (path.encode(), len(body), body))
-        assert wait_until(lambda: self.daemon.metric("slots_in_use") == len(self.sent))
+        self.sent[-1].sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s"
+                              % (path.encode(), forwarded.encode(), len(body), body))
+        assert wait_until(lambda: self.daemon.metric("slots_in_use") == before + slots)
 
     def end(self):
         """Status of each answer."""
@@ -122,21 +126,39 @@ def test_a_client_of_one_job_comes_before_the_rest_of_anothers(start):
     assert place <= 4, "it was the last to come, and is third at the worker"
 
 
-def test_one_client_has_a_part_of_the_queue(start):
-    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-client-jobs", "3")
+def test_one_client_may_fill_the_queue(start):
+    """And all of it is served: where there is room, nobody is refused for what others might send."""
+    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "40", "--slots-small", "64")
     frozen = Frozen(daemon)
-    for _ in range(5):
+    for _ in range(2 + 40):
         frozen.send("127.0.0.2")
-    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60, source_address=("127.0.0.2", 0))
-    connection.request("POST", "/threshold", SMALL)
-    answer = connection.getresponse()
-    assert answer.status == 503 and int(answer.headers["Retry-After"]) >= 1
-    assert "so many jobs of yours are waiting already" in json.loads(answer.read())["message"]
-    connection.close()
-    frozen.send("127.0.0.3")
-    assert daemon.metric("queue_depth") == 4
+    assert daemon.metric("queue_depth") == 40
+    assert frozen.end() == 42 * [200]
+    assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 0
+
+
+@pytest.mark.parametrize("proxy", [False, True], ids=["direct", "behind a proxy"])
+def test_who_has_most_makes_room(start, proxy):
+    """The queue is full of one client's jobs. It gets no more in; another does, and the first one's newest is answered 503."""
+    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "4", "--trusted-proxies", "127.0.0.9" if proxy else "")
+    frozen = Frozen(daemon)
+
+    def whose(client):
+        return {"source": "127.0.0.9", "forwarded": f"X-Forwarded-For: {client}\r\n"} if proxy else {"source": client}
+
+    for _ in range(2 + 4):
+        frozen.send(**whose("127.0.0.2"))
+    frozen.send(**whose("127.0.0.2"), slots=0)
+    (status, headers, body), = responses(read_to_end(frozen.sent.pop()))
+    assert status == 503 and int(headers["retry-after"]) >= 1
+    assert json.loads(body)["message"] == "4 jobs are waiting already; try again later"
+    frozen.send(**whose("127.0.0.3"), slots=0)  # one more and one less
+    (status, headers, body), = responses(read_to_end(frozen.sent.pop(5)))
+    assert status == 503 and int(headers["retry-after"]) >= 1
+    assert "most of them yours" in json.loads(body)["message"]
+    assert daemon.metric("queue_clients") == 2 and daemon.metric("queue_depth") == 4
     assert frozen.end() == 6 * [200]
-    assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 1
+    assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 2
 
 
 def test_a_small_one_waits_for_no_long_one(start):

@@ -132,7 +132,7 @@ def test_a_limit_that_is_lowered_meanwhile(start):
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 1, limit[1]))
     free = highest + 1 - len(os.listdir(f"/proc/{pid}/fd"))
     clients = silent_clients(daemon, free + 3)
-    assert wait_until(lambda: "no connection can be accepted" in daemon.log_text())
+    assert wait_until(lambda: "no connection can be accepted" in daemon.log_so_far())
     used, begin = cpu_seconds(pid), time.monotonic()
     time.sleep(1)
     assert cpu_seconds(pid) - used < 0.3 * (time.monotonic() - begin)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Makefile would run, without running it."""
 import os
-import re
 import shutil
 import subprocess
 
@@ -31,15 +30,6 @@ def test_pytest_selects(target):
     assert arguments(target, f"{folder}/test_a.py") == [f"{folder}/test_a.py"]
     assert arguments(target, f"-x {folder}/test_a.py::test_b {folder}/test_c.py -k d") == [
         "-x", f"{folder}/test_a.py::test_b", f"{folder}/test_c.py", "-k", "d"]
-
-
-def test_both_halves_are_all():
-    """Each is one command, and behind it the one for what failed in it."""
-    halves = [[word for word in " ".join(arguments(half, "")).partition(" || ")[0].split() if word.startswith("tests/")]
-              for half in ("http_waiting", "http_rest")]
-    folder = os.path.join(ROOT, "tests/http")
-    everything = sorted(f"tests/http/{name}" for name in os.listdir(folder) if re.fullmatch(r"test_.*\.py", name))
-    assert all(halves) and sorted(halves[0] + halves[1]) == everything
 
 
 def test_help_tells_of_it():

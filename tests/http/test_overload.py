@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import check_problem, freeze, jpeg, noise, pnm, responses, smooth, thaw, wait_until
+from conftest import check_problem, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw, wait_until
 
 PICTURE = pnm(noise(32, 24))
 FLAGS = ("--lanes", "1", "--queue-jobs", "2")
@@ -43,9 +43,10 @@ def serves_again(daemon):
 
 
 @pytest.fixture
-def full(start):
-    """A daemon whose worker stands still and whose queue is full; .fill: those connections. thaw() lets it go on."""
-    daemon = start(*FLAGS)
+def full(start, request):
+    """A daemon whose worker stands still and whose queue is full; .fill: those connections. thaw() lets it go on.
+    Its parameter: further flags."""
+    daemon = start(*FLAGS, *getattr(request, "param", ()))
     worker, = daemon.children()
     freeze(worker)
     daemon.fill, daemon.thaw = [], lambda: thaw(worker)
@@ -92,8 +93,37 @@ def test_it_is_the_refusal_that_others_get(full):
                   b"%x\r\n%s\r\n0\r\n\r\n" % (len(PICTURE), PICTURE))
         long = answer(s)
     assert short[0] == long[0] and json.loads(short[2]) == json.loads(long[2])
-    assert set(long[1]) - {"date"} == set(short[1])
-    assert {k: v for k, v in long[1].items() if k != "date"} == short[1]
+    assert "date" in long[1] and {k: v for k, v in long[1].items() if k != "date"} == short[1]
+
+
+LONGEST = "https://" + "a" * (1023 - len("https://"))
+
+
+@pytest.mark.parametrize("full", [("--cors-origins", "https://a.example,http://b:8080"), ("--cors-origins", "*"),
+                                  ("--cors-origins", LONGEST)], ids=["listed", "anyone", "the longest"], indirect=True)
+def test_pages_of_other_sites_get_it_as_well(full):
+    """As cheaply as everybody, whatever their Origin: it is the library that writes a date. And word for word the same."""
+    for origins in ([], [b"http://b:8080"], [b"https://evil.example"], [b"http://b:8080"] * 2, [b"a" * 1500], [LONGEST.encode()]):
+        lines = b"".join(b"oRigin: %s \r\n" % origin for origin in origins) + b"X-Request-ID: a\r\n"
+        with full.socket() as s:
+            s.sendall(post(PICTURE, lines))
+            short = answer(s)
+            assert "date" not in short[1], "it went the long way"
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
+                      % (lines, len(PICTURE), PICTURE))
+            long = answer(s)
+        assert short[0] == long[0] == 503 and json.loads(short[2]) == json.loads(long[2])
+        assert {k: v for k, v in long[1].items() if k != "date"} == short[1]
+
+
+def test_what_asks_for_no_work_is_answered(full):
+    """Though it has a body; to HEAD nothing follows the answer's head."""
+    with full.socket() as s:
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde")
+        assert answer(s)[0] == 200
+        s.sendall(b"HEAD /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde")
+        told = read_to_end(s)
+        assert told.startswith(b"HTTP/1.1 200 ") and told.endswith(b"\r\n\r\n")
 
 
 def test_it_comes_before_the_body(full):
@@ -138,15 +168,29 @@ def test_who_waits_and_leaves_is_forgotten(full):
     assert full.becomes_idle() and serves_again(full)
 
 
+def press(daemon, folder, connections, *flags):
+    """What came of each request."""
+    picture = folder / "a.jpg"
+    picture.write_bytes(jpeg(smooth(320, 240)))
+    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
+                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+    return json.loads(told.stdout.split(b"\n", 2)[2])
+
+
+def test_one_client_for_whom_there_is_room(start, tmp_path):
+    """128 connections of one address, as through a proxy, and a queue of 256: none is refused, however many threads let
+    requests in at once."""
+    daemon = start("--io-threads", "8", "--lanes", "16", "--slots-small", "256")
+    found = press(daemon, tmp_path, 128)
+    assert found["good"]["count"] > 0 and found["refused"]["count"] == 0, found
+    assert found["other"] == found["wrong"] == found["broken"] == 0, found
+
+
 @pytest.mark.parametrize("flags", [(), ("--fresh",), ("--rate", "20000")], ids=["closed loop", "fresh", "open loop"])
 def test_overload(start, tmp_path, flags):
-    """64 clients and a queue of two: good answers and refusals, nothing else."""
-    picture = tmp_path / "a.jpg"
-    picture.write_bytes(jpeg(smooth(320, 240)))
+    """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", "64", "--warm", "0.1",
-                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    found = json.loads(told.stdout.split(b"\n", 2)[2])
+    found = press(daemon, tmp_path, 64, *flags)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()

@@ -371,7 +371,10 @@ def test_other_request_ids_are_replaced(daemon, given):
         assert answer.timing["request_id"] == answer.headers["X-Request-ID"]
     assert len(ids) == 20 and given not in ids
     for value in ids:
-        assert re.fullmatch(r"[\w.-]{4,63}", value)
+        assert re.fullmatch(r"[0-9a-f]{32}", value)
+    # Nobody guesses another client's from his own: about half of the bits differ.
+    numbers = [int(value, 16) for value in sorted(ids)]
+    assert min(bin(a ^ b).count("1") for a in numbers for b in numbers if a != b) > 20
 
 
 def server_timing(answer):

@@ -51,7 +51,7 @@ def test_a_carve_tells_its_seams(start, path, step):
 def test_what_waits_says_so(start):
     """More jobs than lanes and what is sent ahead to them: the last is in the queue."""
     daemon = start()
-    picture = large_png(8000, 8000)
+    picture = large_png(6000, 6000)
     done = []
 
     def post(name):

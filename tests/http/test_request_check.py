@@ -266,3 +266,11 @@ def test_bad_one_behind_good_ones(daemon):
     data = daemon.raw(good * 3 + request(HOST, LENGTH, b"X : a\r\n") + SMUGGLED)
     assert statuses(data) == [200, 200, 200, 400]
     assert daemon.works()
+
+
+@pytest.mark.parametrize("target", [b"/livez", b"http://x/livez", b"x:443"])
+def test_nothing_follows_a_connect(daemon, target):
+    """What comes behind it is for somebody else."""
+    data = daemon.raw(b"CONNECT " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n" + SMUGGLED)
+    assert statuses(data) == [400] and b"CONNECT" in data
+    assert daemon.works()

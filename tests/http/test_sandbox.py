@@ -179,8 +179,8 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
 
 
 def begin_long(daemon):
-    """An upload of a job of some seconds, all but its last byte."""
-    body = large_png(8000, 8000)
+    """An upload of a job of a tenth of a second or more, all but its last byte."""
+    body = large_png(2000, 2000)
     upload = daemon.socket()
     upload.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                    % (LONGER_PATH.encode(), len(body)) + body[:-1])
@@ -217,6 +217,16 @@ def test_without_it_and_without_workers(start):
         (status, _, told), = responses(read_to_end(waiting))
     assert status == 503 and b"no worker" in told
     assert daemon.process.wait(PATIENCE_S) == 1
+
+
+def test_with_one_that_stands_still(start):
+    """Nobody can be replaced while it does: after launcher_still_ms it is killed, and the daemon ends as without it."""
+    daemon = start("--launcher-still-ms", "1000")
+    worker, = daemon.children()
+    os.kill(daemon.starter(), signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+    assert daemon.process.wait(PATIENCE_S) == 1
+    assert "stands still, and is ended" in daemon.log_text()
 
 
 def test_it_ends_with_its_daemon(start):

@@ -74,7 +74,7 @@ def test_long_job_is_left_alone(start):
     daemon = start(*STILL, "--lanes", "1")
     begin = cpu_seconds(daemon.children()[0])
     worker, = daemon.children()
-    assert Sent(daemon, LONGER_PATH, large_png(8000, 8000)).answer()[0] == 200
+    assert Sent(daemon, LONGER_PATH, large_png(6000, 6000)).answer()[0] == 200
     assert cpu_seconds(worker) - begin > 0.6, "the job was too short to show anything"
     assert daemon.children() == [worker] and restarts(daemon) == 0
 

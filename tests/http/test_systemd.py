@@ -18,7 +18,8 @@ import time
 
 import pytest
 
-from conftest import (BURIN, HOUR_MS, Daemon, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw,
+from conftest import (BURIN, HOUR_MS, LONG, PATIENCE_S, TEST_SLOTS, Daemon, freeze, jpeg, large_png, noise, pnm, read_to_end,
+                      responses, smooth, thaw,
                       wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -75,7 +76,7 @@ class Activated(Daemon):
             # It is the shell that learns its process id; the daemon takes its place.
             ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', BURIN, "serve",
              "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS,
-             "--drain-body-ms", HOUR_MS, *flags],
+             "--drain-client-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS, *TEST_SLOTS, *flags],
             stdout=subprocess.PIPE, stderr=self.log, pass_fds=range(3, 3 + count),
             env={name: value for name, value in variables.items() if value is not None},
             preexec_fn=lambda: self.place(list(manager.sockets.values())))
@@ -197,23 +198,38 @@ class Clients:
         return self.seen
 
 
-@pytest.mark.parametrize("kind, restarts", [("tcp", 20), ("unix", 5)])
-def test_restarts_under_load_lose_nothing(manage, tmp_path, kind, restarts):
+@pytest.fixture
+def clients():
+    """clients(address, count) -> Clients, who end with the test."""
+    begun = []
+
+    def begin(*arguments):
+        begun.append(Clients(*arguments))
+        return begun[-1]
+
+    yield begin
+    for some in begun:
+        some.end()
+
+
+@pytest.mark.parametrize("kind, restarts", [("tcp", 20 if LONG else 5), ("unix", 3)])
+def test_restarts_under_load_lose_nothing(manage, clients, tmp_path, kind, restarts):
     manager = manage(http=listening(str(tmp_path / "burin") if kind == "unix" else None))
-    daemon = manage.start(manager).becomes_ready()
-    clients = Clients(manager.sockets["http"].getsockname(), 8)
+    patient = "--worker-still-ms", HOUR_MS
+    daemon = manage.start(manager, *patient).becomes_ready()
+    load = clients(manager.sockets["http"].getsockname(), 8)
     logs = []
     for _ in range(restarts):
-        clients.wait_for(40)
+        load.wait_for(40)
         assert daemon.stop() == 0
         logs.append(daemon.log_text())
-        daemon = manage.start(manager).becomes_ready()
-    clients.wait_for(40)
-    seen = clients.end()
+        daemon = manage.start(manager, *patient).becomes_ready()
+    load.wait_for(40)
+    seen = load.end()
     assert daemon.stop() == 0
     logs.append(daemon.log_text())
-    print(f"{restarts} restarts, {dict(seen)}, lost: {len(clients.lost)}")
-    assert not clients.lost, clients.lost[:5]
+    print(f"{restarts} restarts, {dict(seen)}, lost: {len(load.lost)}")
+    assert not load.lost, load.lost[:5]
     assert seen["kept"] > 20 * restarts / 4 and seen["new"] > 20 * restarts / 4
     assert sum(log.count('"status":200') for log in logs) == seen["kept"] + seen["new"], "a request was done twice"
     assert not any('"status":499' in log or '"status":503' in log for log in logs)
@@ -223,7 +239,7 @@ def test_each_is_served_by_whom_it_reached(manage):
     """A request whose upload is under way, one on a connection that is kept, and clients that connect after the signal:
     the old daemon serves the first two, the next one the others; connections where nothing is asked are closed."""
     manager = manage(http=listening())
-    daemon = manage.start(manager).becomes_ready()
+    daemon = manage.start(manager, "--header-ms", HOUR_MS, "--body-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS).becomes_ready()
     slow, kept, idle, silent = daemon.socket(), daemon.connect(), daemon.connect(), daemon.socket()
     data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
     slow.sendall(data[:-100])
@@ -271,7 +287,7 @@ def test_each_is_served_by_whom_it_reached(manage):
 def test_drain_has_an_end(manage):
     """A job that is never done is answered 503 when the time is over; who connected meanwhile is served."""
     manager = manage(http=listening())
-    daemon = manage.start(manager, "--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS).becomes_ready()
+    daemon = manage.start(manager, "--drain-timeout-ms", "400", "--worker-still-ms", HOUR_MS).becomes_ready()
     worker, = daemon.children()
     freeze(worker)
     data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
@@ -283,6 +299,28 @@ def test_drain_has_an_end(manage):
     assert daemon.process.wait(60) == 0
     (status, _, _), = responses(read_to_end(stuck))
     assert status == 503
+    assert manage.start(manager).becomes_ready().works()
+
+
+def test_clients_that_left_or_stand_still_hold_up_nobody(manage):
+    """A job that never ends, whose client has gone, and an answer that nobody takes: who connects meanwhile is served."""
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--self-test-ms", HOUR_MS, "--worker-still-ms", HOUR_MS, "--drain-client-ms", "100",
+                          "--write-ms", HOUR_MS).becomes_ready()
+    worker, = daemon.children()
+    still = daemon.socket()
+    body = large_png(6000, 4000)
+    still.sendall(b"POST /grayscale?type=pnm HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 24000000)
+    freeze(worker)
+    data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
+    with daemon.socket() as gone:
+        gone.sendall(data)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="left"}'] == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(PATIENCE_S) == 0
+    assert len(read_to_end(still)) < 24000000
     assert manage.start(manager).becomes_ready().works()
 
 
@@ -578,7 +616,7 @@ def test_nobody_listens_to_what_is_said(manage, tmp_path):
     manager = manage(http=listening())
     daemon = manage.start(manager, NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert daemon.works()
-    assert wait_until(lambda: "service manager cannot be told" in daemon.log_text())
+    assert wait_until(lambda: "service manager cannot be told" in daemon.log_so_far())
 
 
 def test_the_manager_reads_nothing(manage, tmp_path):
@@ -666,7 +704,7 @@ def test_watchdog_is_silent_while_a_thread_hangs(manage, name, which):
         before = len(manager.said("WATCHDOG=1"))
         time.sleep(1.2)
         assert len(manager.said("WATCHDOG=1")) == before
-        assert wait_until(lambda: "does not go on" in daemon.log_text())
+        assert wait_until(lambda: "does not go on" in daemon.log_so_far())
     finally:
         held.release()
     assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > before + 1)

@@ -232,7 +232,7 @@ static void a_lane_waits_for_large_batches(void **state) {
     pthread_join(thread, NULL);
     const struct rlimit before = leave_room();
     reserve(a, &most_of_it);
-    assert_int_equal(try_reserve(b, late), STATUS_NO_MEMORY);
+    assert_int_equal(try_reserve(b, late), STATUS_DEADLINE);
     assert_int_equal(pthread_create(&thread, NULL, end_batch, a), 0);
     assert_int_equal(try_reserve(b, wanted), STATUS_OK);
     pthread_join(thread, NULL);
@@ -256,6 +256,93 @@ static void what_never_fits_is_refused_at_once(void **state) {
     device_cpu.close(lane);
 }
 
+/* ---- what all lanes may have together */
+
+enum { MOST = 48 * MIB };
+
+static struct lane *open_lane_within(size_t idle, size_t most) {
+    const struct lane_options options = { .staging_bytes = 16 * MIB,
+                                          .idle_bytes = idle,
+                                          .cpu_memory_bytes = most };
+    struct failure failure = { 0 };
+    struct lane *lane;
+    assert_int_equal(device_cpu.open(0, &options, &lane, &failure), STATUS_OK);
+    return lane;
+}
+
+static void what_needs_more_than_all_may_have(void **state) {
+    (void)state;
+    struct lane *lane = open_lane_within(IDLE, MOST);
+    const struct lane_need need = { .in = 16 * MIB, .work = 16 * MIB, .codec = 17 * MIB };
+    struct failure failure = { 0 };
+    assert_int_equal(device_cpu.reserve(lane, &need, &failure), STATUS_TOO_LARGE);
+    assert_non_null(strstr(failure.message, "51380224 bytes"));
+    assert_non_null(strstr(failure.message, "cpu_memory_bytes"));
+    assert_int_equal(held(lane), 0);
+    reserve(lane, &most_of_it);
+    device_cpu.close(lane);
+}
+
+/* 40 MiB, its codecs' too, and then another 40: when the first is done, though it keeps some. */
+static void a_lane_waits_until_others_claim_less(void **state) {
+    (void)state;
+    struct lane *a = open_lane_within(IDLE, MOST), *b = open_lane_within(IDLE, MOST);
+    const struct lane_need need = { .in = 8 * MIB, .work = 8 * MIB, .codec = 24 * MIB };
+    pthread_t thread;
+    reserve(a, &need);
+    assert_int_equal(try_reserve(b, NULL), STATUS_NO_MEMORY);
+    assert_int_equal(try_reserve(b, late), STATUS_DEADLINE);
+    reserve(b, &small); /* no small one waits */
+    assert_false(device_cpu.trim(b));
+    assert_int_equal(pthread_create(&thread, NULL, end_batch, a), 0);
+    assert_int_equal(try_reserve(b, wanted), STATUS_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(try_reserve(a, late), STATUS_DEADLINE);
+    assert_int_equal(device_cpu.empty(b, NULL), STATUS_OK);
+    assert_int_equal(try_reserve(a, NULL), STATUS_OK);
+    device_cpu.close(a);
+    device_cpu.close(b);
+}
+
+enum { CROWD = 8, TURNS = 25 };
+static size_t crowd_has, crowd_had; /* atomic; bytes, and the most of them */
+
+static void *reserve_and_trim(void *argument) {
+    struct lane *lane = argument;
+    for (int i = 0; i < TURNS; i++) {
+        const size_t bytes = (1 + ((uintptr_t)lane / 64 + 7 * (uintptr_t)i) % 16) * MIB;
+        const struct lane_need need = { .work = bytes, .out = bytes, .wait = { .check = wanted } };
+        struct failure failure = { 0 };
+        if (device_cpu.reserve(lane, &need, &failure)) return lane;
+        const size_t all = __atomic_add_fetch(&crowd_has, 2 * bytes, __ATOMIC_RELAXED);
+        size_t most = __atomic_load_n(&crowd_had, __ATOMIC_RELAXED);
+        while (all > most && !__atomic_compare_exchange_n(&crowd_had, &most, all, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        lane->work[0] = 1;
+        __atomic_sub_fetch(&crowd_has, 2 * bytes, __ATOMIC_RELAXED);
+        while (device_cpu.trim(lane)) continue;
+    }
+    return NULL;
+}
+
+/* Each gets what it needs in the end, and never is there more than all may have. */
+static void a_crowd_takes_turns(void **state) {
+    (void)state;
+    struct lane *lanes[CROWD];
+    pthread_t threads[CROWD];
+    for (int i = 0; i < CROWD; i++) lanes[i] = open_lane_within(64 << 10, MOST);
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, reserve_and_trim, lanes[i]), 0);
+    for (int i = 0; i < CROWD; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+        device_cpu.close(lanes[i]);
+    }
+    assert_in_range(crowd_had, 1, MOST);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_batch_is_given_back_in_pieces),
@@ -266,6 +353,9 @@ int main(void) {
         cmocka_unit_test(idle_lanes_give_back_what_they_keep),
         cmocka_unit_test(a_lane_waits_for_large_batches),
         cmocka_unit_test(what_never_fits_is_refused_at_once),
+        cmocka_unit_test(what_needs_more_than_all_may_have),
+        cmocka_unit_test(a_lane_waits_until_others_claim_less),
+        cmocka_unit_test(a_crowd_takes_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,12 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,10 +48,16 @@ enum {
     KEPT = 256,       /* a file in the folder that it may write, moved from one below it */
     RAN = 512,        /* a shell, by exec */
     WORKS = 1024,     /* memory, a thread, a pipe, clocks */
-    PRIVILEGED = 2048 /* a capability, or no-new-privileges is not set */
+    PRIVILEGED = 2048, /* a capability, or no-new-privileges is not set */
+    SIGNALLED = 4096,  /* its parent */
+    OWNED = 8192,      /* a socket whose signals go to its parent */
+    CONNECTED = 16384  /* to its parent's abstract socket */
 };
 
 static char folder[64], cache[96], outside[96];
+static int pair[2];                 /* sockets that it has */
+static struct sockaddr_un listening; /* an abstract socket that its parent has */
+static socklen_t listening_length;
 
 /* ---- what is tried */
 
@@ -100,6 +109,17 @@ static bool is_privileged(void) {
            (sets[0].permitted & ~(1u << CAP_NET_ADMIN)) || sets[1].permitted;
 }
 
+static bool owns(void) {
+    const struct f_owner_ex owner = { F_OWNER_PID, getppid() };
+    return fcntl(pair[0], F_SETOWN, getppid()) == 0 || fcntl(pair[0], F_SETSIG, SIGKILL) == 0 ||
+           fcntl(pair[0], F_SETOWN_EX, &owner) == 0 ||
+           ioctl(pair[0], FIOSETOWN, &owner.pid) == 0 || ioctl(pair[0], SIOCSPGRP, &owner.pid) == 0;
+}
+
+static bool connects(void) {
+    return connect(pair[1], (struct sockaddr *)&listening, listening_length) == 0;
+}
+
 static int try_all(void) {
     int done = 0;
     char own[96];
@@ -115,6 +135,9 @@ static int try_all(void) {
     done |= opens(outside, O_WRONLY | O_CREAT) ? MADE : 0;
     done |= keeps() ? KEPT : 0;
     done |= works() ? WORKS : 0;
+    done |= kill(getppid(), 0) == 0 ? SIGNALLED : 0;
+    done |= owns() ? OWNED : 0;
+    done |= connects() ? CONNECTED : 0;
     done |= ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 ? 0 : TRACED;
     return done;
 }
@@ -140,11 +163,21 @@ static void be(enum sandbox_role role, const struct config *config, struct told 
     if (old_kernel) be_old_kernel();
     sandbox_limit(role, config, writes ? cache : NULL);
     told->privileged = is_privileged();
-    sandbox_filter(role, config);
+    sandbox_filter(role, config, 0);
     told->done = try_all();
     execve("/bin/sh", shell, NULL);
     told->exec_refused = errno == EPERM || errno == EACCES;
     _exit(0);
+}
+
+static void make_sockets(void) {
+    listening = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    pair[0] = socket(AF_UNIX, SOCK_STREAM, 0);
+    pair[1] = socket(AF_UNIX, SOCK_STREAM, 0);
+    listening_length = sizeof listening;
+    assert_int_equal(bind(pair[0], (struct sockaddr *)&listening, sizeof(sa_family_t)), 0);
+    assert_int_equal(listen(pair[0], 1), 0);
+    assert_int_equal(getsockname(pair[0], (struct sockaddr *)&listening, &listening_length), 0);
 }
 
 /* All that a process of ROLE can do. */
@@ -158,6 +191,7 @@ static int tried(enum sandbox_role role, const char *sandbox) {
         mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(told, MAP_FAILED);
     unlink(outside);
+    make_sockets();
     const pid_t child = fork();
     if (child == 0) be(role, &config, told);
     /* One that is traced stops when it executes something. */
@@ -165,6 +199,7 @@ static int tried(enum sandbox_role role, const char *sandbox) {
     const bool ran = !told->exec_refused && (!WIFEXITED(how) || WEXITSTATUS(how) == 77);
     const int done = told->done | (ran ? RAN : 0) | (told->privileged ? PRIVILEGED : 0);
     munmap(told, sizeof *told);
+    for (int i = 0; i < 2; i++) close(pair[i]);
     return done;
 }
 
@@ -172,7 +207,8 @@ static int tried(enum sandbox_role role, const char *sandbox) {
 
 /* What no kernel can refuse without Landlock is not asked for there. */
 static int asked(int done) {
-    const int files = OPENED | LISTED | READ_OWN | MADE | KEPT;
+    const int files = OPENED | LISTED | READ_OWN | MADE | KEPT, scopes = SIGNALLED | CONNECTED;
+    if (file_access_version() < 6) done &= ~scopes;
     return file_access_version() >= 2 ? done : done & ~files;
 }
 
@@ -180,13 +216,14 @@ static void without_a_sandbox(void **state) {
     (void)state;
     const int done = tried(SANDBOX_CPU, "off");
     const int all =
-        OPENED | LISTED | SOCKET | TRACED | FORKED | CODE | READ_OWN | MADE | KEPT | RAN | WORKS;
+        OPENED | LISTED | SOCKET | TRACED | FORKED | CODE | READ_OWN |
+                    MADE | KEPT | RAN | WORKS | SIGNALLED | OWNED | CONNECTED;
     assert_int_equal(done & all, all);
 }
 
 static void the_front(void **state) {
     (void)state;
-    assert_int_equal(asked(tried(SANDBOX_FRONT, "on")), asked(READ_OWN | WORKS));
+    assert_int_equal(asked(tried(SANDBOX_FRONT, "on")), asked(READ_OWN | WORKS | SIGNALLED));
 }
 
 static void workers_on_a_cpu(void **state) {
@@ -213,9 +250,9 @@ static void on_a_kernel_without_landlock(void **state) {
     const int front = tried(SANDBOX_FRONT, "on"), cpu = tried(SANDBOX_CPU, "on"),
               gpu = tried(SANDBOX_GPU, "on");
     old_kernel = false;
-    assert_int_equal(front, OPENED | LISTED | READ_OWN | MADE | WORKS);
+    assert_int_equal(front, OPENED | LISTED | READ_OWN | MADE | WORKS | SIGNALLED);
     assert_int_equal(cpu, WORKS);
-    assert_int_equal(gpu, OPENED | LISTED | READ_OWN | MADE | KEPT | CODE | WORKS);
+    assert_int_equal(gpu & ~CONNECTED, OPENED | LISTED | READ_OWN | MADE | KEPT | CODE | WORKS);
 }
 
 /* A folder outside /tmp, which a GPU's driver may use and a compiler. */

@@ -25,7 +25,8 @@
 
 enum { PART_COUNT = 1, PART_APPLY = 2, PART_BOTH = 3 };
 
-/* Counts, then the table and what follows from it, of the block's share of BATCH. */
+/* Counts, then the table and what follows from it, of the block's share of BATCH. Kernels of one
+ * part have no code for contiguous images, which the other code serves too, more slowly. */
 template <int CHANNELS, int MODE, int CAPACITY, int PARTS>
 static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, uint32_t *counts,
                                                       uint32_t *chunks_done,
@@ -34,12 +35,13 @@ static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, u
     const struct shared_memory8 shared = shared_memory8_of<L>();
     const struct chunk_range block = block_chunks(batch);
     const int begin = batch_find(batch, block.first), end = batch_find(batch, block.end - 1) + 1;
+    constexpr bool WHOLE = PARTS == PART_BOTH;
     const int warp = threadIdx.x / 32;
     uint32_t chunks[L::CHUNKS][L::WORDS], ticket = 0;
     for (int i = begin; PARTS & PART_COUNT && i < end; i++) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
-        if (image.contiguous)
+        if (WHOLE && image.contiguous)
             count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
         else
             count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
@@ -60,7 +62,7 @@ static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, u
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(shared, image.pixels, rule);
         const bool loaded = PARTS & PART_COUNT && i == end - 1;
-        if (image.contiguous)
+        if (WHOLE && image.contiguous)
             apply_range<CHANNELS, MODE, L, true>(image, range, shared, black, loaded, chunks);
         else
             apply_range<CHANNELS, MODE, L, false>(image, range, shared, black, loaded, chunks);
@@ -71,8 +73,7 @@ static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, u
 }
 
 /* Parameters in the order of use: the batch's beginning shares a line of constants with them.
- * CAPACITY is in images. One image has a kernel of its own, since parameters cost time: a launch
- * with those of a whole batch, 3.7 KB, takes 0.2 us more. */
+ * CAPACITY is in images. */
 template <int CHANNELS, int MODE, int CAPACITY>
 static __global__ void __launch_bounds__(THREADS, 1)
     equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
@@ -82,18 +83,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* The same in two launches, of which no block waits for another: for any number of
  * multiprocessors. */
-template <int CHANNELS, int MODE, int CAPACITY>
+template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)
     count_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
-                 const __grid_constant__ struct batch_of<CAPACITY> batch) {
-    equalize_share<CHANNELS, MODE, CAPACITY, PART_COUNT>(rule, counts, chunks_done, batch);
+                 const __grid_constant__ struct batch batch) {
+    equalize_share<CHANNELS, MODE, CUDA_BATCH_MAX, PART_COUNT>(rule, counts, chunks_done, batch);
 }
 
-template <int CHANNELS, int MODE, int CAPACITY>
+template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)
     apply_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
-                 const __grid_constant__ struct batch_of<CAPACITY> batch) {
-    equalize_share<CHANNELS, MODE, CAPACITY, PART_APPLY>(rule, counts, chunks_done, batch);
+                 const __grid_constant__ struct batch batch) {
+    equalize_share<CHANNELS, MODE, CUDA_BATCH_MAX, PART_APPLY>(rule, counts, chunks_done, batch);
 }
 
 #endif

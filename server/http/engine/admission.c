@@ -11,6 +11,7 @@
 #include "server/http/engine/admission.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -184,6 +185,11 @@ static bool drop_unwanted(struct admission_entry *entry) {
     return true;
 }
 
+/* Other methods ask for no room, whatever body they have; and to HEAD a refusal has no body. */
+static bool asks_for_work(const struct request_head *request) {
+    return request_check_is_method(request, "POST") || request_check_is_method(request, "PUT");
+}
+
 /* A whole head in BYTES that announces a body that may be dropped; the request's bytes, else 0. */
 static uint64_t read_head(const char *bytes, size_t length, struct request_head *request,
                           struct request_facts *facts) {
@@ -193,7 +199,7 @@ static uint64_t read_head(const char *bytes, size_t length, struct request_head 
         request_check_head(request, facts, &failure))
         return 0;
     if (facts->chunked || facts->expects_continue || facts->length > UNWANTED_MAX) return 0;
-    if (facts->length == 0) return 0;
+    if (facts->length == 0 || !asks_for_work(request)) return 0;
     return (uint64_t)(end + 4 - bytes) + (uint64_t)facts->length;
 }
 
@@ -203,6 +209,7 @@ enum verdict { LETS_IN, KEEPS_OUT, LOOKS_AGAIN, FINDS_NOTHING };
 static enum verdict refuse(struct admission_entry *entry, const char *text, size_t length,
                            uint64_t request_bytes) {
     if (send(entry->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
+        reset_on_close(entry->fd);
         shutdown(entry->fd, SHUT_RDWR);
         return LETS_IN;
     }
@@ -226,6 +233,12 @@ static void spend(struct admission *admission, int64_t start) {
     admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
 }
 
+/* Those ahead have waited for more than a turn or two. */
+static bool waits_for_long(const struct admission_entry *entry) {
+    const struct admission_entry *first = entry->admission->rows[entry->row].first;
+    return first && clock_ns() - first->since_ns > SHORT_NS;
+}
+
 /* There is no room for what the entry's socket has. */
 static enum verdict judge(struct admission_entry *entry, enum room room) {
     const struct admission_options *options = &entry->admission->options;
@@ -238,7 +251,7 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
     const int64_t now = clock_ns();
     if (got < 0 && errno == EAGAIN) return FINDS_NOTHING;
     if (length == 0) return LETS_IN;
-    entry->in_doubt = room == ROOM_UNSURE;
+    entry->in_doubt = room == ROOM_UNSURE && !waits_for_long(entry);
     options->wanted(options->context);
     if (room == ROOM_UNSURE || !can_spend(entry->admission, now)) return KEEPS_OUT;
     const size_t refusal = options->refusal(options->context, &entry->client, &request, &facts,
@@ -261,13 +274,11 @@ static enum room ask(const struct admission *admission, const struct in6_addr *c
     return admission->options.room(admission->options.context, client, count_of(admission));
 }
 
-/* Whoever comes while others of its row wait, waits behind them; where that is no matter of a turn
- * or two, there is no room. */
+/* A request that comes while others of its row wait, waits behind them: while there may be room
+ * none is refused. */
 static enum room room_for(const struct admission_entry *entry) {
-    const struct admission_entry *first = entry->admission->rows[entry->row].first;
-    if (first && clock_ns() - first->since_ns > SHORT_NS) return ROOM_NONE;
     const enum room room = ask(entry->admission, &entry->client);
-    return room == ROOM_FREE && first ? ROOM_UNSURE : room;
+    return room == ROOM_FREE && entry->admission->rows[entry->row].first ? ROOM_UNSURE : room;
 }
 
 bool admission_keeps_out(struct admission_entry *entry, int64_t *since_ns) {

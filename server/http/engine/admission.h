@@ -47,7 +47,7 @@ struct admission_options {
     int64_t waiting_ns;  /* after that a request is let in, whatever becomes of it */
 };
 
-enum { REFUSAL_MAX = 2048, UNWANTED_MAX = 1 << 20 /* a longer body is let in */ };
+enum { REFUSAL_MAX = 4096, UNWANTED_MAX = 1 << 20 /* a longer body is let in */ };
 
 struct admission;
 

@@ -23,7 +23,8 @@ static void set_word(struct deadline *deadline, int64_t time, enum phase phase) 
     if (waited) pthread_mutex_unlock(&deadline->lock);
 }
 
-static void start(struct deadline *deadline, int64_t now) {
+static void start(struct deadline *deadline, int64_t now, int64_t expected) {
+    atomic_store_explicit(&deadline->expected, expected, memory_order_relaxed);
     atomic_store_explicit(&deadline->started_ns, now, memory_order_relaxed);
     atomic_store_explicit(&deadline->moved_ns, now, memory_order_relaxed);
     atomic_store_explicit(&deadline->bytes, 0, memory_order_relaxed);
@@ -47,14 +48,14 @@ void deadline_enter_headers(struct deadline *deadline) {
 void deadline_enter_body(struct deadline *deadline, int64_t expected) {
     if (!deadline) return;
     const int64_t now = clock_ns();
-    start(deadline, now);
-    deadline->expected = expected < 0 ? INT64_MAX : expected;
+    start(deadline, now, expected < 0 ? INT64_MAX : expected);
     set_word(deadline, deadline_after(now, deadline->deadlines->limits.body_ms), PHASE_BODY);
 }
 
 void deadline_body_progress(struct deadline *deadline, int64_t bytes) {
     if (!deadline || phase_now(deadline) != PHASE_BODY) return;
-    if (bytes > deadline->expected) bytes = deadline->expected;
+    const int64_t expected = atomic_load_explicit(&deadline->expected, memory_order_relaxed);
+    if (bytes > expected) bytes = expected;
     const struct deadline_limits *limits = &deadline->deadlines->limits;
     const int64_t started = atomic_load_explicit(&deadline->started_ns, memory_order_relaxed);
     atomic_store_explicit(&deadline->bytes, bytes, memory_order_relaxed);
@@ -88,7 +89,7 @@ void deadline_enter_write(struct deadline *deadline, int64_t bytes) {
     const int64_t longest =
         deadline_of_bytes(now, limits->write_ms, bytes, limits->write_rate_bytes);
     const int64_t acked = longest > time ? acked_bytes_count(deadline->fd) : -1;
-    start(deadline, now);
+    start(deadline, now, bytes);
     if (acked < 0) {
         set_word(deadline, longest, PHASE_WRITE);
         return;

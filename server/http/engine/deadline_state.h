@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* deadline_state.h - what deadline.c sets and deadline_thread.c checks: the two know it, nobody
- * else.
+/* deadline_state.h - what deadline.c sets and deadline_thread.c checks.
  *
- * Used by:  deadline.c, deadline_thread.c.
+ * Used by:  deadline.c, deadline_thread.c, deadline_drain.c, eviction.c, connection_eviction.c.
  * Threads:  each field says whose it is.
  */
 #ifndef BURIN_DEADLINE_STATE_H
@@ -16,8 +15,10 @@
 #include "server/http/engine/pace.h"
 #include "server/http/engine/pressure.h"
 
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 
 /* PHASE_LONG_WRITE: of an answer so long that the client's pace decides. Its word's time is
  * write_ms from its start. */
@@ -35,7 +36,8 @@ struct deadline {
     _Atomic int64_t bytes, moved_ns; /* of a body: how many have come, and when the last did */
     _Atomic int64_t held;            /* kept from others in this phase, see deadline_hold */
 
-    int64_t expected; /* of a body, INT64_MAX if unknown; of the thread that enters phases */
+    /* of a body or an answer, INT64_MAX if unknown; set before the word */
+    _Atomic int64_t expected;
 
     /* of a long answer, set before the word; the deadlines' thread may read it with an older word,
      * and then does nothing by it */
@@ -57,8 +59,9 @@ struct deadline {
     int64_t unread_ns; /* when bytes of its body were last seen that we had not read */
 
     /* of the thread that drains, under deadlines.lock */
-    int64_t drained_of;               /* the start of the body that these are of */
-    int64_t drained_ns, drained_from; /* when its bytes were looked at, and how many had come */
+    int64_t drained_of;               /* the start of the body or answer that these are of */
+    int64_t drained_ns, drained_from; /* when its bytes were looked at, and how many had moved */
+    int64_t drained_rate;             /* bytes a second that are asked of it since then */
 };
 
 struct deadline_thread {
@@ -80,6 +83,10 @@ static inline enum phase deadline_phase(int64_t word) {
     return (enum phase)(word & 7);
 }
 
+static inline bool deadline_is_answer(enum phase phase) {
+    return phase == PHASE_WRITE || phase == PHASE_LONG_WRITE;
+}
+
 static inline int64_t deadline_time(int64_t word) {
     return word & ~INT64_C(7);
 }
@@ -89,6 +96,14 @@ static inline int64_t deadline_entered(const struct deadline_limits *limits, int
     const bool idle = deadline_phase(word) == PHASE_IDLE;
     const long allowed_ms = idle ? limits->keep_alive_ms : limits->header_ms;
     return allowed_ms > 0 ? deadline_time(word) - allowed_ms * MS_NS : 0;
+}
+
+/* A client is not blamed for us: bytes that we have not read, and an answer of which nothing is on
+ * its way, are our own delay. Under deadlines.lock. */
+static inline bool deadline_waits_for_client(const struct deadline *deadline, enum phase phase) {
+    int bytes = 0;
+    if (deadline_is_answer(phase)) return ioctl(deadline->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    return ioctl(deadline->fd, FIONREAD, &bytes) == 0 && bytes == 0;
 }
 
 /* Under deadlines.lock, so that the descriptor is still open. Shuts the connection down, unless its

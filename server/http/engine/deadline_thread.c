@@ -22,6 +22,7 @@
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
 #include "server/http/engine/deadline_time.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -131,6 +132,8 @@ bool deadline_cut(struct deadline_thread *deadlines, struct deadline *deadline, 
     if (atomic_load(&deadline->word) != word) return false;
     deadline->cut = true;
     count(deadlines, reason);
+    const enum phase phase = deadline_phase(word);
+    if (phase == PHASE_BODY || deadline_is_answer(phase)) reset_on_close(deadline->fd);
     shutdown(deadline->fd, SHUT_RDWR);
     return true;
 }
@@ -141,8 +144,7 @@ bool deadline_cut(struct deadline_thread *deadlines, struct deadline *deadline, 
 static bool fin_was_missed(struct deadline *deadline, int64_t word, int64_t now) {
     int unread = 0;
     const enum phase phase = deadline_phase(word);
-    if (phase == PHASE_WRITE || phase == PHASE_LONG_WRITE ||
-        ioctl(deadline->fd, FIONREAD, &unread) < 0 || unread > 0)
+    if (deadline_is_answer(phase) || ioctl(deadline->fd, FIONREAD, &unread) < 0 || unread > 0)
         word = -1;
     if (word == -1 || deadline->idle_word != word) {
         deadline->idle_word = word;
@@ -184,61 +186,6 @@ static int64_t check(struct deadline_thread *deadlines, struct deadline *deadlin
         return is_long && end > now + deadlines->pace ? now + deadlines->pace : end;
     if (fin_was_missed(deadline, word, now)) deadline_cut(deadlines, deadline, word, ENDED_HUNG_UP);
     return now + TICK;
-}
-
-/* Bytes that the library has not read yet may be a request, or more of a body: they are not the
- * client's silence. */
-static bool nothing_is_unread(const struct deadline *deadline) {
-    int unread = 0;
-    return ioctl(deadline->fd, FIONREAD, &unread) == 0 && unread == 0;
-}
-
-void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms) {
-    const int64_t now = clock_ns();
-    pthread_mutex_lock(&deadlines->lock);
-    for (uint32_t index = 0; index < deadlines->table.used; index++) {
-        struct deadline *deadline = deadlines->table.entries[index].deadline;
-        if (!deadline || deadline->cut) continue;
-        const int64_t word = atomic_load(&deadline->word);
-        const enum phase phase = deadline_phase(word);
-        if (phase != PHASE_IDLE && phase != PHASE_HEADERS) continue;
-        const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
-        if (now - deadline_entered(&deadlines->limits, word) >= wait_ms * MS_NS &&
-            nothing_is_unread(deadline))
-            deadline_cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
-    }
-    pthread_mutex_unlock(&deadlines->lock);
-}
-
-/* Counted from the first look, or from one in which it was fast enough, for SLOW_NS each time. */
-static bool comes_slowly(const struct deadline_thread *deadlines, struct deadline *deadline,
-                         int64_t now, int64_t slow_ns) {
-    const int64_t started = deadline->started_ns, bytes = deadline->bytes;
-    const int64_t past = now - deadline->drained_ns;
-    const double came = (double)(bytes - deadline->drained_from);
-    const bool fresh = deadline->drained_of != started;
-    if (!fresh && past < slow_ns) return false;
-    if (!fresh && came * 1e9 < (double)deadlines->limits.body_rate_bytes * (double)past)
-        return true;
-    deadline->drained_of = started;
-    deadline->drained_ns = now;
-    deadline->drained_from = bytes;
-    return false;
-}
-
-void deadline_thread_end_slow_bodies(struct deadline_thread *deadlines, long slow_ms) {
-    const int64_t now = clock_ns(), slow_ns = slow_ms * MS_NS;
-    pthread_mutex_lock(&deadlines->lock);
-    for (uint32_t index = 0; index < deadlines->table.used; index++) {
-        struct deadline *deadline = deadlines->table.entries[index].deadline;
-        if (!deadline || deadline->cut) continue;
-        const int64_t word = atomic_load(&deadline->word);
-        if (deadline_phase(word) != PHASE_BODY) continue;
-        const bool slow = comes_slowly(deadlines, deadline, now, slow_ns);
-        if ((slow || now - deadline->moved_ns >= slow_ns) && nothing_is_unread(deadline))
-            deadline_cut(deadlines, deadline, word, ENDED_BODY);
-    }
-    pthread_mutex_unlock(&deadlines->lock);
 }
 
 /* Returns when to look again. The table may change where notify gives up its lock: indices only. */

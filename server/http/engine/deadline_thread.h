@@ -67,10 +67,12 @@ void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *
  * connection between two requests, as after keep_alive_ms, and asks again on a new one. */
 void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms);
 
-/* For a daemon that ends, too, and asked again and again: shuts down connections whose body has
- * begun and of which no byte has come for SLOW_MS, or less in that time than body_rate_bytes asks.
- */
-void deadline_thread_end_slow_bodies(struct deadline_thread *deadlines, long slow_ms);
+/* For a daemon that ends, too, and asked again and again: shuts down connections of whose body or
+ * answer less has moved for SLOW_MS than is asked: body_rate_bytes or write_rate_bytes at first,
+ * and after each SLOW_MS twice as much, up to rate_max_bytes of the pressure. Of an answer through
+ * a unix socket, where nobody knows how much was taken, the whole must be: in SLOW_MS, or as long
+ * as that rate allows. */
+void deadline_thread_end_slow(struct deadline_thread *deadlines, long slow_ms);
 
 /* Somebody was refused WANTED of RESOURCE; 0: the last of it was taken. Costs nothing where the
  * thread knows already. Until there is room, those who hold of it and stand still, or are slow, are

@@ -13,26 +13,20 @@
 #include "server/http/engine/deadline_state.h"
 #include "server/http/engine/deadline_time.h"
 
-#include <linux/sockios.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 
 static bool is_body(enum phase phase) {
     return phase == PHASE_BODY;
 }
 
-static bool is_answer(enum phase phase) {
-    return phase == PHASE_WRITE || phase == PHASE_LONG_WRITE;
-}
-
 /* What a connection holds of RESOURCE. */
 static int64_t share_of(const struct deadline *deadline, enum phase phase, enum resource resource) {
     const int64_t held = atomic_load_explicit(&deadline->held, memory_order_relaxed);
-    if (held <= 0 || (!is_body(phase) && !is_answer(phase))) return 0;
+    if (held <= 0 || (!is_body(phase) && !deadline_is_answer(phase))) return 0;
     switch (resource) {
     case RESOURCE_SLOTS: return 1;
     case RESOURCE_BODIES: return is_body(phase) ? held : 0;
-    default: return is_answer(phase) ? held : 0;
+    default: return deadline_is_answer(phase) ? held : 0;
     }
 }
 
@@ -54,12 +48,6 @@ static void begin_pace(struct deadline *deadline, enum phase phase, int64_t star
         pace_begin(&deadline->pace, now, count);
 }
 
-static bool waits_for_client(const struct deadline *deadline, enum phase phase) {
-    int bytes = 0;
-    if (is_body(phase)) return ioctl(deadline->fd, FIONREAD, &bytes) == 0 && bytes == 0;
-    return ioctl(deadline->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
-}
-
 /* False: nobody can know. */
 static bool measure(const struct deadline_thread *deadlines, struct deadline *deadline,
                     enum phase phase, int64_t now) {
@@ -70,7 +58,7 @@ static bool measure(const struct deadline_thread *deadlines, struct deadline *de
     if (count < 0) return false;
     if (deadline->pace_of != started) begin_pace(deadline, phase, started, now, count);
     pace_note(&deadline->pace, now, count, window_of(deadlines));
-    if (is_body(phase) && !waits_for_client(deadline, phase)) deadline->unread_ns = now;
+    if (is_body(phase) && !deadline_waits_for_client(deadline, phase)) deadline->unread_ns = now;
     return true;
 }
 
@@ -102,7 +90,7 @@ static void count_freed(struct look *look, const struct deadline *deadline, enum
 
 static void let_go(struct look *look, struct deadline *deadline, int64_t word) {
     const enum phase phase = deadline_phase(word);
-    if (!waits_for_client(deadline, phase)) return;
+    if (!deadline_waits_for_client(deadline, phase)) return;
     if (deadline_cut(look->deadlines, deadline, word, is_body(phase) ? ENDED_BODY : ENDED_WRITE))
         count_freed(look, deadline, phase);
 }

@@ -6,9 +6,12 @@
 #include "server/http/engine/lingering_close.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -41,10 +44,19 @@ static void remove_entry(struct entry *entry) {
     entry->fd = -1;
 }
 
+static bool client_has_closed(int fd) {
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return true;
+    return info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
+           info.tcpi_state != TCP_FIN_WAIT2;
+}
+
 /* A piece of what is there, no more: others wait for the lock. false: nothing more is to come, or
- * enough has. */
+ * enough has. Where that is our doing, for the socket was shut down, its client learns it. */
 static bool drop_piece(struct entry *entry, char *piece) {
     const ssize_t got = recv(entry->fd, piece, PIECE, MSG_DONTWAIT);
+    if (got == 0 && !client_has_closed(entry->fd)) reset_on_close(entry->fd);
     if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
     entry->bytes += (size_t)got;
     return entry->bytes <= BYTES_MAX;

@@ -16,6 +16,7 @@
 #include "server/http/engine/recv_filter.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/reset_on_close.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -186,6 +187,7 @@ static void note_partial_head(struct recv_filter *filter) {
 
 /* The library notices it at its next look, even if it ignores what is returned here. */
 static ssize_t reset(const struct recv_filter *filter) {
+    reset_on_close(filter->fd);
     shutdown(filter->fd, SHUT_RDWR);
     errno = ECONNRESET;
     return -1;

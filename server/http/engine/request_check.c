@@ -125,15 +125,20 @@ static size_t host_name_length(struct text_slice host) {
     return i;
 }
 
+enum { PORT_MAX = 65535 };
+
 /* Narrower than the RFC, whose names may hold , ; ( ) and the like: no host has them, and a comma
  * is what two Hosts look like once a proxy has joined them. */
 static bool is_host(struct text_slice host) {
     size_t i = host_name_length(host);
     if (i == host.length) return true; /* an empty Host is allowed */
     if (i == 0 || host.bytes[i] != ':') return false;
-    for (i++; i < host.length; i++)
+    long port = 0;
+    for (i++; i < host.length && port <= PORT_MAX; i++) {
         if (!is_digit(host.bytes[i])) return false;
-    return true;
+        port = port * 10 + (host.bytes[i] - '0');
+    }
+    return port <= PORT_MAX;
 }
 
 /* ---- the request line ---- */
@@ -147,6 +152,11 @@ static size_t scheme_length(struct text_slice target) {
             return length;
     }
     return 0;
+}
+
+bool request_check_is_method(const struct request_head *request, const char *name) {
+    return request->method.length == strlen(name) &&
+           memcmp(request->method.bytes, name, strlen(name)) == 0;
 }
 
 size_t request_check_url_prefix(struct text_slice target) {
@@ -164,8 +174,7 @@ static bool has_target_form(const struct request_head *request) {
                                      request_check_url_prefix(target) - scheme };
     if (target.length == 0) return false;
     if (scheme) return host.length && is_host(host);
-    if (equals(target, "*"))
-        return request->method.length == 7 && memcmp(request->method.bytes, "OPTIONS", 7) == 0;
+    if (equals(target, "*")) return request_check_is_method(request, "OPTIONS");
     return target.bytes[0] == '/';
 }
 
@@ -204,6 +213,9 @@ static enum status check_line(const struct request_head *request, struct request
     if (!request_check_is_token(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
+    /* What follows is for whoever it asked to be connected to. */
+    if (request_check_is_method(request, "CONNECT"))
+        return fail(failure, STATUS_BAD_REQUEST, "CONNECT is for a proxy, and this is none");
     if (!is_target(request))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must start with / or http://, or be the * of OPTIONS, and "

@@ -54,6 +54,9 @@ struct request_facts {
 enum status request_check_parse(const char *head, size_t length, struct request_head *out,
                                 struct failure *failure);
 
+/* Methods are case-sensitive. */
+bool request_check_is_method(const struct request_head *request, const char *name);
+
 /* A pure function. FACTS is valid only with STATUS_OK. */
 enum status request_check_head(const struct request_head *request, struct request_facts *facts,
                                struct failure *failure);

@@ -35,7 +35,8 @@ def picture(path):
 
 
 class Daemon:
-    def __init__(self, core, flags):
+    def __init__(self, core, flags, origin):
+        self.client_flags = ["--origin", origin] if origin else []
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             ["taskset", "-c", str(core), os.environ.get("BURIN", os.path.join(ROOT, "build/burin")), "serve", "--listen",
@@ -87,7 +88,8 @@ def run(daemon, core, seconds, file, *flags):
     client = subprocess.Popen(
         ["taskset", "-c", str(core), os.path.join(os.environ.get("BENCH_PROGRAMS", os.path.join(ROOT, "build/cpu/tests/bench")),
                                                   "overload"),
-         "--port", str(daemon.port), "--admin-port", str(daemon.admin_port), "--seconds", str(seconds), *flags, file],
+         "--port", str(daemon.port), "--admin-port", str(daemon.admin_port), "--seconds", str(seconds), *daemon.client_flags,
+         *flags, file],
         stdout=subprocess.PIPE)
     assert client.stdout.readline() == b"begun\n"
     before = daemon.cpu_s()
@@ -161,6 +163,7 @@ def main():
     parser.add_argument("--only", default="", help="loads whose name contains this")
     parser.add_argument("--rounds", type=int, default=0, help="run each load so often, each time between two peaks (0)")
     parser.add_argument("--fresh", action="store_true", help="with --rounds: the loads with a connection for each request, too")
+    parser.add_argument("--origin", help="every request is of a page of this site, which --flag --cors-origins ... allows or not")
     parser.add_argument("--json", action="store_true", help="print JSON lines, too")
     parser.add_argument("--flag", action="append", default=[], help="of burin serve, one word each")
     options = parser.parse_args()
@@ -169,7 +172,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "a.jpg")
         picture(file)
-        daemon = Daemon(server, options.flag)
+        daemon = Daemon(server, options.flag, options.origin)
         try:
             run(daemon, client, 1, file, "--connections", "16")
             if options.rounds:

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <jpeglib.h>
@@ -23,6 +24,13 @@ struct bytes {
     uint8_t *data;
     size_t length;
 };
+
+/* Of this thread: how busy the machine is does not matter. */
+static inline double thread_cpu_ms(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
 
 static inline uint32_t next_random(uint32_t *state) {
     noise_next(state);

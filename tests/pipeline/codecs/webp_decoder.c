@@ -26,9 +26,11 @@ static struct bytes oriented(const struct image *image, bool lossless, unsigned 
     return end_riff(bytes);
 }
 
+/* The last size is more than one piece of the decoder; noise of that size takes long to encode. */
 static void every_kind_equals_libwebp(void **state) {
     (void)state;
     for (unsigned i = 0; i < SIZES * 12; i++) {
+        if (i / 12 == SIZES - 1 && i / 4 % 3 == 0) continue;
         struct image image = new_picture(sizes[i / 12][0], sizes[i / 12][1], 3 + i % 2, i / 4 % 3);
         struct bytes bytes = make_webp(&image, i / 2 % 2);
         uint32_t notes = 0;
@@ -313,7 +315,7 @@ static void memory_is_counted(void **state) {
 
 static void who_wants_it_no_more_is_heard(void **state) {
     (void)state;
-    struct image image = new_noise(900, 700, 3, 8, 1);
+    struct image image = new_noise(300, 200, 3, 8, 1); /* several pieces */
     for (int lossless = 0; lossless < 2; lossless++) {
         struct bytes bytes = make_webp(&image, lossless);
         struct progress progress = { .cancelled = 1 };
@@ -323,7 +325,7 @@ static void who_wants_it_no_more_is_heard(void **state) {
         assert_int_equal(
             probe_image(bytes.data, bytes.length, &codec_limits_default.probe, &probe, NULL),
             STATUS_OK);
-        struct image into = new_image(900, 700, 3, 8);
+        struct image into = new_image(300, 200, 3, 8);
         assert_int_equal(codec_decode(bytes.data, bytes.length, &probe, &codec_limits_default,
                                       &progress, &into, NULL, &notes, &failure),
                          STATUS_CANCELLED);
@@ -337,10 +339,10 @@ static void who_wants_it_no_more_is_heard(void **state) {
     free(image.pixels);
 }
 
-/* Not before it begins, but in its midst: it takes ten times as long and more. */
+/* Not before it begins, but in its midst: it takes several times as long. */
 static void a_deadline_passes_while_it_is_decoded(void **state) {
     (void)state;
-    struct image image = new_noise(3000, 2000, 3, 8, 1);
+    struct image image = new_noise(1500, 1000, 3, 8, 1);
     for (int lossless = 0; lossless < 2; lossless++) {
         struct bytes bytes = make_webp(&image, lossless);
         struct probe probe;
@@ -359,13 +361,13 @@ static void a_deadline_passes_while_it_is_decoded(void **state) {
     free(image.pixels);
 }
 
-/* A few bytes are 16 million pixels of one colour, and are decoded for what they say. */
+/* A few bytes are two million pixels of one colour, and are decoded for what they say. */
 static void many_pixels_of_few_bytes(void **state) {
     (void)state;
-    struct image image = new_image(4096, 4096, 3, 8);
+    struct image image = new_image(2048, 1024, 3, 8);
     memset(image.pixels, 0x5a, image_bytes(&image));
     struct bytes bytes = make_webp(&image, true);
-    assert_true(bytes.length < 4000);
+    assert_true(bytes.length < 1000);
     struct image read = must_decode(&bytes, NULL, NULL);
     assert_same(&read, &image);
     free(read.pixels);

@@ -218,6 +218,37 @@ static void a_quality_is_searched_for(void **state) {
     free(image.pixels);
 }
 
+/* Between two calls of its hook libwebp does nearly all of this picture's work, which is alpha. */
+static void a_deadline_ends_it_in_the_midst(void **state) {
+    (void)state;
+    struct image image = new_noise(160, 160, 4, 8, 3);
+    struct encode_options options = encode_options_default;
+    struct progress progress = { .deadline_ns = 0 };
+    struct failure failure;
+    uint32_t notes = 0;
+    size_t length;
+    options.format = FORMAT_WEBP;
+    options.effort = 6;
+    options.quality = 100;
+    const size_t bound = codec_encode_bound(&image, NULL, FORMAT_WEBP);
+    uint8_t *bytes = malloc(bound);
+    double before = thread_cpu_ms();
+    assert_int_equal(
+        codec_encode(&image, NULL, &options, NULL, bytes, bound, &length, &notes, &failure),
+        STATUS_OK);
+    const double whole = thread_cpu_ms() - before;
+    do { /* a thread without a core for so long does not begin */
+        before = thread_cpu_ms();
+        progress.deadline_ns = clock_ns() + (int64_t)(whole * 0.25e6);
+        assert_int_equal(codec_encode(&image, NULL, &options, &progress, bytes, bound, &length,
+                                      &notes, &failure),
+                         STATUS_DEADLINE);
+    } while (strstr(failure.message, "not begun"));
+    assert_true(thread_cpu_ms() - before < whole / 2);
+    free(bytes);
+    free(image.pixels);
+}
+
 static void sides_that_no_webp_has(void **state) {
     (void)state;
     struct image image = new_image(16384, 1, 1, 8);
@@ -246,6 +277,7 @@ int main(void) {
         cmocka_unit_test(effort_and_quality_change_the_size),
         cmocka_unit_test(a_quality_is_searched_for),
         cmocka_unit_test(sides_that_no_webp_has),
+        cmocka_unit_test(a_deadline_ends_it_in_the_midst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

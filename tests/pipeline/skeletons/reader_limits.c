@@ -62,17 +62,27 @@ static void more_structs_than_fit(void **state) {
 
 static void a_name_has_at_most_40_characters(void **state) {
     (void)state;
-    char text[256];
-    for (int length = 40; length <= 41; length++) {
-        snprintf(text, sizeof text,
-                 "#P2P_FUNC\nstatic unsigned char %0*d(unsigned char p, int i) { return p; }\n",
-                 length, 0);
-        memset(strstr(text, "0"), 'f', (size_t)length);
-        struct user_file *file = read_text(text);
-        assert_true((file != NULL) == (length == 40));
-        reader_destroy(file);
-    }
-    assert_non_null(strstr(diagnostics.list[0].text, "a name has at most 40 characters"));
+    static const char rest[] = "(unsigned char p, int i) { return p; }\n";
+    static const char *const before[] = {
+        "#P2P_FUNC\nstatic unsigned char ",    /* an operator */
+        "#STRUCT\ntypedef struct { int a, ",   /* a field */
+        "#STRUCT\ntypedef struct { int a; } ", /* a struct */
+    };
+    static const char *const behind[] = { rest, "; } s;\n#P2P_FUNC\nstatic unsigned char f",
+                                          ";\n#P2P_FUNC\nstatic unsigned char f" };
+    char text[256], name[48];
+    for (int i = 0; i < 3; i++)
+        for (int length = 40; length <= 41; length++) {
+            memset(name, 'n', sizeof name);
+            name[length] = '\0';
+            snprintf(text, sizeof text, "%s%s%s%s", before[i], name, behind[i], i ? rest : "");
+            struct user_file *file = read_text(text);
+            assert_true((file != NULL) == (length == 40));
+            reader_destroy(file);
+            if (length == 41)
+                assert_non_null(
+                    strstr(diagnostics.list[0].text, "a name has at most 40 characters"));
+        }
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/reader.h"
+#include "server/http/operations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,6 +194,30 @@ static void decimals_in_json(void **state) {
     }
 }
 
+/* A number is lost only if it is not 0 and reads as 0, and none is in a string. */
+static void numbers_that_json_cannot_hold(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool loads;
+    } table[] = {
+        { "[0, -0, 0.0, -0.0e5, 0e-999, 1e-300, 2E+3, 1e-5]", true },
+        { "[\"1e-400\", \"\\\"1e-400\", \"\\\\\", {\"1e-400\": 1}]", true },
+        { "[1e-400]", false },
+        { "[\"\\\\\", 1e-400]", false },
+        { "{\"a\": [0.0, -0.00000001E-330]}", false },
+        { "[00]", false },
+        { "[1e400]", false },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char why[PARAM_SHOWN_MAX];
+        json_t *json = operations_load(table[i].text, why);
+        assert_int_equal(json != NULL, table[i].loads);
+        assert_int_equal(*why == 0, table[i].loads);
+        json_decref(json);
+    }
+}
+
 /* Whether the struct of a user's operator may have a field NAME. */
 static bool field_may_be(const char *name) {
     char text[256];
@@ -225,6 +250,7 @@ int main(void) {
         cmocka_unit_test(good_values),
         cmocka_unit_test(no_field_of_a_user_hides_a_name_of_every_request),
         cmocka_unit_test(decimals_in_json),
+        cmocka_unit_test(numbers_that_json_cannot_hold),
         cmocka_unit_test(info_takes_a_device_alone),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
         cmocka_unit_test(a_background_is_of_the_steps_too),

@@ -4,6 +4,7 @@
 #include "server/jobs/dispatcher.h"
 
 #include "server/jobs/completion_pipe.h"
+#include "tests/server/jobs/right_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +15,13 @@
 
 #include <cmocka.h>
 
+/* There is none of that number: one that is killed by mistake is nobody's. */
+enum { NO_PROCESS = 1 << 30 };
+
 enum { SLOTS = 256, WORKERS = 2, CPU = 1 };
 
 static const struct config config = {
-    .queue_jobs = SLOTS, .queue_client_jobs = SLOTS - 2, .processing_ms = 10000, .refuse_times = 2
+    .queue_jobs = SLOTS - 2, .processing_ms = 10000, .refuse_times = 2
 };
 static struct slots *slots;
 static struct worker_list workers;
@@ -36,7 +40,8 @@ static int begin(void **state) {
         struct worker_handle *worker = &workers.all[i];
         if (!channel_open(ends[i])) return -1;
         worker_handle_init(worker, devices[i], false);
-        worker->pid = worker->lanes = worker->capacity = 1;
+        worker->pid = NO_PROCESS;
+        worker->lanes = worker->capacity = 1;
         worker->channel = ends[i][0];
         worker->ready = worker->self_test_ok = true;
     }
@@ -82,8 +87,8 @@ static int submit(int client, const char *device, enum status expected) {
 
 /* The GPU has done the job and asks for the next. */
 static void complete(int slot) {
-    struct job *job = slot_job(slots, slot);
-    job->finished_ns = clock_ns();
+    const struct job *job = slot_job(slots, slot);
+    right_answer(slots, slot);
     assert_true(dispatcher_completed(dispatcher, slot, job->run_number));
 }
 
@@ -95,13 +100,13 @@ static int sent_last(void) {
 
 static void the_last_of_many_is_reached_in_a_while(void **state) {
     (void)state;
-    for (int i = 0; i < SLOTS - 1; i++) submit(0, "cuda:0", STATUS_OK);
+    for (int i = 0; i < SLOTS - 2; i++) submit(0, "cuda:0", STATUS_OK);
     assert_int_equal(workers.all[0].running, 1);
     submit(1, "cpu", STATUS_OK);
     usleep(2000); /* at the least: until a whole walk is due */
     dispatcher_hand_out(dispatcher);
     assert_int_equal(workers.all[CPU].running, 1);
-    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 2);
+    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 3);
 }
 
 /* One keeps the worker busy, and a hundred of its jobs wait; the other's only job is next. */
@@ -163,12 +168,31 @@ static void who_would_be_late_is_refused(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), taken + 1);
 }
 
-static void one_client_leaves_room_to_others(void **state) {
+/* One client fills the queue, and loses its newest job to another that comes, but to none that
+ * would be late or finds a worker free. */
+static void a_full_queue_makes_room_for_others(void **state) {
     (void)state;
-    for (int i = 0; i < SLOTS - 1; i++) submit(1, "cuda:0", STATUS_OK);
+    struct completion news[2];
+    struct failure failure = { 0 };
+    int newest = -1;
+    for (int i = 0; i < SLOTS - 1; i++) newest = submit(1, "cuda:0", STATUS_OK);
+    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 2);
     slot_give(slots, submit(1, "cuda:0", STATUS_BUSY));
+    const int late = new_job(2, "cuda:0", 1);
+    slot_job(slots, late)->progress.deadline_ns = clock_ns() - 1;
+    assert_int_equal(dispatcher_submit(dispatcher, late, &failure), STATUS_BUSY);
+    slot_give(slots, late);
+    const int on_the_cpu = submit(2, "cpu", STATUS_OK);
+    assert_int_equal(completion_pipe_take(pipe_ends[0], news, 2), 0);
+    complete(on_the_cpu);
+    slot_give(slots, on_the_cpu);
     submit(2, "cuda:0", STATUS_OK);
-    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 1);
+    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 2);
+    assert_int_equal(completion_pipe_take(pipe_ends[0], news, 2), 1);
+    assert_int_equal(news[0].slot, newest);
+    assert_true(dispatcher_completed(dispatcher, newest, news[0].run_number));
+    assert_int_equal(slot_job(slots, newest)->failure.status, STATUS_BUSY);
+    assert_non_null(strstr(slot_job(slots, newest)->failure.message, "most of them yours"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -177,7 +201,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_last_of_many_is_reached_in_a_while), TEST(who_has_had_little_goes_first),
         TEST(a_short_newcomer_waits_for_no_walk),     TEST(who_would_be_late_is_refused),
-        TEST(one_client_leaves_room_to_others),
+        TEST(a_full_queue_makes_room_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,8 @@ static void do_as_planned(struct slots *slots, int slot) {
 
 static int be_sandbox(void) {
     struct failure failure = { 0 };
-    struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
+    struct slots *slots = slots_open(files, &failure);
     struct message message = { .kind = CHANNEL_READY, .capacity = 1, .text = "sand\nbox" };
     if (!slots) return 1;
     process_become_worker(); /* it ends with the worker */
@@ -113,7 +114,10 @@ static struct scene begin(void) {
         close(pipe[0]);
         if (dup2(pipe[1], PROCESS_PIPES_FD + IO_THREAD) < 0) _exit(1);
         alarm(PATIENCE_S);
-        _exit(operators_worker_run(scene.slots, ends[1], "cpu"));
+        const struct slots_files files = slots_files(scene.slots);
+        struct slots *slots =
+            slots_open((struct slots_files){ dup(files.head), dup(files.memory) }, &failure);
+        _exit(slots ? operators_worker_run(slots, ends[1], "cpu") : 1);
     }
     assert_true(scene.worker > 0);
     close(ends[1]);
@@ -135,7 +139,7 @@ static int end(struct scene *scene) {
 static int begin_job(struct scene *scene, const char *plan, int64_t ms) {
     const int slot = slot_take(scene->slots, BODY, NULL);
     assert_true(slot >= 0);
-    struct job *job = slot_job(scene->slots, slot);
+    struct job *job = slot_shared_job(scene->slots, slot);
     strcpy(job->plan, plan);
     job->io_thread = IO_THREAD;
     job->run_number = 7;
@@ -158,7 +162,7 @@ static const struct job *finish_job(struct scene *scene, int slot) {
     assert_int_equal(completion_pipe_take(scene->completions, &completion, 1), 1);
     assert_int_equal(completion.slot, slot);
     assert_int_equal(completion.run_number, 7);
-    return slot_job(scene->slots, slot);
+    return slot_shared_job(scene->slots, slot);
 }
 
 static const struct job *run(struct scene *scene, const char *plan, int64_t ms) {
@@ -228,7 +232,7 @@ static void one_of_a_sandbox_that_had_a_job_before(void **state) {
     int how = 0;
     struct scene scene = begin();
     assert_int_equal(run(&scene, "answer", 0)->failure.status, STATUS_OK);
-    const struct job *job = slot_job(scene.slots, begin_job(&scene, "wrong", 0));
+    const struct job *job = slot_shared_job(scene.slots, begin_job(&scene, "wrong", 0));
     assert_int_equal(waitpid(scene.worker, &how, 0), scene.worker);
     assert_int_equal(WEXITSTATUS(how), WORKER_FAILED);
     struct completion completion;

@@ -15,18 +15,17 @@
 enum { SLOTS = 64 };
 static const int64_t ms_ns = 1000000;
 
-static struct queue *make(int capacity, int client_max) {
-    const struct queue_options options = { capacity, client_max, SLOTS };
+static struct queue *make(int capacity) {
+    const struct queue_options options = { capacity, SLOTS };
     struct queue *queue = queue_create(&options);
     assert_non_null(queue);
     return queue;
 }
 
-static enum queue_answer push(struct queue *queue, int slot, int client, double cost_ms,
-                              int64_t since_ms) {
+static bool push(struct queue *queue, int slot, int client, double cost_ms, int64_t since_ms) {
     struct queue_job job = { .cost_ms = cost_ms, .since_ns = since_ms * ms_ns };
     job.client.s6_addr[15] = (uint8_t)client;
-    const enum queue_answer foretold = queue_would_take(queue, &job.client, 0);
+    const bool foretold = queue_has_room(queue, &job.client, 0);
     assert_int_equal(queue_push(queue, slot, &job), foretold);
     return foretold;
 }
@@ -46,7 +45,7 @@ static void check_order(struct queue *queue, const int *slots, int count) {
 
 static void alike_jobs_of_a_client_are_first_come(void **state) {
     (void)state;
-    struct queue *queue = make(3, 3);
+    struct queue *queue = make(3);
     check_order(queue, NULL, 0);
     push(queue, 5, 1, 2, 0);
     push(queue, 0, 1, 2, 0);
@@ -57,12 +56,12 @@ static void alike_jobs_of_a_client_are_first_come(void **state) {
 
 static void full_refuses_but_not_those_who_come_back(void **state) {
     (void)state;
-    struct queue *queue = make(3, 2);
-    assert_int_equal(push(queue, 1, 1, 1, 0), QUEUE_TAKEN);
-    assert_int_equal(push(queue, 2, 1, 1, 0), QUEUE_TAKEN);
-    assert_int_equal(push(queue, 3, 1, 1, 0), QUEUE_CLIENT_FULL);
-    assert_int_equal(push(queue, 3, 2, 1, 0), QUEUE_TAKEN);
-    assert_int_equal(push(queue, 4, 3, 1, 0), QUEUE_FULL);
+    struct queue *queue = make(3);
+    assert_true(push(queue, 1, 1, 1, 0));
+    assert_true(push(queue, 2, 1, 1, 0));
+    assert_true(push(queue, 3, 2, 1, 0));
+    assert_false(push(queue, 4, 2, 1, 0)); /* the first would then have less */
+    assert_false(push(queue, 4, 1, 1, 0));
     assert_int_equal(queue_clients(queue), 2);
     assert_float_equal((float)queue_cost_ms(queue), 3, 1e-6F);
     queue_push_front(queue, 5);
@@ -71,41 +70,76 @@ static void full_refuses_but_not_those_who_come_back(void **state) {
     assert_true(queue_remove(queue, 6));
     assert_false(queue_has(queue, 6));
     queue_serve(queue, 5);
+    assert_int_equal(queue_displace(queue), -1); /* it is as long as it may be */
     assert_int_equal(serve(queue), 1);
-    assert_int_equal(push(queue, 1, 1, 1, 0), QUEUE_TAKEN); /* there is room for it again */
+    assert_true(push(queue, 1, 1, 1, 0)); /* there is room for it again */
     queue_destroy(queue);
 }
 
+/* Pushes until there is no room; displaces nobody. */
 static int fill(struct queue *queue, int client, int from) {
     int count = 0;
-    while (push(queue, from + count, client, 1, 0) == QUEUE_TAKEN) count++;
+    while (push(queue, from + count, client, 1, 100 * count)) count++;
     return count;
 }
 
-/* Of 60 places one client gets half, the next half of the rest, and so on until there are few. */
-static void there_is_room_left_for_one_more_client(void **state) {
+static void one_client_fills_it_all(void **state) {
     (void)state;
-    struct queue *queue = make(60, 0);
-    const struct in6_addr nobody = { .s6_addr = { 9 } };
-    assert_int_equal(queue_would_take(queue, &nobody, 29), QUEUE_TAKEN);
-    assert_int_equal(queue_would_take(queue, &nobody, 30), QUEUE_CLIENT_FULL);
-    assert_int_equal(queue_would_take(queue, NULL, 59), QUEUE_TAKEN);
-    assert_int_equal(queue_would_take(queue, NULL, 60), QUEUE_FULL);
-    assert_int_equal(fill(queue, 1, 0), 30);
-    assert_int_equal(fill(queue, 2, 30), QUEUE_CLIENT_LEAST);
-    assert_int_equal(push(queue, 60, 1, 1, 0), QUEUE_CLIENT_FULL);
-    assert_int_equal(fill(queue, 3, 46), 14);
-    assert_int_equal(push(queue, 60, 4, 1, 0), QUEUE_FULL);
+    struct queue *queue = make(60);
+    const struct in6_addr one = { .s6_addr = { [15] = 1 } }, nobody = { .s6_addr = { 9 } };
+    assert_true(queue_has_room(queue, &nobody, 59) && queue_has_room(queue, NULL, 59));
+    assert_false(queue_has_room(queue, &nobody, 60) || queue_has_room(queue, NULL, 60));
+    assert_int_equal(fill(queue, 1, 0), 60);
+    assert_int_equal(queue_displace(queue), -1);
+    assert_false(queue_has_room(queue, NULL, 0) || queue_has_room(queue, &one, 0));
+    assert_true(queue_has_room(queue, &nobody, 58));
+    assert_false(queue_has_room(queue, &nobody, 59)); /* it would then have as many */
     queue_destroy(queue);
-    queue = make(QUEUE_CLIENT_LEAST, 0);
-    assert_int_equal(fill(queue, 1, 0), QUEUE_CLIENT_LEAST);
+}
+
+/* The newest is not the last in line, where that is a long one. */
+static void who_has_most_makes_room_by_its_newest(void **state) {
+    (void)state;
+    struct queue *queue = make(5);
+    push(queue, 0, 1, 1, 0);
+    push(queue, 1, 1, 900, 10); /* due at 910 */
+    push(queue, 2, 1, 1, 30);
+    push(queue, 3, 1, 1, 20);
+    push(queue, 4, 2, 1, 40);
+    assert_true(push(queue, 10, 3, 1, 50));
+    assert_int_equal(queue_displace(queue), 2);
+    assert_int_equal(queue_length(queue), 5); /* three, one and one */
+    assert_true(push(queue, 12, 4, 1, 60));
+    assert_int_equal(queue_displace(queue), 3);
+    assert_true(push(queue, 13, 5, 1, 70));
+    assert_int_equal(queue_displace(queue), 1);
+    assert_false(push(queue, 14, 6, 1, 80)); /* each has one */
+    assert_int_equal(queue_length(queue), 5);
+    assert_int_equal(queue_displace(queue), -1);
+    queue_destroy(queue);
+}
+
+/* All come to have the same, whatever they send and whoever was first. */
+static void a_full_queue_is_shared_evenly(void **state) {
+    (void)state;
+    struct queue *queue = make(60);
+    for (int i = 0; i < 4 * SLOTS; i++) {
+        int slot = 0, displaced;
+        while (queue_has(queue, slot)) slot++;
+        if (!push(queue, slot, i / SLOTS, 1 + i % 7, i)) continue;
+        if ((displaced = queue_displace(queue)) >= 0) assert_int_not_equal(displaced, slot);
+    }
+    assert_int_equal(queue_length(queue), 60);
+    for (int client = 0; client < 4; client++) /* fifteen each */
+        assert_false(push(queue, SLOTS - 1, client, 1, 1000));
+    assert_int_equal(queue_clients(queue), 4);
     queue_destroy(queue);
 }
 
 /* One has sent six jobs before another sends its first, and a third two long ones. */
 static void clients_take_turns_by_what_they_cost(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     for (int i = 0; i < 6; i++) push(queue, i, 1, 10, 0);
     assert_int_equal(serve(queue), 0);
     push(queue, 10, 2, 10, 1);
@@ -123,7 +157,7 @@ static void clients_take_turns_by_what_they_cost(void **state) {
 /* It sends one at a time, each when the last one is served: so it is idle in between. */
 static void who_comes_back_has_had_its_turn(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     for (int i = 0; i < 4; i++) push(queue, i, 1, 10, i);
     push(queue, 10, 2, 20, 10);
     const int expected[] = { 0, 10, 1, 2, 10, 3, 10 };
@@ -138,7 +172,7 @@ static void who_comes_back_has_had_its_turn(void **state) {
 /* Nothing is saved up while away, nor owed after a rest. */
 static void who_was_away_has_no_more_than_others(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     push(queue, 0, 1, 1, 0);
     assert_int_equal(serve(queue), 0);
     for (int i = 0; i < 100; i++) {
@@ -161,7 +195,7 @@ static void who_was_away_has_no_more_than_others(void **state) {
 /* Its long job finds no worker with room for a minute, and all others are served. */
 static void who_was_passed_over_saves_up_a_second(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     push(queue, 0, 1, 5000, 0);
     for (int i = 0; i < 60; i++) {
         push(queue, 1, 2, 1000, i);
@@ -181,7 +215,7 @@ static void who_was_passed_over_saves_up_a_second(void **state) {
 
 static void short_jobs_come_first_until_long_ones_are_old(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     push(queue, 0, 1, 500, 0);
     push(queue, 1, 1, 5, 100);
     push(queue, 2, 1, 5, 494);
@@ -195,7 +229,7 @@ static void short_jobs_come_first_until_long_ones_are_old(void **state) {
 
 static void a_walk_goes_on_when_its_jobs_are_served(void **state) {
     (void)state;
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     int walked = 0;
     for (int i = 0; i < 12; i++) push(queue, i, i % 3, 1 + i % 2, i);
     queue_push_front(queue, 20);
@@ -283,7 +317,7 @@ static void model_remove(struct model *model, int at, bool served) {
 static void equals_a_plain_model(void **state) {
     (void)state;
     static const double costs[] = { 1, 2, 5, 50, 700, 3000 };
-    struct queue *queue = make(SLOTS, SLOTS);
+    struct queue *queue = make(SLOTS);
     struct model model = { .count = 0 };
     uint32_t seed = 1;
     for (int64_t step = 0; step < 20000; step++) {
@@ -295,7 +329,7 @@ static void equals_a_plain_model(void **state) {
         assert_int_equal(queue_has(queue, slot), at < model.count);
         if (what < 2 && at == model.count) {
             const double cost = costs[(seed >> 20) % 6];
-            assert_int_equal(push(queue, slot, client, cost, step * 7), QUEUE_TAKEN);
+            assert_true(push(queue, slot, client, cost, step * 7));
             model_push(&model, slot, client, cost, step * 7);
         } else if (what == 2) {
             assert_int_equal(queue_remove(queue, slot), at < model.count);
@@ -315,7 +349,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alike_jobs_of_a_client_are_first_come),
         cmocka_unit_test(full_refuses_but_not_those_who_come_back),
-        cmocka_unit_test(there_is_room_left_for_one_more_client),
+        cmocka_unit_test(one_client_fills_it_all),
+        cmocka_unit_test(who_has_most_makes_room_by_its_newest),
+        cmocka_unit_test(a_full_queue_is_shared_evenly),
         cmocka_unit_test(clients_take_turns_by_what_they_cost),
         cmocka_unit_test(who_comes_back_has_had_its_turn),
         cmocka_unit_test(who_was_away_has_no_more_than_others),

@@ -2,11 +2,13 @@
 /* Which slot is taken, what memory it has and gives back, and that a worker sees the same. */
 #include "server/jobs/slot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,7 +62,7 @@ static struct slots *make(void) {
 /* Memory that the file really takes. */
 static long resident_bytes(const struct slots *slots) {
     struct stat facts;
-    assert_int_equal(fstat(slots_fd(slots), &facts), 0);
+    assert_int_equal(fstat(slots_files(slots).memory, &facts), 0);
     return (long)facts.st_blocks * 512;
 }
 
@@ -210,22 +212,48 @@ static void a_larger_try_before_the_result_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
+static struct slots *open_once_more(const struct slots *slots) {
+    const struct slots_files files = slots_files(slots);
+    struct failure failure = { 0 };
+    return slots_open((struct slots_files){ dup(files.head), dup(files.memory) }, &failure);
+}
+
 static void a_worker_sees_the_same_memory(void **state) {
     (void)state;
     struct slots *slots = make();
-    struct failure failure = { 0 };
-    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    struct slots *other = open_once_more(slots);
     assert_non_null(other);
     assert_string_equal(slots_preamble(other), "hello, worker");
     assert_int_equal(slot_span(other), slot_span(slots));
     for (int slot = 0; slot < 5; slot++) {
         slot_bytes(slots, slot)[3] = (uint8_t)(40 + slot);
-        slot_job(slots, slot)->outputs[0].encode.quality = slot;
+        slot_shared_job(slots, slot)->outputs[0].encode.quality = slot;
     }
     for (int slot = 0; slot < 5; slot++) {
         assert_int_equal(slot_bytes(other, slot)[3], 40 + slot);
         assert_int_equal(slot_job(other, slot)->outputs[0].encode.quality, slot);
     }
+    slots_destroy(other);
+    slots_destroy(slots);
+}
+
+/* What a worker reads before it begins, and the length of what the front reads. */
+static void what_no_worker_can_change(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const struct slots_files files = slots_files(slots);
+    const off_t end = lseek(files.memory, 0, SEEK_END);
+    assert_int_equal(pwrite(files.head, "x", 1, 0), -1);
+    assert_int_equal(errno, EPERM);
+    assert_ptr_equal(mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, files.head, 0), MAP_FAILED);
+    assert_int_equal(ftruncate(files.head, 0), -1);
+    assert_int_equal(ftruncate(files.memory, 0), -1);
+    assert_int_equal(ftruncate(files.memory, end + 1), -1);
+    assert_int_equal(fcntl(files.memory, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
+    struct slots *other = open_once_more(slots);
+    assert_string_equal(slots_preamble(other), "hello, worker");
+    memset(slot_shared_job(other, 0), 7, sizeof(struct job));
+    assert_int_equal(slot_job(slots, 0)->further, 0);
     slots_destroy(other);
     slots_destroy(slots);
 }
@@ -252,9 +280,8 @@ static void a_worker_maps_what_is_hot_and_no_more(void **state) {
     (void)state;
     struct slots *slots = make();
     memset(slot_bytes(slots, 1), 9, 64 << 10);
-    struct failure failure = { 0 };
     const long before = resident_bytes(slots);
-    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    struct slots *other = open_once_more(slots);
     assert_non_null(other);
     assert_int_equal(resident_bytes(slots), before);
     static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 1 << 20, 0 };
@@ -275,7 +302,7 @@ static void a_strange_descriptor_is_refused(void **state) {
     int ends[2];
     struct failure failure = { 0 };
     assert_int_equal(pipe(ends), 0);
-    assert_null(slots_open(ends[0], &failure));
+    assert_null(slots_open((struct slots_files){ ends[0], dup(ends[0]) }, &failure));
     assert_int_equal(failure.status, STATUS_INTERNAL);
     close(ends[1]);
 }
@@ -330,6 +357,25 @@ static void more_slots_than_addresses_are_counted(void **state) {
     assert_non_null(strstr(failure.message, "pixels_max"));
 }
 
+/* The memory of all slots is one file to the system, though most of it is never touched. */
+static void a_file_that_may_not_be_so_long(void **state) {
+    (void)state;
+    enum { GIB = 1 << 30 };
+    const struct slot_options options = { .classes = { { 30, 4096 } }, .span_bytes = GIB };
+    struct failure failure = { 0 };
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)GIB * 16;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const enum status status = slots_check_limit(&options, GIB, &failure);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(status, STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "ulimit -f"));
+    assert_non_null(strstr(failure.message, "slots_huge to 15 in all"));
+    assert_int_equal(slots_check_limit(&options, GIB, &failure), STATUS_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
@@ -342,10 +388,12 @@ int main(void) {
         cmocka_unit_test(what_was_written_by_the_first_of_two_runs_is_given_back),
         cmocka_unit_test(a_larger_try_before_the_result_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
+        cmocka_unit_test(what_no_worker_can_change),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
         cmocka_unit_test(no_memory_is_told_with_a_sentence),
         cmocka_unit_test(more_slots_than_addresses_are_counted),
+        cmocka_unit_test(a_file_that_may_not_be_so_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,11 @@
 #include "server/jobs/worker.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,22 @@ pid_t waitpid(pid_t pid, int *how, int options) {
         usleep(1000);
     }
     return wait4(pid, how, options, NULL);
+}
+
+/* ---- a system that starts no process until the test says so */
+
+static int starts_held, starts_waiting; /* atomic */
+
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                const posix_spawnattr_t *attributes, char *const arguments[],
+                char *const variables[]) {
+    int (*real)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                const posix_spawnattr_t *, char *const[], char *const[]);
+    *(void **)&real = dlsym(RTLD_NEXT, "posix_spawn");
+    __atomic_add_fetch(&starts_waiting, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&starts_held, __ATOMIC_ACQUIRE)) usleep(1000);
+    __atomic_sub_fetch(&starts_waiting, 1, __ATOMIC_RELEASE);
+    return real(pid, path, actions, attributes, arguments, variables);
 }
 
 /* ---- the worker */
@@ -66,7 +84,8 @@ static enum status open_hanging(int index, const struct lane_options *options, s
 
 static int be_worker(const char *device) {
     struct failure failure = { 0 };
-    struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
+    struct slots *slots = slots_open(files, &failure);
     hanging = device_cpu;
     hanging.kind = "cuda";
     hanging.open = open_hanging;
@@ -326,6 +345,29 @@ static void a_process_that_does_not_end_keeps_nobody_waiting(void **state) {
     alarm(0);
 }
 
+/* Questions are answered and the other worker has jobs, while the thread is in a start. */
+static void a_start_that_takes_long_keeps_nobody_waiting(void **state) {
+    struct front *front = *state;
+    int waiting;
+    alarm(60); /* a call that waits for the start waits for ever */
+    __atomic_store_n(&starts_held, 1, __ATOMIC_RELEASE);
+    assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
+    while (!__atomic_load_n(&starts_waiting, __ATOMIC_ACQUIRE)) usleep(1000);
+    for (int i = 0; i < 5; i++) {
+        const int slot = submit(front, USUAL_WIDTH);
+        assert_int_equal(returned(front, LATE_MS), slot);
+        assert_true(done_by(front, slot, "cpu"));
+        slot_give(front->slots, slot);
+    }
+    assert_int_equal(supervisor_jobs(front->supervisor, &waiting), 0);
+    assert_false(gpu_facts(front).alive);
+    assert_int_equal(__atomic_load_n(&starts_waiting, __ATOMIC_ACQUIRE), 1); /* still */
+    __atomic_store_n(&starts_held, 0, __ATOMIC_RELEASE);
+    assert_true(wait_healthy(front));
+    assert_int_equal(gpu_facts(front).restarts, 1);
+    alarm(0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[2], "--count") == 0) return puts("1") < 0;
     if (argc > 3) return be_worker(argv[3]);
@@ -336,6 +378,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(a_lane_that_hangs_makes_it_ill, open_front, close_front),
         cmocka_unit_test_setup_teardown(a_process_that_does_not_end_keeps_nobody_waiting,
                                         open_front, close_front),
+        cmocka_unit_test_setup_teardown(a_start_that_takes_long_keeps_nobody_waiting, open_front,
+                                        close_front),
         cmocka_unit_test_setup_teardown(a_worker_that_hangs_while_opening_is_replaced,
                                         open_front_with_hanging_worker, close_front),
     };

@@ -17,7 +17,7 @@ static struct worker_handle worker;
 static struct job job;
 static struct sweep_channel order;
 static struct sweep_mark mark;
-static const struct sweep_job what = { SLOT, &job, &worker, &order, &mark };
+static const struct sweep_job what = { SLOT, &job, &job, &worker, &order, &mark };
 static int channel[2];
 
 static int begin(void **state) {

@@ -12,6 +12,9 @@
 
 #include <cmocka.h>
 
+/* There is none of that number: one that is killed by mistake is nobody's. */
+enum { NO_PROCESS = 1 << 30 };
+
 /* How many healthy jobs it takes, up to 9. */
 static int taken(bool cpu, bool operators) {
     struct worker_handle worker = { .cpu = cpu, .operators = operators, .capacity = 4 };
@@ -39,6 +42,7 @@ static void a_suspect_is_alone(void **state) {
     assert_false(worker_handle_has_room(&worker, &other));
 }
 
+static const struct slots_files no_slots = { STDIN_FILENO, STDIN_FILENO };
 static const int64_t second_ns = 1000000000;
 
 static struct gauges gauges_at(const struct worker_handle *worker, int64_t now) {
@@ -47,12 +51,18 @@ static struct gauges gauges_at(const struct worker_handle *worker, int64_t now) 
     return facts.gauges;
 }
 
+/* This program again: see main. */
+static void start(struct worker_handle *worker) {
+    const struct worker_process process = worker_handle_launch(worker, no_slots, NULL, 0);
+    assert_true(worker_handle_start(worker, &process));
+}
+
 static void gauges_are_told_while_they_are_fresh(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
     worker_handle_init(&worker, "cuda:0", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     assert_int_equal(gauges_at(&worker, clock_ns()).told, 0); /* nothing was heard so far */
     gauges_tell(&message.gauges, GAUGE_ENERGY, 4711);
     const int64_t before = clock_ns();
@@ -73,15 +83,14 @@ static void gauges_end_with_their_worker(void **state) {
     struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
     gauges_tell(&message.gauges, GAUGE_UTILIZATION, 99);
     worker_handle_init(&worker, "cuda:0", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     worker_handle_receive(&worker, &message);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.alive && gauges_told(&facts.gauges, GAUGE_UTILIZATION));
     worker.pid = 0;
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_false(facts.alive || gauges_told(&facts.gauges, GAUGE_UTILIZATION));
-    assert_true(
-        worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* this program again: see main */
+    start(&worker);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.alive && facts.gauges.told == 0);
     worker_handle_close(&worker);
@@ -94,12 +103,15 @@ static void messages_are_told_apart(void **state) {
     struct worker_handle worker;
     struct worker_facts facts;
     worker_handle_init(&worker, "cuda:1", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     worker_handle_receive(
-        &worker, &(struct message){ .kind = CHANNEL_READY, .capacity = 8, .text = "a GPU" });
+        &worker,
+        &(struct message){
+            .kind = CHANNEL_READY, .capacity = 8, .lanes = 2, .thread = 9, .text = "a GPU" });
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.told == 0);
     assert_string_equal(facts.name, "a GPU");
+    worker.self_test_pending = true;
     worker_handle_receive(
         &worker, &(struct message){ .kind = CHANNEL_SELF_TESTED, .ok = 0, .text = "wrong" });
     worker_handle_receive(&worker,
@@ -116,10 +128,11 @@ static void a_heartbeat_tells_that_it_is_ready(void **state) {
     struct worker_handle worker;
     struct message beat = { .kind = CHANNEL_HEARTBEAT, .thread = 12 };
     worker_handle_init(&worker, "cuda:1", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     worker_handle_receive(&worker, &beat);
     assert_false(worker_handle_healthy(&worker)); /* its lanes are not open yet */
     beat.capacity = 8;
+    beat.lanes = 2;
     strcpy(beat.text, "a GPU");
     worker_handle_receive(&worker, &beat);
     assert_true(worker_handle_healthy(&worker));
@@ -164,7 +177,7 @@ static void end_stopped(void) {
 static struct worker_handle ready_worker(int running) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     worker.ready = worker.self_test_ok = true;
     worker.running = running;
     return worker;
@@ -296,7 +309,7 @@ static void an_opening_without_end_is_a_loss(void **state) {
     (void)state;
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0", false);
-    worker.pid = 1;
+    worker.pid = NO_PROCESS;
     worker.moved_ns = 7 * second_ns;
     assert_true(check(&worker, 7 + START_S));
     assert_false(check(&worker, 7 + START_S + 1));
@@ -316,7 +329,7 @@ static void who_dies_early_waits_longer(void **state) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0", false);
     for (int i = 0; i < 8; i++) {
-        assert_true(worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* see main */
+        start(&worker);
         if (i == 7) worker.ready = worker.self_test_ok = true;
         worker_handle_close(&worker);
         int64_t before = clock_ns();
@@ -327,6 +340,16 @@ static void who_dies_early_waits_longer(void **state) {
         assert_true(worker.restart_ns <= clock_ns() + expected_ns);
     }
     assert_int_equal(worker.restarts, 8);
+}
+
+static void who_was_not_started_is_tried_in_a_second(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cpu", false);
+    const int64_t before = clock_ns();
+    assert_false(worker_handle_start(&worker, &(struct worker_process){ -1, -1, "no room" }));
+    assert_true(worker.restart_ns >= before + second_ns && !worker.pid && worker.channel < 0);
+    assert_string_equal(worker.trouble, "could not be started: no room");
 }
 
 static void who_moves_again_is_healthy(void **state) {
@@ -365,6 +388,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_idle_worker_must_answer),
         cmocka_unit_test(an_opening_without_end_is_a_loss),
         cmocka_unit_test(who_dies_early_waits_longer),
+        cmocka_unit_test(who_was_not_started_is_tried_in_a_second),
         cmocka_unit_test(who_moves_again_is_healthy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

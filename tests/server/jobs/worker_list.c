@@ -132,6 +132,21 @@ static void a_count_that_fails(void **state) {
     unsetenv("TEST_GPUS");
 }
 
+/* None waits behind one that is tried again and again. */
+static void the_longest_due_is_started_first(void **state) {
+    (void)state;
+    static struct worker_list list;
+    list = (struct worker_list){ .count = 4 };
+    assert_null(worker_list_due(&list, 100));
+    list.all[0] = (struct worker_handle){ .wanted = true, .restart_ns = 90 };
+    list.all[1] = (struct worker_handle){ .wanted = true, .restart_ns = 80 };
+    list.all[2] = (struct worker_handle){ .wanted = true, .restart_ns = 70, .pid = 1 };
+    list.all[3] = (struct worker_handle){ .restart_ns = 60 };
+    assert_ptr_equal(worker_list_due(&list, 100), &list.all[1]);
+    assert_ptr_equal(worker_list_due(&list, 80), &list.all[1]);
+    assert_null(worker_list_due(&list, 79));
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     const char *gpus = getenv("TEST_GPUS");
@@ -147,6 +162,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_count_without_end_is_given_up),
         cmocka_unit_test(a_count_that_nobody_waits_for_any_more),
         cmocka_unit_test(a_count_that_fails),
+        cmocka_unit_test(the_longest_due_is_started_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

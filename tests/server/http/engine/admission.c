@@ -276,6 +276,29 @@ static void in_doubt_a_request_waits_a_turn(void **state) {
     close_wire(&wire);
 }
 
+/* Though others of its row have waited for long; nor is it refused later, when there is none. */
+static void who_may_have_room_is_not_refused(void **state) {
+    (void)state;
+    struct wire wire = open_wire(SECOND, 60 * SECOND);
+    connect_all(&wire);
+    says.most = 0;
+    send_text(&wire, 0, POST);
+    assert_true(kept_out(&wire, 0));
+    usleep(20000);
+    send_text(&wire, 1, POST);
+    assert_true(kept_out(&wire, 1));
+    answered(&wire, 1, "");
+    admission_leave(&wire.entries[0]);
+    says.room = ROOM_NONE;
+    assert_true(admission_turn(wire.admission) > 0);
+    assert_true(kept_out(&wire, 1));
+    says.room = ROOM_FREE;
+    says.most = -1;
+    assert_int_equal(admission_turn(wire.admission), -1);
+    assert_false(kept_out(&wire, 1));
+    close_wire(&wire);
+}
+
 /* One that has its part waits or is refused, others are let in past it, and do not wait behind it.
  */
 static void clients_do_not_wait_for_each_other(void **state) {
@@ -347,6 +370,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_plain_request_is_let_in),
         cmocka_unit_test(who_is_not_refused_waits),
         cmocka_unit_test(in_doubt_a_request_waits_a_turn),
+        cmocka_unit_test(who_may_have_room_is_not_refused),
         cmocka_unit_test(clients_do_not_wait_for_each_other),
         cmocka_unit_test(nobody_waits_for_ever),
         cmocka_unit_test(leaving_while_waiting),

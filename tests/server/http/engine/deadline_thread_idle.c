@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Connections that are ended because nothing is asked on them, and those that are not.
+/* Connections that a daemon that ends does not wait for, and those that it does.
  *
- * covers: server/http/engine/deadline_thread.c */
+ * covers: server/http/engine/deadline_drain.c */
 #include "tests/server/http/engine/deadline_thread_pair.h"
+
+#include <fcntl.h>
 
 enum { IDLE_MS = 100, FRESH_MS = 300 };
 
@@ -88,10 +90,10 @@ static void silent_bodies_end(void **state) {
             if (unread) assert_int_equal(send(pair.theirs, "P6", 2, 0), 2);
             sleep_ms(IDLE_MS);
             deadline_body_progress(deadline, 1);
-            deadline_thread_end_slow_bodies(deadlines, SLOW_MS);
+            deadline_thread_end_slow(deadlines, SLOW_MS);
             assert_int_equal(cut_after(pair.theirs, 0), -1);
             sleep_ms(IDLE_MS);
-            deadline_thread_end_slow_bodies(deadlines, IDLE_MS);
+            deadline_thread_end_slow(deadlines, IDLE_MS);
             const bool ends = phases[i].enter == enter_body && !unread;
             assert_int_equal(cut_after(pair.theirs, 0) >= 0, ends);
             assert_int_equal(reason_count(deadlines, ENDED_BODY), ends);
@@ -112,7 +114,7 @@ static void slow_bodies_end(void **state) {
         int64_t bytes = 0;
         for (int i = 0; i < 3 * IDLE_MS / 5; i++) {
             deadline_body_progress(deadline, bytes += fast ? 1 << 20 : 1);
-            deadline_thread_end_slow_bodies(deadlines, IDLE_MS);
+            deadline_thread_end_slow(deadlines, IDLE_MS);
             if (ms_since(start) < IDLE_MS) assert_int_equal(cut_after(pair.theirs, 0), -1);
             sleep_ms(5);
         }
@@ -122,10 +124,57 @@ static void slow_bodies_end(void **state) {
     }
 }
 
+/* A hundred times faster than is asked at first; what is asked doubles with each window. */
+static void what_is_asked_grows(void **state) {
+    (void)state;
+    const struct pressure_options pressure = { .rate_max_bytes = 1 << 30 };
+    const struct deadline_limits limits = {
+        SLOW_MS, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1, &pressure
+    };
+    const int window_ms = 30;
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
+    struct pair pair = tcp_pair();
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+    deadline_enter_body(deadline, -1);
+    const int64_t start = clock_ns();
+    while (ms_since(start) < LATE_MS && cut_after(pair.theirs, 0) < 0) {
+        deadline_body_progress(deadline, 100 * (1 + ms_since(start)));
+        deadline_thread_end_slow(deadlines, window_ms);
+        sleep_ms(1);
+    }
+    assert_in_range(ms_since(start), 3 * window_ms, LATE_MS - 1);
+    assert_int_equal(reason_count(deadlines, ENDED_BODY), 1);
+    end(deadlines, deadline, pair, true);
+}
+
+/* Nobody takes anything of it: how much was taken nobody knows of a unix socket. */
+static void answers_that_stand_still_end(void **state) {
+    (void)state;
+    static const char bytes[1 << 16];
+    const struct pressure_options pressure = { .rate_max_bytes = 10 << 20 };
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1, SLOW_MS, SLOW_MS, 1, &pressure };
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) {
+        struct deadline_thread *deadlines = deadline_thread_create(&limits);
+        struct pair pair = kinds[kind]();
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+        fcntl(pair.ours, F_SETFL, O_NONBLOCK);
+        deadline_enter_write(deadline, 1 << 20);
+        const int64_t start = clock_ns();
+        while (send(pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL) > 0) continue;
+        while (ms_since(start) < LATE_MS && !reason_count(deadlines, ENDED_WRITE)) {
+            deadline_thread_end_slow(deadlines, IDLE_MS);
+            sleep_ms(5);
+        }
+        assert_in_range(ms_since(start), IDLE_MS, LATE_MS - 1);
+        end(deadlines, deadline, pair, true);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(phases_end_or_stay),
-                                        cmocka_unit_test(each_ends_once),
-                                        cmocka_unit_test(silent_bodies_end),
-                                        cmocka_unit_test(slow_bodies_end) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_end_or_stay),  cmocka_unit_test(each_ends_once),
+        cmocka_unit_test(silent_bodies_end),   cmocka_unit_test(slow_bodies_end),
+        cmocka_unit_test(what_is_asked_grows), cmocka_unit_test(answers_that_stand_still_end)
+    };
     return cmocka_run_group_tests_name("deadline_thread_idle", tests, NULL, NULL);
 }

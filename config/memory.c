@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/memory.h"
+
+/* PROCESS: program, stacks, log and heap of a process at rest; there are front, launcher and
+ * worker. SMALL_LANES: the lanes of a core that keep idle_bytes, AREAS times. */
+enum {
+    MIB = 1 << 20,
+    PROCESS_MIB = 48,
+    PROCESSES = 3,
+    SMALL_LANES = 2,
+    AREAS = 3,
+    PIXEL_BYTES = 8
+};
+
+struct part {
+    const char *name, *keys;
+    long bytes;
+};
+
+void memory_print(const struct config *config, int cores, FILE *out) {
+    const long lanes = config->lanes ? config->lanes : cores;
+    const struct part parts[] = {
+        { "slots", "slots_small, slots_medium, slots_large",
+          config->slots_small * SLOT_SMALL_BYTES + config->slots_medium * SLOT_MEDIUM_BYTES +
+              config->slots_large * SLOT_LARGE_BYTES },
+        { "uploads", "queue_bytes", config->queue_bytes },
+        { "answers", "answer_bytes, and one of pixels_max more",
+          config->answer_bytes + config->pixels_max * PIXEL_BYTES },
+        { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
+        { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
+        { "processes", "log_buffer_bytes",
+          PROCESSES * ((long)PROCESS_MIB * MIB + config->log_buffer_bytes) },
+    };
+    long sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fprintf(out, "%-18s %6ld MiB  %s\n", parts[i].name, parts[i].bytes / MIB, parts[i].keys);
+        sum += parts[i].bytes;
+    }
+    fprintf(out, "%-18s %6ld MiB  %ld lanes; a GPU takes more\n", "at the most",
+            (sum + MIB - 1) / MIB, lanes);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Of a failure only the sentence is taken. A result must be of the type that was
+ * asked for, with a shape that an image can have; values and results must lie behind the upload.
+ * What no request asks for, times and texts, is put in order instead: that refuses no job. */
+#include "server/jobs/answer.h"
+
+#include "pipeline/run.h"
+#include "server/values_json.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { QUALITY_MAX = 100, TRIES_MAX = 100 };
+
+/* ---- put in order */
+
+void answer_clean_text(char *text, size_t size) {
+    text[size - 1] = '\0';
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
+static double clean_ms(double ms) {
+    return ms >= 0 && ms < 1e9 ? ms : 0;
+}
+
+/* Below 0: not known. */
+static double known_ms(double ms) {
+    return ms >= 0 && ms < 1e9 ? ms : -1;
+}
+
+static void clean_timing(struct timing *timing) {
+    for (int i = 0; i < STAGE_COUNT; i++) timing->stage_ms[i] = clean_ms(timing->stage_ms[i]);
+    timing->total_ms = clean_ms(timing->total_ms);
+    if (timing->span_count < 0 || timing->span_count > TIMING_SPANS_MAX) timing->span_count = 0;
+    for (int i = 0; i < timing->span_count; i++) {
+        struct span *span = &timing->spans[i];
+        answer_clean_text(span->name, sizeof span->name);
+        if (span->level < 0 || span->level >= SPAN_LEVELS) span->level = SPAN_KERNEL;
+        span->ms = clean_ms(span->ms);
+    }
+}
+
+static void clean_fitting(struct fitting *fitting) {
+    const bool right = fitting->tries > 0 && fitting->tries <= TRIES_MAX && fitting->quality >= 0 &&
+                       fitting->quality <= QUALITY_MAX;
+    if (!right) *fitting = (struct fitting){ 0 };
+}
+
+static void clean_output(struct job_output *output) {
+    output->image.pixels = NULL;
+    clean_fitting(&output->fitting);
+    output->compute_ms = known_ms(output->compute_ms);
+    output->encode_ms = known_ms(output->encode_ms);
+    if (output->encoded_by >= CODEC_PLACES) output->encoded_by = CODEC_NOBODY;
+}
+
+static void clean(struct job *answer, int outputs) {
+    answer_clean_text(answer->failure.message, sizeof answer->failure.message);
+    answer_clean_text(answer->warning, sizeof answer->warning);
+    answer_clean_text(answer->device_name, sizeof answer->device_name);
+    clean_timing(&answer->timing);
+    answer->cpu_ms = clean_ms(answer->cpu_ms);
+    if (answer->batch < 1 || answer->batch > RUN_BATCH_MAX) answer->batch = 1;
+    if (answer->decoded_by >= CODEC_PLACES) answer->decoded_by = CODEC_NOBODY;
+    for (int o = 0; o < outputs; o++) clean_output(&answer->outputs[o]);
+}
+
+/* ---- what was asked for */
+
+/* Behind the upload, which the front reads still. */
+static bool lies_within(uint64_t offset, uint64_t length, const struct job *asked, size_t span) {
+    return offset >= asked->body_length && offset <= span && length <= span - offset;
+}
+
+static bool is_shape(const struct image *image) {
+    return image->width >= 1 && image->width <= IMAGE_SIDE_MAX && image->height >= 1 &&
+           image->height <= IMAGE_SIDE_MAX && image->channels >= 1 && image->channels <= 4 &&
+           (image->depth == 8 || image->depth == 16);
+}
+
+static bool check_notes(uint32_t notes, const struct job *asked) {
+    return notes < 1u << NOTE_COUNT && (asked->accept_damage || !(notes & NOTE_DAMAGED));
+}
+
+static bool check_output(const struct job_output *output, const struct job *asked,
+                         enum format wanted, size_t span) {
+    if (!is_shape(&output->image) || output->type != wanted) return false;
+    if (!check_notes(output->notes, asked)) return false;
+    if (asked->json_only) return !output->length && !output->offset;
+    return output->length && lies_within(output->offset, output->length, asked, span);
+}
+
+/* Between the upload and the result. */
+static bool check_values_place(const struct job *answer, const struct job *asked, size_t span) {
+    if (!asked->value_count) return !answer->values_length && !answer->values_offset;
+    return lies_within(answer->values_offset, answer->values_length, asked, span) &&
+           (asked->json_only ||
+            answer->values_offset + answer->values_length <= answer->outputs[0].offset);
+}
+
+/* All results together fit into the slot: what is copied is bounded. */
+static bool check(const struct job *answer, const struct job *asked, size_t span) {
+    uint64_t bytes = 0;
+    bool right = check_notes(answer->notes, asked) && check_values_place(answer, asked, span);
+    for (int o = 0; right && o < job_output_count(asked); o++) {
+        const struct job_output *output = &answer->outputs[o];
+        right = check_output(output, asked, job_output_type(asked, &asked->outputs[o]), span);
+        bytes += output->length;
+    }
+    return right && bytes <= span;
+}
+
+bool answer_copy(struct job *answer, const struct job *written, const struct job *asked,
+                 size_t span) {
+    const int outputs = job_output_count(asked);
+    const size_t start = offsetof(struct job, received);
+    const size_t end = offsetof(struct job, outputs) + (size_t)outputs * sizeof *answer->outputs;
+    memcpy((char *)answer + start, (const char *)written + start, end - start);
+    __asm__ volatile("" ::: "memory"); /* nothing is read there once more in place of the copy */
+    clean(answer, outputs);
+    if (answer->failure.status != STATUS_OK) return (unsigned)answer->failure.status < STATUS_COUNT;
+    return check(answer, asked, span);
+}
+
+/* ---- all of it */
+
+static void apply_output(struct job_output *output, const struct job_output *answer) {
+    output->image = answer->image;
+    output->type = answer->type;
+    output->notes = answer->notes;
+    output->fitting = answer->fitting;
+    output->offset = answer->offset;
+    output->length = answer->length;
+    output->checksum = answer->checksum;
+    output->compute_ms = answer->compute_ms;
+    output->encode_ms = answer->encode_ms;
+}
+
+void answer_apply(struct job *job, const struct job *answer) {
+    job->timing = answer->timing;
+    memcpy(job->device_name, answer->device_name, sizeof job->device_name);
+    job->failure = answer->failure;
+    if (job->failure.status) return;
+    for (int o = 0; o < job_output_count(job); o++)
+        apply_output(&job->outputs[o], &answer->outputs[o]);
+    job->values_offset = answer->values_offset;
+    job->values_length = answer->values_length;
+    job->notes = answer->notes;
+    memcpy(job->warning, answer->warning, sizeof job->warning);
+}
+
+/* Who did the work and when. */
+static void apply_facts(struct job *job, const struct job *answer, int64_t now) {
+    const int64_t finished = answer->finished_ns;
+    job->finished_ns = finished >= job->submitted_ns && finished <= now ? finished : now;
+    job->batch = answer->batch;
+    job->cpu_ms = answer->cpu_ms;
+    job->decoded_by = answer->decoded_by;
+    for (int o = 0; o < job_output_count(job); o++)
+        job->outputs[o].encoded_by = answer->outputs[o].encoded_by;
+}
+
+/* How far the work came, of what was not done in time. */
+static void apply_progress(struct progress *progress, const struct progress *written) {
+    progress->done = __atomic_load_n(&written->done, __ATOMIC_RELAXED);
+    progress->total = __atomic_load_n(&written->total, __ATOMIC_RELAXED);
+}
+
+/* Longer ones are a body's, and a client's business. */
+static bool take_short_values(struct job *job, const struct job *answer, const uint8_t *bytes) {
+    if (answer->failure.status || !job->value_count || answer->values_length > REPORT_VALUES_MAX)
+        return true;
+    memcpy(job->short_values, bytes + answer->values_offset, answer->values_length);
+    return values_json_check(job->short_values, answer->values_length, job->value_count);
+}
+
+bool answer_take(const struct slots *slots, int slot, int64_t now) {
+    struct job *job = slot_job(slots, slot);
+    const struct job *written = slot_shared_job(slots, slot);
+    struct job answer;
+    if (!answer_copy(&answer, written, job, slot_span(slots)) ||
+        !take_short_values(job, &answer, slot_bytes(slots, slot)))
+        return false;
+    answer_apply(job, &answer);
+    apply_facts(job, &answer, now);
+    apply_progress(&job->progress, &written->progress);
+    return true;
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tests/http that have a longer form, in that form: restarts, reloads and requests by the dozen and the thousand.
+Goal: as there, none lost, none wrong, nothing left behind. Some two minutes."""
+import argparse
+import os
+import subprocess
+import sys
+
+FORMS = ("test_life.py::test_thousands_of_requests", "test_reload.py::test_under_load",
+         "test_reload.py::test_many_in_a_row_leak_nothing", "test_systemd.py::test_restarts_under_load_lose_nothing")
+
+argparse.ArgumentParser(description=__doc__).parse_args()
+folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.exit(subprocess.run([sys.executable, "-m", "pytest", "-q", "-rs", *(os.path.join(folder, form) for form in FORMS)],
+                        env={**os.environ, "LONG_FORMS": "1"}).returncode)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker that was taken over and writes what it likes into the shared memory (pressure/lying_worker.c): what it wrote
+is not believed, the job runs once more, and the worker is replaced."""
+import os
+
+import pytest
+
+from conftest import Daemon, check_problem, noise, pnm, wait_until
+
+PICTURE = pnm(noise(32, 24))
+PRELOADS = os.environ.get("PRELOADS", os.path.join(os.path.dirname(__file__), "../../build/cpu/tests/http/pressure"))
+
+pytestmark = pytest.mark.skipif("san" in os.environ.get("BURIN", ""), reason="a sanitizer wants to be loaded first itself")
+
+
+@pytest.fixture(scope="module")
+def liar():
+    daemon = Daemon(env={"LD_PRELOAD": os.path.abspath(os.path.join(PRELOADS, "lying_worker.so"))})
+    yield daemon
+    assert daemon.stop() == 0, daemon.log_text()
+
+
+def tell(daemon, how, what):
+    """-> the answer, and how many workers were replaced for it."""
+    wait_until(daemon.ready)
+    before = daemon.metric("worker_restarts_total")
+    answer = daemon.post("/histeq", PICTURE, {"X-Request-ID": f"{how}-{what}"}, timeout=20)
+    wait_until(daemon.ready)
+    return answer, daemon.metric("worker_restarts_total") - before
+
+
+@pytest.mark.parametrize("what", ["offset", "length", "status"])
+def test_what_cannot_be_an_answer(liar, what):
+    right = liar.post("/histeq", PICTURE).body
+    answer, replaced = tell(liar, "once", what)
+    assert answer.status == 200 and answer.body == right, "not what the second worker made of it"
+    assert replaced == 1
+    answer, replaced = tell(liar, "lie", what)
+    check_problem(answer, 500, "two workers died with this image")
+    assert replaced == 2
+    assert liar.log_text().count(f"job lie-{what}: the worker's answer cannot be one") == 2
+    assert liar.works()
+
+
+@pytest.mark.parametrize("what", ["spans", "text", "nan", "asked"])
+def test_what_is_put_in_order(liar, what):
+    right = liar.post("/histeq", PICTURE).body
+    answer, replaced = tell(liar, "lie", what)
+    assert answer.status == 200 and answer.body == right and replaced == 0
+    assert "X-Forged" not in answer.headers and "\n" not in answer.headers["X-Burin-Device"]
+    assert answer.timing["input"]["bytes"] == len(PICTURE)
+    assert all(0 <= ms < 60000 for ms in answer.timing["ms"].values() if isinstance(ms, float))

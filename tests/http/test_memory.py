@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs of the CPU's worker may take together, and what the shipped limits of containers allow.
+
+covers: config/memory.c"""
+import os
+import re
+import subprocess
+import zlib
+
+from conftest import BURIN, check_problem, in_parallel, memory, png_of_chunks
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+MIB = 1 << 20
+
+
+def even_png(width, height):
+    """16 bits, RGBA: 8 bytes a pixel of an upload that has next to none."""
+    packer = zlib.compressobj(1)
+    data = b"".join(packer.compress(b"\0" + bytes(8 * width)) for _ in range(height)) + packer.flush()
+    return png_of_chunks(width, height, 16, 6, b"", compressed=data)
+
+
+def test_jobs_wait_for_memory(start):
+    """Eight at once, of which each takes 62 MiB before and behind the step: lanes for four are free, memory for one."""
+    daemon = start("--lanes", "4", "--cpu-memory-bytes", "64MiB", "--idle-bytes", "64KiB", "--staging-bytes", "64KiB")
+    worker, = daemon.children()
+    upload, found = even_png(2000, 2000), [None] * 8
+    expected = daemon.post("/flip?type=png", even_png(40, 40))
+    before = memory(worker, "VmHWM")
+    assert expected.status == 200
+
+    def send(i):
+        found[i] = daemon.post("/flip?type=png", upload, timeout=120)
+
+    in_parallel(8, send)
+    assert {(answer.status, answer.body) for answer in found} == {(200, found[0].body)}
+    assert memory(worker, "VmHWM") - before < 100 * MIB, "more than one was at work"
+    assert daemon.becomes_idle() and daemon.works()
+
+
+def test_what_takes_more_than_all_may(start):
+    daemon = start("--lanes", "1", "--cpu-memory-bytes", "32MiB")
+    worker, = daemon.children()
+    for path in ("/flip?type=png", "/convert?type=webp"):
+        check_problem(daemon.post(path, even_png(1600, 1600)), 422, "cpu_memory_bytes")
+    assert daemon.post("/flip?type=png", even_png(1000, 1000)).status == 200
+    check_problem(daemon.post("/convert?type=webp", even_png(1000, 1000)), 422, "this takes")  # its encoder does
+    assert daemon.children() == [worker]
+
+
+def most_mib(**settings):
+    told = subprocess.run([BURIN, "config", "--memory"], capture_output=True, text=True, check=True, timeout=60,
+                          env={**os.environ, **{f"BURIN_{name.upper()}": str(value) for name, value in settings.items()}})
+    return int(re.search(r"^at the most +(\d+) MiB", told.stdout, re.M)[1])
+
+
+def test_memory_adds_up():
+    before = most_mib(lanes=2)
+    assert most_mib(lanes=2, cpu_memory_bytes="5GiB") == before + 1024
+    assert most_mib(lanes=3) == before + 6 * 8
+
+
+def limits_of(path, pattern):
+    with open(f"{TOP}/docker/{path}") as f:
+        return [int(gib) * 1024 for gib in re.findall(pattern, f.read())]
+
+
+def test_shipped_limits_suffice():
+    compose = limits_of("compose.yaml", r"\$\{MEMORY:-(\d+)g\}")
+    assert len(compose) == 2 and min(compose) >= most_mib(lanes=2)
+    kubernetes = limits_of("kubernetes/cpu/deployment.yaml", r"memory: (\d+)Gi")
+    assert len(kubernetes) == 2 and min(kubernetes) >= most_mib(lanes=4)
+    assert min(limits_of("kubernetes/base/deployment.yaml", r"memory: (\d+)Gi")) >= most_mib(lanes=8)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* right_answer.h - what an honest worker writes into the shared memory when it is done with a job
+ * of a picture, however small. */
+#ifndef BURIN_RIGHT_ANSWER_H
+#define BURIN_RIGHT_ANSWER_H
+
+#include "server/jobs/slot.h"
+
+static inline void right_answer(const struct slots *slots, int slot) {
+    const struct job *asked = slot_job(slots, slot);
+    struct job *job = slot_shared_job(slots, slot);
+    struct job_output *output = &job->outputs[0];
+    output->type = job_output_type(asked, &asked->outputs[0]);
+    output->image = image_shape(8, 8, 1, 8);
+    output->offset = job->body_length;
+    output->length = 1;
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+}
+
+#endif
