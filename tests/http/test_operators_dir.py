@@ -491,7 +491,7 @@ def test_a_compiler_has_its_time(start, tmp_path):
 
 
 def test_what_a_sandbox_has_open(start, tmp_path):
-    """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
+    """Its own slot with its head, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""
     daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
     assert heals(daemon)
@@ -504,9 +504,9 @@ def test_what_a_sandbox_has_open(start, tmp_path):
         return found
 
     own = files(sandbox(daemon))
-    assert set(own) == {0, 1, 2, 3, 4, 6} and own[0] == own[1] == "/dev/null", own
+    assert set(own) == {0, 1, 2, 3, 4, 6, 7} and own[0] == own[1] == "/dev/null", own
     front = set(files(daemon.process.pid).values())
-    assert not front & {own[4], own[6]}, (own, front)
+    assert not front & {own[4], own[7]}, (own, front)
 
 
 def test_workers_dump_no_core(start, tmp_path):
