@@ -20,7 +20,7 @@
 enum source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 static const char *const source_names[] = { "default", "file", "environment", "flag" };
 
-enum { KEYS_MAX = 96, NAME_LENGTH_MAX = 64 };
+enum { KEYS_MAX = 128, NAME_LENGTH_MAX = 64 };
 
 /* Of the last config_load, for config_print. Written at start, before there are threads. */
 static struct {

@@ -85,8 +85,10 @@ def folder(tmp_path, **sources):
     return path
 
 
-def begin(start, path, *flags, **options):
-    return start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags, **options)
+def begin(start, path, *flags, cache=None, **options):
+    """What is compiled is kept for all tests of a session, unless a test has a CACHE of its own."""
+    cache = cache or path.parents[1] / "operators-cache"
+    return start("--operators-dir", str(path), "--operators-cache-dir", str(cache), *flags, **options)
 
 
 def worker(daemon):
@@ -489,7 +491,7 @@ def test_a_compiler_has_its_time(start, tmp_path):
 
 
 def test_what_a_sandbox_has_open(start, tmp_path):
-    """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
+    """Its own slot with its head, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""
     daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
     assert heals(daemon)
@@ -502,9 +504,9 @@ def test_what_a_sandbox_has_open(start, tmp_path):
         return found
 
     own = files(sandbox(daemon))
-    assert set(own) == {0, 1, 2, 3, 4, 6} and own[0] == own[1] == "/dev/null", own
+    assert set(own) == {0, 1, 2, 3, 4, 6, 7} and own[0] == own[1] == "/dev/null", own
     front = set(files(daemon.process.pid).values())
-    assert not front & {own[4], own[6]}, (own, front)
+    assert not front & {own[4], own[7]}, (own, front)
 
 
 def test_workers_dump_no_core(start, tmp_path):
@@ -554,7 +556,7 @@ def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
     env = slow_compiler(tmp_path, f"if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi; "
                                   f": >{tmp_path}/checked")
     (tmp_path / "cache").write_text("no folder: nothing is kept, so that the sandbox compiles again")
-    daemon = begin(start, folder(tmp_path, white=WHITE), env=env)
+    daemon = begin(start, folder(tmp_path, white=WHITE), cache=tmp_path / "cache", env=env)
     assert (tmp_path / "checked").exists(), daemon.log_text()
     assert wait_until(lambda: sandbox(daemon))
     pid = sandbox(daemon)
