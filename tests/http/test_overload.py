@@ -174,9 +174,12 @@ def test_overload(start, tmp_path, flags):
     picture = tmp_path / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", "64", "--warm", "0.1",
-                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    found = json.loads(told.stdout.split(b"\n", 2)[2])
+    for seconds in ("0.6", "2", "6"):  # a busy machine may leave the one who asks for /livez no time
+        told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", "64", "--warm", "0.1",
+                               "--seconds", seconds, *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+        found = json.loads(told.stdout.split(b"\n", 2)[2])
+        if found["livez"]["count"] and found["good"]["count"]:
+            break
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()
