@@ -322,9 +322,13 @@ class Daemon:
                 pass  # it has closed already; what it said is still there
             return read_to_end(s, timeout)
 
-    def samples(self):
-        """Every line of /metrics: {name with labels: value}."""
-        lines = self.get("/metrics").body.decode().splitlines()
+    def samples(self, connection=None):
+        """Every line of /metrics: {name with labels: value}. On one CONNECTION no request but the last is under way still."""
+        if connection:
+            connection.request("GET", "/metrics")
+            lines = connection.getresponse().read().decode().splitlines()
+        else:
+            lines = self.get("/metrics").body.decode().splitlines()
         return {key: float(value) for key, value in
                 (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
 

@@ -283,12 +283,14 @@ def test_silent_clients_take_no_slot(start, framing):
     silent = [daemon.socket() for _ in range(30)]
     for s in silent:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
-    assert wait_until(lambda: daemon.metric("requests_in_progress") == 31)
+    asks = daemon.connect()
+    assert wait_until(lambda: daemon.samples(asks)["burin_requests_in_progress"] == 31), daemon.samples(asks)
     assert daemon.metric("slots_in_use") == 0
     for _ in range(5):
         assert daemon.works()
     # The request before, answered on another thread, may not have ended yet.
-    assert wait_until(lambda: daemon.metric("requests_in_progress") == 31), "they were sent away: nothing is tested"
+    assert wait_until(lambda: daemon.samples(asks)["burin_requests_in_progress"] == 31), "they were sent away: nothing is tested"
+    asks.close()
     assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 0
     for s in silent:
         s.close()
@@ -913,14 +915,21 @@ def test_thousands_of_requests(start):
         return (memory(front), memory(front, "RssAnon"), memory(worker), memory(worker, "RssAnon"), descriptors(front),
                 descriptors(worker))
 
-    rounds = 100 if LONG else 50
-    in_parallel(8, client)
-    before = state()
-    rounds = 375 if LONG else 125
+    def grown():
+        """Bytes, of what grew: a leak does each time; a lane does that has its first large picture, of which there are few."""
+        return {what: now - was for what, was, now in zip(("front", "front's own", "worker", "worker's own"), before, after)
+                if now - was > max(0.02 * was, 2 * MB)}
+
+    rounds = 375 if LONG else 100
     in_parallel(8, client)
     after = state()
-    for what, was, now in zip(("front", "front's own", "worker", "worker's own"), before, after):
-        assert now - was <= max(0.02 * was, 2 * MB), f"the {what} memory grew by {(now - was) / MB:.1f} MB"
+    for _ in range(5):
+        before = after
+        in_parallel(8, client)
+        after = state()
+        if not grown():
+            break
+    assert not grown()
     open_then, exact = before[4]
     most = open_then if exact else 2 * open_then  # of thousands, one a request, it would be more
     assert wait_until(lambda: descriptors(daemon.process.pid)[0] <= most), "descriptors of the front"

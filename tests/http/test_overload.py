@@ -168,12 +168,12 @@ def test_who_waits_and_leaves_is_forgotten(full):
     assert full.becomes_idle() and serves_again(full)
 
 
-def press(daemon, folder, connections, *flags):
+def press(daemon, folder, connections, *flags, seconds=0.6):
     """What came of each request."""
     picture = folder / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
     told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
-                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+                           "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
     return json.loads(told.stdout.split(b"\n", 2)[2])
 
 
@@ -190,7 +190,10 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 def test_overload(start, tmp_path, flags):
     """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    found = press(daemon, tmp_path, 64, *flags)
+    for seconds in (0.6, 2, 6):  # a busy machine may leave the one that asks for /livez no time
+        found = press(daemon, tmp_path, 64, *flags, seconds=seconds)
+        if found["livez"]["count"] and found["good"]["count"]:
+            break
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()

@@ -27,8 +27,9 @@ def ended(daemon, reason):
     return daemon.samples()[f'burin_connections_ended_total{{reason="{reason}"}}']
 
 
-def get_in(daemon, body):
-    """Asks until it is let in: so often it was refused. It begins with a refusal, or nothing is tested."""
+def get_in(daemon, body, pressed=False):
+    """Asks until it is let in: so often it was refused. It begins with a refusal, or nothing is tested,
+    except where a refusal before may still PRESS those that hold what is short."""
     statuses = []
 
     def asked():
@@ -37,7 +38,7 @@ def get_in(daemon, body):
         return statuses[-1] == 200
 
     assert wait_until(asked), statuses
-    assert statuses[0] == 503 and set(statuses) == {200, 503}, statuses
+    assert set(statuses) == {200, 503} or pressed and statuses == [200], statuses
 
 
 def test_uploads_that_stop_short_of_their_end(start):
@@ -109,7 +110,7 @@ def test_the_slowest_go_first(start):
     assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
     try:
         for round in range(2):
-            get_in(daemon, PICTURE)
+            get_in(daemon, PICTURE, pressed=round > 0)
             assert wait_until(lambda: sum(s.cut is not None for s in slow) >= round + 1)
             if round == 0:
                 slow.append(Sender(daemon, 20))

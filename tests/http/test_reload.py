@@ -112,6 +112,7 @@ def test_new_changed_and_removed_files(start, tmp_path):
 
 def test_nothing_has_changed(start, tmp_path):
     daemon = begin(start, folder(tmp_path, white=WHITE))
+    assert heals(daemon)
     before = daemon.children()
     reload(daemon)
     assert "nothing has changed" in daemon.log_text() and daemon.children() == before
@@ -179,6 +180,7 @@ def test_a_name_that_two_files_want(start, tmp_path):
 def test_a_folder_that_is_refused_as_a_whole(start, tmp_path, how):
     path = folder(tmp_path, white=add(1))
     daemon = begin(start, path)
+    assert heals(daemon)
     before = daemon.children()
     write(path, white=add(2))
     if how == "writable":
