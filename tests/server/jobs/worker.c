@@ -80,7 +80,10 @@ static int be_worker(runner *run, struct slots *slots, int channel, int pipe, in
     refused = thread;
     threads = 0;
     alarm(20); /* one that waits for ever is killed */
-    return run(slots, channel, &config, &device_cpu, 0);
+    struct failure failure = { 0 };
+    const struct slots_files files = slots_files(slots);
+    slots = slots_open((struct slots_files){ dup(files.head), dup(files.memory) }, &failure);
+    return slots ? run(slots, channel, &config, &device_cpu, 0) : -1;
 }
 
 static struct scene begin(runner *run, int thread) {
@@ -179,7 +182,7 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     struct failure failure = { 0 };
     const struct probe_limits limits = { 1 << 16, 1 << 10 };
     *slot = slot_take(scene->slots, 0, NULL);
-    struct job *job = slot_job(scene->slots, *slot);
+    struct job *job = slot_shared_job(scene->slots, *slot);
     memcpy(slot_bytes(scene->slots, *slot), file, sizeof file - 1);
     job->image_length = job->body_length = sizeof file - 1;
     strcpy(job->plan, "threshold");
