@@ -86,6 +86,7 @@ struct config {
     long self_test_ms;
     long worker_still_ms;
     long launcher_still_ms;
+    long no_worker_ms;
 
     /* users' operators */
     char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */

@@ -223,6 +223,9 @@ static const struct key keys[] = {
       .why = "how long the process that starts workers may leave requests unanswered while a "
              "worker is to be replaced; then it is killed, and the daemon ends with 1 for the "
              "service manager to start it again" },
+    { FIELD(no_worker_ms, KEY_INTEGER), .def = 3000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
+             "died is back in 0.3 s on a GPU" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,

@@ -11,13 +11,13 @@ static bool is_served(const struct worker_list *workers, const struct job *job) 
     return false;
 }
 
-enum status admission_check_hope(struct worker_list *workers, const struct job *job,
-                                 struct failure *failure) {
-    const int64_t now = clock_ns();
+enum status admission_check_hope(const struct config *config, struct worker_list *workers,
+                                 const struct job *job, struct failure *failure) {
+    const int64_t now = clock_ns(), patience_ns = config->no_worker_ms * INT64_C(1000000);
     bool hope = false;
     for (int i = 0; i < workers->count; i++)
         if (worker_handle_serves(&workers->all[i], job))
-            hope |= !worker_handle_hopeless(&workers->all[i], now);
+            hope |= !worker_handle_hopeless(&workers->all[i], now, patience_ns);
     if (hope) return STATUS_OK;
     return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
                 job->generation ? "users' operators on " : "", job->device);
@@ -42,7 +42,7 @@ enum status admission_check(const struct config *config, struct worker_list *wor
         return fail(failure, STATUS_BAD_PARAM,
                     "device \"%s\" is not served here; GET /readyz lists those that are",
                     job->device);
-    const enum status status = admission_check_hope(workers, job, failure);
+    const enum status status = admission_check_hope(config, workers, job, failure);
     return status ? status : check_length(config, least_ms, failure);
 }
 

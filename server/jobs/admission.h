@@ -20,8 +20,8 @@ enum status admission_check(const struct config *config, struct worker_list *wor
 
 /* STATUS_BUSY: no worker that JOB may wait for is healthy, or soon will be. Asks all of them, to
  * keep their time. */
-enum status admission_check_hope(struct worker_list *workers, const struct job *job,
-                                 struct failure *failure);
+enum status admission_check_hope(const struct config *config, struct worker_list *workers,
+                                 const struct job *job, struct failure *failure);
 
 /* STATUS_BUSY: as many jobs for users' operators WAIT as may. */
 enum status admission_check_operators(const struct config *config, int wait,

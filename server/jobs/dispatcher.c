@@ -277,8 +277,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
     const struct job *job = job_of(dispatcher, slot);
     const int at = dispatcher->places[slot].at;
     if (job->run_number != run_number || at == WAITING) return false;
-    if (at != COMING_BACK &&
-        !take_answer(dispatcher, &dispatcher->options.workers->all[at], slot))
+    if (at != COMING_BACK && !take_answer(dispatcher, &dispatcher->options.workers->all[at], slot))
         return false;
     dispatcher->places[slot].at = WAITING;
     if (at != COMING_BACK) {
@@ -308,7 +307,8 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
-        else if (!admission_check_hope(dispatcher->options.workers, job, &job->failure))
+        else if (!admission_check_hope(dispatcher->options.config, dispatcher->options.workers, job,
+                                       &job->failure))
             continue;
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
@@ -326,8 +326,7 @@ bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worke
         const int64_t seen = __atomic_load_n(&shared->progress.seen_ns, __ATOMIC_RELAXED);
         if (seen <= now) worker_handle_moved(worker, seen);
         hangs |= deadline && now - deadline > grace_ns;
-        hangs |=
-            lane_watch_hangs(&dispatcher->places[slot].lane, shared, worker, still_ns, now);
+        hangs |= lane_watch_hangs(&dispatcher->places[slot].lane, shared, worker, still_ns, now);
     }
     return hangs;
 }

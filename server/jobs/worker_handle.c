@@ -21,9 +21,6 @@
 
 static const int64_t ms_ns = 1000000;
 
-/* A worker that died is back in a third of a second, on a GPU; one that is not will not be soon. */
-enum { HOPELESS_MS = 3000 };
-
 /* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
@@ -278,12 +275,12 @@ bool worker_handle_check(struct worker_handle *worker, int64_t now,
     return !worker->stood_still && stuck <= 2 * lanes;
 }
 
-bool worker_handle_hopeless(struct worker_handle *worker, int64_t now) {
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t patience_ns) {
     if (worker_handle_healthy(worker))
         worker->ill_since_ns = 0;
     else if (!worker->ill_since_ns)
         worker->ill_since_ns = now;
-    return worker->ill_since_ns && now - worker->ill_since_ns > HOPELESS_MS * ms_ns;
+    return worker->ill_since_ns && now - worker->ill_since_ns > patience_ns;
 }
 
 bool worker_handle_healthy(const struct worker_handle *worker) {

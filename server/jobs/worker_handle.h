@@ -160,7 +160,7 @@ bool worker_handle_is_apart(const struct worker_handle *worker);
 bool worker_handle_healthy(const struct worker_handle *worker);
 
 /* Not healthy for so long that no job should wait for it. Called now and then to keep the time. */
-bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t patience_ns);
 
 /* Readings come every EVERY_NS; when none came for three times that, the last is not told. */
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,

@@ -845,7 +845,7 @@ def pool_bytes(daemon):
     folder = f"/proc/{daemon.process.pid}/fd"
     for fd in os.listdir(folder):
         try:
-            if "memfd:burin-slots" in os.readlink(f"{folder}/{fd}"):
+            if "memfd:burin-slots " in os.readlink(f"{folder}/{fd}"):
                 return os.stat(f"{folder}/{fd}").st_blocks * 512
         except FileNotFoundError:
             pass  # a connection that has just ended

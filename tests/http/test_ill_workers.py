@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import (BURIN, LONGER_PATH, PATIENCE_S, TEST_SLOTS, Daemon, alive, check_problem, cpu_seconds, freeze,
+from conftest import (BURIN, HOUR_MS, LONGER_PATH, PATIENCE_S, TEST_SLOTS, Daemon, alive, check_problem, cpu_seconds, freeze,
                       in_parallel, large_png, memory, noise, pnm, read_to_end, responses, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -92,7 +92,7 @@ def test_no_worker_can_start(start):
 def test_job_that_was_never_begun_is_no_suspect(start, long_job):
     """Its first worker had it and died before it began, and it is at work when the second dies: of that it may be the
     cause, of the first it cannot be. So it is tried again."""
-    daemon = start("--lanes", "1")
+    daemon = start("--lanes", "1", "--no-worker-ms", HOUR_MS)
     first, = daemon.children()
     freeze(first)
     job = Sent(daemon, LONGER_PATH, long_job)

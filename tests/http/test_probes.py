@@ -4,6 +4,7 @@
 covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
 covers: server/command_worker.c
 """
+import fcntl
 import json
 import os
 import re
@@ -426,12 +427,16 @@ def test_worker_writes_the_log_in_its_form(start):
         daemon = start("--log-format", form, "--log-level", level)
         worker, = daemon.children()
         try:
-            slots = os.open(f"/proc/{worker}/fd/3", os.O_RDWR)
+            files = [os.open(f"/proc/{worker}/fd/3", os.O_RDWR), os.open(f"/proc/{worker}/fd/6", os.O_RDONLY)]
         except PermissionError:
             pytest.skip("the system does not let us have its memory")
+        slots = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (*files, files[0])]  # clear of where they go
+        for fd in files:
+            os.close(fd)
         done = subprocess.run([BURIN, "worker", "--device", "cuda:99"], stderr=subprocess.PIPE, text=True, timeout=20,
-                              close_fds=False, preexec_fn=lambda fd=slots: [os.dup2(fd, at) for at in (3, 4)])
-        os.close(slots)
+                              close_fds=False, preexec_fn=lambda: [os.dup2(fd, at) for fd, at in zip(slots, (3, 6, 4))])
+        for fd in slots:
+            os.close(fd)
         assert done.returncode != 0
         lines = done.stderr.splitlines()
         if level == "off":

@@ -74,7 +74,7 @@ def operators_processes(daemon):
 def settles(daemon):
     """One generation of workers is left: of the one before nothing ends any more, and its texts are closed."""
     assert wait_until(lambda: len(operators_processes(daemon)) == 1 and len(daemon.children()) == 2), daemon.log_text()
-    assert wait_until(lambda: descriptors(daemon.process.pid).count("/memfd") == 2), "slots and texts"
+    assert wait_until(lambda: descriptors(daemon.process.pid).count("/memfd") == 3), "slots, their head, and texts"
     return True
 
 

@@ -16,7 +16,7 @@ from conftest import (LONGER_PATH, alive, cpu_seconds, freeze, large_png, noise,
                       wait_until)
 
 PICTURE = pnm(noise(32, 24))
-STILL = ("--worker-still-ms", "500")
+STILL = ("--worker-still-ms", "500", "--no-worker-ms", "3600000")
 BUSY_S = 15  # what takes a second may take so long on a busy machine; before, it took 30 at least
 
 

@@ -100,7 +100,7 @@ TABLE = [
     ("where no worker is healthy jobs wait for processing_ms", "jobs/admission.c",
      "hope |= !worker_handle_hopeless", "hope |= true || worker_handle_hopeless", "unit jobs/dispatcher"),
     ("where no worker is healthy jobs are queued first", "jobs/admission.c",
-     "const enum status status = admission_check_hope(workers, job, failure);",
+     "const enum status status = admission_check_hope(config, workers, job, failure);",
      "const enum status status = STATUS_OK;", "unit jobs/admission"),
     ("a job that is never done in time is tried", "jobs/admission.c",
      "least_ms <= (double)config->refuse_times * allowed_ms", "least_ms <= 1e12", "unit jobs/admission"),

@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
-static const struct config config = { .processing_ms = 30000,
-                                      .refuse_times = 2,
-                                      .queue_jobs = 256 };
-static const struct config patient = { .processing_ms = 30000, .queue_jobs = 3 };
+static const struct config config = {
+    .processing_ms = 30000, .refuse_times = 2, .queue_jobs = 256, .no_worker_ms = 3000
+};
+static const struct config patient = { .processing_ms = 30000,
+                                       .queue_jobs = 3,
+                                       .no_worker_ms = 3000 };
 
 static void make(struct worker_list *workers, bool ready) {
     *workers = (struct worker_list){ .count = 1 };

@@ -18,7 +18,9 @@
 enum { SLOTS = 16, QUEUE_JOBS = 4, CAPACITY = 2, WORKERS = 3, CPU = 2, NOBODY = -1 };
 static const int64_t second_ns = 1000000000;
 
-static const struct config config = { .queue_jobs = QUEUE_JOBS, .processing_ms = 1000 };
+static const struct config config = { .queue_jobs = QUEUE_JOBS,
+                                      .processing_ms = 1000,
+                                      .no_worker_ms = 3000 };
 static struct slots *slots;
 static struct worker_list workers;
 static int lanes[WORKERS]; /* the workers' ends of their channels */

@@ -18,7 +18,7 @@
 enum { SLOTS = 4 };
 static const int64_t second_ns = 1000000000;
 
-static const struct config config = { .queue_jobs = SLOTS };
+static const struct config config = { .queue_jobs = SLOTS, .no_worker_ms = 3000 };
 static struct slots *slots;
 static struct worker_list workers;
 static struct worker_handle *const worker = &workers.all[0];

@@ -18,7 +18,9 @@ enum { NO_PROCESS = 1 << 30 };
 
 enum { SLOTS = 16, CAPACITY = 8, LATE_MS = 1000 };
 
-static const struct config config = { .queue_jobs = SLOTS, .processing_ms = 1000 };
+static const struct config config = { .queue_jobs = SLOTS,
+                                      .processing_ms = 1000,
+                                      .no_worker_ms = 3000 };
 static struct slots *slots;
 static struct worker_list workers;
 static int ends[2], pipe_ends[2];

@@ -21,7 +21,7 @@ enum { NO_PROCESS = 1 << 30 };
 enum { SLOTS = 256, WORKERS = 2, CPU = 1 };
 
 static const struct config config = {
-    .queue_jobs = SLOTS - 2, .processing_ms = 10000, .refuse_times = 2
+    .queue_jobs = SLOTS - 2, .processing_ms = 10000, .refuse_times = 2, .no_worker_ms = 3000
 };
 static struct slots *slots;
 static struct worker_list workers;

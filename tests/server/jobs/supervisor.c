@@ -135,6 +135,7 @@ static int open_front_with(void **state, long start_ms) {
     static struct front front;
     front = (struct front){ .config = { .devices = "all",
                                         .queue_jobs = 8,
+                                        .no_worker_ms = 3000,
                                         .worker_start_ms = start_ms,
                                         .self_test_ms = SELF_TEST_MS,
                                         .worker_still_ms = STILL_MS,
