@@ -41,11 +41,9 @@ static int begin(void **state) {
         if (!channel_open(ends)) return -1;
         worker_handle_init(worker, devices[i], false);
         worker->pid = 1 << 30; /* nobody's */
-        worker->channel = ends[0];
-        lanes[i] = ends[1];
+        worker->channel = ends[0], lanes[i] = ends[1];
         worker->ready = worker->self_test_ok = true;
-        worker->capacity = CAPACITY;
-        worker->lanes = 1;
+        worker->capacity = CAPACITY, worker->lanes = 1;
     }
     const struct dispatcher_options how = { &config, slots, &pipe_ends[1], &workers };
     dispatcher = dispatcher_create(&how, &failure);
