@@ -160,7 +160,7 @@ def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
 @needs_avif
 def test_a_job_whose_client_has_left_is_in_progress_until_its_encoder_is_done(start):
     lonely = start("--lanes", "1", "--devices", "cpu")
-    body = png(noise(1200, 600, 3))
+    body = png(noise(800, 500, 3))
     with lonely.socket() as sock:
         sock.sendall(b"POST %s&effort=6&quality=100 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PLAIN.encode(), len(body)) + body)
         assert wait_until(lambda: lonely.metric("jobs_in_progress") == 1)
