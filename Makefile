@@ -61,8 +61,8 @@ LIBS = -lmicrohttpd -ljpeg -lpng16 -lz -lwebp -ljansson -lisal -lm -ldl
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-# What goes to other machines is compressed, to a third of its size; that takes a tenth of the build. Toolkits before 12.4
-# cannot do it.
+# Kernels for other machines are compressed to a third of their size, which takes a tenth of the build. Toolkits before
+# 12.4 cannot do it.
 COMPRESS := $(if $(and $(filter-out 0,$(CUDA)),$(or $(FOR_OTHERS),$(word 2,$(CUDA_ARCHS)))),$(shell $(NVCC) --help 2>/dev/null | grep -q compress-mode && echo --compress-mode=size))
 NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(INCLUDES) -D_GNU_SOURCE \
   -Xcompiler $(subst $(blank),$(comma),$(PIC)),-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-/* What a slot of each size has from the start. */
+/* Bytes of each class of slot that are allocated at the start. */
 enum { SLOT_SMALL_BYTES = 128 << 10, SLOT_MEDIUM_BYTES = 3 << 19, SLOT_LARGE_BYTES = 8 << 20 };
 
 /* CORES: lanes, where `lanes` is 0. */

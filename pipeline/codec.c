@@ -80,7 +80,7 @@ double codec_still_ms(const struct image *image, const struct encode_options *op
     return options->format == FORMAT_WEBP ? webp_still_ms(image, options) : 0;
 }
 
-/* What cannot be stopped is not begun where it may be late. */
+/* An encoder that cannot be stopped does not start if it may miss the deadline. */
 static enum status check_time_left(const struct encoding *encoding) {
     const struct progress *progress = encoding->progress;
     const double ms = codec_still_ms(encoding->image, encoding->options);

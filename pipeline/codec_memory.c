@@ -15,7 +15,7 @@ enum {
     THOROUGH_EFFORT = 5
 };
 
-/* Of a picture that cannot be written to its place row by row. */
+/* Bytes of a picture that must be decoded whole before its rows can be reordered. */
 static uint64_t turned(const struct probe *probe) {
     return image_pixels(&probe->shape) * image_pixel_bytes(&probe->shape);
 }

@@ -132,7 +132,7 @@ void cpu_memory_set_most(size_t bytes) {
     __atomic_store_n(&claims_most, bytes, __ATOMIC_RELAXED);
 }
 
-/* What the lane has to claim with NEED; a need of nothing: between batches. */
+/* Returns the bytes that the lane claims for NEED; between batches NEED is all zero. */
 static size_t claim_of(const struct cpu_memory *memory, const struct lane_need *need) {
     const size_t wanted[AREAS] = { need->in, need->work, need->out };
     size_t bytes = need->codec;

@@ -39,7 +39,7 @@ struct cpu_memory {
                             all, atomic */
 };
 
-/* What all lanes of this process may have together for large batches; 0: any amount. */
+/* Sets the most bytes that all lanes of this process may claim for large batches; 0: no bound. */
 void cpu_memory_set_most(size_t bytes);
 
 /* Keeps MOST bytes of each area while batches need so much, and LEAST however long none did. */

@@ -51,8 +51,7 @@ __attribute__((target("xsave"))) static void clear_vectors(void) {
     if (__builtin_cpu_supports("avx")) _xrstor64(&initial, X87 | SSE | AVX | AVX512 | TILES);
 }
 #else
-static void clear_vectors(void) {
-}
+static void clear_vectors(void) {}
 #endif
 
 CLEAR_REGISTERS void thread_remains_clear(void) {

@@ -129,7 +129,7 @@ struct service {
     struct systemd systemd;
     struct front *front;
     struct watchdog *watchdog;
-    bool ready;      /* it was told */
+    bool ready;       /* it was told */
     int64_t check_ms; /* what a file's check may take */
     int64_t then_ms;  /* what a reload may take when its files are checked */
 };

@@ -24,7 +24,7 @@ enum file_access {
     FILE_MAKE = 8,    /* new files, folders and sockets; removing and renaming */
 };
 
-/* What else stays open. Processes that a process starts from now on are within its reach anyway. */
+/* Reaches that stay open besides files. Processes started from now on are always within reach. */
 enum {
     REACH_NETWORK = 1, /* to bind TCP sockets, and to connect them */
     REACH_SIGNALS = 2, /* to other processes */

@@ -83,35 +83,13 @@ static const int computing[] = {
 
 /* Bytes to and from what is open already, and waiting for them. */
 static const int messages[] = {
-    SYS_read,
-    SYS_readv,
-    SYS_pread64,
-    SYS_write,
-    SYS_writev,
-    SYS_pwrite64,
-    SYS_recvfrom,
-    SYS_recvmsg,
-    SYS_recvmmsg,
-    SYS_sendto,
-    SYS_sendmsg,
-    SYS_sendmmsg,
-    SYS_ppoll,
-    SYS_pselect6,
-    SYS_close,
-    SYS_dup,
-    SYS_fstat,
-    SYS_fallocate,
-    SYS_lseek,
-    SYS_epoll_create1,
-    SYS_epoll_ctl,
-    SYS_epoll_pwait,
-    SYS_eventfd2,
-    SYS_timerfd_create,
-    SYS_timerfd_settime,
+    SYS_read,      SYS_readv,       SYS_pread64,    SYS_write,          SYS_writev,
+    SYS_pwrite64,  SYS_recvfrom,    SYS_recvmsg,    SYS_recvmmsg,       SYS_sendto,
+    SYS_sendmsg,   SYS_sendmmsg,    SYS_ppoll,      SYS_pselect6,       SYS_close,
+    SYS_dup,       SYS_fstat,       SYS_fallocate,  SYS_lseek,          SYS_epoll_create1,
+    SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2,   SYS_timerfd_create, SYS_timerfd_settime,
 #ifdef SYS_poll
-    SYS_poll,
-    SYS_select,
-    SYS_epoll_wait,
+    SYS_poll,      SYS_select,      SYS_epoll_wait,
 #endif
 };
 
@@ -204,7 +182,7 @@ static const int never[] = {
 #endif
 };
 
-/* To others; what has a rule is not here. */
+/* Calls that signal other processes; kill and tgkill have rules of their own. */
 static const int signals[] = {
     SYS_tkill,
     SYS_rt_sigqueueinfo,

@@ -124,9 +124,7 @@ const char *compiler_options(const struct compiler *compiler) {
 /* ---- the child */
 
 static bool in_our_group;
-static struct {
-    long cpu_ms, bytes;
-} limits = { 30000, 1L << 30 };
+static struct { long cpu_ms, bytes; } limits = { 30000, 1L << 30 };
 
 void compiler_limit(long cpu_ms, long bytes) {
     limits.cpu_ms = cpu_ms;

@@ -16,10 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum {
-    COMPILER_PATH_MAX = 512,
-    COMPILER_OUTPUT_MAX = 64 * 1024
-};
+enum { COMPILER_PATH_MAX = 512, COMPILER_OUTPUT_MAX = 64 * 1024 };
 
 struct compiler {
     char path[COMPILER_PATH_MAX];
@@ -37,8 +34,8 @@ const char *compiler_options(const struct compiler *compiler);
  * compiler has started, too. Else it has one of its own, which is killed at its time limit. */
 void compiler_stay_in_group(void);
 
-/* What one has from now on: CPU_MS of processor time, rounded up to seconds, twice as long to be
- * waited for, and BYTES of address space. Before: 30 s and 1 GiB. */
+/* Limits every later compiler to CPU_MS of processor time, rounded up to seconds, twice that of
+ * waiting, and BYTES of address space. The limits are 30 s and 1 GiB before the first call. */
 void compiler_limit(long cpu_ms, long bytes);
 
 /* Compiles DIRECTORY/twin.c to DIRECTORY/twin.so. OUTPUT: its messages, NUL-terminated. */

@@ -176,8 +176,8 @@ static void check_attribute(const struct token *token, struct diagnostics *diagn
                         brackets ? "[[" : "::");
 }
 
-/* What stands for many values: C++ has no such ranges, and a compiler may take for ever to write a
- * table out. */
+/* Refuses "...", which stands for many values: C++ has no such ranges, and a compiler may never
+ * finish writing out the table. */
 static void check_dots(const struct token *token, struct diagnostics *diagnostics) {
     if (token_is(token, ".") && token_is(token + 1, ".") && token[1].text == token->text + 1)
         diagnostics_add(diagnostics, token->line, NULL,

@@ -244,8 +244,8 @@ static void name_variable(const struct object *object, const Elf64_Phdr *where,
     if (!names || names->sh_type != SHT_STRTAB) return;
     const Elf64_Sym *list = (const void *)(object->bytes + table->sh_offset);
     for (uint64_t i = 0; i < table->sh_size / sizeof *list && !*name; i++) {
-        const bool fits = ELF64_ST_TYPE(list[i].st_info) ==
-                          (where->p_type == PT_TLS ? STT_TLS : STT_OBJECT);
+        const bool fits =
+            ELF64_ST_TYPE(list[i].st_info) == (where->p_type == PT_TLS ? STT_TLS : STT_OBJECT);
         const uint64_t at = list[i].st_value;
         const bool constant = sealed && at >= sealed->p_vaddr &&
                               at - sealed->p_vaddr < sealed->p_memsz && where->p_type != PT_TLS;

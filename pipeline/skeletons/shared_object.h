@@ -23,8 +23,8 @@ enum { SHARED_OBJECT_BYTES_MAX = 32 << 20, SHARED_OBJECT_NAME_MAX = 64 };
  * of the one that keeps its value, if that is why and the file tells it; else "". */
 const char *shared_object_refusal(const char *path, char variable[SHARED_OBJECT_NAME_MAX]);
 
-/* What dlopen has loaded can be written to no more, whatever the compiler has placed there: not all
- * set variables apart from constants. LIBRARY: what dlopen returned. False: the system refuses. */
+/* Makes every writable page of LIBRARY, a handle of dlopen, read-only: not all compilers keep
+ * variables apart from constants. Returns false if the system refuses. */
 bool shared_object_seal(void *library);
 
 #endif

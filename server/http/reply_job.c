@@ -84,7 +84,7 @@ static struct timing_report describe(const struct exchange *exchange) {
         .timing = &job->timing,
         .notes = job->notes | (outputs ? outputs->notes : job->outputs[0].notes),
         .warning = job->warning,
-        .values = job->short_values,
+        .values = slot_short_values(exchange->front->slots, exchange->slot),
         .values_length = job->values_length,
     };
 }

@@ -150,7 +150,7 @@ void answer_apply(struct job *job, const struct job *answer) {
     memcpy(job->warning, answer->warning, sizeof job->warning);
 }
 
-/* Who did the work and when. */
+/* Copies which codecs did the work, and when, with times bounded by the front's own clock. */
 static void apply_facts(struct job *job, const struct job *answer, int64_t now) {
     const int64_t finished = answer->finished_ns;
     job->finished_ns = finished >= job->submitted_ns && finished <= now ? finished : now;
@@ -168,11 +168,12 @@ static void apply_progress(struct progress *progress, const struct progress *wri
 }
 
 /* Longer ones are a body's, and a client's business. */
-static bool take_short_values(struct job *job, const struct job *answer, const uint8_t *bytes) {
+static bool take_short_values(const struct job *job, const struct job *answer, const uint8_t *bytes,
+                              char *values) {
     if (answer->failure.status || !job->value_count || answer->values_length > REPORT_VALUES_MAX)
         return true;
-    memcpy(job->short_values, bytes + answer->values_offset, answer->values_length);
-    return values_json_check(job->short_values, answer->values_length, job->value_count);
+    memcpy(values, bytes + answer->values_offset, answer->values_length);
+    return values_json_check(values, answer->values_length, job->value_count);
 }
 
 bool answer_take(const struct slots *slots, int slot, int64_t now) {
@@ -180,7 +181,7 @@ bool answer_take(const struct slots *slots, int slot, int64_t now) {
     const struct job *written = slot_shared_job(slots, slot);
     struct job answer;
     if (!answer_copy(&answer, written, job, slot_span(slots)) ||
-        !take_short_values(job, &answer, slot_bytes(slots, slot)))
+        !take_short_values(job, &answer, slot_bytes(slots, slot), slot_short_values(slots, slot)))
         return false;
     answer_apply(job, &answer);
     apply_facts(job, &answer, now);

@@ -93,7 +93,7 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Of the files that the cores decode and encode, one after the other. */
+/* Returns the most bytes of codec memory: the cores decode and encode one file at a time. */
 static size_t codec_bytes(const struct batch *batch, const struct job *job,
                           const struct part_shapes *shapes) {
     const size_t most = batch->executor->limits.memory_max;

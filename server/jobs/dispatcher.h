@@ -49,7 +49,7 @@ void dispatcher_destroy(struct dispatcher *dispatcher);
 /* Queues the job, and hands it out at once where a worker has room. */
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
 
-/* As queue_has_room; STATUS_BUSY where there is none. */
+/* Asks queue_has_room; returns STATUS_BUSY if there is none. */
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
                                 int more, struct failure *failure);
 

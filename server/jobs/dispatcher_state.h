@@ -40,7 +40,7 @@ static inline struct job *job_of(const struct dispatcher *dispatcher, int slot) 
     return slot_job(dispatcher->options.slots, slot);
 }
 
-/* As its worker sees and writes it: of that nothing is believed (answer.h). */
+/* The worker writes this copy, so nothing in it is believed unchecked (answer.h). */
 static inline struct job *shared_job_of(const struct dispatcher *dispatcher, int slot) {
     return slot_shared_job(dispatcher->options.slots, slot);
 }

@@ -23,7 +23,6 @@
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
 #include "server/jobs/cost.h"
-#include "server/timing_report.h"
 
 #include <netinet/in.h>
 #include <stdint.h>
@@ -113,9 +112,6 @@ struct job {
     struct timing timing; /* queue, decode... encode; receive and total by the front */
 
     struct job_output outputs[OUTPUTS_MAX];
-
-    /* ---- the front's alone */
-    char short_values[REPORT_VALUES_MAX]; /* its copy of values that are no longer */
 };
 
 /* Whether one launch can do both: the same plan over the same kind of samples. */

@@ -35,10 +35,9 @@ pid_t process_start(const char *device, enum process_role role, const struct pro
     };
     struct program program = {
         .arguments = arguments,
-        .files = { PROGRAM_NOTHING, PROGRAM_NOTHING, STDERR_FILENO,
-                   [PROCESS_SLOTS_FD] = files->slots.memory,
-                   [PROCESS_CHANNEL_FD] = files->channel,
-                   [PROCESS_HEAD_FD] = files->slots.head,
+        .files = { PROGRAM_NOTHING, PROGRAM_NOTHING,
+                   STDERR_FILENO, [PROCESS_SLOTS_FD] = files->slots.memory,
+                   [PROCESS_CHANNEL_FD] = files->channel, [PROCESS_HEAD_FD] = files->slots.head,
                    [PROCESS_OPERATORS_FD] =
                        files->operators < 0 ? PROGRAM_CLOSED : files->operators },
         .file_count = PROCESS_PIPES_FD + files->pipe_count,

@@ -41,7 +41,8 @@ struct slots {
     size_t length;
     struct header layout; /* a copy, on a line of the cache that others do not write beside */
     /* the front's alone */
-    struct job *jobs; /* by slot */
+    struct job *jobs;                        /* by slot */
+    char (*short_values)[REPORT_VALUES_MAX]; /* by slot */
     pthread_mutex_t lock;
     int *free[SLOT_CLASSES]; /* stacks of free slots */
     int free_count[SLOT_CLASSES];
@@ -122,7 +123,9 @@ static enum status fill_free_lists(struct slots *slots, struct failure *failure)
     int next = 0;
     slots->owners = calloc(slots->layout.count, sizeof *slots->owners);
     slots->jobs = calloc(slots->layout.count, sizeof *slots->jobs);
-    if (!slots->owners || !slots->jobs) return fail(failure, STATUS_NO_MEMORY, no_memory);
+    slots->short_values = calloc(slots->layout.count, sizeof *slots->short_values);
+    if (!slots->owners || !slots->jobs || !slots->short_values)
+        return fail(failure, STATUS_NO_MEMORY, no_memory);
     for (int c = 0; c < SLOT_CLASSES; c++) {
         const int count = slots->layout.classes[c].count;
         slots->free[c] = malloc((size_t)(count ? count : 1) * sizeof(int));
@@ -219,6 +222,7 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
         return slots_destroy(slots), NULL;
     }
     if (map(slots, failure) || fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
+    *slots_log_dropped(slots) = 0; /* its page is allocated at the start too */
     for (int i = 0; i < slots_count(slots); i++) allocate_hot(slots, i);
     return slots;
 }
@@ -231,8 +235,9 @@ static enum status open_head(struct slots *slots, struct failure *failure) {
         return fail(failure, STATUS_INTERNAL, "descriptor %d is not the head of slots", fd);
     slots->layout = *slots->head;
     if (slots->layout.magic != MAGIC || slots->layout.job_bytes != slot_paged(sizeof(struct job)))
-        return fail(failure, STATUS_INTERNAL, "the slots were made by another build of this "
-                                              "program");
+        return fail(failure, STATUS_INTERNAL,
+                    "the slots were made by another build of this "
+                    "program");
     return STATUS_OK;
 }
 
@@ -256,6 +261,7 @@ void slots_destroy(struct slots *slots) {
     for (int c = 0; c < SLOT_CLASSES; c++) free(slots->free[c]);
     free(slots->owners);
     free(slots->jobs);
+    free(slots->short_values);
     pthread_cond_destroy(&slots->released);
     pthread_mutex_destroy(&slots->lock);
     free(slots);
@@ -379,6 +385,10 @@ struct job *slot_shared_job(const struct slots *slots, int slot) {
 
 struct job *slot_job(const struct slots *slots, int slot) {
     return slots->jobs ? &slots->jobs[slot] : slot_shared_job(slots, slot);
+}
+
+char *slot_short_values(const struct slots *slots, int slot) {
+    return slots->short_values[slot];
 }
 
 uint8_t *slot_bytes(const struct slots *slots, int slot) {

@@ -20,6 +20,7 @@
 #define BURIN_SLOT_H
 
 #include "server/jobs/job.h"
+#include "server/timing_report.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,10 +87,12 @@ void *slot_owner(const struct slots *slots, int slot);
  * on; where no thread can be started for that, the caller does it. */
 void slot_give(struct slots *slots, int slot);
 
-/* Of who created the slots it is private; of who opened them, the shared one. */
+/* Returns a private job in the process that created the slots, and the shared job elsewhere. */
 struct job *slot_job(const struct slots *slots, int slot);
-/* What the worker sees and writes; all of it may change at any time. */
+/* Returns the job in shared memory: the worker may change any of it at any time. */
 struct job *slot_shared_job(const struct slots *slots, int slot);
+/* Returns the front's own copy of a job's values; values longer than REPORT_VALUES_MAX have none. */
+char *slot_short_values(const struct slots *slots, int slot);
 uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);
 size_t slot_hot(const struct slots *slots, int slot); /* bytes of it that stay; whole pages */

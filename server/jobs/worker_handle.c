@@ -149,7 +149,7 @@ static void take_text(char *to, size_t size, const struct message *message) {
     answer_clean_text(to, size);
 }
 
-/* What READY says, or a heartbeat once it was said. */
+/* Checks the fields of a READY, which each heartbeat repeats. */
 static bool is_sane(const struct message *message) {
     return message->capacity >= 1 && message->capacity <= CAPACITY_MAX && message->lanes >= 1 &&
            message->lanes <= message->capacity && message->thread > 0;

@@ -152,7 +152,7 @@ def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
     assert tight.post(f"{PLAIN}&effort=0", picture).status == 200
     assert tight.post(f"{PLAIN.replace('avif', 'webp')}&effort=6&lossless=true", picture).status == 200
     assert tight.post("/resize?width=600&type=avif&effort=6&quality=100", picture).status == 200
-    # As many pixels as the refusal allows are taken.
+    # The daemon takes as many pixels as its refusal allows.
     assert tight.post("/resize?width=1000&height=400&fit=fill&type=avif&effort=6&quality=100", picture).status == 200
     check_problem(tight.post("/resize?width=1000&height=401&fit=fill&type=avif&effort=6&quality=100", picture), 422, "400000 pixels at most")
 

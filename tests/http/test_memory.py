@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs of the CPU's worker may take together, and what the shipped limits of containers allow.
+"""Memory that jobs of the CPU's worker may take together, and the shipped limits of containers.
 
 covers: config/memory.c"""
 import os

@@ -86,7 +86,7 @@ def folder(tmp_path, **sources):
 
 
 def begin(start, path, *flags, cache=None, **options):
-    """What is compiled is kept for all tests of a session, unless a test has a CACHE of its own."""
+    """Compiled operators are kept for all tests of a session, unless a test has a CACHE of its own."""
     cache = cache or path.parents[1] / "operators-cache"
     return start("--operators-dir", str(path), "--operators-cache-dir", str(cache), *flags, **options)
 
@@ -483,7 +483,7 @@ def test_more_files_than_operators_are_not_read(start, tmp_path):
 
 
 def test_a_compiler_has_its_time(start, tmp_path):
-    """What it is given is a key. Here the compiler computes for ever, and its file is left out."""
+    """A key limits the compiler. Here one computes for ever, and its file is left out."""
     env = slow_compiler(tmp_path, "while :; do :; done")
     daemon = begin(start, folder(tmp_path, white=WHITE), "--operators-compile-ms", "1000", env=env)
     assert re.search(r"white\.c:1: the C compiler failed", daemon.log_text()), daemon.log_text()

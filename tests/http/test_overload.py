@@ -102,7 +102,7 @@ LONGEST = "https://" + "a" * (1023 - len("https://"))
 @pytest.mark.parametrize("full", [("--cors-origins", "https://a.example,http://b:8080"), ("--cors-origins", "*"),
                                   ("--cors-origins", LONGEST)], ids=["listed", "anyone", "the longest"], indirect=True)
 def test_pages_of_other_sites_get_it_as_well(full):
-    """As cheaply as everybody, whatever their Origin: it is the library that writes a date. And word for word the same."""
+    """Their refusal is as cheap as anybody's, whatever the Origin (only the library writes a date), and has the same words."""
     for origins in ([], [b"http://b:8080"], [b"https://evil.example"], [b"http://b:8080"] * 2, [b"a" * 1500], [LONGEST.encode()]):
         lines = b"".join(b"oRigin: %s \r\n" % origin for origin in origins) + b"X-Request-ID: a\r\n"
         with full.socket() as s:
@@ -169,7 +169,7 @@ def test_who_waits_and_leaves_is_forgotten(full):
 
 
 def press(daemon, folder, connections, *flags, seconds=0.6):
-    """What came of each request."""
+    """Returns the outcome of each request."""
     picture = folder / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
     told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",

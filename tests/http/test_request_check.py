@@ -270,7 +270,7 @@ def test_bad_one_behind_good_ones(daemon):
 
 @pytest.mark.parametrize("target", [b"/livez", b"http://x/livez", b"x:443"])
 def test_nothing_follows_a_connect(daemon, target):
-    """What comes behind it is for somebody else."""
+    """Bytes behind a CONNECT are meant for another host."""
     data = daemon.raw(b"CONNECT " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n" + SMUGGLED)
     assert statuses(data) == [400] and b"CONNECT" in data
     assert daemon.works()

@@ -335,7 +335,7 @@ def test_one_colour_is_read_where_its_bytes_allow_it(daemon):
     answer = daemon.post(PLAIN, riff(of_one_colour(640, 512)))
     assert answer.status == 200 and answer.image.shape == (512, 640, 3) and not answer.image.any()
     check_problem(daemon.post(PLAIN, riff(of_one_colour(640, 513))), 422)
-    # What libwebp writes, but with its least effort, has a byte for 24000 pixels.
+    # libwebp writes a byte for at most 24000 pixels, except with its least effort.
     white = webp(np.full((3000, 2000, 3), 255, np.uint8), lossless=True, method=2)
     assert len(white) < 400 and daemon.post("/mean", white).status == 200
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What codecs are predicted to take: nothing of what goes through row by row, and bounds. */
+/* Predicted memory of codecs: none where rows go straight through, and bounds elsewhere. */
 #include "pipeline/codec_memory.h"
 
 #include <setjmp.h>

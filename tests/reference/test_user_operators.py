@@ -46,7 +46,7 @@ def operators(tmp_path_factory):
 
 
 def folder_of(operators, step):
-    """Of the only file that has the operator."""
+    """Returns a folder with the only file that has the operator."""
     name = re.compile(rf"\b{step.partition(':')[0]}\(")
     path, = [path for path in operators.glob("*.c") if name.search(path.read_text())]
     return operators / path.stem

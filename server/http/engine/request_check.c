@@ -213,7 +213,7 @@ static enum status check_line(const struct request_head *request, struct request
     if (!request_check_is_token(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
-    /* What follows is for whoever it asked to be connected to. */
+    /* Bytes behind a CONNECT are meant for the host that the client asks for. */
     if (request_check_is_method(request, "CONNECT"))
         return fail(failure, STATUS_BAD_REQUEST, "CONNECT is for a proxy, and this is none");
     if (!is_target(request))

@@ -25,7 +25,7 @@ struct bytes {
     size_t length;
 };
 
-/* Of this thread: how busy the machine is does not matter. */
+/* Returns this thread's processor time, which does not depend on how busy the machine is. */
 static inline double thread_cpu_ms(void) {
     struct timespec used;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

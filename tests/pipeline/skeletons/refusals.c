@@ -16,7 +16,7 @@
 
 static struct diagnostics diagnostics;
 
-/* What is said first of TEXT; "" where it is accepted. */
+/* Returns the first diagnostic of TEXT; "" if it is accepted. */
 static const char *said_of(const char *text) {
     static char said[512];
     struct user_file *file = reader_read("op.c", text, strlen(text), 0, &diagnostics);

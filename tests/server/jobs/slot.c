@@ -237,7 +237,7 @@ static void a_worker_sees_the_same_memory(void **state) {
     slots_destroy(slots);
 }
 
-/* What a worker reads before it begins, and the length of what the front reads. */
+/* A worker can change neither what it reads at its start nor the length of the slots. */
 static void what_no_worker_can_change(void **state) {
     (void)state;
     struct slots *slots = make();
