@@ -91,7 +91,7 @@ void slot_give(struct slots *slots, int slot);
 struct job *slot_job(const struct slots *slots, int slot);
 /* Returns the job in shared memory: the worker may change any of it at any time. */
 struct job *slot_shared_job(const struct slots *slots, int slot);
-/* Returns the front's own copy of a job's values; values longer than REPORT_VALUES_MAX have none. */
+/* Returns the front's own copy of a job's values; those beyond REPORT_VALUES_MAX have none. */
 char *slot_short_values(const struct slots *slots, int slot);
 uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);

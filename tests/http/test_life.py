@@ -280,11 +280,10 @@ def test_same_advice_whatever_the_size(start, long_job):
 def test_silent_clients_take_no_slot(start, framing):
     """Far more of them than slots, each within body_ms: all others are served at once, and they when they speak."""
     daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1", "--body-ms", HOUR_MS)
-    silent, asks = [], daemon.connect()
-    for count in range(1, 31):  # one by one: of a rush, those for which there are no slots are refused
-        silent.append(daemon.socket())
-        silent[-1].sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
-        assert wait_until(lambda: daemon.samples(asks)["burin_requests_in_progress"] == count + 1)
+    silent, asks = [daemon.socket() for _ in range(30)], daemon.connect()
+    for s in silent:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
+    assert wait_until(lambda: daemon.samples(asks)["burin_requests_in_progress"] == 31), daemon.samples(asks)
     assert daemon.metric("slots_in_use") == 0
     for _ in range(5):
         assert daemon.works()

@@ -190,10 +190,7 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 def test_overload(start, tmp_path, flags):
     """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    for seconds in (0.6, 2, 6):  # a busy machine may leave the one that asks for /livez no time
-        found = press(daemon, tmp_path, 64, *flags, seconds=seconds)
-        if found["livez"]["count"] and found["good"]["count"]:
-            break
+    found = press(daemon, tmp_path, 64, *flags, seconds=2)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()
