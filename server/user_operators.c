@@ -229,7 +229,10 @@ static void collect(void *context, const char *path, const char *bytes, size_t l
     }
     *source = (struct source){ .path = strdup(path), .length = length };
     if (bytes && (source->bytes = malloc(length + 1))) memcpy(source->bytes, bytes, length + 1);
-    if (!source->path) return;
+    if (!source->path) {
+        free(source->bytes);
+        return;
+    }
     const bool known =
         reading->before && generation_find_text(reading->before, path, &source->before);
     if (!known) source->before.text = NULL;

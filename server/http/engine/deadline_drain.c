@@ -17,12 +17,20 @@ static bool is_idle_for(const struct deadline_thread *deadlines, const struct de
            deadline_waits_for_client(deadline, phase);
 }
 
+/* Returns the next connection from *INDEX on that is not shut down, or NULL. Under the lock. */
+static struct deadline *next_uncut(const struct deadline_thread *deadlines, uint32_t *index) {
+    while (*index < deadlines->table.used) {
+        struct deadline *deadline = deadlines->table.entries[(*index)++].deadline;
+        if (deadline && !deadline->cut) return deadline;
+    }
+    return NULL;
+}
+
 void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms) {
     const int64_t now = clock_ns();
     pthread_mutex_lock(&deadlines->lock);
-    for (uint32_t index = 0; index < deadlines->table.used; index++) {
-        struct deadline *deadline = deadlines->table.entries[index].deadline;
-        if (!deadline || deadline->cut) continue;
+    struct deadline *deadline;
+    for (uint32_t index = 0; (deadline = next_uncut(deadlines, &index));) {
         const int64_t word = atomic_load(&deadline->word);
         if (is_idle_for(deadlines, deadline, word, now, idle_ms, fresh_ms))
             deadline_cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
@@ -71,9 +79,8 @@ static bool moves_slowly(const struct deadline_thread *deadlines, struct deadlin
 void deadline_thread_end_slow(struct deadline_thread *deadlines, long slow_ms) {
     const int64_t now = clock_ns();
     pthread_mutex_lock(&deadlines->lock);
-    for (uint32_t index = 0; index < deadlines->table.used; index++) {
-        struct deadline *deadline = deadlines->table.entries[index].deadline;
-        if (!deadline || deadline->cut) continue;
+    struct deadline *deadline;
+    for (uint32_t index = 0; (deadline = next_uncut(deadlines, &index));) {
         const int64_t word = atomic_load(&deadline->word);
         const enum phase phase = deadline_phase(word);
         const bool answer = deadline_is_answer(phase);
