@@ -44,7 +44,7 @@ class Job(ctypes.Structure):
 def library(tmp_path_factory):
     made = tmp_path_factory.mktemp("resample") / "resample.so"
     sources = [*sorted((ROOT / "pipeline/rows").glob("resample*.c")), ROOT / "pipeline/rows/simd.c",
-               *(ROOT / f"pipeline/{name}.c" for name in ("pool", "status", "timing", "image"))]
+               *(ROOT / f"pipeline/{name}.c" for name in ("pool", "status", "thread_remains", "timing", "image"))]
     subprocess.run(["gcc", "-std=c17", "-O3", "-D_GNU_SOURCE", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", f"-I{ROOT}", "-o", made,
                     *sources, "-lm"], check=True)
     loaded = ctypes.CDLL(str(made))
