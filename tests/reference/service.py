@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon for the tests of one file, which import `service` and `burin`: a request costs a tenth of a program's start.
 BURIN names the program. BURIN_DEVICE=cuda:0 has a GPU do the work."""
+import contextlib
 import os
 import pathlib
 import re
@@ -16,12 +17,18 @@ DEVICE = os.environ.get("BURIN_DEVICE", "cpu")
 running = []
 
 
-@pytest.fixture(scope="module", autouse=True)
-def service():
-    running.append(Daemon("--devices", DEVICE))
+@contextlib.contextmanager
+def serving(*flags):
+    running.append(Daemon("--devices", DEVICE, *flags))
     yield
     daemon = running.pop()
     assert daemon.stop() == 0, daemon.log_text()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def service():
+    with serving():
+        yield
 
 
 def parameters(text):
