@@ -113,7 +113,7 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
     daemon = start("--lanes", "1")
     daemon.works()
     worker, = daemon.children()
-    picture = pnm(noise(5000, 4000))
+    picture = pnm(noise(4000, 3000))
     soft, hard = resource.prlimit(worker, resource.RLIMIT_AS)
     resource.prlimit(worker, resource.RLIMIT_AS, (memory(worker, "VmSize") + (8 << 20), hard))
     answer = daemon.post("/histeq", picture)
@@ -127,11 +127,11 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
 
 def test_large_jobs_take_turns_where_memory_is_short(start):
     """Room for one of them, as `ulimit -d` leaves it: whoever finds none waits for those before him, on any lane."""
-    daemon = start("--lanes", "3")
+    daemon = start("--lanes", "3", "--idle-bytes", "1MiB")
     worker, = daemon.children()
-    picture = pnm(noise(4000, 2500, 3))  # 30 MB of pixels, and as much for the result
+    picture = pnm(noise(2000, 1250, 3))  # 7.5 MB of pixels
     soft, hard = resource.prlimit(worker, resource.RLIMIT_DATA)
-    resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (80 << 20), hard))
+    resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (12 << 20), hard))
     bodies = []
 
     def ask(_):

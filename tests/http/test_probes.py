@@ -305,7 +305,7 @@ def test_address_in_use_is_told_by_its_flag(key):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         flags = {"listen": "127.0.0.1:0", key: address}
-        done = subprocess.run([BURIN, "serve", "--devices", "cpu", *[f"--{k}={v}" for k, v in flags.items()]],
+        done = subprocess.run([BURIN, "serve", "--devices", "cpu", *TEST_SLOTS, *[f"--{k}={v}" for k, v in flags.items()]],
                               capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
@@ -313,7 +313,7 @@ def test_address_in_use_is_told_by_its_flag(key):
 def test_address_is_told_as_it_was_given(tmp_path):
     """Whatever stands in it, a flag's name too."""
     path = tmp_path / "--listen" / "burin.sock"
-    done = subprocess.run([BURIN, "serve", "--devices", "cpu", "--listen", "127.0.0.1:0", f"--admin-listen=unix:{path}"],
+    done = subprocess.run([BURIN, "serve", "--devices", "cpu", *TEST_SLOTS, "--listen", "127.0.0.1:0", f"--admin-listen=unix:{path}"],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and f"cannot listen on unix:{path}: " in done.stderr, done
 
@@ -362,7 +362,7 @@ def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
     link.symlink_to(precious)
     daemon = start("--admin-listen", f"unix:{live}")
     for path in (precious, link, tmp_path, live):
-        done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
+        done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", *TEST_SLOTS, flag, f"unix:{path}"],
                               capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and str(path) in done.stderr, done
         assert ("in use" if path == live else "not a socket") in done.stderr
