@@ -181,6 +181,13 @@ static void block_signals(void) {
     sigprocmask(SIG_SETMASK, &all, NULL); /* the front decides when it ends */
 }
 
+/* An answer that cannot be sent, for want of memory or because the front has gone, is one that the
+ * front gives up waiting for: what was started for that request is nobody's. */
+static void tell(int fd, const struct answer *answer) {
+    if (send(fd, answer, sizeof *answer, MSG_NOSIGNAL) == (ssize_t)sizeof *answer) return;
+    if (answer->pid > 0) kill(answer->pid, SIGKILL);
+}
+
 noreturn static void run(int fd, pid_t front, const struct config *config) {
     struct request request;
     struct launch what;
@@ -197,7 +204,7 @@ noreturn static void run(int fd, pid_t front, const struct config *config) {
         else if (whole)
             answer.pid = launch(&request, &what, config);
         close_passed(&what);
-        if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) != (ssize_t)sizeof answer) break;
+        tell(fd, &answer);
     }
     _exit(0);
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,16 @@ static int tell(void) {
     used += snprintf(line + used, sizeof line - (size_t)used, " %d %d", getpgrp() == getpid(),
                      prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
     return write(5, line, (size_t)used) == used ? 7 : 8;
+}
+
+/* ---- a system short of memory */
+
+static int failing_sends; /* so many answers the launcher cannot send: set before it is forked */
+
+/* The program's own comes before that of the C library. */
+ssize_t send(int fd, const void *bytes, size_t size, int flags) {
+    if (failing_sends-- > 0) return errno = ENOBUFS, -1;
+    return sendto(fd, bytes, size, flags, NULL, 0);
 }
 
 /* ---- asking for it */
@@ -154,6 +165,22 @@ static void one_that_stands_still_or_has_ended(void **state) {
     assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
 }
 
+static int open_one_that_fails_once(void **state) {
+    failing_sends = 1;
+    const int failed = open_one(state);
+    failing_sends = 0;
+    return failed;
+}
+
+/* It goes on: its end would be the daemon's. */
+static void an_answer_that_cannot_be_sent(void **state) {
+    (void)state;
+    char said[100];
+    assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
+    check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
+    assert_false(launcher_wait_end(NULL, 0));
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) return tell(); /* whatever it is called: never these tests again */
@@ -162,6 +189,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(workers, open_one, close_it),
         cmocka_unit_test_setup_teardown(nothing_else, open_one, close_it),
         cmocka_unit_test_setup_teardown(without_privileges, open_one, close_it),
+        cmocka_unit_test_setup_teardown(an_answer_that_cannot_be_sent, open_one_that_fails_once,
+                                        close_it),
         cmocka_unit_test_setup_teardown(one_that_stands_still_or_has_ended, open_one, close_it),
     };
     return cmocka_run_group_tests_name("launcher", tests, NULL, NULL);
