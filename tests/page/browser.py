@@ -37,7 +37,9 @@ class Browser:
         options.binary_location = CHROMIUM
         flags = ["--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", f"--user-data-dir={folder}/profile", "--no-first-run", "--disable-background-networking",
-                 "--disable-component-update", "--disable-gpu", "--disable-extensions", "--mute-audio", "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+                 "--disable-component-update", "--disable-gpu", "--disable-extensions", "--disable-site-isolation-trials",
+                 "--process-per-site", "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",  # a process for each page takes half of the time
+                 "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
         if os.getuid() == 0:
             flags.append("--no-sandbox")
         for flag in flags:
