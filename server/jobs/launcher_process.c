@@ -142,10 +142,11 @@ static bool give_files(const struct launcher_request *request, struct launch *la
 }
 
 static bool is_device(const char *text) {
-    const size_t name = strlen("cuda:"),
-                 digits = strspn(text + (strlen(text) < name ? 0 : name), "0123456789");
-    return strcmp(text, "cpu") == 0 ||
-           (strncmp(text, "cuda:", name) == 0 && digits > 0 && digits <= 3 && !text[name + digits]);
+    static const char gpu[] = "cuda:";
+    if (strncmp(text, gpu, strlen(gpu)) != 0) return strcmp(text, "cpu") == 0;
+    const char *number = text + strlen(gpu);
+    const size_t digits = strspn(number, "0123456789");
+    return digits > 0 && digits <= 3 && !number[digits];
 }
 
 static bool is_number(const char *text, long number) {

@@ -86,7 +86,7 @@ bool worker_list_can_follow(const struct worker_list *list, const struct worker_
 
 struct worker_handle *worker_list_lost(struct worker_list *list) {
     for (int i = 0; i < list->count; i++)
-        if (list->all[i].kill_due) return &list->all[i];
+        if (list->all[i].pid && list->all[i].kill_due) return &list->all[i];
     return NULL;
 }
 
