@@ -37,7 +37,7 @@ class Browser:
         options.binary_location = CHROMIUM
         flags = ["--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", f"--user-data-dir={folder}/profile", "--no-first-run", "--disable-background-networking",
-                 "--disable-component-update", "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+                 "--disable-component-update", "--disable-gpu", "--disable-extensions", "--mute-audio", "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
         if os.getuid() == 0:
             flags.append("--no-sandbox")
         for flag in flags:

@@ -3,12 +3,13 @@
 not know: weights of every sigma in steps of 0.01, pictures at many. By hand:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_blur.py"""
 import ctypes
-import os
 import pathlib
 import subprocess
 
 import numpy as np
 import pytest
+
+from service import burin, service  # noqa: F401
 
 try:
     import cv2
@@ -16,8 +17,6 @@ except ImportError:
     cv2 = None
 
 ROOT = pathlib.Path(__file__).parents[2]
-BURIN = os.environ.get("BURIN", "build/burin")
-DEVICE = os.environ.get("BURIN_DEVICE", "auto")
 needs_cv2 = pytest.mark.skipif(cv2 is None, reason="OpenCV is not installed")
 SHAPES = [(1, 1), (1, 17), (19, 1), (2, 2), (42, 13), (66, 123), (3, 4097), (513, 3)]
 SIGMAS = ["0.3", "0.5", "0.795", "0.8", "1", "1.5", "2.25", "3", "5.5", "10", "31.4", "64"]
@@ -73,10 +72,7 @@ def to_png(image):
 
 def run(image, step):
     """Channels in any order: what is done to one is done to all."""
-    done = subprocess.run([BURIN, "run", "--device", DEVICE, "--type", "png", "--compression", "0", step, "-", "-"], input=to_png(image),
-                          capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return cv2.imdecode(np.frombuffer(done.stdout, np.uint8), cv2.IMREAD_UNCHANGED)
+    return cv2.imdecode(np.frombuffer(burin(to_png(image), step, type="png", compression=0), np.uint8), cv2.IMREAD_UNCHANGED)
 
 
 def picture(shape, depth, channels, kind="noise"):

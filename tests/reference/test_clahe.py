@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """clahe against OpenCV's createCLAHE: gray of both depths, and colour, whose plane OpenCV equalizes and numpy puts back. By hand:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_clahe.py"""
-import os
 import pathlib
-import subprocess
 
 import numpy as np
 import pytest
 
+from service import burin, service  # noqa: F401
+
 cv2 = pytest.importorskip("cv2")
 
 ROOT = pathlib.Path(__file__).parents[2]
-BURIN = os.environ.get("BURIN", "build/burin")
-DEVICE = os.environ.get("BURIN_DEVICE", "auto")
 # 64x64 is divisible by most of TILES, 63x64 by none both ways: there a side that is divisible is padded by a whole tile each.
 SHAPES = [(1, 1), (1, 17), (19, 1), (2, 2), (42, 13), (66, 123), (3, 4097), (513, 3), (64, 64), (63, 64), (240, 320)]
 TILES = [1, 2, 3, 7, 8, 16, 33, 64]
@@ -23,10 +21,8 @@ def run(image, step):
     """Channels in OpenCV's order on both sides, which PNG has the other way round."""
     ok, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 0])
     assert ok
-    done = subprocess.run([BURIN, "run", "--device", DEVICE, "--type", "png", "--compression", "0", step, "-", "-"], input=data.tobytes(),
-                          capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return cv2.imdecode(np.frombuffer(done.stdout, np.uint8), cv2.IMREAD_UNCHANGED)
+    made = burin(data.tobytes(), step, type="png", compression=0)
+    return cv2.imdecode(np.frombuffer(made, np.uint8), cv2.IMREAD_UNCHANGED)
 
 
 def opencv(gray, tiles, clip):
@@ -57,7 +53,7 @@ def check(gray, tiles, clip):
 def test_sizes(depth, tiles):
     """Every size with every number of tiles; each clip comes up with some of them."""
     if depth == 16 and tiles > 8:
-        shapes = SHAPES[:4]  # OpenCV's tables of 16 bit are 512 MB at 64 tiles
+        shapes = SHAPES[tiles % 4:][:1]  # OpenCV's tables of 16 bit are 512 MB at 64 tiles
     else:
         shapes = SHAPES
     for i, shape in enumerate(shapes):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """edge, brightness, threshold and convolve against numpy written from their meaning, and against OpenCV and scikit-image
 where they are installed. By hand: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_edge.py"""
-import os
 import re
-import subprocess
 
 import numpy as np
 import pytest
+
+from service import burin, service  # noqa: F401
 
 try:
     import cv2
@@ -17,8 +17,6 @@ try:
 except ImportError:
     filters = None
 
-BURIN = os.environ.get("BURIN", "build/burin")
-DEVICE = os.environ.get("BURIN_DEVICE", "auto")
 SHAPES = [(1, 1), (1, 29), (31, 1), (42, 13), (66, 123), (3, 4097), (240, 320)]
 needs_cv2 = pytest.mark.skipif(cv2 is None, reason="OpenCV is not installed")
 needs_skimage = pytest.mark.skipif(filters is None, reason="scikit-image is not installed")
@@ -40,10 +38,7 @@ def from_pnm(data):
 
 
 def run(image, step):
-    done = subprocess.run([BURIN, "run", "--device", DEVICE, "--type", "pnm", step, "-", "-"], input=to_pnm(image),
-                          capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return from_pnm(done.stdout)
+    return from_pnm(burin(to_pnm(image), step, type="pnm"))
 
 
 def picture(shape, depth, channels, kind="noise"):

@@ -5,6 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from service import service  # noqa: F401
 from test_edge import SHAPES, picture, run
 
 KINDS = [(depth, channels) for depth in (8, 16) for channels in (1, 3)]

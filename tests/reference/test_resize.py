@@ -4,7 +4,6 @@ covers: pipeline/ops/resize.c, pipeline/ops/resize/pixels.c, pipeline/ops/resize
 By hand: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_resize.py"""
 import ctypes
 import io
-import os
 import pathlib
 import random
 import subprocess
@@ -18,13 +17,12 @@ from PIL import Image
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import carve  # noqa: E402
 import resample  # noqa: E402
+from service import burin, service  # noqa: E402, F401
 
 cv2 = pytest.importorskip("cv2")
 data = pytest.importorskip("skimage.data")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BURIN = os.environ.get("BURIN", "build/burin")
-DEVICE = os.environ.get("BURIN_DEVICE", "auto")
 FILTERS = {"lanczos3": Image.Resampling.LANCZOS, "cubic": Image.Resampling.BICUBIC, "linear": Image.Resampling.BILINEAR,
            "box": Image.Resampling.BOX}
 MODES = ("L", "LA", "RGB", "RGBA")
@@ -34,17 +32,11 @@ SIZES = [((1, 1), (1, 1)), ((1, 1), (7, 5)), ((1, 29), (1, 4)), ((31, 1), (9, 1)
          ((640, 480), (1000, 700)), ((50, 40), (51, 41)), ((257, 129), (1, 1)), ((640, 427), (224, 224))]
 
 
-def burin(body, *arguments):
-    done = subprocess.run([BURIN, "run", "--device", DEVICE, *arguments, "-", "-"], input=body, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
-
-
-def resized(image, parameters, *arguments):
+def resized(image, parameters):
     """A Pillow image through resize."""
     body = io.BytesIO()
     image.save(body, "PNG", compress_level=0)
-    made = Image.open(io.BytesIO(burin(body.getvalue(), "--type", "png", *arguments, f"resize:{parameters}")))
+    made = Image.open(io.BytesIO(burin(body.getvalue(), f"resize:{parameters}", type="png", compression=0)))
     made.load()
     return made
 
@@ -52,8 +44,8 @@ def resized(image, parameters, *arguments):
 def resized_16(image, parameters):
     """RGB or RGBA of 16 bits, or gray."""
     turned = image[..., ::-1] if image.shape[2] == 3 else image[..., [2, 1, 0, 3]] if image.shape[2] == 4 else image
-    body = cv2.imencode(".png", turned)[1].tobytes()
-    made = cv2.imdecode(np.frombuffer(burin(body, "--type", "png", f"resize:{parameters}"), np.uint8), cv2.IMREAD_UNCHANGED)
+    body = cv2.imencode(".png", turned, [cv2.IMWRITE_PNG_COMPRESSION, 0])[1].tobytes()
+    made = cv2.imdecode(np.frombuffer(burin(body, f"resize:{parameters}", type="png", compression=0), np.uint8), cv2.IMREAD_UNCHANGED)
     made = made.reshape(*made.shape[:2], -1)
     return made[..., ::-1] if made.shape[2] == 3 else made[..., [2, 1, 0, 3]] if made.shape[2] == 4 else made
 
@@ -351,7 +343,7 @@ def test_carve_takes_the_share_by_seams(share):
     seams = (2 * 30 * share + 100) // 200
     body = io.BytesIO()
     scaled.save(body, "PNG")
-    carved = np.asarray(Image.open(io.BytesIO(burin(body.getvalue(), "--type", "png", f"carve:width={90 - seams}"))))
+    carved = np.asarray(Image.open(io.BytesIO(burin(body.getvalue(), f"carve:width={90 - seams}", type="png"))))
     left = (30 - seams) // 2
     made = np.asarray(resized(image, f"width=60,height=60,fit=carve,share={share}"))
     assert np.array_equal(made, carved[:, left:left + 60])

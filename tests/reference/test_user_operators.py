@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that users write in C, through `burin run`, against numpy: the listings of the 2017 paper as they stand
+"""Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as they stand
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
 covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
@@ -8,6 +8,7 @@ covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipel
   server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """
+import io
 import json
 import math
 import os
@@ -19,6 +20,9 @@ import subprocess
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
+
+import service
 
 ROOT = os.path.join(os.path.dirname(__file__), "../..")
 BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
@@ -32,9 +36,6 @@ def operators(tmp_path_factory):
         shutil.copy(path, folder)
         (folder / path.name).chmod(0o644)
     folder.chmod(0o755)
-    for path in list(folder.glob("*.c")):  # each alone, too: a run that needs one file reads no more
-        (folder / path.stem).mkdir(mode=0o755)
-        shutil.copy(path, folder / path.stem)
     checks = [subprocess.Popen([BURIN, "check", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
               for path in sorted(folder.glob("*.c"))]
     for check in checks:
@@ -45,39 +46,34 @@ def operators(tmp_path_factory):
     return folder
 
 
-def folder_of(operators, step):
-    """Returns a folder with the only file that has the operator."""
-    name = re.compile(rf"\b{step.partition(':')[0]}\(")
-    path, = [path for path in operators.glob("*.c") if name.search(path.read_text())]
-    return operators / path.stem
-
-
 def burin(operators, step, picture, tmp_path, threads=2):
     """(picture after the step, text that it told)"""
     source, result = tmp_path / "in.png", tmp_path / "out.png"
-    stored = picture if picture.shape[2] < 3 else picture[..., [2, 1, 0, 3][:picture.shape[2]]]
-    if picture.shape[2] == 2:
-        write_gray_alpha(source, picture)
-    else:
-        assert cv2.imwrite(str(source), stored)
+    source.write_bytes(to_png(picture))
     run = subprocess.run([BURIN, "run", "--operators-dir", operators, "--threads", str(threads), step, source, result],
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+    return from_png(result.read_bytes()), run.stdout
+
+
+BGR = [2, 1, 0, 3]  # OpenCV's order
+
+
+def to_png(picture):
     if picture.shape[2] == 2:
-        return read_gray_alpha(result), run.stdout
-    got = cv2.imread(str(result), cv2.IMREAD_UNCHANGED)
+        body = io.BytesIO()
+        Image.fromarray(picture, "LA").save(body, "PNG", compress_level=1)
+        return body.getvalue()
+    stored = picture if picture.shape[2] < 3 else picture[..., BGR[:picture.shape[2]]]
+    return cv2.imencode(".png", stored, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
+
+
+def from_png(data):
+    if data[25] == 4:  # gray with alpha
+        return np.asarray(Image.open(io.BytesIO(data)))
+    got = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     got = got.reshape(*got.shape[:2], -1)
-    return (got if got.shape[2] < 3 else got[..., [2, 1, 0, 3][:got.shape[2]]]), run.stdout
-
-
-def write_gray_alpha(path, picture):
-    from PIL import Image
-    Image.fromarray(picture, "LA").save(path)
-
-
-def read_gray_alpha(path):
-    from PIL import Image
-    return np.asarray(Image.open(path))
+    return got if got.shape[2] < 3 else got[..., BGR[:got.shape[2]]]
 
 
 def pictures(depth, seed=5):
@@ -154,8 +150,14 @@ IMAGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def served(operators):
+    with service.serving("--operators-dir", operators):
+        yield
+
+
 @pytest.mark.parametrize("depth,step,meant", IMAGES, ids=[i[1] for i in IMAGES])
-def test_pictures(operators, tmp_path, depth, step, meant):
+def test_pictures(served, depth, step, meant):
     for picture in pictures(depth):
         if step == "divided":  # alpha may be 0, and the function must not be given it
             picture[..., :colours(picture)] |= 1
@@ -163,7 +165,7 @@ def test_pictures(operators, tmp_path, depth, step, meant):
         extra = f":width={picture.shape[1]},height={picture.shape[0]}" if step == "vignette" else ""
         wanted = picture.copy()
         wanted[..., :colours(picture)] = meant(picture[..., :colours(picture)]).astype(picture.dtype)
-        got, _ = burin(folder_of(operators, step), step + extra, picture, tmp_path)
+        got = from_png(service.burin(to_png(picture), step + extra, type="png", compression=0))
         np.testing.assert_array_equal(got, wanted, err_msg=f"{picture.shape}")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tests/http that have a longer form, in that form: restarts, reloads and requests by the dozen and the thousand.
+"""Tests of tests/http and tests/page that have a longer form, in that form: restarts, reloads and requests by the dozen and the thousand, 64 megapixels.
 Goal: as there, none lost, none wrong, nothing left behind. Some two minutes."""
 import argparse
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 FORMS = ("test_life.py::test_thousands_of_requests", "test_reload.py::test_under_load",
-         "test_reload.py::test_many_in_a_row_leak_nothing", "test_systemd.py::test_restarts_under_load_lose_nothing")
+         "test_reload.py::test_many_in_a_row_leak_nothing", "test_systemd.py::test_restarts_under_load_lose_nothing", "../page/test_page_browser.py::test_many_megapixels")
 
 argparse.ArgumentParser(description=__doc__).parse_args()
 folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
