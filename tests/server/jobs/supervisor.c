@@ -85,6 +85,7 @@ static enum status open_hanging(int index, const struct lane_options *options, s
 
 static int be_worker(const char *device) {
     struct failure failure = { 0 };
+    process_become_worker(); /* one that hangs ends with the test */
     const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
     struct slots *slots = slots_open(files, &failure);
     hanging = device_cpu;
