@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
   chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
@@ -152,8 +152,10 @@ $(REPLAYS:=.run): %.run: %
 # What pytest runs: all of the folder, or what of PYTEST begins with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
-# A whole folder in so many processes at a time, each with a daemon of its own; files that PYTEST names in one.
-run_pytest = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
+# A whole folder in so many processes at a time, each with a daemon of its own; files that PYTEST names in one. A test that
+# hangs fails under its name, and what it started ends. Compiled tests are kept: each process would compile them for two seconds.
+KEEP_COMPILED = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(abspath build)/pycache
+run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
 # They wait more than they work.
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects

@@ -149,11 +149,12 @@ def in_parallel(count, work):
 
 
 def wait_until(condition, seconds=PATIENCE_S):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """Looks every 10 ms at first, then less often: what is long in coming is not asked for all the time."""
+    begin = time.monotonic()
+    while (waited := time.monotonic() - begin) < seconds:
         if condition():
             return True
-        time.sleep(0.01)
+        time.sleep(min(max(0.01, waited / 20), 0.05))
     return bool(condition())
 
 
@@ -381,6 +382,22 @@ def start():
         d.stop()
 
 
+@pytest.fixture(scope="module")
+def shared():
+    """shared(*flags) -> a daemon that all tests of a module have that name these flags. Nothing of the test before is under way."""
+    kept = {}
+
+    def found(*flags):
+        if flags not in kept:
+            kept[flags] = Daemon(*flags)
+        assert kept[flags].becomes_idle()
+        return kept[flags]
+
+    yield found
+    for d in kept.values():
+        assert d.stop() == 0, d.log_text()
+
+
 # ---- pictures
 
 def noise(width, height, channels=1, depth=8, seed=1):
@@ -391,8 +408,8 @@ def noise(width, height, channels=1, depth=8, seed=1):
 
 def smooth(width, height, channels=3):
     """Something like a photograph: waves and a little noise."""
-    y, x = np.mgrid[0:height, 0:width].astype(float)
-    planes = [120 + 60 * np.sin(x / (17 + 5 * c)) + 50 * np.cos(y / (23 + 3 * c)) for c in range(channels)]
+    y, x = np.arange(height)[:, None], np.arange(width)
+    planes = [(120 + 60 * np.sin(x / (17 + 5 * c))) + 50 * np.cos(y / (23 + 3 * c)) for c in range(channels)]
     picture = np.stack(planes, -1) + np.random.default_rng(3).normal(0, 3, (height, width, channels))
     picture = np.clip(picture, 0, 255).astype(np.uint8)
     return picture[:, :, 0] if channels == 1 else picture
@@ -433,13 +450,19 @@ def png_of_chunks(width, height, depth, colour, raw, *extra, interlace=0, compre
             + b"".join(extra) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
 
 
-def large_png(width, height):
+def packed_zeros(length):
+    """A zlib stream of so many. Each MiB of them is the same bytes, which are packed once."""
+    def packed(count, flush):
+        packer = zlib.compressobj(9, wbits=-15)
+        return packer.compress(bytes(count)) + packer.flush(flush)
+
+    return (b"\x78\xda" + packed(1 << 20, zlib.Z_FULL_FLUSH) * (length >> 20) + packed(length % (1 << 20), zlib.Z_FINISH)
+            + struct.pack(">I", length % 65521 << 16 | 1))
+
+
+def large_png(width, height, depth=8):
     """Gray and even: a small upload that takes long to work on."""
-    row = b"\0" + bytes(width)
-    packer = zlib.compressobj(1)
-    data = b"".join(packer.compress(row * 100) for _ in range(height // 100))
-    data += packer.compress(row * (height % 100)) + packer.flush()
-    return png_of_chunks(width, height, 8, 0, b"", compressed=data)
+    return png_of_chunks(width, height, depth, 0, b"", compressed=packed_zeros((1 + width * depth // 8) * height))
 
 
 # Of large_png(8000, 8000) three seconds of a processor.

@@ -17,7 +17,7 @@ import threading
 
 import pytest
 
-from conftest import BURIN, needs, png, smooth
+from conftest import BURIN, LONG, needs, png, smooth
 from test_cli import burin, refused
 
 # Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
@@ -116,29 +116,31 @@ def test_skeletons_without_a_compiler(compiler, message):
 
 @needs_compiler
 @pytest.mark.parametrize("changes,lost", [
-    ("s/tolerance > 127/tolerance > 128/; s/a > b/a < b/", [("binarize", "P2P", "noise"), ("maximum", "R2S", "noise")]),
-    (r"s/root < 255/root < 254/; s/counts\[pixel\]/counts[pixel ^ 1]/", [("sobel", "N2P", "noise"), ("histogram", "R2V", "noise")])],
-    ids=["binarize and maximum", "sobel and histogram"])
+    (r"s/tolerance > 127/tolerance > 128/; s/root < 255/root < 254/; s/counts\[pixel\]/counts[pixel ^ 1]/",
+     [("binarize", "P2P", "noise"), ("sobel", "N2P", "noise"), ("histogram", "R2V", "noise")]),
+    pytest.param("s/a > b/a < b/", [("maximum", "R2S", "noise")], marks=pytest.mark.skipif(not LONG, reason="the longer form alone"))],
+    ids=["all but maximum", "maximum"])
 def test_skeletons_that_are_wrong_have_no_row(changes, lost, tmp_path):
-    """A compiler that changes two operators costs those two's rows, and no others."""
+    """A compiler that changes some operators costs those' rows, and no others."""
     compiler = tmp_path / "cc"
     compiler.write_text(f"#!/bin/sh\nsed -i '{changes}' twin.c\nexec {os.path.realpath(shutil.which('cc'))} \"$@\"\n")
     compiler.chmod(0o755)
     rows, said = measure("skeletons", "--pixels-max", FULL_HD, status=1, env={"BURIN_CC": str(compiler)})
     missing = [one for one in FIGURE_5 if one not in [subject(row) for row in rows if row["device"] != "cpu, serial"]]
     assert set(lost) <= set(missing) and {name for name, _, _ in missing} == {name for name, _, _ in lost}
-    assert said.count("its result is wrong") >= 2
+    assert said.count("its result is wrong") >= len(lost)
 
 
 @needs_compiler
 def test_skeletons_are_drawn(skeletons, tmp_path):
     """plot.py makes one figure of them, by its four kinds with and without copies."""
     python = "/usr/bin/python3"
-    if subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode:
-        pytest.skip("no matplotlib here")
     (tmp_path / "skeletons.json").write_text(skeletons)
     plot = pathlib.Path(__file__).parents[1] / "bench/plot.py"
-    subprocess.run([python, plot, tmp_path, tmp_path / "skeletons.json"], check=True, capture_output=True, timeout=60)
+    done = subprocess.run([python, plot, tmp_path, tmp_path / "skeletons.json"], capture_output=True, text=True, timeout=60)
+    if "No module named 'matplotlib'" in done.stderr:
+        pytest.skip("no matplotlib here")
+    assert done.returncode == 0, done.stderr
     drawn = (tmp_path / "skeletons.svg").read_text()
     for text in ("P2P", "N2P", "R2S", "R2V", "kernel alone", "application", "cpu, serial", "cpu, 1 core"):
         assert text in drawn, text

@@ -5,11 +5,6 @@ import pytest
 
 from conftest import from_pnm, noise, pnm, smooth
 
-try:
-    import cv2
-except ImportError:
-    cv2 = None
-
 
 def luma(rgb):
     r, g, b = (rgb[..., i].astype(np.int64) for i in range(3))
@@ -74,8 +69,8 @@ def test_photograph_like(daemon):
     assert np.array_equal(from_pnm(answer.body), histeq(picture))
 
 
-@pytest.mark.skipif(cv2 is None, reason="no OpenCV here")
 def test_gray_equals_opencv(daemon):
+    cv2 = pytest.importorskip("cv2", reason="no OpenCV here")
     for seed in range(3):
         picture = noise(200, 150, seed=seed) // 2 + 40
         answer = daemon.post("/histeq", pnm(picture))

@@ -19,11 +19,6 @@ from conftest import (BURIN, HOUR_MS, LONGER_PATH, PATIENCE_S, TEST_SLOTS, Daemo
 PICTURE = pnm(noise(32, 24))
 
 
-@pytest.fixture(scope="module")
-def long_job():
-    return large_png(6000, 6000)
-
-
 class Sent:
     """A request on its way; .answer() waits for what comes of it."""
 
@@ -89,13 +84,13 @@ def test_no_worker_can_start(start):
     assert daemon.becomes_idle() and daemon.works()
 
 
-def test_job_that_was_never_begun_is_no_suspect(start, long_job):
+def test_job_that_was_never_begun_is_no_suspect(start):
     """Its first worker had it and died before it began, and it is at work when the second dies: of that it may be the
     cause, of the first it cannot be. So it is tried again."""
     daemon = start("--lanes", "1", "--no-worker-ms", HOUR_MS)
     first, = daemon.children()
     freeze(first)
-    job = Sent(daemon, LONGER_PATH, long_job)
+    job = Sent(daemon, LONGER_PATH, large_png(4000, 4000))
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     os.kill(first, signal.SIGKILL)
 
@@ -103,7 +98,10 @@ def test_job_that_was_never_begun_is_no_suspect(start, long_job):
         return [pid for pid in daemon.children() if pid != first and alive(pid) and cpu_seconds(pid) > 0.25]
 
     assert wait_until(at_work)
-    os.kill(at_work()[0], signal.SIGKILL)
+    second, = at_work()
+    freeze(second)
+    assert daemon.metric("jobs_in_progress") == 1, "it was done before"
+    os.kill(second, signal.SIGKILL)
     status, _, body = job.answer()
     assert status == 200, body
     assert daemon.metric("worker_restarts_total") == 2
@@ -115,7 +113,7 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
     daemon = start("--lanes", "1")
     daemon.works()
     worker, = daemon.children()
-    picture = pnm(noise(5000, 4000))
+    picture = pnm(noise(4000, 3000))
     soft, hard = resource.prlimit(worker, resource.RLIMIT_AS)
     resource.prlimit(worker, resource.RLIMIT_AS, (memory(worker, "VmSize") + (8 << 20), hard))
     answer = daemon.post("/histeq", picture)
@@ -129,11 +127,11 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
 
 def test_large_jobs_take_turns_where_memory_is_short(start):
     """Room for one of them, as `ulimit -d` leaves it: whoever finds none waits for those before him, on any lane."""
-    daemon = start("--lanes", "3")
+    daemon = start("--lanes", "3", "--idle-bytes", "1MiB")
     worker, = daemon.children()
-    picture = pnm(noise(4000, 2500, 3))  # 30 MB of pixels, and as much for the result
+    picture = pnm(noise(2000, 1250, 3))  # 7.5 MB of pixels
     soft, hard = resource.prlimit(worker, resource.RLIMIT_DATA)
-    resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (80 << 20), hard))
+    resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (12 << 20), hard))
     bodies = []
 
     def ask(_):

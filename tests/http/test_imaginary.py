@@ -6,6 +6,7 @@ pixels, that they are those of Burin's own request.
 
 covers: server/http/imaginary.c server/http/imaginary_rows.c server/http/imaginary_fit.c
         server/http/imaginary_steps.c"""
+import functools
 import io
 import json
 import urllib.parse
@@ -19,11 +20,15 @@ from conftest import check_problem, from_pnm, jpeg, needs, noise, png, pnm, smoo
 pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur", "zoom")]
 
 PHOTO = jpeg(smooth(64, 48))
-PICTURES = {"large.jpg": jpeg(smooth(1920, 1080)), "imaginary.jpg": jpeg(smooth(550, 740))}  # as large as its own
-LARGE, PORTRAIT = PICTURES.values()
+SIZES = {"large.jpg": (1920, 1080), "imaginary.jpg": (550, 740)}  # of its own
 SMALL = pnm(noise(60, 40, 3))
 MEMBERS = {"width": int, "height": int, "type": str, "space": str, "hasAlpha": bool, "hasProfile": bool, "channels": int,
            "orientation": int}
+
+
+@functools.lru_cache(None)
+def as_large_as(name):
+    return jpeg(smooth(*SIZES[name]))
 
 
 def pipeline(*steps, root="", **query):
@@ -55,7 +60,7 @@ def size(answer):
     ("TestSrcResponseHeaderWithCacheControl", "/resize?width=200", "large.jpg", (200, 113)),
 ])
 def test_its_own_tests(daemon, name, path, picture, wanted):
-    picture = PICTURES[picture]
+    picture = as_large_as(picture)
     for root in ("", "/imaginary"):
         if root and name == "TestImageResize":  # it continues the edges
             check_problem(daemon.post(root + path, picture), 400, "extend=copy", "extend=white", "nocrop=false", "fit")
@@ -78,7 +83,7 @@ def test_calculate_destination_fit_dimension(daemon, image, option, wanted):
 def test_image_pipeline_operations(daemon):
     path = pipeline(("crop", {"width": 300, "height": 260}), ("convert", {"type": "webp"}))
     for root in ("", "/imaginary"):
-        answer = daemon.post(root + path, PORTRAIT)
+        answer = daemon.post(root + path, as_large_as("imaginary.jpg"))
         assert size(answer) == (300, 260) and answer.headers["Content-Type"] == "image/webp"
 
 
@@ -90,7 +95,7 @@ def test_type_auto(daemon):
                                    ("image/webp;q=0.8,image/jpeg", "jpeg", "webp"),
                                    ("text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,image/apng,*/*;q=0.8",
                                     "jpeg", "webp")):
-        answer = daemon.request("POST", "/crop?width=300&type=auto", LARGE, {"Accept": accept} if accept else {})
+        answer = daemon.request("POST", "/crop?width=300&type=auto", as_large_as("large.jpg"), {"Accept": accept} if accept else {})
         assert size(answer) == (300, 1080) and answer.headers["Content-Type"] == f"image/{wanted}", (accept, theirs)
         assert answer.headers["Vary"] == "Accept" and answer.headers["Content-Length"]
 

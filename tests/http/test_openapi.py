@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import urllib.parse
 
-import jsonschema
 import pytest
 
 from conftest import check_problem, form, pnm, noise
@@ -54,6 +53,7 @@ def nodes(node):
 
 def validator(document, schema):
     """References are within the document."""
+    import jsonschema
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
 
@@ -167,6 +167,7 @@ def test_every_operator_with_every_parameter(service):
 
 
 def test_it_is_whole(service):
+    import jsonschema
     _, document = service
     assert document["openapi"] == "3.1.0" and document["info"]["version"]
     for node in nodes(document):
@@ -183,17 +184,17 @@ def test_it_is_whole(service):
 @pytest.fixture(scope="module")
 def redocly(tmp_path_factory):
     """@redocly/cli as tests/page/package-lock.json has it, or one that is installed."""
-    found = shutil.which("redocly") or npm_packages(tmp_path_factory.mktemp("redocly")) / ".bin/redocly"
-    done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        pytest.skip("it does not run here, with Node.js before 20.19 for one: " + done.stderr.strip()[-200:])
-    return found
+    return shutil.which("redocly") or npm_packages(tmp_path_factory.mktemp("redocly")) / ".bin/redocly"
 
 
 def test_a_validator_says_so(service, redocly, tmp_path):
     _, document = service
     (tmp_path / "openapi.json").write_text(json.dumps(document))
     told = subprocess.run([redocly, "lint", "--format", "json", "openapi.json"], cwd=tmp_path, capture_output=True, timeout=120)
+    if not told.stdout:
+        done = subprocess.run([redocly, "--version"], capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            pytest.skip("it does not run here, with Node.js before 20.19 for one: " + done.stderr.strip()[-200:])
     assert told.returncode == 0 and json.loads(told.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, told.stdout
 
 

@@ -309,9 +309,9 @@ def test_clients_that_left_or_stand_still_hold_up_nobody(manage):
                           "--write-ms", HOUR_MS).becomes_ready()
     worker, = daemon.children()
     still = daemon.socket()
-    body = large_png(6000, 4000)
+    body = large_png(3000, 4000)
     still.sendall(b"POST /grayscale?type=pnm HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 24000000)
+    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 12000000)
     freeze(worker)
     data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
     with daemon.socket() as gone:
@@ -320,7 +320,7 @@ def test_clients_that_left_or_stand_still_hold_up_nobody(manage):
     assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="left"}'] == 1)
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.process.wait(PATIENCE_S) == 0
-    assert len(read_to_end(still)) < 24000000
+    assert len(read_to_end(still)) < 12000000
     assert manage.start(manager).becomes_ready().works()
 
 
