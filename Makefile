@@ -139,13 +139,14 @@ test: ## install what is missing, build, run every test that needs no GPU
 # Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
 	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http page tidy unit reference
 
-# Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor.
+# Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor. One that
+# hangs fails.
 UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
 .PHONY: $(UNIT_RUNS)
 unit: $(UNIT_RUNS) ## the unit tests alone
 
 $(TESTS:=.run): %.run: % $(PROGRAM)
-	@echo "== $<"; $<
+	@echo "== $<"; timeout --foreground 600 $<
 $(REPLAYS:=.run): %.run: %
 	@echo "== $<"; $< tests/fuzz/corpus/$(notdir $<)
 
