@@ -221,8 +221,8 @@ static const struct key keys[] = {
              "computes, waits for a core or is held by a debugger is not still" },
     { FIELD(launcher_still_ms, KEY_INTEGER), .def = 5000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long the process that starts workers may leave requests unanswered while a "
-             "worker is to be replaced; then it is killed, and the daemon ends with 1 for the "
-             "service manager to start it again" },
+             "worker is to be replaced or ended; then it is killed, and the daemon ends with 1 for "
+             "the service manager to start it again" },
     { FIELD(no_worker_ms, KEY_INTEGER), .def = 3000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },

@@ -318,7 +318,7 @@ static int serve(const struct config *config) {
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
     launcher_narrow();
-    sandbox_filter(SANDBOX_FRONT, config, 0);
+    sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);
     if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
     const int ended = wait_for_stop(&service, config, &before);

@@ -100,6 +100,7 @@ static void add_front(struct rules *rules, const struct config *config) {
     for (int i = 0; i < 2; i++)
         if (sockets[i]) add_folder_of(rules, sockets[i], FILE_MAKE);
     if (*config->operators_dir) add_operators(rules, config->operators_dir);
+    add(rules, "/proc/self/fd", FILE_READ); /* how many it has: descriptors.h */
 }
 
 /* Some kernels let only the privileged filter what comes by TCP, as the end of the daemon does
@@ -212,8 +213,7 @@ static void fill(struct rules *rules, enum sandbox_role role, const struct confi
                  const char *cache) {
     rules->count = 0;
     if (role == SANDBOX_FRONT) add_front(rules, config);
-    if (role == SANDBOX_FRONT || role == SANDBOX_OPERATORS)
-        add(rules, "/proc", FILE_READ); /* how their children are */
+    if (role == SANDBOX_OPERATORS) add(rules, "/proc", FILE_READ); /* how its child is */
     if (role == SANDBOX_GPU) add_driver(rules, config);
     if (role == SANDBOX_COMPILER) add_compiler(rules);
     add(rules, cache, FILE_READ | FILE_WRITE | FILE_MAKE);
@@ -225,7 +225,7 @@ static bool is_worth_telling(enum sandbox_role role, int error) {
            (error != ENOSYS && error != EOPNOTSUPP && error != EPERM); /* or a filter around us */
 }
 
-/* The front serves, kills its workers, and speaks to the service manager. */
+/* The front serves, kills the process that starts workers, and speaks to the service manager. */
 static int reach(enum sandbox_role role) {
     return role == SANDBOX_FRONT       ? REACH_NETWORK | REACH_SIGNALS | REACH_SOCKETS
            : role == SANDBOX_OPERATORS ? REACH_SIGNALS

@@ -9,7 +9,7 @@
  *
  *     who                      files                                      system calls
  *     front                    operators_dir, folders of unix sockets,    a list of those that it
- *                              /proc                                      needs
+ *                              its own descriptors                        needs
  *     worker on a CPU          none                                       a shorter list
  *     worker on a GPU          the driver's: libraries, devices, /proc,   all but a list, no
  *                              /sys, its caches, /tmp, /dev/shm           network, no program
@@ -18,12 +18,13 @@
  *     compilation of operators all to read and run; to write only its     all but the same list,
  *                              cache and temporary folder, /dev/null      programs may start
  *
- * Signals go to the process itself alone, but for the front and the worker for operators, which end
- * what they have started; on Linux 6.12 Landlock keeps this too, and the front alone may connect to
- * an abstract unix socket of another process. A GPU's worker may connect to unix sockets that have
- * a path, as drivers do.
+ * Signals go to the process itself alone, but for the front, which may end the process that starts
+ * workers, and the worker for operators, which ends its sandbox; on Linux 6.12 Landlock keeps this
+ * too for all others, and the front alone may connect to an abstract unix socket of another
+ * process. A GPU's worker may connect to unix sockets that have a path, as drivers do.
  *
- * The process that starts workers (jobs/launcher.h) has no sandbox, for they would have it too.
+ * The process that starts workers (jobs/launcher.h) has no sandbox, for they would have it too. The
+ * front asks it to end a worker and to look at its threads, and it does so for what it has started.
  *
  * Used by:  command_serve.c, command_worker.c, user_operators.c; jobs/worker.c and
  *           jobs/operators_worker.c.
@@ -51,8 +52,8 @@ bool sandbox_is_on(const struct config *config);
  * says off. */
 void sandbox_limit(enum sandbox_role role, const struct config *config, const char *cache);
 
-/* System calls. The process has called sandbox_limit. CHILD: the one process that it may kill; 0:
- * none. The front, whose workers come and go, may kill any. */
+/* System calls. The process has called sandbox_limit. CHILD: the one process that a front or a
+ * worker for operators may kill; 0: none. */
 void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t child);
 
 #endif

@@ -269,7 +269,6 @@ static void add_signals(struct lists *lists, int call, pid_t pid) {
 }
 
 static void allow(struct lists *lists, enum sandbox_role role, pid_t child) {
-    static const int any_signal[] = { SYS_kill };
     CALLS(computing);
     CALLS(messages);
     RULES(threads_alone);
@@ -282,7 +281,6 @@ static void allow(struct lists *lists, enum sandbox_role role, pid_t child) {
     CALLS(files);
     if (child) add_signals(lists, SYS_kill, child);
     if (role != SANDBOX_FRONT) return;
-    CALLS(any_signal); /* its workers come and go */
     CALLS(serving);
     RULES(unix_sockets);
 }

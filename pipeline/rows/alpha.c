@@ -8,8 +8,8 @@
 #include "pipeline/rows/alpha.h"
 
 #include "pipeline/premultiply.h"
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/prefetch.h"
-#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -5,8 +5,8 @@
  * subtraction, shuffle and xor a table. AVX-512 VBMI looks up 7 bits by one permutation. */
 #include "pipeline/rows/lookup.h"
 
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/prefetch.h"
-#include "pipeline/rows/simd.h"
 
 static void look_up_plain(const uint8_t table[256], const uint8_t *in, uint8_t *out,
                           size_t length) {

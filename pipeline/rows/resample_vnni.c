@@ -5,7 +5,7 @@
  * exact. */
 #include "pipeline/rows/resample_way.h"
 
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 
 #ifdef __x86_64__
 

@@ -3,8 +3,8 @@
  * writes too much is overwritten by the next one. */
 #include "pipeline/rows/reverse.h"
 
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/prefetch.h"
-#include "pipeline/rows/simd.h"
 
 #include <string.h>
 

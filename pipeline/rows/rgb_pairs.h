@@ -6,8 +6,8 @@
 #ifndef BURIN_RGB_PAIRS_H
 #define BURIN_RGB_PAIRS_H
 
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/prefetch.h"
-#include "pipeline/rows/simd.h"
 
 #include <stdint.h>
 

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 
 #ifdef __x86_64__
-#include <immintrin.h>
 #define AVX2        __attribute__((target("avx2")))
 #define AVX512_VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 #define AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))

@@ -7,7 +7,7 @@
  * unpacking gives them, of 16 bit a chunk's upper halves before its lower ones. */
 #include "pipeline/rows/smooth_paths.h"
 
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 
 #ifdef __x86_64__
 

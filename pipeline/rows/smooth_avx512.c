@@ -2,7 +2,7 @@
 /* How it works. As smooth_avx2.c, which says why samples and sums are kept less half their range.
  * Across, one permutation brings each sample and the next ones of its channel together, four of 8
  * bit or two of 16 bit, and one instruction multiplies and adds them; so nothing is prepared. */
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/smooth_paths.h"
 
 #ifdef __x86_64__

@@ -13,8 +13,8 @@
  * 2^-30 between neighbours. */
 #include "pipeline/rows/sobel.h"
 
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/prefetch.h"
-#include "pipeline/rows/simd.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * the rims goes pixel by pixel. */
 #include "pipeline/rows/transpose.h"
 
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A front in its sandbox starts none itself: its launcher does. A process that is
- * asked for something, how many GPUs there are or whether a file is right, answers through a pipe:
- * it has to close that, and to end, before its time is over, else it is killed. No wait is without
- * a bound: a driver may hold even a process that was killed. */
+/* How it works. A front in its sandbox starts and kills none itself: its launcher does. A process
+ * that is asked for something, how many GPUs there are or whether a file is right, answers through
+ * a pipe: it has to close that, and to end, before its time is over, else it is killed. No wait is
+ * without a bound: a driver may hold even a process that was killed. */
 #include "server/jobs/process.h"
 
 #include "pipeline/timing.h"
@@ -70,13 +70,19 @@ bool process_reap(pid_t pid, int *code) {
     return true;
 }
 
-bool process_end(pid_t pid, int64_t until, int *code) {
+bool process_kill(pid_t pid) {
+    if (launcher_is_open()) return launcher_end(pid);
     kill(pid, SIGKILL);
-    while (!process_reap(pid, code)) {
+    return true;
+}
+
+bool process_end(pid_t pid, int64_t until, int *code) {
+    for (bool killed = false;;) {
+        killed = killed || process_kill(pid);
+        if (process_reap(pid, code)) return true;
         if (clock_ns() >= until) return false;
         usleep(LOOK_US);
     }
-    return true;
 }
 
 /* ---- processes that are asked for something */
@@ -152,7 +158,7 @@ static enum status ask(const struct question *question, int *code, struct failur
                          wait_for_end(question, pid, deadline);
     close(ends[0]);
     if (pid < 0) return fail(failure, STATUS_INTERNAL, "the system starts no process");
-    kill(-pid, SIGKILL);
+    process_kill(-pid);
     const int64_t until = clock_ns() + PROCESS_END_MS * INT64_C(1000000);
     if (!process_end(pid, until, code) || !in_time) return tell_late(limits, failure);
     if (*code >= 0) return STATUS_OK;

@@ -63,6 +63,10 @@ void process_keep_memory_private(void);
  * driver may hold a process that was killed. */
 bool process_reap(pid_t pid, int *code);
 
+/* Kills a process, or where PID is below 0 its whole group. false: that takes the launcher, which
+ * does not answer; ask again. Waits as long as launcher.h says. */
+bool process_kill(pid_t pid);
+
 /* Kills a process and reaps it as process_reap does; false: at UNTIL, a time of clock_ns, it still
  * has not ended. */
 bool process_end(pid_t pid, int64_t until, int *code);

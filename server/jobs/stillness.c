@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/stillness.h"
 
+#include "server/jobs/thread_looks.h"
+
 enum { STEP_MAX_MS = 100, HELD_TIMES = 30 };
 
 void stillness_end(struct stillness *stillness) {
@@ -35,6 +37,6 @@ int64_t stillness_count(struct stillness *stillness, const struct thread_account
 }
 
 int64_t stillness_look(struct stillness *stillness, pid_t pid, pid_t thread, int64_t now) {
-    const struct thread_account account = thread_account_read(pid, thread);
+    const struct thread_account account = thread_looks_last(pid, thread);
     return stillness_count(stillness, &account, now);
 }

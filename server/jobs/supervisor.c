@@ -7,9 +7,9 @@
  * Locks. `lock` guards all of it, and is the last one taken: http/ calls supervisor_cancel while it
  * holds the lock of a connection's deadline, and nothing called from here takes another. Nobody
  * waits under it: the channel's end does not block, a completion pipe has room for every slot, and
- * a process is reaped without waiting for it. A start takes a millisecond, or two seconds where the
- * launcher stands still, so the thread does it without the lock: one worker each turn, and nobody
- * else starts any.
+ * a process is reaped without waiting for it. To start a worker or kill one takes a millisecond,
+ * and so does a look at their threads, or two seconds where the launcher stands still: the thread
+ * does so without the lock, one start and one kill each turn, and nobody else does.
  *
  * Users' operators have two banks of workers, a generation each. A bank whose generation nobody
  * else holds has no job and will get none: it ends, and is free for the next one.
@@ -21,6 +21,7 @@
 
 #include "server/jobs/channel.h"
 #include "server/jobs/process.h"
+#include "server/jobs/thread_looks.h"
 #include "server/log.h"
 
 #include <poll.h>
@@ -62,6 +63,15 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
     if (worker_handle_start(worker, &process))
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
     pthread_mutex_unlock(&supervisor->lock);
+}
+
+/* Likewise. False: the launcher does not answer. Nobody else reaps a process or starts one. */
+static bool end(struct supervisor *supervisor, struct worker_handle *worker) {
+    if (!process_kill(worker->pid)) return false;
+    pthread_mutex_lock(&supervisor->lock);
+    worker->kill_due = false;
+    pthread_mutex_unlock(&supervisor->lock);
+    return true;
 }
 
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
@@ -163,25 +173,15 @@ static const struct worker_handle *serving(struct supervisor *supervisor) {
     return supervisor->workers.all;
 }
 
-static bool can_follow(const struct worker_handle *next, const struct worker_handle *now,
-                       int count) {
-    bool all = true, any = false;
-    for (int i = 0; i < count; i++) {
-        const bool healthy = worker_handle_healthy(&next[i]);
-        all = all && (healthy || !worker_handle_healthy(&now[i]));
-        any = any || healthy;
-    }
-    return all && any;
-}
-
 bool supervisor_operators_ready(struct supervisor *supervisor,
                                 const struct generation *generation) {
     bool ready = true;
     pthread_mutex_lock(&supervisor->lock);
     for (int b = 0; b < WORKER_BANKS; b++)
         if (supervisor->banks[b] == generation)
-            ready = can_follow(worker_list_bank(&supervisor->workers, b), serving(supervisor),
-                               supervisor->workers.devices);
+            ready = worker_list_can_follow(&supervisor->workers,
+                                           worker_list_bank(&supervisor->workers, b),
+                                           serving(supervisor));
     pthread_mutex_unlock(&supervisor->lock);
     return ready;
 }
@@ -222,6 +222,7 @@ static void *supervise(void *argument) {
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
+        if (clock_ns() >= next_tick) thread_looks_take();
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
@@ -231,8 +232,10 @@ static void *supervise(void *argument) {
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
         dispatcher_hand_out(supervisor->dispatcher);
+        struct worker_handle *lost = worker_list_lost(&supervisor->workers);
         struct worker_handle *due = worker_list_due(&supervisor->workers, clock_ns());
         pthread_mutex_unlock(&supervisor->lock);
+        if (lost && end(supervisor, lost)) wait_ms = 0;
         if (due) {
             start(supervisor, due);
             wait_ms = 0; /* there may be more of them */
@@ -289,16 +292,17 @@ static void end_workers(struct supervisor *supervisor) {
     for (int i = 0; i < supervisor->workers.count; i++) {
         struct worker_handle *worker = &supervisor->workers.all[i];
         pids[i] = worker->pid;
-        if (worker->pid) kill(worker->pid, SIGKILL);
         if (worker->channel >= 0) close(worker->channel);
         worker->pid = 0;
         worker->channel = -1;
     }
     pthread_mutex_unlock(&supervisor->lock);
+    for (int i = 0; i < supervisor->workers.count; i++)
+        if (pids[i] && !process_kill(pids[i])) break; /* one at work ends with its channel */
     const int64_t until = clock_ns() + PROCESS_END_MS * ms_ns;
     for (int i = 0, code; i < supervisor->workers.count; i++)
         if (pids[i] && !process_end(pids[i], until, &code))
-            log_event(LOG_ERROR, "worker %s has been killed and does not end: its driver hangs",
+            log_event(LOG_ERROR, "worker %s does not end: its driver hangs, or nobody kills it",
                       supervisor->workers.all[i].label);
 }
 

@@ -42,6 +42,24 @@ static enum thread_state read_stat(pid_t pid, long thread, uint64_t *ticks) {
     return state_of(*letter);
 }
 
+static bool is_busy(enum thread_state state) {
+    return state == THREAD_RUNS || state == THREAD_HELD;
+}
+
+/* False too where that cannot be told. */
+static bool is_idle(pid_t pid) {
+    char path[64];
+    bool busy = false;
+    uint64_t ignored;
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *threads = opendir(path);
+    if (!threads) return false;
+    for (const struct dirent *entry; !busy && (entry = readdir(threads));)
+        busy = entry->d_name[0] != '.' && is_busy(read_stat(pid, atol(entry->d_name), &ignored));
+    closedir(threads);
+    return !busy;
+}
+
 struct thread_account thread_account_read(pid_t pid, pid_t thread) {
     struct thread_account account = { .turns = 0 };
     char path[64], text[128];
@@ -51,21 +69,6 @@ struct thread_account thread_account_read(pid_t pid, pid_t thread) {
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", (long)pid, (long)thread);
     if (read_file(path, text, sizeof text) && sscanf(text, "%*u %*u %llu", &turns) == 1)
         account.turns = turns;
+    account.process_idle = !is_busy(account.state) && is_idle(pid);
     return account;
-}
-
-bool thread_account_any_busy(pid_t pid) {
-    char path[64];
-    bool busy = false;
-    uint64_t ignored;
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
-    DIR *threads = opendir(path);
-    if (!threads) return true;
-    for (const struct dirent *entry; !busy && (entry = readdir(threads));) {
-        if (entry->d_name[0] == '.') continue;
-        const enum thread_state state = read_stat(pid, atol(entry->d_name), &ignored);
-        busy = state == THREAD_RUNS || state == THREAD_HELD;
-    }
-    closedir(threads);
-    return busy;
 }

@@ -2,7 +2,7 @@
 /* thread_account.h - what the kernel says of one thread of another process: whether it runs, waits
  * for a core, sleeps or was stopped, and how often it has had a core.
  *
- * Used by:  stillness.c.
+ * Used by:  launcher_process.c, and thread_looks.c where there is none.
  * Fails:    THREAD_UNKNOWN where /proc does not tell: it has ended, or /proc is not there.
  * Threads:  any; no state.
  */
@@ -22,16 +22,19 @@ enum thread_state {
     THREAD_TRACED /* stopped by a debugger */
 };
 
+/* All zero: nothing is known. */
 struct thread_account {
     enum thread_state state;
-    uint64_t turns; /* another number: it has had a core since the last look */
+    uint64_t turns;    /* another number: it has had a core since the last look */
+    bool process_idle; /* no thread of its process runs, waits for a core or is held */
 };
 
-/* THREAD belongs to the process PID. Two small files of /proc: some 10 us. */
-struct thread_account thread_account_read(pid_t pid, pid_t thread);
+struct thread_id {
+    pid_t pid, thread; /* of that process */
+};
 
-/* Whether any thread of PID runs, waits for a core or is held by the kernel; true if that cannot be
- * told. */
-bool thread_account_any_busy(pid_t pid);
+/* THREAD belongs to the process PID. Two small files of /proc, some 10 us; where the thread is not
+ * busy, one of each other thread too. */
+struct thread_account thread_account_read(pid_t pid, pid_t thread);
 
 #endif

@@ -14,7 +14,6 @@
 #include "server/jobs/process.h"
 #include "server/log.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,29 +89,32 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     return true;
 }
 
+static void end_process(struct worker_handle *worker) {
+    if (!worker->killed) worker->kill_due = true;
+    worker->killed = true;
+}
+
 void worker_handle_kill(struct worker_handle *worker) {
     if (worker->killed) return;
-    worker->killed = true;
+    end_process(worker);
     worker->still = worker->ready ? "hung, and is being ended"
                                   : "did not open its device within worker_start_ms, and is being "
                                     "ended";
     log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
-    kill(worker->pid, SIGKILL);
 }
 
 void worker_handle_distrust(struct worker_handle *worker) {
-    worker->distrusted = worker->killed = true;
+    worker->distrusted = true;
+    end_process(worker);
     worker->still = "wrote what no worker writes, and is being ended";
     log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
-    kill(worker->pid, SIGKILL);
 }
 
 void worker_handle_close(struct worker_handle *worker) {
     close(worker->channel);
     worker->channel = -1;
-    worker->killed = true;
+    end_process(worker);
     worker->still = "died, and its process has not ended yet";
-    kill(worker->pid, SIGKILL);
 }
 
 void worker_handle_end(struct worker_handle *worker, int64_t now) {
@@ -122,7 +124,7 @@ void worker_handle_end(struct worker_handle *worker, int64_t now) {
         worker->channel = -1;
         worker->moved_ns = now;
     } else if (worker->pid && now - worker->moved_ns > END_MS * ms_ns) {
-        kill(worker->pid, SIGKILL);
+        end_process(worker);
     }
 }
 
@@ -131,7 +133,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
     if (!process_reap(worker->pid, &code)) return false;
     worker->early_deaths = worker->ready && worker->self_test_ok ? 0 : worker->early_deaths + 1;
     worker->pid = 0;
-    worker->ready = worker->self_test_ok = false;
+    worker->ready = worker->self_test_ok = worker->kill_due = false;
     worker->still = NULL;
     if (!worker->wanted) return true;
     worker->restarts++;

@@ -53,6 +53,7 @@ struct worker_handle {
     bool self_test_ok, self_test_pending;
     const char *still; /* in what way it is still or ending; static text, NULL: it moves */
     bool killed;       /* its end is awaited */
+    bool kill_due;     /* SIGKILL is to be sent: without the lock, see worker_list_lost */
     bool stood_still;  /* that is why: as a whole, so no job of it is to blame */
     bool distrusted;   /* likewise: it wrote what no worker writes, and nothing of it is believed */
     int64_t started_ns, self_test_sent_ns;
@@ -116,6 +117,9 @@ struct worker_process worker_handle_launch(const struct worker_handle *worker,
 
 /* PROCESS becomes the worker's. false: there is none; restart_ns says when to try again. */
 bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process);
+
+/* Whatever kills a process here gives it no more jobs, and leaves the signal to the supervisor's
+ * thread, within 50 ms: the launcher that sends it may have to be waited for. */
 
 /* Kills a process that is lost; its channel closes when it has ended. */
 void worker_handle_kill(struct worker_handle *worker);

@@ -73,6 +73,23 @@ struct worker_handle *worker_list_bank(struct worker_list *list, int bank) {
     return &list->all[(1 + bank) * list->devices];
 }
 
+bool worker_list_can_follow(const struct worker_list *list, const struct worker_handle *next,
+                            const struct worker_handle *now) {
+    bool all = true, any = false;
+    for (int i = 0; i < list->devices; i++) {
+        const bool healthy = worker_handle_healthy(&next[i]);
+        all = all && (healthy || !worker_handle_healthy(&now[i]));
+        any = any || healthy;
+    }
+    return all && any;
+}
+
+struct worker_handle *worker_list_lost(struct worker_list *list) {
+    for (int i = 0; i < list->count; i++)
+        if (list->all[i].pid && list->all[i].kill_due) return &list->all[i];
+    return NULL;
+}
+
 struct worker_handle *worker_list_due(struct worker_list *list, int64_t now) {
     struct worker_handle *due = NULL;
     for (int i = 0; i < list->count; i++) {

@@ -41,6 +41,13 @@ void worker_list_add_operators(struct worker_list *list);
 /* Its workers, `devices` of them, in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
+/* Each device that has a healthy worker NOW has one in NEXT, a bank, and one has at least. */
+bool worker_list_can_follow(const struct worker_list *list, const struct worker_handle *next,
+                            const struct worker_handle *now);
+
+/* The first whose process is to be killed; NULL: none is. */
+struct worker_handle *worker_list_lost(struct worker_list *list);
+
 /* The worker that has been due to start for longest; NULL: none is due. */
 struct worker_handle *worker_list_due(struct worker_list *list, int64_t now);
 

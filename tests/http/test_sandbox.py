@@ -20,7 +20,7 @@ PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETR
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 # Places in struct user_regs_struct of x86-64.
 R10, R9, R8, RAX, RDX, RSI, RDI, ORIG_RAX, RIP, RSP, REGISTERS = 7, 8, 9, 10, 12, 13, 14, 15, 16, 19, 27
-MMAP, SOCKET, EXECVE, GETPID, PTRACE, OPENAT, FORK = 9, 41, 59, 39, 101, 257, 57
+MMAP, SOCKET, EXECVE, GETPID, PTRACE, OPENAT, FORK, KILL, TKILL, PIDFD_OPEN = 9, 41, 59, 39, 101, 257, 57, 62, 200, 434
 WHITE = "#P2P_FUNC\nstatic unsigned char white(unsigned char pixel, int index) { return pixel > 127 ? 255 : 0; }\n"
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -97,8 +97,8 @@ class Taken:
         return ctypes.c_long(self.registers()[RAX]).value
 
 
-def tried(pid):
-    """{what: the errno, or "done"} of a process."""
+def tried(pid, with_others):
+    """{what: the errno, or "done"} of a process. WITH_OTHERS: what there is of other processes in /proc is tried too."""
     with Taken(pid) as taken:
         assert taken.call(GETPID) == pid, "no call can be made there"
 
@@ -110,7 +110,13 @@ def tried(pid):
                 "create": told(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
                 "socket": told(taken.call(SOCKET, 2, 1, 0)), "unix socket": told(taken.call(SOCKET, 1, 1, 0)),
                 "code": told(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": told(taken.call(PTRACE, 0, 0, 0, 0)),
-                "fork": told(taken.call(FORK)), "run": told(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0))}
+                "fork": told(taken.call(FORK)), "run": told(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0)),
+                "kill": told(taken.call(KILL, os.getpid(), 0)), "kill a group": told(taken.call(KILL, -os.getpgrp(), 0)),
+                "kill all": told(taken.call(KILL, -1, 0)), "kill a thread": told(taken.call(TKILL, os.getpid(), 0)),
+                "find": told(taken.call(PIDFD_OPEN, os.getpid(), 0))}
+        if with_others:
+            seen |= {path: told(taken.call(OPENAT, -100, taken.put(path.encode()), os.O_RDONLY))
+                     for path in ("/proc", "/proc/1/cmdline", f"/proc/{os.getpid()}/cmdline")}
     with contextlib.suppress(OSError):
         os.remove("/tmp/burin-taken")
     return seen
@@ -147,7 +153,7 @@ def test_nothing_can_be_opened_or_run(start, tmp_path):
     assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
     users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
     for pid in (daemon.process.pid, *daemon.children(), child_of(users)):
-        seen = tried(pid)
+        seen = tried(pid, pid != users)  # which looks at what it has started
         assert set(seen.values()) <= {"EPERM", "EACCES"}, (pid, seen)
     assert daemon.works() and daemon.post("/white", pnm(noise(9, 9))).status == 200
     assert daemon.metric("worker_restarts_total") == 0

@@ -4,7 +4,6 @@
 Its profile and downloads lie in the test's own folder. Whatever it asks of the network goes through a proxy that is not
 there, but for 127.0.0.1: a request to the outside would fail, and stand in the log."""
 import base64
-import json
 import os
 import pathlib
 import shutil
@@ -29,25 +28,27 @@ needs_browser = pytest.mark.skipif(bool(missing), reason="not installed: " + ", 
 
 
 class Browser:
-    def __init__(self, folder, watched=True):
-        """WATCHED: what it asks of the network is logged, for strangers(); that costs each request time, much for a large body."""
+    def __init__(self, folder):
         self.downloads = pathlib.Path(folder, "downloads")
         self.downloads.mkdir()
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         flags = ["--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", f"--user-data-dir={folder}/profile", "--no-first-run", "--disable-background-networking",
-                 "--disable-component-update", "--disable-gpu", "--disable-extensions", "--mute-audio", "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+                 "--disable-component-update", "--disable-gpu", "--disable-extensions", "--disable-site-isolation-trials",
+                 "--process-per-site", "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",  # a process for each page takes half of the time
+                 "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
         if os.getuid() == 0:
             flags.append("--no-sandbox")
         for flag in flags:
             options.add_argument(flag)
         options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads), "download.prompt_for_download": False})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", **({"performance": "ALL"} if watched else {})})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.set_capability("unhandledPromptBehavior", "ignore")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.set_script_timeout(PATIENCE_S)
         self.daemons = []  # whose pages were open
+        self.asked = []  # addresses, by pages that were left
         self.size(1440, 900)
 
     def quit(self):
@@ -86,8 +87,10 @@ class Browser:
 
     def open_page(self, url, address=""):
         self.daemons.append(url)
+        self.asked += self.requests()
         self.driver.get("about:blank")
         self.driver.get(url + address)
+        self.run("performance.setResourceTimingBufferSize(1e6)")
         self.wait("document.documentElement.hasAttribute('data-ready')", "the page is ready")
 
     def choose_file(self, path):
@@ -131,11 +134,14 @@ class Browser:
         return [line for line in self.driver.get_log("browser")
                 if line["level"] in ("SEVERE", "WARNING") and not any(words in line["message"] for words in ours)]
 
+    def requests(self):
+        """Addresses that the page has asked for, with those that failed; each is returned once."""
+        return self.run("""
+            const asked = performance.getEntriesByType('resource').map((request) => request.name);
+            performance.clearResourceTimings();
+            return asked;""")
+
     def strangers(self):
         """What was asked of anyone but the daemons, since the last call."""
-        found = []
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                found.append(message["params"]["request"]["url"])
-        return [url for url in found if not url.startswith(("about:", *self.daemons, *("blob:" + url for url in self.daemons)))]
+        asked, self.asked = self.asked + self.requests(), []
+        return [url for url in asked if not url.startswith((*self.daemons, *("blob:" + url for url in self.daemons)))]

@@ -37,25 +37,29 @@ enum { LANDLOCK_CREATE_RULESET = 444 }; /* a system call, of headers that may no
 
 /* What the child could do: bits of its answer. */
 enum {
-    OPENED = 1,       /* a file of the system's */
-    LISTED = 2,       /* the root folder */
-    SOCKET = 4,       /* a TCP socket */
-    TRACED = 8,       /* ptrace */
-    FORKED = 16,      /* a process */
-    CODE = 32,        /* memory that is executable */
-    READ_OWN = 64,    /* the file in the folder that it may read */
-    MADE = 128,       /* a file there */
-    KEPT = 256,       /* a file in the folder that it may write, moved from one below it */
-    RAN = 512,        /* a shell, by exec */
-    WORKS = 1024,     /* memory, a thread, a pipe, clocks */
+    OPENED = 1,        /* a file of the system's */
+    LISTED = 2,        /* the root folder */
+    SOCKET = 4,        /* a TCP socket */
+    TRACED = 8,        /* ptrace */
+    FORKED = 16,       /* a process */
+    CODE = 32,         /* memory that is executable */
+    READ_OWN = 64,     /* the file in the folder that it may read */
+    MADE = 128,        /* a file there */
+    KEPT = 256,        /* a file in the folder that it may write, moved from one below it */
+    RAN = 512,         /* a shell, by exec */
+    WORKS = 1024,      /* memory, a thread, a pipe, clocks */
     PRIVILEGED = 2048, /* a capability, or no-new-privileges is not set */
     SIGNALLED = 4096,  /* its parent */
     OWNED = 8192,      /* a socket whose signals go to its parent */
-    CONNECTED = 16384  /* to its parent's abstract socket */
+    CONNECTED = 16384, /* to its parent's abstract socket */
+    ENDED = 32768,     /* may signal the one process that it was given */
+    LOOKED = 65536,    /* what other processes are: the first, and its parent */
+    COUNTED = 131072   /* its own descriptors */
 };
 
 static char folder[64], cache[96], outside[96];
-static int pair[2];                 /* sockets that it has */
+static int pair[2];                  /* sockets that it has */
+static pid_t beside;                 /* a process that a front or a worker for operators may kill */
 static struct sockaddr_un listening; /* an abstract socket that its parent has */
 static socklen_t listening_length;
 
@@ -112,8 +116,15 @@ static bool is_privileged(void) {
 static bool owns(void) {
     const struct f_owner_ex owner = { F_OWNER_PID, getppid() };
     return fcntl(pair[0], F_SETOWN, getppid()) == 0 || fcntl(pair[0], F_SETSIG, SIGKILL) == 0 ||
-           fcntl(pair[0], F_SETOWN_EX, &owner) == 0 ||
-           ioctl(pair[0], FIOSETOWN, &owner.pid) == 0 || ioctl(pair[0], SIOCSPGRP, &owner.pid) == 0;
+           fcntl(pair[0], F_SETOWN_EX, &owner) == 0 || ioctl(pair[0], FIOSETOWN, &owner.pid) == 0 ||
+           ioctl(pair[0], SIOCSPGRP, &owner.pid) == 0;
+}
+
+static bool looks(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)getppid());
+    return opens("/proc/1/cmdline", O_RDONLY) || opens(path, O_RDONLY) ||
+           opens("/proc", O_RDONLY | O_DIRECTORY);
 }
 
 static bool connects(void) {
@@ -136,6 +147,9 @@ static int try_all(void) {
     done |= keeps() ? KEPT : 0;
     done |= works() ? WORKS : 0;
     done |= kill(getppid(), 0) == 0 ? SIGNALLED : 0;
+    done |= kill(beside, 0) == 0 ? ENDED : 0;
+    done |= looks() ? LOOKED : 0;
+    done |= opens("/proc/self/fd", O_RDONLY | O_DIRECTORY) ? COUNTED : 0;
     done |= owns() ? OWNED : 0;
     done |= connects() ? CONNECTED : 0;
     done |= ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 ? 0 : TRACED;
@@ -163,7 +177,7 @@ static void be(enum sandbox_role role, const struct config *config, struct told 
     if (old_kernel) be_old_kernel();
     sandbox_limit(role, config, writes ? cache : NULL);
     told->privileged = is_privileged();
-    sandbox_filter(role, config, 0);
+    sandbox_filter(role, config, beside);
     told->done = try_all();
     execve("/bin/sh", shell, NULL);
     told->exec_refused = errno == EPERM || errno == EACCES;
@@ -192,10 +206,15 @@ static int tried(enum sandbox_role role, const char *sandbox) {
     assert_ptr_not_equal(told, MAP_FAILED);
     unlink(outside);
     make_sockets();
+    beside = fork();
+    if (beside == 0)
+        for (;;) pause();
     const pid_t child = fork();
     if (child == 0) be(role, &config, told);
     /* One that is traced stops when it executes something. */
     while (waitpid(child, &how, 0) == child && WIFSTOPPED(how)) kill(child, SIGKILL);
+    kill(beside, SIGKILL);
+    while (waitpid(beside, NULL, 0) < 0 && errno == EINTR) continue;
     const bool ran = !told->exec_refused && (!WIFEXITED(how) || WEXITSTATUS(how) == 77);
     const int done = told->done | (ran ? RAN : 0) | (told->privileged ? PRIVILEGED : 0);
     munmap(told, sizeof *told);
@@ -207,7 +226,8 @@ static int tried(enum sandbox_role role, const char *sandbox) {
 
 /* What no kernel can refuse without Landlock is not asked for there. */
 static int asked(int done) {
-    const int files = OPENED | LISTED | READ_OWN | MADE | KEPT, scopes = SIGNALLED | CONNECTED;
+    const int files = OPENED | LISTED | READ_OWN | MADE | KEPT | LOOKED | COUNTED,
+              scopes = SIGNALLED | CONNECTED;
     if (file_access_version() < 6) done &= ~scopes;
     return file_access_version() >= 2 ? done : done & ~files;
 }
@@ -215,32 +235,34 @@ static int asked(int done) {
 static void without_a_sandbox(void **state) {
     (void)state;
     const int done = tried(SANDBOX_CPU, "off");
-    const int all =
-        OPENED | LISTED | SOCKET | TRACED | FORKED | CODE | READ_OWN |
-                    MADE | KEPT | RAN | WORKS | SIGNALLED | OWNED | CONNECTED;
+    const int all = OPENED | LISTED | SOCKET | TRACED | FORKED | CODE | READ_OWN | MADE | KEPT |
+                    RAN | WORKS | SIGNALLED | OWNED | CONNECTED | ENDED | LOOKED | COUNTED;
     assert_int_equal(done & all, all);
 }
 
 static void the_front(void **state) {
     (void)state;
-    assert_int_equal(asked(tried(SANDBOX_FRONT, "on")), asked(READ_OWN | WORKS | SIGNALLED));
+    assert_int_equal(asked(tried(SANDBOX_FRONT, "on")), asked(READ_OWN | WORKS | ENDED | COUNTED));
 }
 
 static void workers_on_a_cpu(void **state) {
     (void)state;
     assert_int_equal(asked(tried(SANDBOX_CPU, "on")), WORKS);
-    assert_int_equal(asked(tried(SANDBOX_OPERATORS, "on")), WORKS);
+    assert_int_equal(asked(tried(SANDBOX_OPERATORS, "on")),
+                     asked(WORKS | ENDED | LOOKED | COUNTED));
 }
 
 static void a_worker_on_a_gpu(void **state) {
     (void)state;
-    assert_int_equal(asked(tried(SANDBOX_GPU, "on")), asked(CODE | KEPT | WORKS));
+    assert_int_equal(asked(tried(SANDBOX_GPU, "on")),
+                     asked(CODE | KEPT | WORKS | LOOKED | COUNTED));
 }
 
 static void what_compiles(void **state) {
     (void)state;
-    assert_int_equal(asked(tried(SANDBOX_COMPILER, "on")),
-                     asked(OPENED | LISTED | FORKED | CODE | READ_OWN | KEPT | RAN | WORKS));
+    assert_int_equal(
+        asked(tried(SANDBOX_COMPILER, "on")),
+        asked(OPENED | LISTED | FORKED | CODE | READ_OWN | KEPT | RAN | WORKS | LOOKED | COUNTED));
 }
 
 /* What it has still holds, and the rest goes on. */
@@ -250,9 +272,10 @@ static void on_a_kernel_without_landlock(void **state) {
     const int front = tried(SANDBOX_FRONT, "on"), cpu = tried(SANDBOX_CPU, "on"),
               gpu = tried(SANDBOX_GPU, "on");
     old_kernel = false;
-    assert_int_equal(front, OPENED | LISTED | READ_OWN | MADE | WORKS | SIGNALLED);
+    assert_int_equal(front, OPENED | LISTED | READ_OWN | MADE | WORKS | ENDED | LOOKED | COUNTED);
     assert_int_equal(cpu, WORKS);
-    assert_int_equal(gpu & ~CONNECTED, OPENED | LISTED | READ_OWN | MADE | KEPT | CODE | WORKS);
+    assert_int_equal(gpu & ~CONNECTED,
+                     OPENED | LISTED | READ_OWN | MADE | KEPT | CODE | WORKS | LOOKED | COUNTED);
 }
 
 /* A folder outside /tmp, which a GPU's driver may use and a compiler. */

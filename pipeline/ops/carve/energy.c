@@ -6,7 +6,7 @@
 #include "pipeline/ops/carve/energy.h"
 
 #include "pipeline/ops/carve/definition.h"
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 
 #include <math.h>
 

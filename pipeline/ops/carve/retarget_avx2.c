@@ -6,7 +6,7 @@
  * next one. */
 #include "pipeline/ops/carve/retarget_row.h"
 
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "pipeline/ops/clahe/blend.h"
 
 #include "pipeline/ops/clahe.h"
-#include "pipeline/rows/simd.h"
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/sample.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "pipeline/ops/clahe/plane.h"
 
 #include "pipeline/ops/histeq.h"
+#include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/rgb_luma.h"
 #include "pipeline/rows/rgb_scale.h"
-#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -3,6 +3,8 @@
  * test looks at it every 50 ms of a clock of its own. */
 #include "server/jobs/lane_watch.h"
 
+#include "server/jobs/launcher.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -36,7 +38,8 @@ static void begin(bool computes, bool has_other) {
             if (!computes) pause();
     }
     assert_true(process > 0);
-    while (thread_account_any_busy(process) != (computes || has_other)) usleep(1000);
+    while (thread_account_read(process, process).process_idle == (computes || has_other))
+        usleep(1000);
     while ((thread_account_read(process, process).state == THREAD_RUNS) != computes) usleep(1000);
     stillness_end(&lane);
     job = (struct job){ .started = 1, .lane = process };
@@ -100,6 +103,19 @@ static void without_a_job_nobody_hangs(void **state) {
     end();
 }
 
+/* A launcher is to look, and does not answer. */
+static void of_whom_nothing_is_known_does_not_hang(void **state) {
+    (void)state;
+    static const struct config config = { .launcher_still_ms = 1000 };
+    struct failure failure;
+    begin(false, false);
+    assert_int_equal(launcher_open(&config, &failure), STATUS_OK);
+    assert_int_equal(after(60000), LANE_SLEEPS);
+    launcher_close();
+    assert_int_equal(after(1000), LANE_HANGS);
+    end();
+}
+
 /* Of a worker: nothing while its heartbeat is late, and else that it goes on. */
 static void its_worker_is_told(void **state) {
     (void)state;
@@ -131,6 +147,7 @@ int main(void) {
         cmocka_unit_test(who_computes_does_not),
         cmocka_unit_test(who_sleeps_beside_one_that_computes_does_not),
         cmocka_unit_test(without_a_job_nobody_hangs),
+        cmocka_unit_test(of_whom_nothing_is_known_does_not_hang),
         cmocka_unit_test(its_worker_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The process that starts workers: this program again, which says what it found, as a worker of
- * whatever kind. What it starts is our child; what is no worker it does not start.
+ * whatever kind, or waits to be killed. What it starts is our child; what is no worker it does not
+ * start, and what it has not started it neither kills nor looks at.
  *
- * covers: server/jobs/program.c */
+ * covers: server/jobs/program.c server/jobs/launcher_process.c server/jobs/thread_looks.c */
 #include "server/jobs/launcher.h"
 
 #include "pipeline/timing.h"
+#include "server/jobs/process.h"
+#include "server/jobs/thread_looks.h"
+#include "server/syscall_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +33,8 @@ static struct config config = { .sandbox = "on",
                                 .operators_cache_dir = "/cache",
                                 .operators_source_bytes_max = 1000,
                                 .operators_compile_ms = 2000,
-                                .operators_compile_bytes = 3000 };
+                                .operators_compile_bytes = 3000,
+                                .launcher_still_ms = 500 };
 
 /* ---- what is started */
 
@@ -39,6 +46,17 @@ static int tell(void) {
     used += snprintf(line + used, sizeof line - (size_t)used, " %d %d", getpgrp() == getpid(),
                      prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
     return write(5, line, (size_t)used) == used ? 7 : 8;
+}
+
+static char alone[] = "cuda:98", with_child[] = "cuda:99"; /* devices of those that wait */
+
+/* It, and perhaps a child in its group, hold 5 open until they are killed. It tells when all are
+ * there. */
+static int wait_for_the_end(const char *device) {
+    const pid_t child = strcmp(device, with_child) == 0 ? fork() : -1;
+    alarm(60);
+    if (child != 0 && write(5, "x", 1) != 1) return 8;
+    for (;;) pause();
 }
 
 /* ---- a system short of memory */
@@ -84,6 +102,62 @@ static void check_refused(char *const arguments[]) {
 #define CHECK(cache, bytes, sandbox, ms, memory)                                                   \
     ARGUMENTS("burin", "worker", "--check", "/any.c", cache, bytes, sandbox, ms, memory)
 #define ARGUMENTS(...) ((char *const[]){ __VA_ARGS__, NULL })
+
+/* ---- processes that wait */
+
+static int waiting_end; /* of the pipe of the last that was started */
+
+static pid_t start_waiting(char *device) {
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t pid = ask(ARGUMENTS("burin", "worker", "--device", device), ends[1]);
+    assert_true(pid > 0);
+    close(ends[1]);
+    waiting_end = ends[0];
+    assert_int_equal(read(waiting_end, &byte, 1), 1);
+    return pid;
+}
+
+/* By whom it ends: a child of ours. */
+static int signal_of(pid_t pid) {
+    int how;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFSIGNALED(how));
+    return WTERMSIG(how);
+}
+
+/* Returns once nobody holds the pipe any more. */
+static void wait_for_all(void) {
+    char byte;
+    assert_int_equal(read(waiting_end, &byte, 1), 0);
+    close(waiting_end);
+}
+
+/* One that the launcher did not start. NUMBER: that it has; 0: any. -1: this system gives none. */
+static pid_t begin_other(pid_t number) {
+    const struct clone_args how = { .exit_signal = SIGCHLD,
+                                    .set_tid = number ? (uintptr_t)&number : 0,
+                                    .set_tid_size = number ? 1 : 0 };
+    const pid_t pid = (pid_t)syscall(SYS_clone3, &how, sizeof how);
+    if (pid == 0) {
+        alarm(60);
+        for (;;) pause();
+    }
+    return pid;
+}
+
+static void check_not_killed(pid_t pid, pid_t asked) {
+    assert_true(launcher_end(asked));
+    kill(pid, SIGTERM);
+    assert_int_equal(signal_of(pid), SIGTERM);
+}
+
+static enum thread_state state_of(pid_t pid) {
+    struct thread_account account;
+    assert_true(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
+    return account.state;
+}
 
 /* ---- tests */
 
@@ -138,20 +212,125 @@ static void without_privileges(void **state) {
     assert_string_equal(said, "0123-5---- 1 1");
 }
 
-static pid_t only_child(void) {
-    char path[64], text[64] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
-    if (file && !fgets(text, sizeof text, file)) text[0] = '\0';
-    if (file) fclose(file);
-    return atoi(text);
+static void check_kills(void) {
+    pid_t pid = start_waiting(alone);
+    assert_true(process_kill(pid));
+    assert_int_equal(signal_of(pid), SIGKILL);
+    wait_for_all();
+    pid = start_waiting(with_child);
+    assert_true(process_kill(-pid));
+    assert_int_equal(signal_of(pid), SIGKILL);
+    wait_for_all();
+}
+
+static void one_that_it_started_is_killed_and_so_is_a_group(void **state) {
+    (void)state;
+    check_kills();
+}
+
+/* Nothing it can name: neither a process, nor a group, nor all. */
+static void another_is_not_killed(void **state) {
+    (void)state;
+    const int groups[] = { 1, -1 };
+    for (int i = 0; i < 2; i++) {
+        const pid_t pid = begin_other(0);
+        assert_true(pid > 0);
+        setpgid(pid, pid);
+        check_not_killed(pid, groups[i] * pid);
+    }
+    assert_true(launcher_end(0) && launcher_end(-1) && launcher_end(1) && launcher_end(INT32_MIN));
+    assert_true(launcher_end(getpid()) && launcher_end(-getpgrp()));
+}
+
+/* Its number is another's now. */
+static void one_that_was_reaped_is_not_killed(void **state) {
+    (void)state;
+    for (int group = 0; group < 2; group++) {
+        const pid_t pid = start_waiting(alone);
+        assert_true(process_kill(pid));
+        assert_int_equal(signal_of(pid), SIGKILL);
+        wait_for_all();
+        const pid_t other = begin_other(pid);
+        if (other < 0) skip(); /* only the privileged say who gets which number */
+        assert_int_equal(other, pid);
+        setpgid(pid, pid);
+        assert_int_equal(state_of(pid), THREAD_UNKNOWN);
+        check_not_killed(pid, group ? -pid : pid);
+    }
+}
+
+/* As before Linux 5.2. */
+static void without_descriptors_of_processes(void **state) {
+    (void)state;
+    const struct syscall_rule absent = { SYS_pidfd_send_signal, 0, SYSCALL_ABSENT, 0, { 0 } };
+    const struct syscall_filter filter = { .rules = &absent, .rule_count = 1, .refuses = true };
+    const pid_t child = fork();
+    if (child == 0) {
+        struct failure failure;
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall_filter_enter(&filter)) _exit(9);
+        if (launcher_open(&config, &failure)) _exit(10);
+        check_kills(); /* a failure ends it with another code */
+        _exit(7);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 7);
+}
+
+static void it_looks_at_what_it_started(void **state) {
+    (void)state;
+    const pid_t pid = start_waiting(alone), other = begin_other(0);
+    assert_true(other > 0);
+    while (state_of(pid) != THREAD_SLEEPS) usleep(1000);
+    assert_int_equal(state_of(other), THREAD_UNKNOWN);
+    assert_int_equal(state_of(getpid()), THREAD_UNKNOWN);
+    /* Asked for, and seen at the next look. */
+    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
+    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
+    thread_looks_take();
+    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
+    assert_true(thread_looks_last(pid, pid).process_idle);
+    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
+    thread_looks_take(); /* both are asked for again, */
+    thread_looks_take(); /* and no longer */
+    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
+    for (int i = 1; i < LAUNCHER_LOOKS_MAX; i++) thread_looks_last(other, i);
+    thread_looks_last(getpid(), getpid()); /* one too many */
+    thread_looks_take();
+    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
+    process_kill(pid);
+    kill(other, SIGKILL);
+    wait_for_all();
+}
+
+/* Nobody waits for looks then, and what it says at last is not taken for the next ones. */
+static void looks_of_one_that_stands_still(void **state) {
+    (void)state;
+    const pid_t launcher = launcher_pid(), pid = start_waiting(alone);
+    struct thread_account account = { .state = THREAD_RUNS };
+    int how, asked = 0;
+    thread_looks_last(pid, pid);
+    while (thread_looks_take(), thread_looks_last(pid, pid).state != THREAD_SLEEPS) usleep(1000);
+    kill(launcher, SIGSTOP);
+    assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
+    thread_looks_take();
+    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
+    const int64_t begin = clock_ns();
+    for (; asked < 1000; asked++) /* 50 s, if each were waited for */
+        assert_false(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
+    assert_true(clock_ns() - begin < INT64_C(20000000000));
+    kill(pid, SIGKILL);
+    kill(launcher, SIGCONT);
+    assert_int_equal(signal_of(pid), SIGKILL);
+    wait_for_all();
+    while (!launcher_look(&(struct thread_id){ pid, pid }, 1, &account)) usleep(1000);
+    assert_int_equal(account.state, THREAD_UNKNOWN); /* it has ended: the late answer said sleeps */
 }
 
 /* Whoever asks it is told soon, and nothing of a request that was given up stays. */
 static void one_that_stands_still_or_has_ended(void **state) {
     (void)state;
-    const pid_t launcher = only_child();
-    if (launcher <= 0) skip(); /* a kernel that does not tell */
+    const pid_t launcher = launcher_pid();
     int how;
     kill(launcher, SIGSTOP);
     assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
@@ -160,9 +339,11 @@ static void one_that_stands_still_or_has_ended(void **state) {
     char said[100];
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
     assert_false(launcher_wait_end(NULL, 0));
-    kill(launcher, SIGKILL);
-    assert_true(launcher_wait_end(NULL, -1));
+    kill(launcher, SIGSTOP); /* a kill takes its answer too: after launcher_still_ms it is ended */
+    assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
+    while (!launcher_wait_end(NULL, 0)) assert_false(launcher_end(launcher));
     assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
+    assert_false(launcher_end(launcher));
 }
 
 static int open_one_that_fails_once(void **state) {
@@ -183,12 +364,21 @@ static void an_answer_that_cannot_be_sent(void **state) {
 
 int main(int argc, char **argv) {
     (void)argv;
+    if (argc > 3 && (strcmp(argv[3], alone) == 0 || strcmp(argv[3], with_child) == 0))
+        return wait_for_the_end(argv[3]);
     if (argc > 1) return tell(); /* whatever it is called: never these tests again */
     alarm(120);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(workers, open_one, close_it),
         cmocka_unit_test_setup_teardown(nothing_else, open_one, close_it),
         cmocka_unit_test_setup_teardown(without_privileges, open_one, close_it),
+        cmocka_unit_test_setup_teardown(one_that_it_started_is_killed_and_so_is_a_group, open_one,
+                                        close_it),
+        cmocka_unit_test_setup_teardown(another_is_not_killed, open_one, close_it),
+        cmocka_unit_test_setup_teardown(one_that_was_reaped_is_not_killed, open_one, close_it),
+        cmocka_unit_test(without_descriptors_of_processes),
+        cmocka_unit_test_setup_teardown(it_looks_at_what_it_started, open_one, close_it),
+        cmocka_unit_test_setup_teardown(looks_of_one_that_stands_still, open_one, close_it),
         cmocka_unit_test_setup_teardown(an_answer_that_cannot_be_sent, open_one_that_fails_once,
                                         close_it),
         cmocka_unit_test_setup_teardown(one_that_stands_still_or_has_ended, open_one, close_it),

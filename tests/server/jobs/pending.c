@@ -246,7 +246,7 @@ static void all_that_wait_are_woken_for_what_is_returned(void **state) {
 /* ---- long jobs */
 
 static void long_jobs_leave_a_lane_free(int batch) {
-    int slow[3], quick;
+    int slow[3], quick = -1;
     begin(3, batch);
     start_lanes(3);
     for (int i = 0; i < 2; i++) slow[i] = send_job("slow", true, false);

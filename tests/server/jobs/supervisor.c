@@ -8,6 +8,7 @@
 
 #include "pipeline/device.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/launcher.h"
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 
@@ -84,6 +85,7 @@ static enum status open_hanging(int index, const struct lane_options *options, s
 
 static int be_worker(const char *device) {
     struct failure failure = { 0 };
+    process_become_worker(); /* one that hangs ends with the test */
     const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
     struct slots *slots = slots_open(files, &failure);
     hanging = device_cpu;
@@ -131,7 +133,7 @@ static bool wait_healthy(const struct front *front) {
     return all_healthy(front);
 }
 
-static int open_front_with(void **state, long start_ms) {
+static int open_front_with(void **state, long start_ms, long processing_ms) {
     static struct front front;
     front = (struct front){ .config = { .devices = "all",
                                         .queue_jobs = 8,
@@ -139,7 +141,7 @@ static int open_front_with(void **state, long start_ms) {
                                         .worker_start_ms = start_ms,
                                         .self_test_ms = SELF_TEST_MS,
                                         .worker_still_ms = STILL_MS,
-                                        .processing_ms = 30000,
+                                        .processing_ms = processing_ms,
                                         .lanes = 1,
                                         .batch = 1,
                                         .codec_threads = 1,
@@ -171,7 +173,7 @@ static int open_front_with(void **state, long start_ms) {
 }
 
 static int open_front(void **state) {
-    return open_front_with(state, 60000);
+    return open_front_with(state, 60000, 30000);
 }
 
 static int open_front_with_hanging_worker(void **state) {
@@ -179,10 +181,17 @@ static int open_front_with_hanging_worker(void **state) {
     if (file < 0) return -1;
     close(file);
     setenv(hang_variable, hang_path, 1);
-    const int failed = open_front_with(state, 3000);
+    const int failed = open_front_with(state, 3000, 30000);
     unsetenv(hang_variable);
     unlink(hang_path);
     return failed;
+}
+
+/* Behind a job's deadline its worker is lost soon. */
+static int open_front_with_launcher(void **state) {
+    static const struct config config = { .launcher_still_ms = 100 };
+    struct failure failure;
+    return launcher_open(&config, &failure) ? -1 : open_front_with(state, 60000, 100);
 }
 
 static int close_front(void **state) {
@@ -191,11 +200,12 @@ static int close_front(void **state) {
     slots_destroy(front->slots);
     close(front->pipe[0]);
     close(front->pipe[1]);
+    launcher_close();
     return 0;
 }
 
-/* A gray image of WIDTH for any device. */
-static int submit(struct front *front, int width) {
+/* A gray image of WIDTH for any device, to be done until DEADLINE_NS. */
+static int submit_until(struct front *front, int width, int64_t deadline_ns) {
     const int slot = slot_take(front->slots, 1000, NULL);
     struct job *job = slot_job(front->slots, slot);
     uint8_t *bytes = slot_bytes(front->slots, slot);
@@ -207,9 +217,13 @@ static int submit(struct front *front, int width) {
     assert_int_equal(probe_image(bytes, job->image_length, &limits, &job->probe, &failure), 0);
     strcpy(job->plan, "histeq");
     strcpy(job->device, "auto");
-    job->progress.deadline_ns = clock_ns() + INT64_C(30000000000);
+    job->progress.deadline_ns = deadline_ns;
     assert_int_equal(supervisor_submit(front->supervisor, slot, &failure), STATUS_OK);
     return slot;
+}
+
+static int submit(struct front *front, int width) {
+    return submit_until(front, width, clock_ns() + INT64_C(30000000000));
 }
 
 /* The slot that comes back within MS, or -1. */
@@ -369,6 +383,27 @@ static void a_start_that_takes_long_keeps_nobody_waiting(void **state) {
     alarm(0);
 }
 
+/* The launcher stands still: the worker is lost and has no more jobs, and nobody waits for its end
+ * but its own job. The kill is sent again and again, until that has lasted too long. */
+static void a_kill_that_nobody_answers_ends_the_launcher(void **state) {
+    struct front *front = *state;
+    int how;
+    kill(launcher_pid(), SIGSTOP);
+    assert_int_equal(wait4(launcher_pid(), &how, WUNTRACED, NULL), launcher_pid());
+    const int had = submit_until(front, HANGING_WIDTH, clock_ns() + INT64_C(100000000));
+    ill_after_ms(front, clock_ns());
+    for (int i = 0; i < 5; i++) {
+        const int slot = submit(front, USUAL_WIDTH);
+        assert_int_equal(returned(front, LATE_MS), slot);
+        assert_true(done_by(front, slot, "cpu"));
+        slot_give(front->slots, slot);
+    }
+    assert_true(launcher_wait_end(NULL, LATE_MS));
+    assert_true(gpu_facts(front).alive && gpu_facts(front).restarts == 0);
+    assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
+    assert_int_equal(returned(front, LATE_MS), had);
+}
+
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[2], "--count") == 0) return puts("1") < 0;
     if (argc > 3) return be_worker(argv[3]);
@@ -381,6 +416,8 @@ int main(int argc, char **argv) {
                                         open_front, close_front),
         cmocka_unit_test_setup_teardown(a_start_that_takes_long_keeps_nobody_waiting, open_front,
                                         close_front),
+        cmocka_unit_test_setup_teardown(a_kill_that_nobody_answers_ends_the_launcher,
+                                        open_front_with_launcher, close_front),
         cmocka_unit_test_setup_teardown(a_worker_that_hangs_while_opening_is_replaced,
                                         open_front_with_hanging_worker, close_front),
     };

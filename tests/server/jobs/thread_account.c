@@ -49,7 +49,7 @@ static void who_computes_runs(void **state) {
     (void)state;
     const pid_t pid = begin(spin);
     assert_true(comes_to(pid, THREAD_RUNS));
-    assert_true(thread_account_any_busy(pid));
+    assert_false(thread_account_read(pid, pid).process_idle);
     end(pid);
 }
 
@@ -60,7 +60,7 @@ static void who_sleeps_has_no_turn(void **state) {
     const uint64_t turns = thread_account_read(pid, pid).turns;
     usleep(50000);
     assert_int_equal(thread_account_read(pid, pid).turns, turns);
-    assert_false(thread_account_any_busy(pid));
+    assert_true(thread_account_read(pid, pid).process_idle);
     end(pid);
 }
 
@@ -91,7 +91,7 @@ static void who_was_stopped_is_stopped(void **state) {
     const pid_t pid = begin(spin);
     kill(pid, SIGSTOP);
     assert_true(comes_to(pid, THREAD_STOPPED));
-    assert_false(thread_account_any_busy(pid));
+    assert_true(thread_account_read(pid, pid).process_idle);
     kill(pid, SIGCONT);
     assert_true(comes_to(pid, THREAD_RUNS));
     end(pid);
@@ -116,7 +116,7 @@ static void who_is_gone_is_unknown(void **state) {
     assert_int_equal(thread_account_read(pid, 0).state, THREAD_UNKNOWN);
     end(pid);
     assert_int_equal(thread_account_read(pid, pid).state, THREAD_UNKNOWN);
-    assert_true(thread_account_any_busy(pid));
+    assert_false(thread_account_read(pid, pid).process_idle);
 }
 
 int main(void) {
