@@ -183,7 +183,7 @@ static enum status try_reserve(struct lane *lane, enum status (*check)(const voi
     return device_cpu.reserve(lane, &need, &failure);
 }
 
-/* A lane opened at OPENED keeps all, unless this machine let two windows (cpu_memory.c) pass since. */
+/* A lane opened at OPENED keeps all, unless two windows (cpu_memory.c) have passed since. */
 static void assert_keeps_all(struct lane *lane, int64_t opened) {
     const bool trimmed = device_cpu.trim(lane);
     if (clock_ns() - opened < 2 * INT64_C(1000000000)) assert_false(trimmed);
