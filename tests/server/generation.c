@@ -87,7 +87,7 @@ static void who_is_left_is_alone(void **state) {
 
 /* ---- many at once */
 
-enum { THREADS = 4, GENERATIONS = 300 };
+enum { THREADS = 4, GENERATIONS = 100 };
 
 struct crowd {
     struct generations generations;

@@ -34,6 +34,7 @@
 #include <cmocka.h>
 
 enum { LANDLOCK_CREATE_RULESET = 444 }; /* a system call, of headers that may not know it */
+enum { BLOCK = 1 << 20 };               /* bytes */
 
 /* What the child could do: bits of its answer. */
 enum {
@@ -79,10 +80,10 @@ static bool works(void) {
     char byte = 'x';
     struct timespec now;
     pthread_t thread;
-    void *volatile block = malloc(64 << 20); /* by mmap */
+    void *volatile block = malloc(BLOCK); /* by mmap */
     void *told = NULL;
     if (!block) return false;
-    memset(block, 1, 64 << 20);
+    memset(block, 1, BLOCK);
     free(block);
     return pthread_create(&thread, NULL, thread_main, &byte) == 0 &&
            pthread_join(thread, &told) == 0 && told == &byte &&

@@ -221,14 +221,12 @@ static void *compile(const char *source, bool is_window) {
     fputs(is_window ? window_defines : point_defines, file);
     fputs(launcher, file);
     fclose(file);
-    /* CUDA's compilers have their header before the first line. */
-    char *const arguments[] = { "g++",      "-std=c++17",
-                                "-O1",      "-w",
-                                "-fPIC",    "-shared",
-                                "-fwrapv",  "-Itests/fake/cuda",
-                                "-include", "cuda_runtime.h",
-                                path,       "-o",
-                                library,    NULL };
+    /* CUDA's compilers have their header before the first line. C++'s library is not used. */
+    char *const arguments[] = { "g++",      "-std=c++17",     "-Og",
+                                "-w",       "-fPIC",          "-shared",
+                                "-fwrapv",  "-nostdlib",      "-Itests/fake/cuda",
+                                "-include", "cuda_runtime.h", path,
+                                "-o",       library,          NULL };
     assert_true(run(arguments));
     void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!loaded) fail_msg("%s", dlerror());
@@ -323,10 +321,11 @@ static void check_nvrtc(const char *source) {
     nvrtc_release(&code);
 }
 
-/* A P2P kernel takes any number of channels. */
-static void check_chain(const struct chain *chain) {
+/* A P2P kernel takes any number of channels; of a window there is one for each, of which every STEP
+ * is tried. */
+static void check_chain(const struct chain *chain, int step) {
     const bool is_window = !chain->steps[chain->count - 1]->point;
-    for (int channels = 1; channels <= (is_window ? 4 : 1); channels++) {
+    for (int channels = 1; channels <= (is_window ? 4 : 1); channels += step) {
         const struct kernel_form form = form_of(chain, channels);
         char *source = kernel_source(&form);
         assert_non_null(source);
@@ -346,27 +345,27 @@ static void check_chain(const struct chain *chain) {
 
 static void test_points(void **state) {
     (void)state;
-    check_chain(&(struct chain){ { &plus, &placed, &other, &plus_again, &placed }, 5, 8 });
+    check_chain(&(struct chain){ { &plus, &placed, &other, &plus_again, &placed }, 5, 8 }, 1);
 }
 
 static void test_points_before_a_window(void **state) {
     (void)state;
-    check_chain(&(struct chain){ { &placed, &window }, 2, 8 });
+    check_chain(&(struct chain){ { &placed, &window }, 2, 8 }, 1);
 }
 
 static void test_several_points_before_a_window(void **state) {
     (void)state;
-    check_chain(&(struct chain){ { &other, &placed, &plus, &window }, 4, 8 });
+    check_chain(&(struct chain){ { &other, &placed, &plus, &window }, 4, 8 }, 3);
 }
 
 static void test_a_deep_point_before_a_wide_window(void **state) {
     (void)state;
-    check_chain(&(struct chain){ { &deep, &wide }, 2, 16 });
+    check_chain(&(struct chain){ { &deep, &wide }, 2, 16 }, 1);
 }
 
 static void test_a_window_alone(void **state) {
     (void)state;
-    check_chain(&(struct chain){ { &wide }, 1, 16 });
+    check_chain(&(struct chain){ { &wide }, 1, 16 }, 3);
 }
 
 static int read_files(void **state) {

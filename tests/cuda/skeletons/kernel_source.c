@@ -70,7 +70,9 @@ static char *source_of(const struct user_op *op, int depth, int channels) {
     return kernel_source(&form);
 }
 
-static void check_kernel(const char *name, int depth, int channels, const char *skeleton) {
+/* COMPILED: where there is libnvrtc, which takes a fifth of a second. */
+static void check_kernel(const char *name, int depth, int channels, const char *skeleton,
+                         bool compiled) {
     const struct user_op *op = op_named(name);
     assert_non_null(op);
     char *text = source_of(op, depth, channels);
@@ -79,7 +81,7 @@ static void check_kernel(const char *name, int depth, int channels, const char *
     assert_non_null(strstr(text, skeleton));
     assert_non_null(strstr(text, "__global__"));
     assert_null(strstr(text, "#include \"")); /* of ours everything is inside */
-    if (!nvrtc_missing()) {
+    if (compiled && !nvrtc_missing()) {
         const bool good = nvrtc_compile(text, "op.c", 90, &code);
         if (!good) fail_msg("%s, %d bit, %d channels: %s", name, depth, channels, code.log);
         assert_non_null(strstr(code.ptx, ".entry " KERNEL_NAME));
@@ -90,12 +92,13 @@ static void check_kernel(const char *name, int depth, int channels, const char *
 
 static void test_every_skeleton(void **state) {
     (void)state;
-    check_kernel("over", 8, 1, "point_chunk<8>");
+    check_kernel("over", 8, 1, "point_chunk<8>", true);
     for (int channels = 1; channels <= 4; channels++) {
-        check_kernel("far", 16, channels, "neighbourhood_strip<");
-        check_kernel("total", 8, channels, "reduce_batch<");
-        check_kernel("total", 16, channels, "reduce_batch<");
-        check_kernel("count", 8, channels, "count_batch<");
+        const bool odd = channels % 2, ends = channels == 1 || channels == 4;
+        check_kernel("far", 16, channels, "neighbourhood_strip<", ends);
+        check_kernel("total", 8, channels, "reduce_batch<", odd);
+        check_kernel("total", 16, channels, "reduce_batch<", !odd);
+        check_kernel("count", 8, channels, "count_batch<", ends);
     }
     if (nvrtc_missing()) print_message("not compiled: %s\n", nvrtc_missing());
 }

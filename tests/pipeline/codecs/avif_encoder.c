@@ -260,7 +260,7 @@ static void profiles_are_carried(void **state) {
 static void the_same_gives_the_same(void **state) {
     (void)state;
     NEEDS_AVIF;
-    struct image image = new_noise(90, 70, 4, 8, 5), other = new_waves(300, 200, 3);
+    struct image image = new_noise(60, 50, 4, 8, 5), other = new_waves(90, 70, 3);
     for (int effort = 0; effort <= 6; effort++) {
         struct encode_options options = avif_options(effort == 3, 70);
         options.effort = effort;
@@ -354,7 +354,7 @@ static void who_has_no_room_or_no_time(void **state) {
 static void what_may_be_late_is_not_begun(void **state) {
     (void)state;
     NEEDS_AVIF;
-    struct image image = new_noise(1000, 1000, 3, 8, 2);
+    struct image image = new_noise(400, 400, 3, 8, 2);
     struct encode_options options = avif_options(true, 85);
     options.effort = 6;
     const double worst_ms = codec_still_ms(&image, &options);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { BYTES = 1600, ADDRESSES = 8000, ROOM = 1 << 19, STEP = 0x35b7 << 16 };
+enum { BYTES = 1600, ADDRESSES = 2000, ROOM = 1 << 19, STEP = 0x35b7 << 16 };
 
 /* Of streams; between them isa-l's tables grow. */
 static const size_t lengths[] = { 6, 19, 20, 31, 63, 127, 255, 420, 511, 1023, BYTES };

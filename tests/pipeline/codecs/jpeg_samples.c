@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pixels made of raw planes by jpeg_samples.h, beside what the codec makes of the same file: every
- * side from 1 to 40, so that all remainders of blocks and of chroma rows occur, and larger ones. */
+ * side from 1 to 33, so that all remainders of blocks and of chroma rows occur, and larger ones. */
 #include "pipeline/codecs/jpeg_samples.h"
 
 #include "tests/pipeline/codecs/made_files.h"
 
-enum { BLOCK = 8, SIDES = 40 };
+enum { BLOCK = 8, SIDES = 33 };
 
 /* Luma samples a chroma sample; 0, 0: gray. */
 static const struct kind {
@@ -125,7 +125,7 @@ static void check_orientation(const struct bytes *bytes, const struct raw *raw,
                                   &wanted, NULL, &notes, &failure),
                      STATUS_OK);
     struct image found = paint(raw, &probe.shape, orientation);
-    if (image_digest(&found) != image_digest(&wanted))
+    if (memcmp(found.pixels, wanted.pixels, image_bytes(&wanted)) != 0)
         print_error("%u x %u, a chroma sample for %u x %u, orientation %u\n", probe.width,
                     probe.height, raw->planes.across, raw->planes.down, orientation);
     assert_same(&found, &wanted);
@@ -164,7 +164,7 @@ static void test_every_small_size(void **state) {
 
 static void test_larger_sizes(void **state) {
     (void)state;
-    static const uint32_t sizes[][2] = { { 641, 479 }, { 640, 480 }, { 333, 1 },   { 1, 333 },
+    static const uint32_t sizes[][2] = { { 161, 119 }, { 160, 120 }, { 333, 1 },   { 1, 333 },
                                          { 4, 257 },   { 5, 257 },   { 257, 127 }, { 1023, 17 } };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         check_kinds(sizes[s][0], sizes[s][1], false, 8);

@@ -103,14 +103,14 @@ static void test_small_sizes(void **state) {
     (void)state;
     int round = 0;
     for (uint32_t height = 1; height <= 70; height += 1 + height / 20)
-        for (uint32_t width = 1 + height % 3; width <= 70; width += 3)
+        for (uint32_t width = 1 + height % 5; width <= 70; width += 5)
             check_picture(width, height, round++ % KINDS, 0);
 }
 
 static void test_lines_and_larger_sizes(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1, 1 },    { 1, 513 },   { 513, 1 },  { 4097, 3 },
-                                         { 3, 1025 }, { 641, 479 }, { 512, 16 }, { 528, 33 } };
+                                         { 3, 1025 }, { 273, 131 }, { 512, 16 }, { 528, 33 } };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int kind = 0; kind < KINDS; kind++)
             check_picture(sizes[s][0], sizes[s][1], kind, kind % 2 * 7);

@@ -26,11 +26,12 @@ static struct bytes oriented(const struct image *image, bool lossless, unsigned 
     return end_riff(bytes);
 }
 
-/* The last size is more than one piece of the decoder; noise of that size takes long to encode. */
+/* The last size is more than one piece of the decoder; it takes long to encode, so two of its kinds
+ * are enough: waves, lossy in RGB and lossless in RGBA. */
 static void every_kind_equals_libwebp(void **state) {
     (void)state;
     for (unsigned i = 0; i < SIZES * 12; i++) {
-        if (i / 12 == SIZES - 1 && i / 4 % 3 == 0) continue;
+        if (i / 12 == SIZES - 1 && i % 12 != 4 && i % 12 != 7) continue;
         struct image image = new_picture(sizes[i / 12][0], sizes[i / 12][1], 3 + i % 2, i / 4 % 3);
         struct bytes bytes = make_webp(&image, i / 2 % 2);
         uint32_t notes = 0;
@@ -210,7 +211,7 @@ static void cuts_are_corrupt(void **state) {
 
 /* Rows of READ that are STORED's, from the top; all others are 0. */
 static uint32_t rows_there(const struct image *read, const struct image *stored) {
-    static const uint8_t none[4 * 400];
+    static const uint8_t none[4 * 200];
     uint32_t rows = 0;
     const size_t row = image_row_bytes(read);
     while (rows < read->height && memcmp(image_row(read, rows), image_row(stored, rows), row) == 0)
@@ -223,7 +224,7 @@ static uint32_t rows_there(const struct image *read, const struct image *stored)
 static void what_came_of_a_cut_one_is_taken(void **state) {
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
-        struct image image = new_noise(400, 300, 3 + i / 2, 8, i), read;
+        struct image image = new_noise(200, 150, 3 + i / 2, 8, i), read;
         struct bytes bytes = make_webp(&image, i & 1);
         struct image stored = must_decode(&bytes, NULL, NULL);
         uint32_t notes, before = 0;
@@ -234,11 +235,11 @@ static void what_came_of_a_cut_one_is_taken(void **state) {
             const uint32_t rows = rows_there(&read, &stored);
             assert_int_equal(notes, NOTE_DAMAGED);
             assert_non_null(strstr(warning, "ends before"));
-            assert_true(rows > before && rows < 300);
+            assert_true(rows > before && rows < 150);
             before = rows;
             free(read.pixels);
         }
-        assert_true(before > 150);
+        assert_true(before > 75);
         free(stored.pixels);
         free(bytes.data);
         free(image.pixels);
@@ -268,20 +269,25 @@ static void a_cut_behind_the_picture(void **state) {
 static void damage_anywhere_is_answered(void **state) {
     (void)state;
     uint32_t random = 5, refused = 0;
-    for (unsigned i = 0; i < 400; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         struct image image = new_waves(70, 60, 3 + i % 2), read;
-        struct bytes bytes = make_webp(&image, i / 2 % 2);
-        struct failure failure = { .message = "" };
-        uint32_t notes = 0;
-        for (int n = 0; n < 4; n++)
-            bytes.data[20 + next_random(&random) % (bytes.length - 20)] ^=
-                (uint8_t)(1 << next_random(&random) % 8);
-        const enum status status =
-            try_decode(&bytes, &codec_limits_default, &read, NULL, &notes, &failure);
-        if (status) assert_true(strlen(failure.message) > 20);
-        refused += status != STATUS_OK;
-        free(read.pixels);
+        struct bytes sound = make_webp(&image, i / 2),
+                     bytes = { malloc(sound.length), sound.length };
+        for (unsigned round = 0; round < 100; round++) {
+            struct failure failure = { .message = "" };
+            uint32_t notes = 0;
+            memcpy(bytes.data, sound.data, sound.length);
+            for (int n = 0; n < 4; n++)
+                bytes.data[20 + next_random(&random) % (bytes.length - 20)] ^=
+                    (uint8_t)(1 << next_random(&random) % 8);
+            const enum status status =
+                try_decode(&bytes, &codec_limits_default, &read, NULL, &notes, &failure);
+            if (status) assert_true(strlen(failure.message) > 20);
+            refused += status != STATUS_OK;
+            free(read.pixels);
+        }
         free(bytes.data);
+        free(sound.data);
         free(image.pixels);
     }
     assert_in_range(refused, 20, 380);
@@ -339,12 +345,32 @@ static void who_wants_it_no_more_is_heard(void **state) {
     free(image.pixels);
 }
 
+/* The same noise in a tenth of the time, larger. */
+static struct bytes make_quickly(const struct image *image, bool lossless) {
+    WebPConfig config;
+    WebPPicture picture;
+    WebPMemoryWriter written;
+    assert_true(WebPConfigInit(&config) && WebPPictureInit(&picture));
+    WebPMemoryWriterInit(&written);
+    config.lossless = picture.use_argb = lossless;
+    config.method = 0;
+    config.quality = lossless ? 0 : 75;
+    picture.width = (int)image->width;
+    picture.height = (int)image->height;
+    picture.writer = WebPMemoryWrite;
+    picture.custom_ptr = &written;
+    assert_true(WebPPictureImportRGB(&picture, image->pixels, (int)image->stride));
+    assert_true(WebPEncode(&config, &picture));
+    WebPPictureFree(&picture);
+    return (struct bytes){ written.mem, written.size };
+}
+
 /* Not before it begins, but in its midst: it takes several times as long. */
 static void a_deadline_passes_while_it_is_decoded(void **state) {
     (void)state;
     struct image image = new_noise(1500, 1000, 3, 8, 1);
     for (int lossless = 0; lossless < 2; lossless++) {
-        struct bytes bytes = make_webp(&image, lossless);
+        struct bytes bytes = make_quickly(&image, lossless);
         struct probe probe;
         struct failure failure;
         uint32_t notes = 0;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* against.h - an operator on made pictures of every awkward size, depth and channel count, rows
- * padded, compared sample by sample with what a test's own slow function says. */
+ * padded, in plain C and in vectors, compared with what a test's own slow function says. */
 #ifndef BURIN_TESTS_OPS_AGAINST_H
 #define BURIN_TESTS_OPS_AGAINST_H
 
 #include "pipeline/plan.h"
+#include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/pictures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -34,40 +36,59 @@ static inline struct image against_padded(struct image shape) {
     return shape;
 }
 
-static inline void against_compare(const char *text, const struct step *step,
-                                   const struct image *in, const struct image *out,
-                                   against_expected expected) {
-    for (uint32_t y = 0; y < out->height; y++)
-        for (uint32_t x = 0; x < out->width; x++)
-            for (unsigned c = 0; c < out->channels; c++) {
-                const uint32_t want = expected(in, &step->params, x, y, c);
-                const uint32_t got =
-                    sample_get(image_row(out, y), (size_t)x * out->channels + c, out->depth);
-                if (got != want)
-                    fail_msg("%s on %ux%u, %u x %u bit: pixel %u, %u, channel %u is %u, should be "
-                             "%u",
-                             text, in->width, in->height, in->channels, in->depth, x, y, c, got,
-                             want);
-            }
+static inline struct image against_wanted(const struct step *step, const struct image *in,
+                                          const struct image *shape, against_expected expected) {
+    struct image wanted = against_padded(*shape);
+    for (uint32_t y = 0; y < wanted.height; y++)
+        for (uint32_t x = 0; x < wanted.width; x++)
+            for (unsigned c = 0; c < wanted.channels; c++)
+                sample_put(image_row(&wanted, y), (size_t)x * wanted.channels + c, wanted.depth,
+                           expected(in, &step->params, x, y, c));
+    return wanted;
 }
 
+/* What lies behind rows is zero on both sides. */
+static inline void against_compare(const char *text, const struct image *in,
+                                   const struct image *out, const struct image *wanted) {
+    if (memcmp(out->pixels, wanted->pixels, image_bytes(out)) == 0) return;
+    for (uint32_t y = 0; y < out->height; y++)
+        for (size_t i = 0; i < (size_t)out->width * out->channels; i++) {
+            const uint32_t got = sample_get(image_row(out, y), i, out->depth);
+            const uint32_t want = sample_get(image_row(wanted, y), i, out->depth);
+            if (got != want)
+                fail_msg("%s on %ux%u, %u x %u bit: pixel %zu, %u, channel %zu is %u, should be %u",
+                         text, in->width, in->height, in->channels, in->depth, i / out->channels, y,
+                         i % out->channels, got, want);
+        }
+    fail_msg("%s on %ux%u, %u x %u bit: written behind a row", text, in->width, in->height,
+             in->channels, in->depth);
+}
+
+/* In plain C and with each kind of vectors. */
 static inline void against_one(const char *text, const struct step *step, struct image shape,
                                enum picture picture, against_expected expected) {
     struct failure failure = { 0 };
     const struct image in = against_padded(shape);
     picture_draw(&in, picture, 3);
-    struct image out = shape;
     if (step->op->size)
-        assert_int_equal(step->op->size(&step->params, &in, &out, &failure), STATUS_OK);
-    out = against_padded(out);
-    struct op_call call = { .params = &step->params, .in = in, .out = out, .failure = &failure };
-    const size_t scratch = step->op->scratch ? step->op->scratch(&call) : 0;
-    call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
-    assert_int_equal(step->op->run(&call), STATUS_OK);
-    against_compare(text, step, &in, &out, expected);
-    free(call.scratch);
+        assert_int_equal(step->op->size(&step->params, &in, &shape, &failure), STATUS_OK);
+    simd_limit(SIMD_NONE);
+    const struct image wanted = against_wanted(step, &in, &shape, expected);
+    for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
+        simd_limit(most);
+        struct image out = against_padded(shape);
+        struct op_call call = {
+            .params = &step->params, .in = in, .out = out, .failure = &failure
+        };
+        const size_t scratch = step->op->scratch ? step->op->scratch(&call) : 0;
+        call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
+        assert_int_equal(step->op->run(&call), STATUS_OK);
+        against_compare(text, &in, &out, &wanted);
+        free(call.scratch);
+        free(out.pixels);
+    }
+    free(wanted.pixels);
     free(in.pixels);
-    free(out.pixels);
 }
 
 /* TEXT is a plan of one step. */

@@ -5,8 +5,6 @@
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 
-#include "pipeline/rows/simd.h"
-
 /* Sigma 1 weighs 1 14 62 102 62 14 1. A white sample among black ones: 255 * w * 256 / 65536,
  * rounded: 62 is 61.76, 14 is 13.95. */
 static void one_white_sample(void **state) {
@@ -88,11 +86,7 @@ static uint32_t expected(const struct image *in, const struct params *params, ui
 
 static void every_shape(void **state) {
     (void)state;
-    for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
-        simd_limit(most);
-        check_against("blur", expected);
-    }
-    simd_limit(SIMD_BEST);
+    check_against("blur", expected);
 }
 
 /* ---- shares of threads, and constants */

@@ -13,6 +13,7 @@
 
 struct dot {
     uint32_t sample[4];
+    int luma;                 /* of 8 bits */
     bool keep, remove, fresh; /* fresh: not of the input */
     int id;                   /* place in the input */
 };
@@ -38,6 +39,13 @@ static inline struct slow slow_make(const struct slow *like, int width, int heig
     return slow;
 }
 
+static inline int slow_luma(const struct slow *slow, const struct dot *dot) {
+    uint32_t gray = dot->sample[0];
+    if (slow->channels > 2)
+        gray = (77 * dot->sample[0] + 150 * dot->sample[1] + 29 * dot->sample[2] + 128) / 256;
+    return (int)(slow->depth == 16 ? gray / 256 : gray);
+}
+
 static inline struct slow slow_load(const struct image *image, const struct image *keep,
                                     const struct image *remove) {
     const struct slow shape = { .channels = image->channels, .depth = image->depth };
@@ -48,6 +56,7 @@ static inline struct slow slow_load(const struct image *image, const struct imag
             for (unsigned c = 0; c < image->channels; c++)
                 dot->sample[c] =
                     sample_get(image_row(image, y), (size_t)x * image->channels + c, image->depth);
+            dot->luma = slow_luma(&slow, dot);
             dot->keep = keep->width && image_row(keep, y)[x] >= 128;
             dot->remove = remove->width && image_row(remove, y)[x] >= 128;
             dot->id = (int)(y * image->width + x);
@@ -62,12 +71,8 @@ static inline struct slow slow_turn(const struct slow *slow) {
     return turned;
 }
 
-static inline int slow_luma(const struct slow *slow, int x, int y) {
-    const struct dot *dot = dot_at(slow, within(x, slow->width), within(y, slow->height));
-    uint32_t gray = dot->sample[0];
-    if (slow->channels > 2)
-        gray = (77 * dot->sample[0] + 150 * dot->sample[1] + 29 * dot->sample[2] + 128) / 256;
-    return (int)(slow->depth == 16 ? gray / 256 : gray);
+static inline int slow_gray(const struct slow *slow, int x, int y) {
+    return dot_at(slow, within(x, slow->width), within(y, slow->height))->luma;
 }
 
 static inline int slow_root(int n) {
@@ -80,14 +85,15 @@ static inline int slow_root(int n) {
 static inline int slow_energy(const struct slow *slow, int x, int y, int kind) {
     static const int smooth[2][5] = { { 0, 1, 2, 1, 0 }, { 1, 4, 6, 4, 1 } };
     static const int along[2][5] = { { 0, -1, 0, 1, 0 }, { -1, -2, 0, 2, 1 } };
-    const int here = slow_luma(slow, x, y);
+    const int here = slow_gray(slow, x, y);
     if (kind == CARVE_GRADIENT)
-        return abs(here - slow_luma(slow, x + 1, y)) + abs(here - slow_luma(slow, x, y + 1)) +
-               (int)(46341LL * abs(here - slow_luma(slow, x + 1, y + 1)) / 65536);
+        return abs(here - slow_gray(slow, x + 1, y)) + abs(here - slow_gray(slow, x, y + 1)) +
+               (int)(46341LL * abs(here - slow_gray(slow, x + 1, y + 1)) / 65536);
+    const int k = kind == CARVE_SOBEL5, zeros = 1 - k;
     int gx = 0, gy = 0;
-    for (int j = 0; j < 5; j++)
-        for (int i = 0; i < 5; i++) {
-            const int luma = slow_luma(slow, x + i - 2, y + j - 2), k = kind == CARVE_SOBEL5;
+    for (int j = zeros; j < 5 - zeros; j++)
+        for (int i = zeros; i < 5 - zeros; i++) {
+            const int luma = slow_gray(slow, x + i - 2, y + j - 2);
             gx += smooth[k][j] * along[k][i] * luma;
             gy += along[k][j] * smooth[k][i] * luma;
         }
@@ -154,6 +160,7 @@ static inline struct dot slow_mean(const struct slow *slow, int x, int y) {
                            dot_at(slow, within(x + 1, slow->width), y)->sample[c];
         dot.sample[c] = (uint32_t)(sum / 3 + 0.5);
     }
+    dot.luma = slow_luma(slow, &dot);
     return dot;
 }
 

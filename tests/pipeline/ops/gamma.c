@@ -4,7 +4,6 @@
  * covers: pipeline/ops/gamma/table.c */
 #include "pipeline/ops/gamma.h"
 
-#include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 
@@ -51,10 +50,7 @@ static uint32_t expected(const struct image *in, const struct params *params, ui
 
 static void every_shape(void **state) {
     (void)state;
-    for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
-        simd_limit(most);
-        check_against("gamma", expected);
-    }
+    check_against("gamma", expected);
 }
 
 static void refused(const char *text) {
