@@ -162,7 +162,7 @@ run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m py
 
 # They wait more than they work.
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
-	$(call run_pytest,tests/http,$$(($$(nproc) + 4)))
+	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	$(call run_pytest,tests/page,0)

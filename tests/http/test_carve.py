@@ -282,9 +282,9 @@ def check_soon(wait, end_s=END_S, tries=20):
 
 
 @pytest.mark.parametrize("what", LONG)
-def test_hang_up_in_a_long_carving(start, what, pictures):
+def test_hang_up_in_a_long_carving(shared, what, pictures):
     """The one lane is free at once: who asks then is served as if nothing had been."""
-    daemon = start("--lanes", "1")
+    daemon = shared("--lanes", "1")
     daemon.works()
     workers = daemon.children()
 
@@ -337,10 +337,10 @@ def test_hang_up_behind_the_last_seam(start):
 
 
 @pytest.mark.parametrize("what", LONG)
-def test_deadline_in_a_long_carving(start, what, pictures):
+def test_deadline_in_a_long_carving(shared, what, pictures):
     path, side = LONG[what]
     allowed = 0.5 if side < 8000 else 1.2
-    daemon = start("--lanes", "1", "--processing-ms", str(int(allowed * 1000)), "--refuse-times", "0")
+    daemon = shared("--lanes", "1", "--processing-ms", str(int(allowed * 1000)), "--refuse-times", "0")
     daemon.works()
     workers = daemon.children()
 
@@ -352,9 +352,9 @@ def test_deadline_in_a_long_carving(start, what, pictures):
     assert daemon.children() == workers
 
 
-def test_masks_of_a_client_that_leaves(start, pictures):
+def test_masks_of_a_client_that_leaves(shared, pictures):
     """They are given back with everything else, and the next one's carving knows nothing of them."""
-    daemon = start("--lanes", "1")
+    daemon = shared("--lanes", "1")
     mask = large_png(3000, 3000)
     for _ in range(3):
         body_of = [("image", pictures[3000], "a"), ("mask", mask, "m"), ("rmask", mask, "r"), ("width", "1", None)]

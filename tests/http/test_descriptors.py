@@ -24,10 +24,10 @@ def test_standard_descriptors_that_are_closed(tmp_path):
     command = [BURIN, "serve", "--listen", f"unix:{path}", "--devices", "cpu", *TEST_SLOTS]
     process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command])
     try:
-        assert wait_until(path.exists)
         picture = pnm(noise(32, 24))
         with socket.socket(socket.AF_UNIX) as s:
-            s.connect(str(path))
+            # The file is there before anybody listens.
+            assert wait_until(lambda: s.connect_ex(str(path)) == 0)
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                       % len(picture) + picture)
             (status, _, _), = responses(read_to_end(s))

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 
-FORMS = ("test_life.py::test_thousands_of_requests", "test_reload.py::test_under_load",
+FORMS = ("test_life.py::test_thousands_of_requests", "test_life.py::test_workers_killed_under_load", "test_life.py::test_sigterm_under_load",
+         "test_life.py::test_drain_under_clients_that_retry", "test_bench.py::test_skeletons_that_are_wrong_have_no_row",
+         "test_operators_dir.py::test_hostile_operators_under_load", "test_reload.py::test_under_load",
          "test_reload.py::test_many_in_a_row_leak_nothing", "test_systemd.py::test_restarts_under_load_lose_nothing", "../page/test_page_browser.py::test_many_megapixels")
 
 argparse.ArgumentParser(description=__doc__).parse_args()
