@@ -209,12 +209,16 @@ static void heads_of_pictures(void **state) {
 static void too_many_chunks(void **state) {
     (void)state;
     struct image image = new_waves(40, 30, 3);
-    struct bytes picture = picture_chunks(&image, false), chunks = { 0 };
-    for (int i = 0; i < 65536; i++) append_chunk(&chunks, "more", NULL, 0);
+    struct bytes picture = picture_chunks(&image, false), one = { 0 }, chunks;
+    append_chunk(&one, "more", NULL, 0);
+    chunks = (struct bytes){ .data = malloc(65536 * one.length), .length = 65536 * one.length };
+    assert_non_null(chunks.data);
+    for (size_t i = 0; i < 65536; i++) memcpy(chunks.data + i * one.length, one.data, one.length);
     struct bytes bytes = with_bytes(with_bytes(begin_extended(0, 40, 30), &picture), &chunks);
     assert_refused(bytes, "65536 chunks");
     free(picture.data);
     free(chunks.data);
+    free(one.data);
     free(image.pixels);
 }
 
