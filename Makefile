@@ -271,7 +271,7 @@ define build_test
 endef
 $(B)/tests/%: tests/%.c | $(LIBRARY)
 	$(build_test)
-# What fuzzers once found, without a fuzzer.
+# Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)
 $(REPLAYS): $(B)/tests/fuzz/replay_main.o

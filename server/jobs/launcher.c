@@ -85,7 +85,7 @@ static void note_silence(void) {
 
 /* ---- requests: under the lock */
 
-/* Of requests that were given up: nobody knows them. */
+/* Nobody knows these processes: the requests for them were given up. */
 struct strangers {
     pid_t pids[STRANGERS_MAX];
     int count;

@@ -44,8 +44,9 @@ pid_t launcher_start(const struct program *program);
  * it was not reaped. false: nobody answers, ask again. */
 bool launcher_end(pid_t pid);
 
-/* What COUNT threads of processes that it has started do, LAUNCHER_LOOKS_MAX at most. false: nobody
- * answers; from then on nothing is asked until something is answered. */
+/* Fills ACCOUNTS with the states of COUNT threads, up to LAUNCHER_LOOKS_MAX, of processes that the
+ * launcher has started. Returns false if it does not answer; later calls then return false at once
+ * until it has answered something. */
 bool launcher_look(const struct thread_id *threads, int count, struct thread_account *accounts);
 
 /* Privileges are needed no longer: the driver has made its devices. It gives up its own, and so

@@ -68,7 +68,7 @@ static int end(pid_t pid) {
     return (int)(by_number ? kill(pid, SIGKILL) : signal_by_fd(process->fd, SIGKILL));
 }
 
-/* What has not been reaped by the end of a look was there during all of it. */
+/* A process that is not reaped by the end of a look was there during all of it. */
 static bool look(const struct launcher_request *request, struct launcher_answer *answer) {
     if (request->count < 0 || request->count > LAUNCHER_LOOKS_MAX) return false;
     for (int i = 0; i < request->count; i++) {
@@ -175,7 +175,7 @@ static bool is_allowed(char *const *arguments, int count, const struct config *c
     return count == 9 && strcmp(arguments[2], "--check") == 0 && is_check(arguments + 4, config);
 }
 
-/* As fork, but the child is our parent's. An older kernel than that of FD leaves it as it is. */
+/* Forks a child of our parent. A kernel before 5.2 leaves FD as it is. */
 static pid_t fork_sibling(int *fd) {
     const unsigned long flags = CLONE_PARENT | SIGCHLD | (started.numbers ? 0ul : CLONE_PIDFD);
     return (pid_t)syscall(SYS_clone, flags, 0, fd, 0, 0);

@@ -37,7 +37,7 @@ def parameters(text):
 
 
 def burin(body, step, **output):
-    """What comes of the file BODY through STEP, as `burin run` names it; OUTPUT: type, compression and the like."""
+    """Returns the file BODY after STEP, which is written as for `burin run`. OUTPUT: type, compression and the like."""
     name, _, text = step.partition(":")
     query = urllib.parse.urlencode([*parameters(text), *output.items(), ("device", DEVICE)])
     answer = running[-1].post(f"/{name}?{query}", body)

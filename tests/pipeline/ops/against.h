@@ -47,7 +47,7 @@ static inline struct image against_wanted(const struct step *step, const struct 
     return wanted;
 }
 
-/* What lies behind rows is zero on both sides. */
+/* The bytes behind each row are zero on both sides. */
 static inline void against_compare(const char *text, const struct image *in,
                                    const struct image *out, const struct image *wanted) {
     if (memcmp(out->pixels, wanted->pixels, image_bytes(out)) == 0) return;

@@ -259,7 +259,7 @@ static void one_that_was_reaped_is_not_killed(void **state) {
     }
 }
 
-/* As before Linux 5.2. */
+/* The filter makes this kernel one of before 5.2. */
 static void without_descriptors_of_processes(void **state) {
     (void)state;
     const struct syscall_rule absent = { SYS_pidfd_send_signal, 0, SYSCALL_ABSENT, 0, { 0 } };
