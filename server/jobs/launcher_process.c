@@ -69,12 +69,14 @@ static int end(pid_t pid) {
 }
 
 /* A process that is not reaped by the end of a look was there during all of it. */
-static bool look(const struct launcher_request *request, struct launcher_answer *answer) {
+static bool look(struct launcher_request *request, struct launcher_answer *answer) {
+    struct thread_id *threads = request->threads;
     if (request->count < 0 || request->count > LAUNCHER_LOOKS_MAX) return false;
+    for (int i = 0; i < request->count; i++)
+        if (!find(threads[i].pid)) threads[i] = (struct thread_id){ 0 }; /* nobody's */
+    thread_account_read_all(threads, request->count, answer->accounts);
     for (int i = 0; i < request->count; i++) {
-        const struct thread_id *thread = &request->threads[i];
-        const struct started *process = find(thread->pid);
-        if (process) answer->accounts[i] = thread_account_read(thread->pid, thread->thread);
+        const struct started *process = find(threads[i].pid);
         if (!process || !is_there(process)) answer->accounts[i] = (struct thread_account){ 0 };
     }
     return true;

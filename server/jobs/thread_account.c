@@ -60,7 +60,7 @@ static bool is_idle(pid_t pid) {
     return !busy;
 }
 
-struct thread_account thread_account_read(pid_t pid, pid_t thread) {
+static struct thread_account read_thread(pid_t pid, pid_t thread) {
     struct thread_account account = { .turns = 0 };
     char path[64], text[128];
     unsigned long long turns;
@@ -69,6 +69,26 @@ struct thread_account thread_account_read(pid_t pid, pid_t thread) {
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", (long)pid, (long)thread);
     if (read_file(path, text, sizeof text) && sscanf(text, "%*u %*u %llu", &turns) == 1)
         account.turns = turns;
-    account.process_idle = !is_busy(account.state) && is_idle(pid);
+    return account;
+}
+
+void thread_account_read_all(const struct thread_id *threads, int count,
+                             struct thread_account *accounts) {
+    pid_t scanned = 0;
+    bool idle = false;
+    for (int i = 0; i < count; i++) {
+        const pid_t pid = threads[i].pid;
+        accounts[i] = read_thread(pid, threads[i].thread);
+        if (is_busy(accounts[i].state)) continue;
+        if (pid != scanned) idle = is_idle(pid);
+        scanned = pid;
+        accounts[i].process_idle = idle;
+    }
+}
+
+struct thread_account thread_account_read(pid_t pid, pid_t thread) {
+    const struct thread_id one = { pid, thread };
+    struct thread_account account;
+    thread_account_read_all(&one, 1, &account);
     return account;
 }

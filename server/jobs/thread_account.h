@@ -33,8 +33,12 @@ struct thread_id {
     pid_t pid, thread; /* of that process */
 };
 
-/* THREAD belongs to the process PID. Two small files of /proc, some 10 us; where the thread is not
- * busy, one of each other thread too. */
+/* Reads two small files of /proc for each thread, some 10 us; and one file for each thread of a
+ * process of which a thread is not busy, once if the threads of a process stand side by side. */
+void thread_account_read_all(const struct thread_id *threads, int count,
+                             struct thread_account *accounts);
+
+/* Reads one. THREAD belongs to the process PID. */
 struct thread_account thread_account_read(pid_t pid, pid_t thread);
 
 #endif

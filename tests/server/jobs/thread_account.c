@@ -119,6 +119,24 @@ static void who_is_gone_is_unknown(void **state) {
     assert_false(thread_account_read(pid, pid).process_idle);
 }
 
+/* Threads of two processes in turns: each account is of its own process. */
+static void several_at_once(void **state) {
+    (void)state;
+    const pid_t busy = begin(spin), idle = begin(sleep_for_ever);
+    assert_true(comes_to(busy, THREAD_RUNS) && comes_to(idle, THREAD_SLEEPS));
+    const struct thread_id threads[] = { { idle, idle }, { busy, idle }, { idle, idle },
+                                         { busy, busy }, { idle, busy }, { 0, 0 } };
+    static const bool wanted[] = { true, false, true, false, true, false };
+    struct thread_account accounts[6];
+    thread_account_read_all(threads, 6, accounts);
+    for (int i = 0; i < 6; i++) assert_int_equal(accounts[i].process_idle, wanted[i]);
+    assert_int_equal(accounts[0].state, THREAD_SLEEPS);
+    assert_int_equal(accounts[1].state, THREAD_UNKNOWN);
+    assert_int_equal(accounts[3].state, THREAD_RUNS);
+    end(busy);
+    end(idle);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_computes_runs),
@@ -127,6 +145,7 @@ int main(void) {
         cmocka_unit_test(who_was_stopped_is_stopped),
         cmocka_unit_test(who_is_debugged_is_traced),
         cmocka_unit_test(who_is_gone_is_unknown),
+        cmocka_unit_test(several_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
