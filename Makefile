@@ -146,7 +146,8 @@ UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TE
 unit: $(UNIT_RUNS) ## the unit tests alone
 
 # Tests take and free pictures by the thousand: to get such memory from the system anew would be a tenth of their time.
-$(UNIT_RUNS): export GLIBC_TUNABLES = glibc.malloc.trim_threshold=0x40000000:glibc.malloc.mmap_threshold=0x2000000
+KEEP_MEMORY = glibc.malloc.trim_threshold=0x40000000:glibc.malloc.mmap_threshold=0x2000000
+$(UNIT_RUNS): export GLIBC_TUNABLES = $(KEEP_MEMORY)
 $(TESTS:=.run): %.run: % $(PROGRAM)
 	@echo "== $<"; timeout --foreground 600 $<
 $(REPLAYS:=.run): %.run: %
@@ -167,8 +168,11 @@ http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/htt
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	$(call run_pytest,tests/page,0)
 
-reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
-	$(call run_pytest,tests/reference,$$(nproc))
+# A file stays in one process: what it makes for all its tests is made once. Large pages: OpenCV asks for half a gigabyte at a time.
+reference: export TEST_LIBRARY = $(if $(SAN),,$(abspath $(LIBRARY)))
+reference: export GLIBC_TUNABLES = $(KEEP_MEMORY):glibc.malloc.hugetlb=1
+reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
+	$(call run_pytest,tests/reference,$$(nproc) --dist loadfile)
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects

@@ -2,13 +2,17 @@
 """A daemon for the tests of one file, which import `service` and `burin`: a request costs a tenth of a program's start.
 BURIN names the program. BURIN_DEVICE=cuda:0 has a GPU do the work."""
 import contextlib
+import ctypes
+import importlib.util
 import os
 import pathlib
 import re
 import sys
 import urllib.parse
 
+import numpy as np
 import pytest
+from PIL import Image
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
 from conftest import Daemon  # noqa: E402
@@ -31,15 +35,31 @@ def service():
         yield
 
 
+@pytest.fixture(scope="session")
+def library():
+    """The functions that the program is made of. Python cannot load sanitized ones."""
+    path = os.environ.get("TEST_LIBRARY")
+    return ctypes.CDLL(path) if path else pytest.skip("TEST_LIBRARY names no library")
+
+
+def photograph(name):
+    """One of scikit-image's, without its modules, which take seconds to import."""
+    package = importlib.util.find_spec("skimage") or pytest.skip("scikit-image is not installed")
+    path, = pathlib.Path(package.origin).parent.glob(f"data/{name}.[jp][pn]g")
+    return np.array(Image.open(path))
+
+
 def parameters(text):
     """Pairs of `name=value,name=value`, where a value may hold commas."""
     return [tuple(pair.split("=", 1)) for pair in re.split(r",(?=[a-z_]+=)", text) if pair]
 
 
-def burin(body, step, **output):
-    """Returns the file BODY after STEP, which is written as for `burin run`. OUTPUT: type, compression and the like."""
+def burin(body, step, masks=None, **output):
+    """Returns the file BODY after STEP, which is written as for `burin run`. MASKS: files by the names of their parameters.
+    OUTPUT: type, compression and the like."""
     name, _, text = step.partition(":")
-    query = urllib.parse.urlencode([*parameters(text), *output.items(), ("device", DEVICE)])
-    answer = running[-1].post(f"/{name}?{query}", body)
+    path = f"/{name}?" + urllib.parse.urlencode([*parameters(text), *output.items(), ("device", DEVICE)])
+    parts = [(part, file, part) for part, file in {"image": body, **(masks or {})}.items()]
+    answer = running[-1].post_form(path, parts) if masks else running[-1].post(path, body)
     assert answer.status == 200, answer.body
     return answer.body

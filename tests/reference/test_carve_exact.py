@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's `carve` against the reference in carve.py, every byte: `burin run carve:... INPUT OUTPUT`.
-
-BURIN names the program. CARVE_DEVICE=cuda:0 has a GPU do it; CARVE_CASES=5000 makes the random cases as many.
-"""
+"""The program's `carve` against the reference in carve.py, every byte. CARVE_CASES=5000 makes the random cases as many."""
 import itertools
 import os
 import random
 import subprocess
-import sys
 import zlib
 
 import numpy as np
@@ -15,13 +11,11 @@ import pytest
 from PIL import Image
 
 import carve
-
-sys.path.append(os.path.join(os.path.dirname(__file__), "../http"))
-from conftest import BURIN, from_pnm, needs, png_of_chunks, pnm  # noqa: E402
+from service import DEVICE, burin, photograph, service  # noqa: F401
+from conftest import BURIN, from_pnm, needs, png_of_chunks, pnm
 
 pytestmark = needs("carve")
 
-DEVICE = os.environ.get("CARVE_DEVICE", "cpu")
 CASES = int(os.environ.get("CARVE_CASES", 150))
 PHOTO = os.path.join(os.path.dirname(__file__), "../golden/photos/rocket.jpg")
 CHANNELS_OF_PNG = {0: 1, 2: 3, 4: 2, 6: 4}  # by colour type
@@ -74,47 +68,32 @@ def shaped(image):
     return image[..., None] if image.ndim == 2 else image
 
 
-def write(path, image):
-    alpha = image.shape[2] in (2, 4)
-    path.write_bytes(png(image) if alpha else pnm(image[..., 0] if image.shape[2] == 1 else image))
-    return path
-
-
 # ---- the program
 
-class Program:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def run(self, image, options=(), mask=None, rmask=None, **parameters):
-        """What `burin run carve:...` makes of IMAGE."""
-        step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
-        command = [BURIN, "run", "--device", DEVICE, *options, step.rstrip(":")]
-        for name, plane in (("mask", mask), ("rmask", rmask)):
-            if plane is not None:
-                command += [f"--{name}", write(self.folder / f"{name}.pgm", shaped(plane))]
-        alpha = image.shape[2] in (2, 4)
-        source, result = write(self.folder / "in", image), self.folder / "out"
-        command += ["--type", "png" if alpha else "pnm", source, result]
-        done = subprocess.run(command, capture_output=True, timeout=60, text=True)
-        assert done.returncode == 0, (command, done.stderr)
-        return from_png(result.read_bytes()) if alpha else shaped(from_pnm(result.read_bytes()))
-
-    def check(self, image, options=(), mask=None, rmask=None, **parameters):
-        """MASK, RMASK: 8-bit gray images, set where they are 128 and more."""
-        found = self.run(image, options, mask, rmask, **parameters)
-        wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
-                             rmask=None if rmask is None else rmask >= 128, **parameters)
-        what = f"{image.shape} {image.dtype} {parameters}"
-        assert found.shape == wanted.shape and found.dtype == wanted.dtype, (what, found.shape, wanted.shape)
-        wrong = np.argwhere(found != wanted)
-        assert not len(wrong), (f"{what}: {len(wrong)} samples differ, the first at row, column, channel {wrong[0]}:"
-                                f" {found[tuple(wrong[0])]}, not {wanted[tuple(wrong[0])]}")
+def written(image):
+    """PNM has no alpha."""
+    return png(image) if image.shape[2] in (2, 4) else pnm(image[..., 0] if image.shape[2] == 1 else image)
 
 
-@pytest.fixture
-def program(tmp_path):
-    return Program(tmp_path)
+def run(image, mask=None, rmask=None, **parameters):
+    """What carve makes of IMAGE."""
+    step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
+    masks = {name: written(shaped(plane)) for name, plane in (("mask", mask), ("rmask", rmask)) if plane is not None}
+    if image.shape[2] in (2, 4):
+        return from_png(burin(written(image), step, masks, type="png", compression=0))
+    return shaped(from_pnm(burin(written(image), step, masks, type="pnm")))
+
+
+def check(image, mask=None, rmask=None, **parameters):
+    """MASK, RMASK: 8-bit gray images, set where they are 128 and more."""
+    found = run(image, mask, rmask, **parameters)
+    wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
+                         rmask=None if rmask is None else rmask >= 128, **parameters)
+    what = f"{image.shape} {image.dtype} {parameters}"
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype, (what, found.shape, wanted.shape)
+    wrong = np.argwhere(found != wanted)
+    assert not len(wrong), (f"{what}: {len(wrong)} samples differ, the first at row, column, channel {wrong[0]}:"
+                            f" {found[tuple(wrong[0])]}, not {wanted[tuple(wrong[0])]}")
 
 
 # ---- pictures
@@ -162,85 +141,85 @@ def goals(width, height):
 # ---- the tests
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_sizes(program, size):
+def test_sizes(size):
     """Each goal with another energy, picture, number of channels and depth."""
     turn = sum(size)
     for i, (width, height) in enumerate(sorted(set(goals(*size)))):
         maker, kind = MAKERS[(turn + i) % 5], carve.ENERGIES[(turn + i) % 3]
         picture = maker(*size, channels=(1, 3)[i // 2 % 2], depth=(8, 16)[(turn + i // 5) % 2])
-        program.check(picture, width=width, height=height, energy=kind)
+        check(picture, width=width, height=height, energy=kind)
 
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
-def test_pictures(program, maker, kind):
+def test_pictures(maker, kind):
     picture = maker(123, 66)
     for change in (dict(dx=-9), dict(dy=-9), dict(dx=-7, dy=-6), dict(dx=6), dict(dy=6), dict(dx=-4, dy=5),
                    dict(dx=5, dy=-4)):
-        program.check(picture, energy=kind, **change)
+        check(picture, energy=kind, **change)
 
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
-def test_all_the_way_down(program, kind):
+def test_all_the_way_down(kind):
     """To a single pixel, by each way: until one count is used up, then with the other."""
     for maker in (noise, constant, few_levels):
-        program.check(maker(42, 13), width=1, height=1, energy=kind)
-        program.check(maker(13, 42, 3), width=1, height=2, energy=kind)
-        program.check(maker(40, 40), width=5, height=30, energy=kind)
+        check(maker(42, 13), width=1, height=1, energy=kind)
+        check(maker(13, 42, 3), width=1, height=2, energy=kind)
+        check(maker(40, 40), width=5, height=30, energy=kind)
 
 
 @pytest.mark.parametrize("maker", [noise, constant, few_levels], ids=lambda maker: maker.__name__)
-def test_growing_in_steps(program, maker):
+def test_growing_in_steps(maker):
     """A step at most doubles half of the side: 7, 10, 15, 22, 23."""
     for kind, depth in zip(carve.ENERGIES, (8, 16, 8)):
-        program.check(maker(7, 19, 3, depth), width=23, energy=kind)
-        program.check(maker(19, 7, 1, depth), height=23, energy=kind)
-        program.check(maker(5, 4, 1, depth), width=17, height=13, energy=kind)
-        program.check(maker(1, 1, 3, depth), width=9, height=6, energy=kind)
-        program.check(maker(9, 8, 3, depth), width=4, height=21, energy=kind)
+        check(maker(7, 19, 3, depth), width=23, energy=kind)
+        check(maker(19, 7, 1, depth), height=23, energy=kind)
+        check(maker(5, 4, 1, depth), width=17, height=13, energy=kind)
+        check(maker(1, 1, 3, depth), width=9, height=6, energy=kind)
+        check(maker(9, 8, 3, depth), width=4, height=21, energy=kind)
 
 
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("channels", [2, 4])
-def test_alpha_rides_along(program, channels, depth):
+def test_alpha_rides_along(channels, depth):
     """It has no say in the energy, is removed and averaged like any other sample."""
     picture = noise(31, 22, channels, depth)
     even = picture.copy()
     even[..., -1] = 2 ** depth - 1
     for change in (dict(dx=-6), dict(dy=-5), dict(dx=7, dy=6), dict(dx=-3, dy=-3), dict(dx=-3, show="seams"),
                    dict(dy=4, show="seams"), dict(show="energy", energy="sobel3")):
-        program.check(picture, **change)
-    colours = program.run(picture, dx=-6)[..., :-1]
-    assert np.array_equal(colours, program.run(even, dx=-6)[..., :-1])
+        check(picture, **change)
+    colours = run(picture, dx=-6)[..., :-1]
+    assert np.array_equal(colours, run(even, dx=-6)[..., :-1])
 
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
-def test_energy_shown(program, kind):
+def test_energy_shown(kind):
     for maker, (channels, depth), size in zip(itertools.cycle(MAKERS), itertools.product((1, 3), (8, 16)),
                                               [(123, 66), (1, 5), (5, 1), (2, 2)]):
-        program.check(maker(*size, channels, depth), show="energy", energy=kind)
-    program.check(noise(64, 64), show="energy", energy=kind)
-    program.check(noise(64, 64), show="energy", energy=kind, dx=-5, dy=3)  # the input's, before the first step
+        check(maker(*size, channels, depth), show="energy", energy=kind)
+    check(noise(64, 64), show="energy", energy=kind)
+    check(noise(64, 64), show="energy", energy=kind, dx=-5, dy=3)  # the input's, before the first step
 
 
-def test_seams_shown(program):
+def test_seams_shown():
     for channels, depth in itertools.product((1, 3), (8, 16)):
         picture = noise(42, 33, channels, depth)
         for change in (dict(), dict(dx=-9), dict(dy=-9), dict(dx=-8, dy=-8), dict(dx=10), dict(dy=40),
                        dict(dx=50, dy=-4), dict(dx=5, dy=6)):
-            program.check(picture, show="seams", **change)
-    program.check(noise(42, 33), show="seams", width=1, height=1)
+            check(picture, show="seams", **change)
+    check(noise(42, 33), show="seams", width=1, height=1)
 
 
-def test_map_shown(program):
+def test_map_shown():
     """Of every kind of picture, to the last seam that there can be."""
     for maker, (channels, depth) in zip(itertools.cycle(MAKERS), itertools.product((1, 2, 3, 4), (8, 16))):
         picture = maker(42, 33, channels, depth)
         for change in (dict(), dict(dx=-9), dict(dy=-9), dict(dx=21), dict(dy=16), dict(width=1), dict(height=1)):
-            program.check(picture, show="map", energy=carve.ENERGIES[(channels + depth) % 3], **change)
+            check(picture, show="map", energy=carve.ENERGIES[(channels + depth) % 3], **change)
     for size, change in (((1, 1), dict(dx=1)), ((1, 1), dict(dy=1)), ((1, 9), dict(dx=1)), ((9, 1), dict(dy=1)),
                          ((2, 2), dict(dx=-1)), ((97, 1), dict(dx=-60)), ((1, 97), dict(dy=48))):
-        program.check(noise(*size), show="map", **change)
+        check(noise(*size), show="map", **change)
 
 
 def retargeted(picture, numbers, change):
@@ -255,14 +234,14 @@ def retargeted(picture, numbers, change):
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
-def test_a_map_is_every_width(program, masked):
+def test_a_map_is_every_width(masked):
     """And every height of the turned picture's."""
     for i, kind in enumerate(carve.ENERGIES):
         picture = MAKERS[3 * i % 5](48, 21, (1, 3, 4)[i], (8, 16, 8)[i])
         masks = {name: mask_of(21, 48, 0.3, 5 * i + k) for k, name in enumerate(("mask", "rmask")) if masked}
         turned = {name: np.ascontiguousarray(mask.T) for name, mask in masks.items()}
-        numbers = program.run(picture, show="map", dx=-47, energy=kind, **masks)
-        rows = program.run(np.ascontiguousarray(picture.swapaxes(0, 1)), show="map", dy=-47, energy=kind, **turned)
+        numbers = run(picture, show="map", dx=-47, energy=kind, **masks)
+        rows = run(np.ascontiguousarray(picture.swapaxes(0, 1)), show="map", dy=-47, energy=kind, **turned)
         assert np.array_equal(rows.swapaxes(0, 1), numbers)
         for change in (-47, -20, -1, 1, 7, 24):
             wanted = carve.carve(picture, dx=change, energy=kind, **{name: mask >= 128 for name, mask in masks.items()})
@@ -279,27 +258,27 @@ def mask_of(height, width, share, seed):
 
 
 @pytest.mark.parametrize("which", ["mask", "rmask", "both"])
-def test_masks(program, which):
+def test_masks(which):
     for i, (size, change) in enumerate(itertools.product(
             [(31, 24), (24, 31), (66, 40)],
             [dict(dx=-8), dict(dy=-8), dict(dx=-6, dy=-6), dict(dx=9), dict(dy=20), dict(dx=-5, dy=4)])):
         picture = MAKERS[i % 5](*size, channels=(1, 3)[i % 2], depth=(8, 16)[i // 2 % 2])
         masks = {name: mask_of(*size[::-1], (0.2, 0.5)[i % 2], 10 * i + k)
                  for k, name in enumerate(("mask", "rmask")) if which in (name, "both")}
-        program.check(picture, energy=carve.ENERGIES[i % 3], **change, **masks)
-        program.check(picture, energy=carve.ENERGIES[i % 3], **change, **masks, show="seams")
+        check(picture, energy=carve.ENERGIES[i % 3], **change, **masks)
+        check(picture, energy=carve.ENERGIES[i % 3], **change, **masks, show="seams")
 
 
-def test_masks_of_everything_and_nothing(program):
+def test_masks_of_everything_and_nothing():
     picture = noise(20, 15, 3)
     for level in (0, 127, 128, 255):
         mask = np.full((15, 20), level, np.uint8)
         for masks in (dict(mask=mask), dict(rmask=mask), dict(mask=mask, rmask=mask)):
-            program.check(picture, dx=-4, dy=-3, **masks)
-            program.check(picture, dx=4, dy=12, **masks)
+            check(picture, dx=-4, dy=-3, **masks)
+            check(picture, dx=4, dy=12, **masks)
 
 
-def test_masks_do_what_they_are_for(program):
+def test_masks_do_what_they_are_for():
     """What is kept is there afterwards, what is to be removed is gone, though both stand against the energy."""
     picture = constant(40, 30)
     picture[5:12, 10:16] = noise(6, 7)          # costly, to be removed
@@ -307,18 +286,17 @@ def test_masks_do_what_they_are_for(program):
     rmask[5:12, 10:16] = 255
     mask[20:26, 5:20] = 255
     picture[20:26, 5:20] = 78                   # cheap, to be kept
-    result = program.run(picture, dx=-6, mask=mask, rmask=rmask)
+    result = run(picture, dx=-6, mask=mask, rmask=rmask)
     assert (result == 78).sum() == 6 * 15 and set(np.unique(result)) == {77, 78}
 
 
-def test_mask_in_colour(program):
+def test_mask_in_colour():
     """Its luma counts: green of 218 is 128, of 217 is 127."""
     picture, gray = noise(24, 18), np.zeros((18, 24), np.uint8)
     colour = np.zeros((18, 24, 3), np.uint8)
     colour[..., 1] = 217
     colour[3:9, 4:12, 1], gray[3:9, 4:12] = 218, 128
-    write(program.folder / "colour", colour)
-    found = program.run(picture, ["--mask", program.folder / "colour"], dx=-8)
+    found = run(picture, colour, dx=-8)
     assert np.array_equal(found, carve.carve(picture, dx=-8, mask=gray >= 128))
     assert not np.array_equal(found, carve.carve(picture, dx=-8))
 
@@ -327,34 +305,30 @@ def photos():
     photo = Image.open(PHOTO)
     yield np.array(photo.resize((300, 200)))
     yield np.array(photo.convert("L"))[100:300, 100:400]
-    try:
-        from skimage import data
-    except ImportError:
-        return
-    yield data.chelsea()[60:260, 100:400]
-    yield data.coins()[:200, :300]
-    yield data.page()[:180, :250].astype(np.uint16) * 257
+    yield photograph("chelsea")[60:260, 100:400]
+    yield photograph("coins")[:200, :300]
+    yield photograph("page")[:180, :250].astype(np.uint16) * 257
 
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
-def test_photographs(program, kind):
+def test_photographs(kind):
     for picture in photos():
         picture = np.ascontiguousarray(shaped(picture))
-        program.check(picture, dx=-12, energy=kind)
-        program.check(picture, dx=-5, dy=-5, energy=kind)
-        program.check(picture, dx=4, dy=4, energy=kind)
+        check(picture, dx=-12, energy=kind)
+        check(picture, dx=-5, dy=-5, energy=kind)
+        check(picture, dx=4, dy=4, energy=kind)
 
 
-def test_wide_and_high(program):
+def test_wide_and_high():
     """Where rows are split among threads, and where there are more rows than anything else."""
     for kind, (width, height) in itertools.product(carve.ENERGIES, [(4097, 3), (3, 4097), (1025, 66)]):
-        program.check(few_levels(width, height), dx=-2, energy=kind)
-        program.check(noise(width, height), dy=-2, energy=kind)
-        program.check(noise(width, height), dx=-1, dy=-1, energy=kind)
+        check(few_levels(width, height), dx=-2, energy=kind)
+        check(noise(width, height), dy=-2, energy=kind)
+        check(noise(width, height), dx=-1, dy=-1, energy=kind)
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_random_cases(program, part):
+def test_random_cases(part):
     """Everything at once, drawn by a fixed seed."""
     for seed in range(part, CASES, 5):
         draw = random.Random(seed)
@@ -366,11 +340,18 @@ def test_random_cases(program, part):
                           width=draw.randint(max(1, width - span), width + span),
                           height=draw.randint(max(1, height - span), height + span))
         masks = {name: mask_of(height, width, draw.random(), seed) for name in ("mask", "rmask") if not draw.randint(0, 2)}
-        program.check(picture, ["--threads", str(draw.randint(1, 5))], **parameters, **masks)
+        check(picture, **parameters, **masks)
 
 
-def test_any_number_of_threads(program):
-    picture = noise(257, 130, 3)
-    for threads in (1, 2, 3, 4, 7, 16):
-        program.check(picture, ["--threads", str(threads)], dx=-3, dy=-3)
-        program.check(picture, ["--threads", str(threads)], dx=4, energy="sobel5")
+@pytest.mark.parametrize("size,change", [((257, 130), dict(dx=-3, dy=-3)), ((257, 130), dict(dx=4, energy="sobel5")), ((13, 42), dict(dx=-5)),
+                                         ((1, 97), dict(dy=-9)), ((97, 1), dict(dx=30, energy="sobel3"))], ids=str)
+def test_any_number_of_threads(tmp_path, size, change):
+    """By `burin run`: a daemon chooses the number itself."""
+    picture = noise(*size, 3)
+    wanted = carve.carve(picture, **change)
+    source, result = tmp_path / "in.pnm", tmp_path / "out.pnm"
+    source.write_bytes(written(picture))
+    step = "carve:" + ",".join(f"{name}={value}" for name, value in change.items())
+    for threads in (1, 2, 3, 4, 5, 7, 16):
+        subprocess.run([BURIN, "run", "--device", DEVICE, "--threads", str(threads), step, source, result], check=True, timeout=60)
+        assert np.array_equal(from_pnm(result.read_bytes()), wanted), threads
