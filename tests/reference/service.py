@@ -4,6 +4,7 @@ BURIN names the program. BURIN_DEVICE=cuda:0 has a GPU do the work."""
 import contextlib
 import ctypes
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -63,3 +64,13 @@ def burin(body, step, masks=None, **output):
     answer = running[-1].post_form(path, parts) if masks else running[-1].post(path, body)
     assert answer.status == 200, answer.body
     return answer.body
+
+
+def values(body, *steps):
+    """What STEPS tell of the file BODY, each written as for `burin run`."""
+    split = [step.partition(":") for step in steps]
+    operations = [{"operation": name, "params": dict(parameters(text))} for name, _, text in split]
+    answer = running[-1].post_form(f"/pipeline?device={DEVICE}", [("image", body, "image"), ("operations", json.dumps(operations), None)])
+    assert answer.status == 200, answer.body
+    assert [told["step"] for told in answer.json["values"]] == list(range(len(steps)))
+    return [told["value"] for told in answer.json["values"]]

@@ -7,35 +7,24 @@ import base64
 import io
 import json
 import math
-import os
 import pathlib
 import subprocess
-import sys
 
 import mpmath
 import numpy as np
 import pytest
 from PIL import Image
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "http"))
-from npm import npm_packages  # noqa: E402
+from service import burin, photograph, service, values  # noqa: F401
+from npm import npm_packages
 
-data = pytest.importorskip("skimage.data")
 cv2 = pytest.importorskip("cv2")
 
-BURIN = os.environ.get("BURIN", "build/burin")
-DEVICE = os.environ.get("BURIN_DEVICE", "auto")
+HERE = pathlib.Path(__file__).resolve().parent
 SIDE = 32
 COMPONENTS = ((4, 3), (1, 1), (9, 9), (1, 2), (6, 1), (3, 8))
 SIZES = ((1, 1), (1, 40), (40, 1), (13, 42), (123, 66), (32, 32), (32, 7), (7, 32), (4097, 3), (64, 63), (5, 4))
 MODES = ("L", "LA", "RGB", "RGBA")
-
-
-def burin(body, *arguments):
-    done = subprocess.run([BURIN, "run", "--device", DEVICE, *arguments], input=body, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
 
 
 def png(image):
@@ -46,7 +35,7 @@ def png(image):
 
 def photographs():
     for name in ("astronaut", "coffee", "chelsea", "rocket", "camera", "coins", "moon"):
-        yield Image.fromarray(getattr(data, name)())
+        yield Image.fromarray(photograph(name))
 
 
 def made():
@@ -74,7 +63,7 @@ def small(image):
 def small_16(samples):
     """Of 16 bits as resize makes it, which test_resize.py has against numpy; then (v + 128) / 257."""
     body = cv2.imencode(".png", samples)[1].tobytes()
-    made_small = burin(body, "resize:width=32,height=32,fit=inside,kernel=linear", "--type", "png", "-", "-")
+    made_small = burin(body, "resize:width=32,height=32,fit=inside,kernel=linear", type="png", compression=0)
     pixels = (cv2.imdecode(np.frombuffer(made_small, np.uint8), cv2.IMREAD_UNCHANGED).astype(np.uint32) + 128) // 257
     pixels = pixels.astype(np.uint8)
     if pixels.ndim == 2:
@@ -91,13 +80,12 @@ def all_pictures():
 
 
 @pytest.fixture(scope="module")
-def told():
+def told(service):  # noqa: F811
     """(small picture, across, down, blurhash, thumbhash) of all."""
     rows = []
     for i, (body, picture) in enumerate(all_pictures()):
         for across, down in COMPONENTS if i < 3 else [COMPONENTS[i % len(COMPONENTS)]]:
-            out = burin(body, f"blurhash:components={across}x{down}", "thumbhash", "-").decode().split()
-            rows.append((picture, across, down, *out))
+            rows.append((picture, across, down, *values(body, f"blurhash:components={across}x{down}", "thumbhash")))
     return rows
 
 

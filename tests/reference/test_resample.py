@@ -5,7 +5,6 @@ By hand: /usr/bin/python3 -m pytest tests/reference/test_resample.py"""
 import ctypes
 import pathlib
 import random
-import subprocess
 import sys
 
 import numpy as np
@@ -14,8 +13,8 @@ from PIL import Image
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import resample  # noqa: E402
+from service import library  # noqa: E402, F401
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILTERS = {"lanczos3": Image.Resampling.LANCZOS, "cubic": Image.Resampling.BICUBIC, "linear": Image.Resampling.BILINEAR,
            "box": Image.Resampling.BOX}
 # (width, height) of source and target.
@@ -40,18 +39,6 @@ class Job(ctypes.Structure):
                 *((name, ctypes.c_void_p) for name in ("finish", "argument", "pool", "progress", "scratch"))]
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    made = tmp_path_factory.mktemp("resample") / "resample.so"
-    sources = [*sorted((ROOT / "pipeline/rows").glob("resample*.c")), ROOT / "pipeline/rows/simd.c",
-               *(ROOT / f"pipeline/{name}.c" for name in ("pool", "status", "thread_remains", "timing", "image"))]
-    subprocess.run(["gcc", "-std=c17", "-O3", "-D_GNU_SOURCE", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", f"-I{ROOT}", "-o", made,
-                    *sources, "-lm"], check=True)
-    loaded = ctypes.CDLL(str(made))
-    loaded.resample_bytes.restype = ctypes.c_size_t
-    return loaded
-
-
 def shape(array):
     return Shape(array.ctypes.data, array.strides[0], array.shape[1], array.shape[0], array.shape[2], 8 * array.itemsize)
 
@@ -64,6 +51,7 @@ def resized(library, image, size, kernel, window=None, way="best"):
     number = resample.KERNELS.index(kernel)
     job = Job(shape(image), shape(out), Axis(image.shape[1], size[0], left, width, number), Axis(image.shape[0], size[1], top, height, number),
               8 * image.itemsize)
+    library.resample_bytes.restype = ctypes.c_size_t
     scratch = np.full(library.resample_bytes(ctypes.byref(job)) + 64, 0xa5, np.uint8)
     job.scratch = (scratch.ctypes.data + 63) // 64 * 64
     library.simd_limit(WAYS[way])
@@ -77,7 +65,7 @@ def picture(size, channels, kind, dtype=np.uint8):
     if kind == "noise":
         return rng.integers(0, top + 1, (size[1], size[0], channels)).astype(dtype)
     if kind == "extremes":  # what overshoots most
-        return (rng.integers(0, 2, (size[1], size[0], channels)) * top).astype(dtype)
+        return rng.integers(0, 2, (size[1], size[0], channels), dtype) * dtype(top)
     y, x = np.mgrid[:size[1], :size[0]]
     wave = 0.5 + 0.3 * np.sin(x / 9) + 0.2 * np.cos(y / 7)
     return np.clip(np.repeat(wave[..., None] * top, channels, 2), 0, top).astype(dtype)
@@ -88,19 +76,21 @@ def by_pillow(image, size, kernel):
     return np.stack(planes, 2)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kernel", FILTERS)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_pillow(library, sizes, kernel, way):
+def test_pillow(library, sizes):  # noqa: F811
     source, target = sizes
-    for kind in ("noise", "waves", "extremes"):
-        for channels in (1, 3):
-            image = picture(source, channels, kind)
-            assert np.array_equal(resized(library, image, target, kernel, way=way), by_pillow(image, target, kernel)), (kind, channels)
+    kinds = [(kind, channels) for kind in ("noise", "waves", "extremes") for channels in (1, 3)]
+    large = source[0] * source[1] > 500000
+    for i, (kind, channels) in enumerate(kinds):
+        image = picture(source, channels, kind)
+        for kernel in [list(FILTERS)[(i + i // 4) % 4]] if large else FILTERS:
+            wanted = by_pillow(image, target, kernel)
+            for way in WAYS:
+                assert np.array_equal(resized(library, image, target, kernel, way=way), wanted), (kind, channels, kernel, way)
 
 
 @pytest.mark.parametrize("kernel", FILTERS)
-def test_pillow_random_sizes(library, kernel):
+def test_pillow_random_sizes(library, kernel):  # noqa: F811
     random.seed(kernel)
     for _ in range(250):
         source, target = ([random.randint(1, random.choice([3, 20, 90, 300])) for _ in range(2)] for _ in range(2))
@@ -110,7 +100,7 @@ def test_pillow_random_sizes(library, kernel):
 
 
 @pytest.mark.parametrize("kernel", FILTERS)
-def test_16_bit(library, kernel):
+def test_16_bit(library, kernel):  # noqa: F811
     random.seed(kernel)
     for i in range(60):
         source, target = ([random.randint(1, random.choice([3, 20, 120])) for _ in range(2)] for _ in range(2))
@@ -127,7 +117,7 @@ def test_16_bit_is_near_pillow():
     assert abs(resample.resized(image, 61, 47, "lanczos3")[..., 0].astype(int) - np.clip(pillow, 0, 65535)).max() <= 2
 
 
-def test_parts(library):
+def test_parts(library):  # noqa: F811
     """A part of the result is what the whole has there."""
     random.seed(5)
     for _ in range(120):
