@@ -3,6 +3,8 @@
 
 Images are (height, width, channels) arrays of uint8 or uint16. By hand, the digests that tests/pipeline/rows/resample_weights.c
 compares with: /usr/bin/python3 tests/reference/resample.py"""
+import functools
+
 import numpy as np
 
 KERNELS = ("lanczos3", "cubic", "linear", "box")
@@ -24,8 +26,10 @@ def weigh(kernel, x):
     return np.where((x >= -3) & (x < 3), np.sinc(x) * np.sinc(x / 3), 0.0)
 
 
+@functools.lru_cache(64)
 def windows(source, target, kernel):
     """First pixel and weights, as integers of which 2^22 are 1, of each target pixel."""
+    made = []
     scale = source / target
     stretch = max(1.0, scale)
     reach = REACH[kernel] * stretch
@@ -35,16 +39,17 @@ def windows(source, target, kernel):
         end = min(source, int(centre + reach + 0.5))
         real = weigh(kernel, (np.arange(first, end) - centre + 0.5) * (1 / stretch))
         real /= np.cumsum(real)[-1]  # summed from left to right
-        yield first, np.trunc(real * ONE + np.copysign(0.5, real)).astype(np.int64)
+        made.append((first, np.trunc(real * ONE + np.copysign(0.5, real)).astype(np.int64)))
+    return made
 
 
 def along(image, target, kernel, axis):
-    """One pass: rounded half up, clamped, of the image's own depth."""
+    """One pass: rounded half up, clamped, of the image's own depth. Its sums are below 2^53, which double holds exactly."""
     if image.shape[axis] == target:
         return image
-    samples = np.moveaxis(image, axis, 0).astype(np.int64)
-    rows = [np.tensordot(q, samples[first:first + len(q)], 1) for first, q in windows(image.shape[axis], target, kernel)]
-    result = np.clip((np.array(rows) + ONE // 2) >> 22, 0, np.iinfo(image.dtype).max).astype(image.dtype)
+    samples = np.moveaxis(image, axis, 0).astype(float)
+    rows = [np.tensordot(q.astype(float), samples[first:first + len(q)], 1) for first, q in windows(image.shape[axis], target, kernel)]
+    result = np.clip((np.array(rows).astype(np.int64) + ONE // 2) >> 22, 0, np.iinfo(image.dtype).max).astype(image.dtype)
     return np.moveaxis(result, 0, axis)
 
 

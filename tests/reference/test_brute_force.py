@@ -182,14 +182,6 @@ def test_sobel_is_opencvs(size, kind, length):
     assert np.array_equal(carve.energy(luma.astype(np.int64), kind), np.floor(np.sqrt(gx * gx + gy * gy)))
 
 
-def test_sobel_is_scikit_images():
-    """Its weights are a quarter of ours."""
-    filters = pytest.importorskip("skimage.filters", reason="no scikit-image here")
-    luma = np.random.default_rng(4).integers(0, 256, (66, 123))
-    gx, gy = (4 * filters.sobel(luma.astype(float), axis=axis, mode="nearest") for axis in (1, 0))
-    assert np.array_equal(carve.energy(luma, "sobel3"), np.floor(np.sqrt(np.round(gx) ** 2 + np.round(gy) ** 2)))
-
-
 @pytest.mark.parametrize("size", SMALL, ids=str)
 def test_path_costs(size):
     """T and B of every pixel, and T + B - cost is the least through it."""
@@ -213,7 +205,7 @@ def test_seam(size, kind):
     """Least of all paths, and the one that the rule names of those that are equal; with masks too."""
     rng = np.random.default_rng(6)
     ties = 0
-    for i in range(24):
+    for i in range(15):
         picture = small_picture(*size, rng)
         keep, remove = (rng.random(picture.shape[:2]) < (0.3 if i % 3 else 0) for _ in range(2))
         cost, columns = plain_seam(as_rows(picture, keep, remove), kind, 8)
@@ -244,7 +236,7 @@ def test_seam_is_the_leftmost(size):
 def test_whole_operator(depth, channels):
     """Shrinking, growing, both, masks: result and pixels seen."""
     rng, choose = np.random.default_rng(depth + channels), random.Random(channels)
-    for _ in range(60):
+    for _ in range(30):
         width, height = choose.choice(SMALL)
         goal = choose.randint(1, min(2 * width + 1, 7)), choose.randint(1, min(2 * height + 1, 7))
         kind = choose.choice(carve.ENERGIES)

@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from service import service  # noqa: F401
+from service import photograph, service  # noqa: F401
 from test_edge import SHAPES, picture, run
 
 KINDS = [(depth, channels) for depth in (8, 16) for channels in (1, 3)]
@@ -97,8 +97,7 @@ def test_smartcrop(depth, channels, kind):
 
 @pytest.mark.parametrize("name", ["coffee", "rocket", "astronaut"])
 def test_smartcrop_of_photographs(name):
-    data = pytest.importorskip("skimage.data")
-    image = getattr(data, name)()
+    image = photograph(name)
     for width, height in ((200, 150), (image.shape[1], 100), (100, image.shape[0])):
         top, left = smart_corner(image, width, height)
         assert np.array_equal(run(image, f"smartcrop:width={width},height={height}"), image[top:top + height, left:left + width])

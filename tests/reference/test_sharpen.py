@@ -4,7 +4,7 @@ BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_sharpen.py"""
 import numpy as np
 import pytest
 
-from service import service  # noqa: F401
+from service import photograph, service  # noqa: F401
 from test_blur import SHAPES, gaussian_blur, needs_cv2, picture, run, take_back, weigh
 
 SETTINGS = [("1", 100, 0), ("0.3", 1000, 0), ("2.5", 37, 3), ("6", 250, 255), ("11", 999, 20)]
@@ -36,6 +36,5 @@ def test_sharpen(channels, depth, sigma, amount, threshold):
 
 @needs_cv2
 def test_photograph():
-    data = pytest.importorskip("skimage.data")
-    image = np.ascontiguousarray(data.coffee())
+    image = photograph("coffee")
     np.testing.assert_array_equal(run(image, "sharpen:sigma=1.5,amount=120,threshold=4"), sharpen(image, "1.5", 120, 4))
