@@ -84,11 +84,13 @@ static void check_job(struct carve_case *job) {
     free(touched);
 }
 
-/* All energies, without and with masks, for one way from size to size. */
+/* All energies for one way from size to size, each without masks and with both, or with one and
+ * with the other; the next energy in the other way. */
 static void check_way(uint32_t width, uint32_t height, long dx, long dy, unsigned channels,
                       unsigned depth, enum picture picture, struct pool *pool) {
     for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
-        for (int masks = 0; masks < 4; masks++) {
+        for (int other = 0; other < 2; other++) {
+            const int turn = (energy + (int)width) & 1, masks = other ? 3 - turn : turn;
             struct carve_case job = job_make(width, height, channels, depth, picture);
             job.pool = pool;
             job.params.number[CARVE_ENERGY] = energy;

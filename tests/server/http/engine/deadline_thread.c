@@ -252,7 +252,7 @@ static void client_that_reads_slowly(void **state) {
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     for (int answer = 0; answer < 2; answer++) {
         deadline_enter_write(deadline, 1 << 20);
-        assert_true(read_slowly(deadlines, pair, 30000, 4000));
+        assert_true(read_slowly(deadlines, pair, 30000, 2500));
     }
     assert_false(read_slowly(deadlines, pair, 0, LATE_MS));
     end(deadlines, deadline, pair, true);
