@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon for the tests of one file, which import `service` and `burin`: a request costs a tenth of a program's start.
-BURIN names the program. BURIN_DEVICE=cuda:0 has a GPU do the work."""
+BURIN names the program, TEST_LIBRARY what it is built of: build/cpu/libburin.so. BURIN_DEVICE=cuda:0 has a GPU do the work."""
 import contextlib
 import ctypes
 import importlib.util
@@ -38,7 +38,7 @@ def service():
 
 @pytest.fixture(scope="session")
 def library():
-    """The functions that the program is made of. Python cannot load sanitized ones."""
+    """The program's functions. Python cannot load sanitized ones: then TEST_LIBRARY is empty."""
     path = os.environ.get("TEST_LIBRARY")
     return ctypes.CDLL(path) if path else pytest.skip("TEST_LIBRARY names no library")
 

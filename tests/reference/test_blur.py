@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """blur against OpenCV's GaussianBlur where that is installed, and against numpy where alpha weighs colours, which OpenCV does
 not know: weights of every sigma in steps of 0.01, pictures at many. By hand:
-BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_blur.py"""
+make reference PYTEST=tests/reference/test_blur.py"""
 import ctypes
 
 import numpy as np

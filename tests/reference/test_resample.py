@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both passes of resampling against Pillow, byte for byte, and 16 bit against numpy; weights against numpy.
 covers: pipeline/rows/resample.c, pipeline/rows/resample_weights.c
-By hand: /usr/bin/python3 -m pytest tests/reference/test_resample.py"""
+By hand: make reference PYTEST=tests/reference/test_resample.py"""
 import ctypes
 import pathlib
 import random

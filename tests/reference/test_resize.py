@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """resize as a whole against Pillow's Image.resize, byte for byte, and what Pillow has not against numpy: 16 bits, light, smart.
 covers: pipeline/ops/resize.c, pipeline/ops/resize/pixels.c, pipeline/ops/resize/light.c, pipeline/ops/resize/smart.c
-By hand: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_resize.py"""
+By hand: make reference PYTEST=tests/reference/test_resize.py"""
 import ctypes
 import functools
 import io
