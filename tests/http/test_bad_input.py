@@ -825,8 +825,7 @@ def test_client_that_does_not_read(start):
     """An answer larger than the sockets hold, and nobody takes it: let go after write_ms, not after the minutes
     that its size would allow to one who reads, and the slot is back."""
     daemon = start("--write-ms", "1000")
-    picture = pnm(noise(3000, 2500))
-    with reader(daemon, picture), reader(daemon, picture):
+    with asker(daemon), asker(daemon):
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
         assert daemon.becomes_idle(60), "its size would allow minutes"
     assert daemon.samples()['burin_connections_ended_total{reason="write"}'] == 2
