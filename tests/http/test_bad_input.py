@@ -955,9 +955,9 @@ WAYS_OUT = {
 @pytest.mark.parametrize("way", WAYS_OUT)
 def test_nothing_stays_held_on_any_way_out(shared, way):
     """Uploads and answers have room for one such request alone, so that one that leaves a part behind is seen."""
-    picture = pnm(noise(3000, 1000))
+    picture = pnm(noise(3000, 1000)) if "left" in way else pnm(noise(800, 600))  # more than sockets hold, or no small slot's
     daemon = shared("--queue-bytes", str(len(picture) + 1000), "--answer-bytes", "1")
-    for _ in range(3):
+    for _ in range(2):
         WAYS_OUT[way](daemon, picture)
         assert daemon.becomes_idle()
     assert daemon.samples()['burin_rejected_total{reason="bytes"}'] == 0

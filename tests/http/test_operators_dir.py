@@ -606,11 +606,11 @@ def test_a_crash_after_other_jobs_is_tried_again(start, tmp_path):
 
 
 def test_an_endless_loop_ends_at_its_deadline(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]), "--processing-ms", "500")
+    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]), "--processing-ms", "1000")
     assert heals(daemon)
     began = time.monotonic()
     check_problem(daemon.post("/spin", pnm(noise(300, 300))), 504, "did not stop")
-    assert time.monotonic() - began >= 0.5
+    assert time.monotonic() - began >= 1
     assert wait_until(lambda: worker(daemon)["restarts"] == 1) and heals(daemon)
     assert daemon.works()
 
@@ -653,7 +653,7 @@ def test_hostile_operators_under_load(start, tmp_path):
             if i == 4:
                 done.set()
 
-    in_parallel(7, work)
+    in_parallel(7 if LONG else 6, work)
     assert all(served), served
     assert 504 in told["spin"] or 503 in told["spin"], told
     assert heals(daemon) and daemon.works()

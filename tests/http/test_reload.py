@@ -404,7 +404,7 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
     assert settles(daemon)
     files, children = descriptors(daemon.process.pid), len(daemon.children())
     before = memory(daemon.process.pid)
-    last = 15 if LONG else 5
+    last = 15 if LONG else 4
     for k in range(2, last):
         again(k)
     assert settles(daemon) and len(daemon.children()) == children
