@@ -471,8 +471,8 @@ def test_a_start_checks_several_files_at_a_time(start, tmp_path):
     the log tells how far it is."""
     env = slow_compiler(tmp_path, f"mkdir {tmp_path}/first 2>/dev/null && while [ ! -e {tmp_path}/second ]; do sleep 0.02; done || "
                                   f": >{tmp_path}/second")
-    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in range(0, 17, 4)}
-    wrong = {f"wrong{i}": "no operator is here\n" for i in range(17) if i % 4}
+    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in range(0, 17, 8)}
+    wrong = {f"wrong{i}": "no operator is here\n" for i in range(17) if i % 8}
     daemon = begin(start, folder(tmp_path, **sources, **wrong), env=env)
     names = [op["name"] for op in daemon.get("/ops").json["operators"]]
     assert [name for name in names if name.startswith("white")] == sorted(sources)
