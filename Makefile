@@ -5,7 +5,7 @@
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
-  chromium chromium-driver python3-selenium
+  chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -165,7 +165,7 @@ http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/htt
 	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
-	$(call run_pytest,tests/page,0)
+	$(call run_pytest,tests/page,2)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
 	$(call run_pytest,tests/reference,$$(nproc))

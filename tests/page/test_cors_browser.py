@@ -11,9 +11,10 @@ import threading
 
 import pytest
 
-from browser import Browser, needs_browser
+from browser import needs_browser
 from conftest import Daemon, jpeg, smooth
 
+pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 README = pathlib.Path(__file__).parents[2] / "README.md"
 
@@ -35,13 +36,6 @@ def shop(tmp_path_factory):
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("cors_browser"))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

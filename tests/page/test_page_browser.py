@@ -17,9 +17,9 @@ from PIL import Image, PngImagePlugin
 from browser import needs_browser
 from conftest import BURIN, LONG, Daemon, encode, noise, pnm, smooth, wait_until
 from npm import npm_packages
-from window import browser, canvas_picture, check_canvas, daemon, middle_pixels, open_live, page, photo, run_pixels  # noqa: F401
-from window import show_output_alone
+from window import canvas_picture, check_canvas, middle_pixels, open_live, run_pixels, show_output_alone
 
+pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
@@ -174,16 +174,18 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("operator,values,text", CHANGES)
-def test_change_parameters(page, photo, tmp_path, operator, values, text):
+def test_change_parameters(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
-    page.add_step(operator)
-    for name, value in values.items():
-        page.set_field(operator, name, value)
-    page.shown(text)
-    check_canvas(page, run_pixels(tmp_path, photo, text))
-    assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}"
+    for operator, values, text in CHANGES:
+        page.add_step(operator)
+        for name, value in values.items():
+            page.set_field(operator, name, value)
+        page.shown(text)
+        check_canvas(page, run_pixels(tmp_path, photo, text))
+        assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}"
+        page.find('.step [aria-label^="Remove"]').click()
+        page.wait("!document.querySelector('.step')")
 
 
 def test_forms_fit_what_they_are_for(page, photo, tmp_path):
@@ -616,21 +618,26 @@ def test_cancel_while_it_is_read(page, photo, huge):
 
 # ---- saving, and what is unsaved
 
-@pytest.mark.parametrize("kind,extension", [("png", "png"), ("jpeg", "jpg"), ("webp", "webp"), ("avif", "avif"), ("pnm", "pnm")])
-def test_save(page, photo, tmp_path, kind, extension):
+ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+
+
+def test_save(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
-    page.shown("histeq")
-    page.run("const s = document.getElementById('save-type'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", kind)
-    page.find("#save").click()
-    saved = page.downloads / f"rocket-histeq.{extension}"
-    assert wait_until(saved.exists), list(page.downloads.iterdir())
-    expected = tmp_path / f"expected.{extension}"
-    subprocess.run([BURIN, "run", "histeq", str(photo), str(expected)], check=True)
-    assert wait_until(lambda: saved.read_bytes() == expected.read_bytes())
-    saved.unlink()
-    assert not page.run("return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"), "it is saved: no question"
+    for bins, (kind, extension) in enumerate((("png", "png"), ("jpeg", "jpg"), ("webp", "webp"), ("avif", "avif"), ("pnm", "pnm")), 16):
+        page.set_field("histeq", "bins", bins)
+        page.shown(f"histeq:bins={bins}")
+        assert page.run(ASKS_TO_SAVE)
+        page.run("const s = document.getElementById('save-type'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", kind)
+        page.find("#save").click()
+        saved = page.downloads / f"rocket-histeq.{extension}"
+        assert wait_until(saved.exists), list(page.downloads.iterdir())
+        expected = tmp_path / f"expected.{extension}"
+        subprocess.run([BURIN, "run", f"histeq:bins={bins}", str(photo), str(expected)], check=True)
+        assert wait_until(lambda: saved.read_bytes() == expected.read_bytes())
+        saved.unlink()
+        assert not page.run(ASKS_TO_SAVE), "it is saved: no question"
 
 
 def test_the_unsaved_question(page, photo, tmp_path):
@@ -638,11 +645,10 @@ def test_the_unsaved_question(page, photo, tmp_path):
     other.write_bytes(encode(smooth(60, 50), "PNG"))
     page.choose_file(photo)
     page.opened()
-    asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-    assert not page.run(asks)
+    assert not page.run(ASKS_TO_SAVE)
     page.add_step("histeq")
     page.shown("histeq")
-    assert page.run(asks)
+    assert page.run(ASKS_TO_SAVE)
     for answer, name in (("cancel", "rocket.png"), ("save", "other.png")):
         page.choose_file(other)
         page.wait("document.getElementById('unsaved').open")
@@ -663,28 +669,37 @@ def test_the_unsaved_question(page, photo, tmp_path):
 NASTY = ["it's a \"photo\"; rm -rf, 100%.png", "-o.png", "$(touch pwned) `id`.png", "a b\\c,d;type=x.png", "δύση.png"]
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_the_lines_are_what_they_say(page, daemon, photo, tmp_path, name):
+def test_the_lines_are_what_they_say(page, photo, tmp_path):
     """Both lines, through a shell, with names that a shell or curl could misread, and every kind of parameter."""
-    (tmp_path / name).write_bytes(photo.read_bytes())
-    page.choose_file(tmp_path / name)
+    expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
+    page.choose_file(photo)
     page.opened()
     page.add_step("convolve")
     page.add_step("edge")
     page.set_field("edge", "threshold", 40)
-    page.shown("convolve:taps=0,0,0,0,1,0,0,0,0;edge:threshold=40")
-    expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
-    lines = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
-    assert len(lines) == 2 and lines[0].startswith("curl ") and lines[1].startswith("burin run ")
-    before = set(os.listdir(tmp_path))
+    for name in NASTY:
+        page.shown("convolve:taps=0,0,0,0,1,0,0,0,0;edge:threshold=40")
+        (tmp_path / name).write_bytes(photo.read_bytes())
+        page.choose_file(tmp_path / name)
+        page.wait("document.getElementById('unsaved').open")
+        page.find('#unsaved button[value="discard"]').click()
+        page.wait(f"document.getElementById('file').textContent.startsWith({json.dumps(name)})")
+        lines = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
+        assert len(lines) == 2 and lines[0].startswith("curl ") and lines[1].startswith("burin run ")
+        run_lines(lines, tmp_path, name, expected)
+
+
+def run_lines(lines, folder, name, expected):
+    """In a shell, in that folder: each makes the picture."""
+    before = set(os.listdir(folder))
     for line in lines:
         path = f"{os.path.dirname(os.path.abspath(BURIN))}:{os.environ['PATH']}"
-        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
+        done = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
         assert done.returncode == 0, (line, done.stderr)
-        made, = set(os.listdir(tmp_path)) - before
+        made, = set(os.listdir(folder)) - before
         assert made == name[:-4] + "-convolve-edge.png"
-        assert (np.array(Image.open(tmp_path / made).convert("RGB")) == expected).all(), line
-        (tmp_path / made).unlink()
+        assert (np.array(Image.open(folder / made).convert("RGB")) == expected).all(), line
+        (folder / made).unlink()
 
 
 def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
@@ -748,7 +763,7 @@ def test_a_file_that_is_too_large(page, tmp_path):
         daemon.stop()
 
 
-def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
+def test_the_daemon_goes_and_comes_back(page, photo, tmp_path):
     first = Daemon()
     try:
         page.open_page(f"http://127.0.0.1:{first.port}/")
@@ -923,19 +938,19 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     assert (shown[seams] != before[seams]).any(axis=1).mean() > 0.99
 
 
-@pytest.mark.parametrize("values,said", [({"dx": -9, "dy": -9}, "Of both directions, without their order."),
-                                         ({}, "None: this step does not change the size.")])
-def test_seams_without_an_order(page, photo, values, said):
+def test_seams_without_an_order(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
-    for name, value in values.items():
-        page.set_field("carve", name, value)
-    page.shown("carve" + (":dx=-9,dy=-9" if values else ""))
+    page.shown("carve")
     page.find("#show-seams").click()
-    page.wait("document.documentElement.dataset.seams")
-    assert page.text("#seams .hint").strip() == said
-    assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
+    for values, text, said in (({}, "carve", "None: this step does not change the size."),
+                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Of both directions, without their order.")):
+        for name, value in values.items():
+            page.set_field("carve", name, value)
+        page.wait(f"document.documentElement.dataset.seams === {text!r}")
+        assert page.text("#seams .hint").strip() == said
+        assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
 
 
 def test_cpu_and_gpu_side_by_side(page, photo):
@@ -970,16 +985,17 @@ def test_cpu_and_gpu_side_by_side(page, photo):
 
 # ---- for everybody
 
-@pytest.mark.parametrize("width,height", [(390, 844), (820, 1180), (1440, 900)])
-def test_nothing_is_wider_than_the_screen(page, photo, width, height):
-    page.size(width, height)
+def test_nothing_is_wider_than_the_screen(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
     page.add_step("histogram")
     page.shown("carve;histogram")
-    assert page.run("return document.documentElement.scrollWidth") <= width
-    assert page.run("return document.getElementById('canvas').clientHeight") > 200
+    for width, height in ((390, 844), (820, 1180), (1440, 900)):
+        page.size(width, height)
+        page.wait(f"innerWidth === {width}")
+        assert page.run("return document.documentElement.scrollWidth") <= width
+        assert page.run("return document.getElementById('canvas').clientHeight") > 200
 
 
 def in_sight(page, selector):
@@ -989,21 +1005,26 @@ def in_sight(page, selector):
         return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && (e.contains(over) || over.contains(e));""", selector)
 
 
-@pytest.mark.parametrize("width,height", [(390, 844), (768, 1024), (1000, 520), (1280, 800)])
-def test_what_went_wrong_is_in_sight(page, photo, width, height):
+def test_what_went_wrong_is_in_sight(page, photo):
     """Wherever the page is scrolled to; and where the window is large enough, adding steps leaves the picture where it is."""
-    page.size(width, height)
     page.choose_file(photo)
     page.opened()
-    for name in ("carve", "edge", "histogram"):
-        page.add_step(name)
-    page.shown("carve;edge;histogram")
-    if (width, height) != (1000, 520):
-        assert page.run("const box = document.getElementById('view').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight")
-    page.run("scrollTo(0, 600)")
-    page.set_field("carve", "dx", -480)
-    page.wait("!document.getElementById('notice').hidden")
-    assert in_sight(page, "#notice")
+    for width, height in ((390, 844), (768, 1024), (1000, 520), (1280, 800)):
+        page.size(width, height)
+        page.wait(f"innerWidth === {width}")
+        page.run("scrollTo(0, 0)")
+        for name in ("carve", "edge", "histogram"):
+            page.add_step(name)
+        page.shown("carve;edge;histogram")
+        if (width, height) != (1000, 520):
+            assert page.run("const box = document.getElementById('view').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight")
+        page.run("scrollTo(0, 600)")
+        page.set_field("carve", "dx", -480)
+        page.wait("!document.getElementById('notice').hidden")
+        assert in_sight(page, "#notice")
+        for left in (2, 1, 0):
+            page.run("document.querySelector('.step [aria-label^=Remove]').click()")
+            page.wait(f"document.querySelectorAll('.step').length === {left}")
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
@@ -1034,23 +1055,22 @@ def axe(tmp_path_factory):
     return (npm_packages(tmp_path_factory.mktemp("axe")) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("width,height,scheme", [(1440, 900, "light"), (390, 844, "light"), (1440, 900, "dark")])
-def test_axe_finds_nothing(page, photo, axe, width, height, scheme):
-    def violations():
-        if not page.run("return Boolean(window.axe)"):
-            page.run(axe)
-        # The schemes differ in colours alone: the other rules are kept in the light one.
-        rules = {} if scheme == "light" else {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-        return page.driver.execute_async_script("""const done = arguments[1];
-            axe.run(arguments[0]).then((found) => done(found.violations.map((v) => [v.id, v.nodes.map((n) => n.html).slice(0, 3)])));""",
-                                                rules)
+def test_axe_finds_nothing(page, photo, axe):
+    """In a large window, a telephone's, and in the dark: the schemes differ in colours alone, so only their rules are asked there."""
+    def look():
+        for width, scheme, rules in ((1440, "light", {}), (390, "light", {}), (1440, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}})):
+            page.size(width, 900)
+            page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            page.wait(f"innerWidth === {width} && matchMedia('(prefers-color-scheme: {scheme})').matches && !document.getAnimations().length")
+            assert page.driver.execute_async_script("""const done = arguments[1];
+                axe.run(arguments[0]).then((found) => done(found.violations.map((v) => [v.id, v.nodes.map((n) => n.html).slice(0, 3)])));""",
+                                                    rules) == [], (width, scheme)
 
     page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for axe, which is no file of the daemon's
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     try:
         page.open_page(page.url)
-        page.size(width, height)
-        assert violations() == []
+        page.run(axe)
+        look()
         page.choose_file(photo)
         page.opened()
         for name in ("carve", "convolve", "histogram", "mean"):
@@ -1061,12 +1081,12 @@ def test_axe_finds_nothing(page, photo, axe, width, height, scheme):
         page.run("for (const e of document.querySelectorAll('details')) e.open = true")
         page.run("document.querySelector('.live-of button').click()")
         page.wait("document.documentElement.dataset.liveWidth")
-        assert violations() == []
+        look()
         page.set_field("carve", "dx", -480)
         page.wait("!document.getElementById('notice').hidden")
-        assert violations() == []
+        look()
         page.run("document.getElementById('unsaved').showModal()")
-        assert violations() == []
+        look()
         assert all("pipeline" in line["message"] for line in page.errors())
     finally:
         page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
