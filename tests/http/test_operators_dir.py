@@ -18,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import BURIN, LONG, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
+from conftest import BURIN, LONG, Daemon, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -122,6 +122,25 @@ CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "tcc"))), None)
 pytestmark = pytest.mark.skipif(not CC, reason="there is no C compiler")
 
 
+LONG_NAME = "w" * 40
+KEEP_BITS = """#STRUCT
+typedef struct { int mask; } data;
+#P2P_FUNC
+static unsigned char keep_bits(unsigned char v, int i, data d) { return v & d.mask; }
+"""
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A daemon of several operators for tests that leave it as it was. It may dump core, but for what its workers do."""
+    path = folder(tmp_path_factory.mktemp("several"), white=WHITE, totals=TOTALS, keep_bits=KEEP_BITS,
+                  long_name=WHITE.replace("white(", LONG_NAME + "("))
+    daemon = begin(Daemon, path, "--io-threads", "4", command=["prlimit", "--core=1000000:1000000", BURIN])
+    assert heals(daemon)
+    yield daemon
+    assert daemon.stop() == 0, daemon.log_text()
+
+
 # ---- as any other operator
 
 def test_listed_and_run(start, tmp_path):
@@ -139,14 +158,11 @@ def test_listed_and_run(start, tmp_path):
     assert answer.json["values"][0]["value"] == [np.bincount(picture.ravel() % 16, minlength=16).tolist()]
 
 
-def test_a_parameter_called_like_a_file_of_another_operator(start, tmp_path):
+def test_a_parameter_called_like_a_file_of_another_operator(several):
     """`mask` is a second image for carve, and here a number."""
-    text = "#STRUCT\ntypedef struct { int mask; } data;\n#P2P_FUNC\nstatic unsigned char keep_bits(unsigned char v, " \
-           "int i, data d) { return v & d.mask; }\n"
-    daemon = begin(start, folder(tmp_path, keep_bits=text))
     picture = noise(20, 20)
-    for answer in (daemon.post("/keep_bits?mask=12", pnm(picture)),
-                   daemon.post_form("/keep_bits", [("image", pnm(picture), "a.pgm"), ("mask", "12", None)],
+    for answer in (several.post("/keep_bits?mask=12", pnm(picture)),
+                   several.post_form("/keep_bits", [("image", pnm(picture), "a.pgm"), ("mask", "12", None)],
                                     {"Accept": "image/x-portable-anymap"})):
         assert answer.status == 200, answer.body
         assert (answer.image == picture & 12).all()
@@ -162,20 +178,17 @@ def test_compiler_from_the_environment(start, tmp_path):
     assert (tmp_path / "called").exists()
 
 
-def test_a_name_of_forty_characters(start, tmp_path):
-    name = "w" * 40
-    daemon = begin(start, folder(tmp_path, white=WHITE.replace("white(", name + "(")))
+def test_a_name_of_forty_characters(several):
     picture = noise(20, 10)
-    assert (daemon.post(f"/{name}", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
-    assert wait_until(lambda: daemon.samples().get(f'burin_requests_total{{op="{name}",code="200"}}') == 1)
+    assert (several.post(f"/{LONG_NAME}", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
+    assert wait_until(lambda: several.samples().get(f'burin_requests_total{{op="{LONG_NAME}",code="200"}}') == 1)
 
 
-def test_with_builtin_steps(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS))
+def test_with_builtin_steps(several):
     picture = noise(300, 200)
     steps = '[{"operation": "brightness", "params": {"shift": 40}}, {"operation": "white", "params": {"level": 160}}, {"operation": "total"}]'
-    answer = daemon.post_form("/pipeline", [("image", pnm(picture), "a.pgm"), ("operations", steps, None)],
-                              {"Accept": "image/x-portable-anymap"})
+    answer = several.post_form("/pipeline", [("image", pnm(picture), "a.pgm"), ("operations", steps, None)],
+                               {"Accept": "image/x-portable-anymap"})
     assert answer.status == 200, answer.body
     expected = np.where(np.minimum(picture.astype(int) + 40, 255) > 160, 255, 0)
     assert (answer.image == expected).all()
@@ -224,16 +237,14 @@ def test_steps_in_a_row_are_as_they_are_one_by_one(start, tmp_path):
         assert post() == post() == ["placed", "fifth", "above", "placed"]
 
 
-def test_where_jobs_go(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE))
-    assert [(w["device"], w["role"]) for w in daemon.get("/readyz").json["workers"]] == [
+def test_where_jobs_go(several):
+    assert [(w["device"], w["role"]) for w in several.get("/readyz").json["workers"]] == [
         ("cpu", "built-in"), ("cpu", "operators")]
-    assert heals(daemon)
-    assert daemon.metric("worker_up") == 2
-    os.kill(sandbox(daemon), 19)  # the one for users' operators stands still, and nobody else
-    assert daemon.works()
-    os.kill(sandbox(daemon), 18)
-    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    assert several.metric("worker_up") == 2
+    os.kill(sandbox(several), 19)  # the one for users' operators stands still, and nobody else
+    assert several.works()
+    os.kill(sandbox(several), 18)
+    assert several.post("/white", pnm(noise(9, 9))).status == 200
 
 
 def test_off_without_a_folder(start):
@@ -402,11 +413,9 @@ def test_a_wild_pointer_writes_only_its_own_memory(start, tmp_path):
     assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
 
 
-def test_what_a_sandbox_may_not_do(start, tmp_path):
+def test_what_a_sandbox_may_not_do(several):
     """No new privileges, a filter of system calls, no core dump, no more processes."""
-    daemon = begin(start, folder(tmp_path, white=WHITE))
-    assert heals(daemon)
-    pid = sandbox(daemon)
+    pid = sandbox(several)
     with open(f"/proc/{pid}/status") as f:
         status = f.read()
     assert re.search(r"NoNewPrivs:\s+1", status) and re.search(r"Seccomp:\s+2", status)
@@ -417,7 +426,7 @@ def test_what_a_sandbox_may_not_do(start, tmp_path):
         limits = f.read()
     for limit in ("core file size", "processes"):
         assert re.search(rf"Max {limit}\s+0\s+0", limits), limits
-    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    assert several.post("/white", pnm(noise(9, 9))).status == 200
 
 
 def slow_compiler(tmp_path, how):
@@ -498,12 +507,9 @@ def test_a_compiler_has_its_time(start, tmp_path):
     assert b'"white"' not in daemon.get("/ops").body
 
 
-def test_what_a_sandbox_has_open(start, tmp_path):
+def test_what_a_sandbox_has_open(several):
     """Its own slot with its head, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""
-    daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
-    assert heals(daemon)
-
     def files(pid):
         found = {}
         for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -511,17 +517,15 @@ def test_what_a_sandbox_has_open(start, tmp_path):
                 found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
         return found
 
-    own = files(sandbox(daemon))
+    own = files(sandbox(several))
     assert set(own) == {0, 1, 2, 3, 4, 6, 7} and own[0] == own[1] == "/dev/null", own
-    front = set(files(daemon.process.pid).values())
+    front = set(files(several.process.pid).values())
     assert not front & {own[4], own[7]}, (own, front)
 
 
-def test_workers_dump_no_core(start, tmp_path):
+def test_workers_dump_no_core(several):
     """Every client's pictures are in their memory. The limit that the daemon was started with is not theirs."""
-    daemon = begin(start, folder(tmp_path, white=WHITE), command=["prlimit", "--core=1000000:1000000", BURIN])
-    assert heals(daemon)
-    for pid in (*daemon.children(), sandbox(daemon)):
+    for pid in (*several.children(), sandbox(several)):
         with open(f"/proc/{pid}/limits") as f:
             core, = [line.split()[4:6] for line in f if line.startswith("Max core file size")]
         assert core == ["0", "0"], pid
