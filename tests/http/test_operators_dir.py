@@ -634,7 +634,7 @@ def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
 
 def test_hostile_operators_under_load(start, tmp_path):
     """All of them at once, and over and over, beside built-in jobs: each of those is right, and in time."""
-    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "1500",
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "2500",
                    "--queue-jobs", "16")
     picture, done = noise(320, 200), threading.Event()
     expected = daemon.post("/histeq", pnm(picture)).body
