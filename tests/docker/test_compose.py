@@ -14,7 +14,7 @@ import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
-from conftest import jpeg, smooth, start  # noqa: E402,F401
+from conftest import jpeg, smooth, start, wait_until  # noqa: E402,F401
 from tools import TOP, find_tool  # noqa: E402
 
 COMPOSE = f"{TOP}/docker/compose.yaml"
@@ -121,7 +121,14 @@ def printed():
     from conftest import Daemon
     daemon = Daemon()
     assert daemon.post("/histeq", jpeg(smooth(64, 48))).status == 200
-    text = daemon.get("/metrics").body.decode()
+    texts = []
+
+    def counted():  # a moment after its answer was sent
+        texts.append(daemon.get("/metrics").body.decode())
+        return "burin_requests_total{" in texts[-1]
+
+    assert wait_until(counted), texts[-1]
+    text = texts[-1]
     daemon.stop()
     names = set(re.findall(r"^(burin_\w+)", text, re.M))
     source, = [os.path.join(folder, "metrics.c") for folder, _, files in os.walk(f"{TOP}/server") if "metrics.c" in files]

@@ -28,9 +28,11 @@ from PIL import Image
 
 PATIENCE_S = 25
 HOUR_MS = "3600000"
-# Whose memory is allocated at start: the program's own numbers of them, 320 MB, would cost each daemon of each test half a
-# second. The daemon that tests share has those.
-TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "6", "--slots-large", "1")
+# Whose memory is allocated at start, and mapped by each worker: 7 MB, where the program's own numbers of them, 320 MB, would
+# cost each daemon of each test half a second. What is larger has a slot that is allocated page by page. The daemon that all
+# tests share has more of them.
+TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "2", "--slots-large", "0")
+SHARED_SLOTS = ("--slots-small", "128", "--slots-medium", "16", "--slots-large", "2")
 # Loads that are longer by far where this is set: `make pressure` sets it (pressure/long_forms.py).
 LONG = "LONG_FORMS" in os.environ
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
@@ -363,7 +365,7 @@ class Daemon:
 
 @pytest.fixture(scope="session")
 def daemon():
-    d = Daemon(slots=())
+    d = Daemon(slots=SHARED_SLOTS)
     yield d
     assert d.stop() == 0, d.log_text()
 

@@ -160,12 +160,12 @@ def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
 @needs_avif
 def test_a_job_whose_client_has_left_is_in_progress_until_its_encoder_is_done(start):
     lonely = start("--lanes", "1", "--devices", "cpu")
-    body = png(noise(800, 500, 3))
+    body = png(noise(600, 400, 3))
     with lonely.socket() as sock:
         sock.sendall(b"POST %s&effort=6&quality=100 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PLAIN.encode(), len(body)) + body)
         assert wait_until(lambda: lonely.metric("jobs_in_progress") == 1)
         before = sum(cpu_seconds(pid) for pid in lonely.children())
-        assert wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > before + 0.3), "it encodes"
+        assert wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > before + 0.15), "it encodes"
     assert wait_until(lambda: lonely.metric("jobs_in_progress") == 0)
     after = sum(cpu_seconds(pid) for pid in lonely.children())
     assert not wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > after + 0.2, 0.5)

@@ -81,18 +81,13 @@ def subject(row):
     return row["operator"], row["skeleton"], row["picture"]
 
 
-@pytest.fixture(scope="module")
-def skeletons():
-    """What they say of a picture of that size."""
+@needs_compiler
+def test_skeletons_are_those_of_figure_5(tmp_path):
+    """Each once a device, beside the serial program that ratios are of and that results are compared with. plot.py makes one
+    figure of them, by its four kinds with and without copies."""
     done = burin("bench", "skeletons", "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", FULL_HD, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-@needs_compiler
-def test_skeletons_are_those_of_figure_5(skeletons):
-    """Each once a device, beside the serial program that ratios are of and that results are compared with."""
-    rows = json.loads(skeletons)["rows"]
+    rows = json.loads(done.stdout)["rows"]
     assert {(row["width"], row["height"]) for row in rows} == {(1920, 1080)}
     serial = {subject(row): row for row in rows if row["device"] == "cpu, serial"}
     assert list(serial) == FIGURE_5
@@ -104,6 +99,15 @@ def test_skeletons_are_those_of_figure_5(skeletons):
         assert row["total_ms"] == pytest.approx(row["compute_ms"] + row["upload_ms"] + row["download_ms"], rel=1e-3)
         assert row["compute_ratio"] == pytest.approx(base["compute_ms"] / row["compute_ms"], rel=1e-3)
         assert row["total_ratio"] == pytest.approx(base["total_ms"] / row["total_ms"], rel=1e-3)
+    (tmp_path / "skeletons.json").write_text(done.stdout)
+    plot = pathlib.Path(__file__).parents[1] / "bench/plot.py"
+    done = subprocess.run(["/usr/bin/python3", plot, tmp_path, tmp_path / "skeletons.json"], capture_output=True, text=True, timeout=60)
+    if "No module named 'matplotlib'" in done.stderr:
+        pytest.skip("no matplotlib here")
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "skeletons.svg").read_text()
+    for text in ("P2P", "N2P", "R2S", "R2V", "kernel alone", "application", "cpu, serial", "cpu, 1 core"):
+        assert text in drawn, text
 
 
 @pytest.mark.parametrize("compiler,message", [("", "there is no C compiler"), ("/bin/false", "the operators do not compile")])
@@ -129,21 +133,6 @@ def test_skeletons_that_are_wrong_have_no_row(changes, lost, tmp_path):
     missing = [one for one in FIGURE_5 if one not in [subject(row) for row in rows if row["device"] != "cpu, serial"]]
     assert set(lost) <= set(missing) and {name for name, _, _ in missing} == {name for name, _, _ in lost}
     assert said.count("its result is wrong") >= len(lost)
-
-
-@needs_compiler
-def test_skeletons_are_drawn(skeletons, tmp_path):
-    """plot.py makes one figure of them, by its four kinds with and without copies."""
-    python = "/usr/bin/python3"
-    (tmp_path / "skeletons.json").write_text(skeletons)
-    plot = pathlib.Path(__file__).parents[1] / "bench/plot.py"
-    done = subprocess.run([python, plot, tmp_path, tmp_path / "skeletons.json"], capture_output=True, text=True, timeout=60)
-    if "No module named 'matplotlib'" in done.stderr:
-        pytest.skip("no matplotlib here")
-    assert done.returncode == 0, done.stderr
-    drawn = (tmp_path / "skeletons.svg").read_text()
-    for text in ("P2P", "N2P", "R2S", "R2V", "kernel alone", "application", "cpu, serial", "cpu, 1 core"):
-        assert text in drawn, text
 
 
 # ---- words and options

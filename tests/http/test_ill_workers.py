@@ -113,7 +113,7 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
     daemon = start("--lanes", "1")
     daemon.works()
     worker, = daemon.children()
-    picture = pnm(noise(4000, 3000))
+    picture = pnm(noise(3000, 2000))
     soft, hard = resource.prlimit(worker, resource.RLIMIT_AS)
     resource.prlimit(worker, resource.RLIMIT_AS, (memory(worker, "VmSize") + (8 << 20), hard))
     answer = daemon.post("/histeq", picture)

@@ -14,23 +14,19 @@ pytestmark = pytest.mark.skipif(not shutil.which("make") or not os.path.exists(o
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
 
-def arguments(target, pytest_variable):
-    """Of pytest, behind its own flags."""
-    done = subprocess.run(["make", "-n", target, "CUDA=0", f"PYTEST={pytest_variable}"], cwd=ROOT, capture_output=True,
+def arguments(targets, pytest_variable):
+    """Of pytest, behind its own flags, for each target."""
+    done = subprocess.run(["make", "-n", *targets, "CUDA=0", f"PYTEST={pytest_variable}"], cwd=ROOT, capture_output=True,
                           text=True, timeout=60, check=True, env=CLEAN)
-    line, = [line for line in done.stdout.splitlines() if " -m pytest " in line]
-    return line.partition(" -rs ")[2].split()
+    return [line.partition(" -rs ")[2].split() for line in done.stdout.splitlines() if " -m pytest " in line]
 
 
-@pytest.mark.parametrize("target", ["http", "reference"])
-def test_pytest_selects(target):
-    folder = f"tests/{target}"
-    assert arguments(target, "") == [folder]
-    if target == "http":
-        assert arguments(target, "-k name") == [folder, "-k", "name"]
-        assert arguments(target, f"{folder}/test_a.py") == [f"{folder}/test_a.py"]
-    assert arguments(target, f"-x {folder}/test_a.py::test_b {folder}/test_c.py -k d") == [
-        "-x", f"{folder}/test_a.py::test_b", f"{folder}/test_c.py", "-k", "d"]
+def test_pytest_selects():
+    targets = ["http", "reference"]
+    assert arguments(targets, "") == [[f"tests/{target}"] for target in targets]
+    assert arguments(targets, "-k name") == [[f"tests/{target}", "-k", "name"] for target in targets]
+    assert arguments(targets, "-x tests/http/test_a.py::test_b tests/http/test_c.py -k d") == [
+        ["-x", "tests/http/test_a.py::test_b", "tests/http/test_c.py", "-k", "d"]] * 2
 
 
 def test_help_tells_of_it():

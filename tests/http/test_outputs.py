@@ -168,11 +168,11 @@ def test_widths_of_carve(daemon, widths, more):
 
 @needs("carve")
 def test_seams_in_common_are_predicted_once(start):
-    """Nothing is learned yet: 100 seams of a megapixel, and the same of eight widths beside each other."""
+    """Nothing is learned yet: 50 seams of a quarter of a megapixel, and the same of eight widths beside each other."""
     predicted = []
-    for widths in ("width=1180", "widths=1180,1190,1200,1210,1220,1300,1340,1380"):
+    for widths in ("width=590", "widths=590,595,600,605,610,650,670,690"):
         daemon = start("--lanes", "1")
-        assert daemon.post(f"/carve?{widths}&type=pnm", pnm(smooth(1280, 800))).status == 200
+        assert daemon.post(f"/carve?{widths}&type=pnm", pnm(smooth(640, 400))).status == 200
         predicted.append(daemon.metric("job_predicted_seconds_total"))
     assert 0 < predicted[0] < predicted[1] < 1.5 * predicted[0]
 

@@ -190,7 +190,7 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 def test_overload(start, tmp_path, flags):
     """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    found = press(daemon, tmp_path, 64, *flags, seconds=2)
+    found = press(daemon, tmp_path, 64, *flags, seconds=1)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()

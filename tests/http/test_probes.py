@@ -257,7 +257,7 @@ def test_ready_through_a_long_job(start):
         assert status == 200
         hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
         try:
-            end = time.monotonic() + 2
+            end = time.monotonic() + 1.3
             while time.monotonic() < end:
                 facts = daemon.get("/readyz")
                 assert facts.status == 200 and facts.json["workers"][0]["healthy"], facts.body
@@ -429,8 +429,9 @@ def test_worker_writes_the_log_in_its_form(start):
         slots = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (*files, files[0])]  # clear of where they go
         for fd in files:
             os.close(fd)
-        done = subprocess.run([BURIN, "worker", "--device", "cuda:99"], stderr=subprocess.PIPE, text=True, timeout=20,
-                              close_fds=False, preexec_fn=lambda: [os.dup2(fd, at) for fd, at in zip(slots, (3, 6, 4))])
+        moved = 'exec "$@" ' + " ".join(f"{at}<&{fd}" for fd, at in zip(slots, (3, 6, 4)))
+        done = subprocess.run(["bash", "-c", moved, "bash", BURIN, "worker", "--device", "cuda:99"], stderr=subprocess.PIPE, text=True,
+                              timeout=20, pass_fds=slots)
         for fd in slots:
             os.close(fd)
         assert done.returncode != 0

@@ -18,15 +18,15 @@ def ask(daemon, name):
 
 
 # Of several widths the map is told as the first one's step.
-CARVING = [("/pipeline?operations=[{\"operation\":\"grayscale\"},{\"operation\":\"carve\",\"params\":{\"dx\":-700}}]", 1),
-           ("/carve?widths=1500,900,1650", 0)]
+CARVING = [("/pipeline?operations=[{\"operation\":\"grayscale\"},{\"operation\":\"carve\",\"params\":{\"dx\":-500}}]", 1),
+           ("/carve?widths=1100,700,1250", 0)]
 
 
 @needs("carve")
 @pytest.mark.parametrize("path, step", CARVING, ids=["one", "several"])
 def test_a_carve_tells_its_seams(start, path, step):
     daemon = start()
-    picture = pnm(smooth(1600, 1200))
+    picture = pnm(smooth(1200, 900))
     answers = []
     thread = threading.Thread(target=lambda: answers.append(daemon.post(path, picture, {"X-Request-ID": "long-one"})))
     thread.start()
@@ -41,10 +41,10 @@ def test_a_carve_tells_its_seams(start, path, step):
     assert wait_until(far)
     thread.join()
     assert answers[0].status == 200 and seen
-    assert all(now == {"state": "running", "step": step, "operation": "carve", "done": now["done"], "total": 700, "unit": "seams"}
+    assert all(now == {"state": "running", "step": step, "operation": "carve", "done": now["done"], "total": 500, "unit": "seams"}
                for now in seen)
     counts = [now["done"] for now in seen]
-    assert counts == sorted(counts) and counts[-1] <= 700
+    assert counts == sorted(counts) and counts[-1] <= 500
     assert ask(daemon, "long-one") == UNKNOWN
 
 

@@ -324,7 +324,7 @@ def test_under_load(start, tmp_path):
     def builtin():
         while not stop.is_set():
             answer = daemon.post("/histeq", body)
-            stop.wait(0.005)  # the processors are for the compiler
+            stop.wait(0.02)  # the processors are for the compiler
             served[0] += 1
             if answer.status != 200 or answer.body != histeq:
                 wrong.append(("histeq", answer.status, answer.body[:200]))
@@ -333,7 +333,7 @@ def test_under_load(start, tmp_path):
         while not stop.is_set():
             least = in_force[0]
             answer = daemon.post(target, body, {"Accept": "image/x-portable-anymap"})
-            stop.wait(0.005)
+            stop.wait(0.02)
             served[i] += 1
             if answer.status != 200:
                 wrong.append((target, answer.status, answer.body[:200]))
@@ -379,7 +379,7 @@ def test_as_the_first_process_of_a_container(start, tmp_path):
                 found += [pid] if f.read().rpartition(")")[2].split()[0] == "Z" else []
         return found
 
-    for k in range(2, 5):
+    for k in range(2, 4):
         write(path, white=add(k))
         reload(daemon)
         assert settles(daemon)
@@ -404,7 +404,7 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
     assert settles(daemon)
     files, children = descriptors(daemon.process.pid), len(daemon.children())
     before = memory(daemon.process.pid)
-    last = 15 if LONG else 5
+    last = 15 if LONG else 4
     for k in range(2, last):
         again(k)
     assert settles(daemon) and len(daemon.children()) == children
@@ -413,7 +413,7 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
     assert outcomes(daemon) < last * 20, "twenty signals were not twenty times the work"
     if "san-" not in BURIN:  # a sanitizer keeps what was freed
         assert memory(daemon.process.pid) < before + (4 << 20)
-    assert names(daemon) >= {"white", "total", "other0"} and "other1" not in names(daemon)
+    assert names(daemon) >= {"white", "total", f"other{(last - 1) % 2}"} and f"other{last % 2}" not in names(daemon)
 
 
 # ---- slow compilers, workers that do not come
@@ -421,7 +421,7 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
 def compiler(tmp_path, body):
     """A C compiler that does BODY first."""
     path = tmp_path / "cc"
-    path.write_text(f"#!/bin/sh\n{body}\nexec {shutil.which('cc')} \"$@\"\n")
+    path.write_text(f"#!/bin/sh\n{body}\nexec {shutil.which('cc')} \"$@\" -O1\n")
     path.chmod(0o755)
     return {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
@@ -462,7 +462,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     """What was in force stays, and a later reload takes what this one could not."""
     path = folder(tmp_path, white=add(1))
     hangs = compiler(tmp_path, f"""if [ -e {tmp_path}/hangs ] && grep -q sandbox /proc/$PPID/cmdline; then exec sleep 1000; fi""")
-    daemon = start("--operators-dir", str(path), "--worker-start-ms", "5000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
+    daemon = start("--operators-dir", str(path), "--worker-start-ms", "4000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
     assert heals(daemon)
     (tmp_path / "hangs").touch()
     write(path, white=add(2))

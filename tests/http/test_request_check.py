@@ -43,13 +43,13 @@ def test_refused_once_and_closed(daemon, name):
 def test_refused_once_in_pieces(daemon, name, step):
     """However its bytes are cut, with good requests before it."""
     data, good = {**CASES, **IN_THE_BODY}[name], request(HOST, LENGTH)
-    data = good + data
     with daemon.socket() as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            for at in range(0, min(len(data), 700), step):
+            s.sendall(good + data[:step])
+            for at in range(step, min(len(data), 500), step):
                 s.sendall(data[at:at + step])
-            s.sendall(data[700:])
+            s.sendall(data[max(500 // step + 1, 1) * step:])
         except (BrokenPipeError, ConnectionResetError):
             pass  # the answer is there before the end of a body that went astray
         answer = b""

@@ -102,7 +102,7 @@ def test_starved_worker_is_left_alone(start):
     with starved(worker):
         used = cpu_seconds(worker)
         job = Sent(daemon, "/histeq?type=pnm", large_png(4000, 4000))
-        time.sleep(1.5)
+        time.sleep(1.1)
         assert daemon.children() == [worker] and restarts(daemon) == 0
         assert cpu_seconds(worker) - used < 1, "it was not starved: nothing is tested"
     assert job.answer()[0] == 200
