@@ -39,6 +39,7 @@ class Browser:
                  # Processes are dear: as few as there may be.
                  "--disable-site-isolation-trials", "--process-per-site", "--in-process-gpu", "--enable-features=NetworkServiceInProcess2",
                  "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",
+                 "--force-prefers-reduced-motion",  # each frame of a transition is drawn by the processor
                  "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
         if os.getuid() == 0:
             flags.append("--no-sandbox")
