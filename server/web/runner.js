@@ -1,12 +1,11 @@
 // Runs the pipeline as it changes: while a value is dragged on the preview, at once; when it
-// rests in full. One run of each kind at most is under way: the newest. The daemon cancels the
-// job of a run that is given up.
+// rests in full. One run of each kind at most is under way: in full the newest; a preview ends before
+// the newest change has one. The daemon cancels the job of a run that is given up.
 import { resizedMask, openPicture } from './picture.js';
 import { filesOf, operations, planText, tellsAny, tellsOnly } from './plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 
 const REST_MS = 250; // without a change, until the full run begins
-const YOUNG_MS = 80; // a preview younger than this is let finish, or fast dragging would never show one
 const BUSY_MS = 180; // a shorter run shows no bar
 const PROGRESS_MS = 150;
 
@@ -52,13 +51,12 @@ export class Runner {
 
     async preview() {
         if (this.quick) {
-            this.again = true;
-            if (performance.now() - this.quickStart > YOUNG_MS) this.quick.abort();
+            this.again = true; // it is let finish, or dragging on a slow machine would never show one
             return;
         }
         const { input, steps, device } = this.state;
         const control = (this.quick = new AbortController());
-        this.quickStart = performance.now();
+        const start = performance.now();
         this.again = false;
         try {
             const picture = await previewOf(
@@ -66,7 +64,7 @@ export class Runner {
                 (counts) => this.show.previewCounts(counts),
             );
             if (this.wanted && input === this.state.input)
-                this.show.preview(picture, performance.now() - this.quickStart);
+                this.show.preview(picture, performance.now() - start);
             else picture.close();
         } catch (error) {
             if (error instanceof Gone) this.show.problem(error);
