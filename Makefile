@@ -163,7 +163,7 @@ run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m py
 
 # They wait more than they work.
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
-	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
+	$(call run_pytest,tests/http,$$(($$(nproc) + 1)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	$(call run_pytest,tests/page,2)
@@ -172,7 +172,7 @@ page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 reference: export TEST_LIBRARY = $(if $(SAN),,$(abspath $(LIBRARY)))
 reference: export GLIBC_TUNABLES = $(KEEP_MEMORY):glibc.malloc.hugetlb=1
 reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
-	$(call run_pytest,tests/reference,$$(nproc) --dist loadfile)
+	nice -n 5 env $(call run_pytest,tests/reference,$$(nproc) --dist loadfile) # it waits for nobody; others have deadlines
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects

@@ -49,7 +49,7 @@ class Browser:
         options.set_capability("unhandledPromptBehavior", "ignore")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
-        self.driver.set_script_timeout(2 * PATIENCE_S)
+        self.driver.set_script_timeout(3 * PATIENCE_S)
         self.daemons = []  # whose pages were open
         self.asked = []  # addresses, by pages that were left
         self.size(1440, 900)
@@ -62,7 +62,7 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition, what=None):
+    def wait(self, condition, what=None, patience_s=PATIENCE_S):
         """Until the JavaScript expression is true; its value."""
         value = self.driver.execute_async_script(f"""
             const [patience, done] = arguments, end = performance.now() + patience;
@@ -71,7 +71,7 @@ class Browser:
                 try {{ value = {condition}; }} catch (problem) {{ return done([String(problem)]); }}
                 if (value || performance.now() > end) done([null, value]);
                 else setTimeout(look, 5);
-            }})();""", 1000 * PATIENCE_S)
+            }})();""", 1000 * patience_s)
         assert value[0] is None, f"{condition}: {value[0]}"
         if value[1]:
             return value[1]
