@@ -168,11 +168,12 @@ http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/htt
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	$(call run_pytest,tests/page,2)
 
-# A file stays in one process: what it makes for all its tests is made once. Large pages: OpenCV asks for half a gigabyte at a time.
+# A file stays in one process: what it makes for all its tests is made once. Large pages: OpenCV asks for half a gigabyte at a
+# time. It is nice to tests that have deadlines.
 reference: export TEST_LIBRARY = $(if $(SAN),,$(abspath $(LIBRARY)))
 reference: export GLIBC_TUNABLES = $(KEEP_MEMORY):glibc.malloc.hugetlb=1
 reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
-	nice -n 5 env $(call run_pytest,tests/reference,$$(nproc) --dist loadfile) # it waits for nobody; others have deadlines
+	nice -n 5 env $(call run_pytest,tests/reference,$$(nproc) --dist loadfile)
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
