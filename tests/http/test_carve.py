@@ -35,7 +35,7 @@ reference = load_reference()
 
 @functools.lru_cache(None)
 def carved_photo(photo, **options):
-    """Of /carve?type=png: several tests want the same."""
+    """The answer of /carve?type=png: several tests want the same."""
     return carved(np.array(Image.open(io.BytesIO(photo))), **options)
 
 

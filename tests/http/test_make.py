@@ -15,7 +15,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 
 def arguments(targets, pytest_variable):
-    """Of pytest, behind its own flags, for each target."""
+    """The arguments of pytest, behind its own flags, for each target."""
     done = subprocess.run(["make", "-n", *targets, "CUDA=0", f"PYTEST={pytest_variable}"], cwd=ROOT, capture_output=True,
                           text=True, timeout=60, check=True, env=CLEAN)
     return [line.partition(" -rs ")[2].split() for line in done.stdout.splitlines() if " -m pytest " in line]

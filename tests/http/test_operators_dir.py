@@ -84,7 +84,7 @@ def folder(tmp_path, **sources):
     return path
 
 
-# Of half the time: see there.
+# This compiler takes half of the time: the file says how.
 QUICK_CC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quick_cc")
 
 

@@ -208,8 +208,8 @@ static long goal_of(uint32_t side, uint32_t other, int choice) {
     return goals[choice] < 65535 ? goals[choice] : 65535;
 }
 
-/* As definition.h has it, where no side is short. Every third case: PAIRS is no multiple of 3, so
- * each kind meets other pairs than the kind before. */
+/* The bound of definition.h holds where no side is short. Every third case is tried: PAIRS is no
+ * multiple of 3, so each kind meets other pairs than the kind before. */
 static void scratch_is_within_16_bytes_a_pixel(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 640, 480 },   { 480, 640 },   { 1920, 1080 },

@@ -151,7 +151,7 @@ static void compare_ways(const char *text, struct image shape, enum picture pict
     free(in.pixels);
 }
 
-/* Of 8 bits each size is noise, and by turns one of the others. Tables of 16 bits are what takes
+/* In 8 bits each size is noise, and by turns one of the others. Tables of 16 bits are what takes
  * long: there each plan has one number of channels and one picture of each size, and each size has
  * all four. */
 static void every_way(void **state) {
