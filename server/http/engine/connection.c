@@ -59,6 +59,7 @@ static void close_connection(struct connection *connection, struct MHD_Connectio
 void connection_notify(void *options, struct MHD_Connection *library, void **connection,
                        enum MHD_ConnectionNotificationCode what) {
     const struct connection_options *shared = options;
+    /* Before the connection leaves the deadlines' table: connection_eviction.h relies on that. */
     accept_balance_count(shared->share, what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *connection = open_connection(library, options);

@@ -28,9 +28,9 @@ struct connection {
     struct deadline *deadline;
     struct recv_filter *filter; /* NULL: nothing may be served */
     struct admission_entry entry;
-    int64_t requests;           /* so far, the one under way among them */
-    int64_t start_ns;           /* of the request under way: its first byte, as far as known */
-    bool answered_early;        /* it is the last one, and what still comes is dropped */
+    int64_t requests;    /* so far, the one under way among them */
+    int64_t start_ns;    /* of the request under way: its first byte, as far as known */
+    bool answered_early; /* it is the last one, and what still comes is dropped */
     const struct connection_options *options;
     max_align_t memory[]; /* the request's, zeroed at the start of the connection */
 };
@@ -38,10 +38,10 @@ struct connection {
 struct connection_options {
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
-    struct accept_share *share; /* the listener's; may be NULL */
+    struct accept_share *share;  /* the listener's; may be NULL */
     struct admission *admission; /* the listener's; NULL: all requests are let in */
-    size_t header_bytes_max;    /* of a request */
-    size_t request_bytes;       /* of memory for its requests */
+    size_t header_bytes_max;     /* of a request */
+    size_t request_bytes;        /* of memory for its requests */
 
     /* Of a large body, beside the library (struct recv_sink); MEMORY: the request's. */
     void *(*body_place)(void *memory, size_t *room);

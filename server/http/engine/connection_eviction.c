@@ -97,9 +97,11 @@ static bool let_go(struct deadline_thread *deadlines, const struct idler *idler)
            deadline_cut(deadlines, idler->deadline, idler->word, ENDED_CROWDED);
 }
 
-int connection_eviction_run(struct deadline_thread *deadlines, int wanted) {
+int connection_eviction_run(struct deadline_thread *deadlines, int (*waiting)(const void *context),
+                            const void *context) {
     int gone = 0;
     pthread_mutex_lock(&deadlines->lock);
+    const int wanted = waiting(context);
     struct idler *idlers = malloc((deadlines->table.used + 1) * sizeof *idlers);
     if (idlers) {
         const uint32_t count = find_idlers(deadlines, idlers, &gone);

@@ -19,9 +19,12 @@
 
 #include <sys/socket.h>
 
-/* WANTED wait. How many have been let go; those of earlier calls that have not been closed yet are
- * among them. */
-int connection_eviction_run(struct deadline_thread *deadlines, int wanted);
+/* Lets as many connections go as WAITING(CONTEXT) says clients wait. It is asked under the lock: a
+ * connection that another thread has let go for the same client is either still in the table or
+ * counted as free. Returns how many have been let go; those of earlier calls that have not been
+ * closed yet are among them. */
+int connection_eviction_run(struct deadline_thread *deadlines, int (*waiting)(const void *context),
+                            const void *context);
 
 /* The connection of DEADLINE (may be NULL) is PEER's, and may be let go. The I/O thread. */
 void connection_eviction_peer(struct deadline *deadline, const struct sockaddr *peer);

@@ -65,14 +65,19 @@ static struct MHD_Daemon *start_library(struct listener *listener) {
         NULL, MHD_OPTION_END);
 }
 
+/* How many clients wait for a connection that no thread can give them. */
+static int count_waiting(const void *context) {
+    const struct accept_share *share = context;
+    return accept_balance_is_full(share) ? listen_socket_waiting(share->fd) : 0;
+}
+
 /* In the thread, which alone closes connections of its own: those that are let go end in its next
  * turn, and then the library listens again. */
 static void make_way(void *context) {
     const struct listener *listener = context;
     const struct connection_options *connection = &listener->options.connection;
-    if (!accept_balance_is_full(connection->share)) return;
-    const int waiting = listen_socket_waiting(connection->share->fd);
-    if (waiting) connection_eviction_run(connection->deadlines, waiting);
+    if (count_waiting(connection->share) > 0)
+        connection_eviction_run(connection->deadlines, count_waiting, connection->share);
 }
 
 static struct io_thread *start_thread(struct listener *listener, struct MHD_Daemon *library) {

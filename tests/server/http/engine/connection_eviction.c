@@ -37,6 +37,14 @@ static bool is_cut(struct client client) {
     return cut_after(client.pair.theirs, 0) >= 0;
 }
 
+static int number(const void *waiting) {
+    return *(const int *)waiting;
+}
+
+static int let_go(struct deadline_thread *deadlines, int waiting) {
+    return connection_eviction_run(deadlines, number, &waiting);
+}
+
 static void end_all(struct deadline_thread *deadlines, struct client *clients, int count) {
     for (int i = 0; i < count; i++) {
         deadline_thread_remove(deadlines, clients[i].deadline);
@@ -50,11 +58,11 @@ static void check_order(struct deadline_thread *deadlines, const struct client *
                         const int *order, int wanted) {
     bool gone[MOST] = { false };
     for (int i = 0; i < wanted; i++) {
-        assert_int_equal(connection_eviction_run(deadlines, i + 1), i + 1);
+        assert_int_equal(let_go(deadlines, i + 1), i + 1);
         gone[order[i]] = true;
         for (int k = 0; k < count; k++) assert_int_equal(is_cut(clients[k]), gone[k]);
     }
-    assert_int_equal(connection_eviction_run(deadlines, count), wanted);
+    assert_int_equal(let_go(deadlines, count), wanted);
     assert_int_equal(reason_count(deadlines, ENDED_CROWDED), wanted);
 }
 
@@ -134,8 +142,7 @@ static void phases(void **state) {
             if (unread) assert_int_equal(send(client.pair.theirs, "GET", 3, 0), 3);
             sleep_ms(10);
             const bool goes = cases[i].after_ms && !unread;
-            while (ms_since(start) < 2 * BODY_MS && !connection_eviction_run(deadlines, 1))
-                sleep_ms(5);
+            while (ms_since(start) < 2 * BODY_MS && !let_go(deadlines, 1)) sleep_ms(5);
             assert_int_equal(is_cut(client), goes);
             if (goes) assert_true(ms_since(start) >= cases[i].after_ms);
             end_all(deadlines, &client, 1);
