@@ -4,8 +4,8 @@
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl \
-  chromium-headless-shell chromium-driver python3-selenium
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl
+PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -132,12 +132,12 @@ serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and
 	@$(MAKE) --no-print-directory all
 	@exec $(PROGRAM) serve $(ARGS)
 
-test: ## install what is missing, build, run every test that needs no GPU
+test: ## install what is missing, build, run every test that needs neither a GPU nor a browser
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 # Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
-	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http page tidy unit reference
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http tidy unit reference
 
 # Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor. One that
 # hangs fails.
@@ -165,7 +165,8 @@ run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m py
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	$(call run_pytest,tests/http,$$(($$(nproc) + 1)))
 
-page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
+page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST likewise
+	@$(MAKE) --no-print-directory deps NEED="$(PAGE_PACKAGES)"
 	$(call run_pytest,tests/page,2)
 
 # A file stays in one process: what it makes for all its tests is made once. Large pages: OpenCV asks for half a gigabyte at a
