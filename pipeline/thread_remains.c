@@ -8,9 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 enum { PAGE = 4096, USUAL_BYTES = 256 << 10 };
 
@@ -48,7 +45,8 @@ __attribute__((target("xsave"))) static void clear_vectors(void) {
         uint32_t mxcsr;
         uint8_t behind[804]; /* of its header no bit is set: each state becomes the initial one */
     } initial __attribute__((aligned(64))) = { .mxcsr = 0x1f80 };
-    if (__builtin_cpu_supports("avx")) _xrstor64(&initial, X87 | SSE | AVX | AVX512 | TILES);
+    if (__builtin_cpu_supports("avx"))
+        __builtin_ia32_xrstor64(&initial, X87 | SSE | AVX | AVX512 | TILES);
 }
 #else
 static void clear_vectors(void) {}
