@@ -39,13 +39,15 @@ blank := $(empty) $(empty)
 CUDA_VARIANT = cuda$(if $(filter-out $(ALL_ARCHS),$(CUDA_ARCHS))$(filter-out $(CUDA_ARCHS),$(ALL_ARCHS)),-$(subst $(blank),-,$(CUDA_ARCHS)))
 VARIANT = $(or $(if $(SAN),san-$(subst $(comma),-,$(SAN))),$(if $(filter 0,$(CUDA)),cpu,$(CUDA_VARIANT)))
 B = build/$(VARIANT)
+# C is the same with CUDA and without.
+OBJ = build/$(if $(SAN),$(VARIANT),cpu)
 PROGRAM = $(if $(SAN),$(B)/burin,build/burin)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 CC = gcc
 Q = $(if $(V),,@)
 SAY = @printf '  %-6s %s\n'
-INCLUDES = -I. -I$(B)
+INCLUDES = -I. -I$(OBJ) -I$(B)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
   -Wformat=2 -Werror=format-security $(if $(WERROR),-Werror)
 # Position independent for a shared library too, but without its costs: no function is replaced by another library's.
@@ -54,15 +56,18 @@ HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-cl
   -fcf-protection=full) $(PIC)
 # Functions and lines, for traces; not variables, which cost a sixth of the time to compile. To step through: DEBUG=-g
 DEBUG = -g1
-CFLAGS = -std=c17 -O2 $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
+CFLAGS = -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-OPS_FLAGS = -O3
+# What the sanitizers add takes -O2 four times as long to optimize, and nobody measures such a program.
+OPTIMIZE  = $(if $(SAN),-Og,-O2)
+OPS_FLAGS = $(if $(SAN),,-O3)
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
 LIBS = -lmicrohttpd -ljpeg -lpng16 -lz -lwebp -ljansson -lisal -lm -ldl
 # nvcc on the PATH may be a script or a link: only nvcc itself knows where its libraries lie.
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
-GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
-  -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+machine_code = $(foreach a,$1,-gencode arch=compute_$(a),code=sm_$(a))
+gencode = $(call machine_code,$1) -gencode arch=compute_$(lastword $1),code=compute_$(lastword $1)
+GENCODE = $(call gencode,$(CUDA_ARCHS))
 # Kernels for other machines are compressed to a third of their size, which takes a tenth of the build. Toolkits before
 # 12.4 cannot do it.
 COMPRESS := $(if $(and $(filter-out 0,$(CUDA)),$(or $(FOR_OTHERS),$(word 2,$(CUDA_ARCHS)))),$(shell $(NVCC) --help 2>/dev/null | grep -q compress-mode && echo --compress-mode=size))
@@ -92,9 +97,9 @@ SHARED_CUDA = $(patsubst -l:libcudart_static.a,-lcudart,$(LIBS)) $(patsubst -L%,
 # There are two hundred small links, and mold takes half the time of ld.
 MOLD := $(if $(shell command -v ld.mold),-fuse-ld=mold)
 TEST_LIBS = $(MOLD) $(LIBRARY) $(SHARED_CUDA) -Wl,-rpath,$(abspath $(B)),--allow-shlib-undefined
-TEST_CFLAGS = $(filter-out -O2 -D_FORTIFY_SOURCE% -fstack-% -fcf-%,$(CFLAGS)) -Og -Wno-missing-prototypes
+TEST_CFLAGS = $(filter-out -O% -D_FORTIFY_SOURCE% -fstack-% -fcf-%,$(CFLAGS)) -Og -Wno-missing-prototypes
 WEB = $(wildcard server/web/*)
-OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
+OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
 TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
@@ -201,11 +206,11 @@ gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## b
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
+check: tidy $(OBJ)/ops.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
-	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE -I. -I$(B) $(C_SOURCES) server/main.c
+	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE $(INCLUDES) $(C_SOURCES) server/main.c
 
 tidy: ## names, walls and lengths: tests/tidy.py
 	@tests/tidy.py
@@ -223,49 +228,49 @@ clean: ## remove build/
 build/burin: $(B)/burin FORCE
 	@[ $@ -ef $< ] || ln -f $< $@
 
-$(B)/burin: $(OBJECTS) $(B)/server/main.o
+$(B)/burin: $(OBJECTS) $(OBJ)/server/main.o
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Built-in operators: one line each, and one for each twin. Rewritten only when the list changes.
-$(B)/ops.inc: FORCE
+$(OBJ)/ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(OPS); do echo "OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(B)/cuda_ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(CUDA_OPS); do echo "CUDA_OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(B)/version.inc: FORCE
+$(OBJ)/version.inc: FORCE
 	@mkdir -p $(@D)
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
 # Sources that the program carries as text (pipeline/skeletons/embedded.c), in numbers and with their own headers inside.
-EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/convert/*.in) pipeline/skeletons/exact_math.h $(EMBEDDED_KERNELS))
+EMBEDDED = $(patsubst %,$(OBJ)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/convert/*.in) pipeline/skeletons/exact_math.h $(EMBEDDED_KERNELS))
 EMBEDDED_KERNELS = $(foreach k,prelude parameters point neighbourhood scalar vector,cuda/skeletons/$k.cuh) $(wildcard cuda/skeletons/*.in)
-$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/*.h pipeline/skeletons/*/*.h pipeline/skeletons/convert/*.in cuda/*.cuh cuda/skeletons/*.cuh cuda/skeletons/*.in)
+$(OBJ)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/*.h pipeline/skeletons/*/*.h pipeline/skeletons/convert/*.in cuda/*.cuh cuda/skeletons/*.cuh cuda/skeletons/*.in)
 	@mkdir -p $(@D)
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
-$(B)/pipeline/skeletons/embedded.o $(B)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
+$(OBJ)/pipeline/skeletons/embedded.o $(OBJ)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
 
 # The page, plain and compressed, with a tag of each file's content.
-$(B)/web_files.inc: server/web_files.sh server/web $(WEB)
+$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB)
 	@mkdir -p $(@D)
 	@$< $(WEB) >$@
-$(B)/server/http/page_files.o: $(B)/web_files.inc
+$(OBJ)/server/http/page_files.o: $(OBJ)/web_files.inc
 
-$(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
+$(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # A serial program is what vector instructions are compared with.
-$(B)/server/bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
-$(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
+$(OBJ)/server/bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
+$(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
-$(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
+$(B)/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/pipeline/builtin_ops.o: $(B)/ops.inc
-$(B)/server/version.o $(B)/cuda/skeletons/kernel_compiler.o: $(B)/version.inc
+$(OBJ)/pipeline/builtin_ops.o: $(OBJ)/ops.inc
+$(OBJ)/server/version.o $(OBJ)/cuda/skeletons/kernel_compiler.o: $(OBJ)/version.inc
 $(B)/cuda/op_registry.cu.o: $(B)/cuda_ops.inc
 
 $(LIBRARY): $(OBJECTS)
@@ -282,7 +287,7 @@ $(B)/tests/%: tests/%.c | $(LIBRARY)
 # Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)
-$(REPLAYS): $(B)/tests/fuzz/replay_main.o
+$(REPLAYS): $(OBJ)/tests/fuzz/replay_main.o
 # A benchmark's own kernels stand beside it: they are in no other program.
 $(BENCH_KERNELS): %: %.cu.o
 # Its own sums are what takes long.
@@ -301,12 +306,15 @@ $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
+# The tests may be for fewer GPUs than the program.
+TEST_ARCHS = $(CUDA_ARCHS)
+$(B)/tests/%.cu.o $(KERNELS): private GENCODE = $(call gencode,$(TEST_ARCHS))
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o | $(LIBRARY)
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
 # Tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
 $(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
-$(B)/ptx75/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
+$(B)/ptx75/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< for the oldest GPU"
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -321,8 +329,8 @@ $(B)/tests/cuda/ops/carve_widths_ptx75: $(B)/ptx75/cuda/ops/carve.cu.o
 $(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c | $(LIBRARY)
 	$(build_test)
 # The same test of a build of its own, in which racecheck finds nothing that it would misunderstand.
-$(B)/cuda/ops/carve.checked.o: GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a))
-$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
+$(B)/cuda/ops/carve.checked.o: GENCODE = $(call machine_code,$(TEST_ARCHS))
+$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
 	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -339,7 +347,7 @@ $(CODEC_LADDERS): %: %.cu.o | $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
+build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
@@ -347,7 +355,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(B)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local
