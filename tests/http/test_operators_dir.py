@@ -18,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import BURIN, LONG, Daemon, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
+from conftest import BURIN, LONG, QUICK_CC, Daemon, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -82,10 +82,6 @@ def folder(tmp_path, **sources):
         (path / f"{name}.c").write_text(text)
         (path / f"{name}.c").chmod(0o644)
     return path
-
-
-# This compiler takes half of the time: the file says how.
-QUICK_CC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quick_cc")
 
 
 def begin(start, path, *flags, cache=None, env=None, **options):
