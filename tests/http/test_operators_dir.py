@@ -485,8 +485,8 @@ def test_a_start_checks_several_files_at_a_time(start, tmp_path):
     the log tells how far it is."""
     env = slow_compiler(tmp_path, f"mkdir {tmp_path}/first 2>/dev/null && while [ ! -e {tmp_path}/second ]; do sleep 0.02; done || "
                                   f": >{tmp_path}/second")
-    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in range(0, 17, 8)}
-    wrong = {f"wrong{i}": "no operator is here\n" for i in range(17) if i % 8}
+    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in (0, 16)}
+    wrong = {f"wrong{i}": "no operator is here\n" for i in range(1, 16)}
     daemon = begin(start, folder(tmp_path, **sources, **wrong), env=env)
     names = [op["name"] for op in daemon.get("/ops").json["operators"]]
     assert [name for name in names if name.startswith("white")] == sorted(sources)
@@ -594,7 +594,7 @@ def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
 
 
 def test_an_operator_that_crashes(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE), env={})
+    daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE))
     for name, word in (("wild", "Segmentation"), ("divide", "Floating"), ("deep", "Segmentation")):
         assert heals(daemon)
         before = worker(daemon)["restarts"]
@@ -639,7 +639,7 @@ def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
 
 def test_hostile_operators_under_load(start, tmp_path):
     """All of them at once, and over and over, beside built-in jobs: each of those is right, and in time."""
-    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "2500",
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "1500",
                    "--queue-jobs", "16")
     picture, done = noise(320, 200), threading.Event()
     expected = daemon.post("/histeq", pnm(picture)).body
@@ -653,7 +653,7 @@ def test_hostile_operators_under_load(start, tmp_path):
                 served[i] += 1
             return
         try:
-            # The shorter form has one endless loop; each takes a core until twice its deadline.
+            # The shorter form has one endless loop; each takes a core until half a second after its deadline.
             for name in ("wild", "divide", "deep", "peek", "white", *(["spin"] if LONG or i == 4 else [])):
                 answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
                 assert answer.status in ((200, 503, 504) if name == "white" else (500, 503, 504)), (name, answer.body)
