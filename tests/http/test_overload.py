@@ -24,14 +24,17 @@ def post(body, *headers, announced=None):
 
 def answer(s):
     """The next one on a connection that stays open."""
+    def some(most):
+        got = s.recv(most)
+        assert got, f"closed behind {data!r}"
+        return got
+
     data = b""
-    while b"\r\n\r\n" not in data:
-        data += s.recv(1)
-    length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
     while not data.endswith(b"\r\n\r\n"):
-        data += s.recv(1)
+        data += some(1)
+    length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
     while length > 0:
-        data += (got := s.recv(length))
+        data += (got := some(length))
         length -= len(got)
     (found,) = responses(data)
     return found
