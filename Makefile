@@ -80,7 +80,7 @@ OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
-C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
+C_SOURCES := $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
   $(filter-out %_none.c,$(wildcard cuda/*.c cuda/bench/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
@@ -102,7 +102,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
+TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 FAULTS = $(patsubst %.c,$(B)/%.so,$(wildcard tests/http/pressure/*.c))
 ifneq ($(CUDA),0)

@@ -48,11 +48,14 @@ static void take_medians(const struct timing *runs, int count, struct measuremen
     }
 }
 
-/* Not counted: a core that was idle takes some time to reach its clock. */
-static enum status warm_up(struct lane *lane, const struct plan *plan, struct run_item *item,
-                           struct failure *failure) {
+int64_t measurement_warm_until(int repeats) {
     enum { WARM_MS = 100 };
-    const int64_t until = clock_ns() + WARM_MS * INT64_C(1000000);
+    return clock_ns() + (repeats > 1 ? WARM_MS * INT64_C(1000000) : 0);
+}
+
+static enum status warm_up(struct lane *lane, const struct plan *plan, struct run_item *item,
+                           int repeats, struct failure *failure) {
+    const int64_t until = measurement_warm_until(repeats);
     enum status status;
     item->timing = NULL;
     do status = run_batch(lane, plan, item, 1, failure);
@@ -68,7 +71,7 @@ enum status measurement_take(struct measurement *measurement, struct lane *lane,
     enum status status = runs ? run_reserve(lane, plan, &item, 1, UINT64_MAX, failure)
                               : fail(failure, STATUS_NO_MEMORY, "no memory for the measurements");
     if (!status) draw(&item.in, context);
-    if (!status) status = warm_up(lane, plan, &item, failure);
+    if (!status) status = warm_up(lane, plan, &item, repeats, failure);
     for (int i = 0; !status && i < repeats; i++) {
         item.timing = &runs[i];
         status = run_batch(lane, plan, &item, 1, failure);

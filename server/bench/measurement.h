@@ -22,8 +22,13 @@ struct measurement {
 /* Fills the pixels of IMAGE. */
 typedef void (*measurement_draw)(const struct image *image, const void *context);
 
-/* Runs PLAN on a picture of SHAPE, filled by DRAW, for a tenth of a second that is not counted,
- * then REPEATS times. The last result stays in LANE. */
+/* Runs count from this time of clock_ns on: a tenth of a second from now, because a core that was
+ * idle takes some time to reach its clock. One run alone is no time to rely on: it counts at
+ * once. */
+int64_t measurement_warm_until(int repeats);
+
+/* Runs PLAN on a picture of SHAPE, filled by DRAW, until measurement_warm_until, and once at
+ * least: these runs do not count. Then runs PLAN REPEATS times. The last result stays in LANE. */
 enum status measurement_take(struct measurement *measurement, struct lane *lane,
                              const struct plan *plan, struct image shape, measurement_draw draw,
                              const void *context, int repeats, struct failure *failure);

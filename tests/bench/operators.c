@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, REPEATS_MAX = 1000, WARM_MS = 100 };
+enum { BATCH = 32, REPEATS_MAX = 1000 };
 
 static const char *const plans[] = {
     "blur:sigma=1",    "blur:sigma=3", "blur:sigma=16", "sharpen",  "gamma",
@@ -171,10 +171,9 @@ static void add_row(const struct subject *subject, const struct bench_lane *lane
 
 /* ---- times */
 
-/* Not counted: a core that was idle takes some time to reach its clock. */
 static enum status warm_up(const struct subject *subject, struct lane *lane, struct run_item *items,
                            int count, struct failure *failure) {
-    const int64_t until = clock_ns() + WARM_MS * INT64_C(1000000);
+    const int64_t until = measurement_warm_until(subject->options->repeats);
     enum status status;
     do status = run_batch(lane, &subject->plan, items, count, failure);
     while (!status && clock_ns() < until);

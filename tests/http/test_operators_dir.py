@@ -18,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import BURIN, LONG, Daemon, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
+from conftest import BURIN, LONG, QUICK_CC, Daemon, alive, check_problem, cpu_seconds, in_parallel, noise, png, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -82,10 +82,6 @@ def folder(tmp_path, **sources):
         (path / f"{name}.c").write_text(text)
         (path / f"{name}.c").chmod(0o644)
     return path
-
-
-# This compiler takes half of the time: the file says how.
-QUICK_CC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quick_cc")
 
 
 def begin(start, path, *flags, cache=None, env=None, **options):
@@ -342,6 +338,15 @@ def shared(pid):
     return {file for _, _, _, file, name in maps(pid) if "burin-slots" in name}
 
 
+def untouched(pid, at, length):
+    """Whether this part of a process's own memory has no page yet, as most of a thread's stack."""
+    with open(f"/proc/{pid}/pagemap", "rb") as f:
+        f.seek(at // 4096 * 8)
+        pages = np.frombuffer(f.read(length // 4096 * 8), np.uint64)
+    assert len(pages) == length // 4096
+    return not (pages >> np.uint64(62)).any()  # in memory, or swapped
+
+
 def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
     """Everything that the sandbox's address space holds but read-only files is read, through an operator. Marks of other jobs, built-in
     ones and users' own, are in none of it, nor in a thread's stack or in freed memory; that of the job itself shows that
@@ -377,6 +382,8 @@ def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
             size = min(end - first, 9 << 20)
             for at in range(first, first + size, 1 << 20):
                 length = min(1 << 20, first + size - at) // 4096 * 4096
+                if not name and untouched(pid, at, length):
+                    continue
                 picture = np.resize(np.frombuffer(marks["itself"], np.uint8), length).reshape(-1, 4096)
                 answer = daemon.post(f"/peek?high={at >> 24}&low={at & 0xffffff}", pnm(picture))
                 assert answer.status == 200, (name, mode, answer.body)
@@ -489,8 +496,8 @@ def test_a_start_checks_several_files_at_a_time(start, tmp_path):
     the log tells how far it is."""
     env = slow_compiler(tmp_path, f"mkdir {tmp_path}/first 2>/dev/null && while [ ! -e {tmp_path}/second ]; do sleep 0.02; done || "
                                   f": >{tmp_path}/second")
-    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in range(0, 17, 8)}
-    wrong = {f"wrong{i}": "no operator is here\n" for i in range(17) if i % 8}
+    sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in (0, 16)}
+    wrong = {f"wrong{i}": "no operator is here\n" for i in range(1, 16)}
     daemon = begin(start, folder(tmp_path, **sources, **wrong), env=env)
     names = [op["name"] for op in daemon.get("/ops").json["operators"]]
     assert [name for name in names if name.startswith("white")] == sorted(sources)
@@ -598,7 +605,7 @@ def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
 
 
 def test_an_operator_that_crashes(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE), env={})
+    daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE))
     for name, word in (("wild", "Segmentation"), ("divide", "Floating"), ("deep", "Segmentation")):
         assert heals(daemon)
         before = worker(daemon)["restarts"]
@@ -643,7 +650,7 @@ def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
 
 def test_hostile_operators_under_load(start, tmp_path):
     """All of them at once, and over and over, beside built-in jobs: each of those is right, and in time."""
-    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "2500",
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "1500",
                    "--queue-jobs", "16")
     picture, done = noise(320, 200), threading.Event()
     expected = daemon.post("/histeq", pnm(picture)).body
@@ -657,7 +664,7 @@ def test_hostile_operators_under_load(start, tmp_path):
                 served[i] += 1
             return
         try:
-            # The shorter form has one endless loop; each takes a core until twice its deadline.
+            # The shorter form has one endless loop; each takes a core until half a second after its deadline.
             for name in ("wild", "divide", "deep", "peek", "white", *(["spin"] if LONG or i == 4 else [])):
                 answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
                 assert answer.status in ((200, 503, 504) if name == "white" else (500, 503, 504)), (name, answer.body)

@@ -24,14 +24,17 @@ def post(body, *headers, announced=None):
 
 def answer(s):
     """The next one on a connection that stays open."""
+    def some(most):
+        got = s.recv(most)
+        assert got, f"closed behind {data!r}"
+        return got
+
     data = b""
-    while b"\r\n\r\n" not in data:
-        data += s.recv(1)
-    length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
     while not data.endswith(b"\r\n\r\n"):
-        data += s.recv(1)
+        data += some(1)
+    length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
     while length > 0:
-        data += (got := s.recv(length))
+        data += (got := some(length))
         length -= len(got)
     (found,) = responses(data)
     return found
@@ -168,7 +171,7 @@ def test_who_waits_and_leaves_is_forgotten(full):
     assert full.becomes_idle() and serves_again(full)
 
 
-def press(daemon, folder, connections, *flags, seconds=0.6):
+def press(daemon, folder, connections, *flags, seconds=0.3):
     """Returns the outcome of each request."""
     picture = folder / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
@@ -190,7 +193,7 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 def test_overload(start, tmp_path, flags):
     """64 connections and a queue of two: good answers and refusals, nothing else."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    found = press(daemon, tmp_path, 64, *flags, seconds=1)
+    found = press(daemon, tmp_path, 64, *flags, seconds=0.5)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()
