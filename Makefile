@@ -305,7 +305,7 @@ $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
 	@mkdir -p $(@D)
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
-$(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
+$(B)/tests/server/worker/gpu_sampler: | $(B)/tests/fake/nvml.so
 # The tests may be for fewer GPUs than the program.
 TEST_ARCHS = $(CUDA_ARCHS)
 $(B)/tests/%.cu.o $(KERNELS): private GENCODE = $(call gencode,$(TEST_ARCHS))

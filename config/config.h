@@ -95,7 +95,7 @@ struct config {
     long operators_compile_ms;
     long operators_compile_bytes;
 
-    char sandbox[8]; /* "on" or "off"; server/sandbox.h */
+    char sandbox[8]; /* "on" or "off"; server/sandbox/sandbox.h */
 
     /* stop */
     long drain_delay_ms;

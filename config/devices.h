@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* devices.h - the list that the key `devices` holds, from text.
  *
- * Used by:  formats.c, to refuse what is none; server/jobs/worker_list.c, to act on it.
+ * Used by:  formats.c, to refuse what is none; server/dispatch/worker_list.c, to act on it.
  * Fails:    false, and then OUT means nothing. Whether there is such a GPU is not asked here.
  * Threads:  any; no state.
  */

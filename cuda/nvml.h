@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* nvml.h - a GPU's load, memory and energy, from the driver's management library.
  *
- * Used by:  server/jobs/gpu_sampler.c.
+ * Used by:  server/worker/gpu_sampler.c.
  * Owns:     the library's handle, until nvml_close().
  * Fails:    nvml_open returns NULL where there is no such library, or it knows no such GPU.
  * Threads:  one at a time; a call takes milliseconds, and longer when the driver is in trouble.

@@ -2,7 +2,7 @@
 /* thread_remains.h - what finished work leaves behind in its thread: dead frames of the stack, and
  * registers.
  *
- * Used by:  pool.c and server/jobs/worker.c, between the jobs of users' operators.
+ * Used by:  pool.c and server/worker/worker.c, between the jobs of users' operators.
  * Threads:  each clears its own; one that pthread_create made.
  * Limits:   the thread's stack must have 256 KiB that are free.
  * Source:   Intel's Software Developer's Manual, volume 1, 13.8, "Operation of XRSTOR".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* utf8.h - characters of UTF-8 text that somebody else wrote.
  *
- * Used by:  skeletons/reader.c, skeletons/parameter_struct.c, server/json_writer.c,
- *           server/command_serve.c.
+ * Used by:  skeletons/reader.c, skeletons/parameter_struct.c, server/api/json_writer.c,
+ *           server/cli/command_serve.c.
  * Threads:  any.
  * Source:   RFC 3629
  */

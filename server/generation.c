@@ -10,8 +10,8 @@
 
 #include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/reader.h"
-#include "server/openapi_json.h"
-#include "server/ops_json.h"
+#include "server/api/openapi_json.h"
+#include "server/api/ops_json.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The program: chooses the subcommand. */
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
-#include "server/command.h"
+#include "server/cli/command.h"
 #include "server/descriptors.h"
 #include "server/stacks.h"
 

@@ -6,7 +6,7 @@
 #include "server/systemd.h"
 
 #include "pipeline/param.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,8 +118,8 @@ static enum status find_notify(struct systemd *systemd, struct failure *failure)
     systemd->notify_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
     const struct timeval patience = { .tv_sec = SEND_S };
     systemd->notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (systemd->notify_fd >= 0 && setsockopt(systemd->notify_fd, SOL_SOCKET, SO_SNDTIMEO,
-                                              &patience, sizeof patience) == 0)
+    if (systemd->notify_fd >= 0 &&
+        setsockopt(systemd->notify_fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0)
         return STATUS_OK;
     return fail(failure, STATUS_NO_MEMORY, "no socket to tell the service manager: %s",
                 strerror(errno));

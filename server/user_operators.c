@@ -14,9 +14,9 @@
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
 #include "pipeline/skeletons/twin_cache.h"
-#include "server/jobs/process.h"
-#include "server/log.h"
-#include "server/sandbox.h"
+#include "server/log/log.h"
+#include "server/process/process.h"
+#include "server/sandbox/sandbox.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #include "server/watchdog.h"
 
 #include "pipeline/timing.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>

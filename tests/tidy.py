@@ -65,11 +65,16 @@ walls = [
     (r"cuda/", r"(server|config)/", "cuda/ stands on pipeline/ alone"),
     (r"(server|cuda|pipeline|config)/", r"tests/", "what is shipped includes nothing of its tests and benchmarks"),
     (r"config/", r"(server|cuda)/", "config/ stands on pipeline/ alone"),
-    (r"server/http/", r"pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|executor|channel|self_test)|cuda/",
+    (r"server/http/", r"pipeline/(run|device|codecs/|ops/)|server/(worker|process)/|server/jobs/channel|cuda/",
      "http/ links no codec, no operator and no device"),
-    (r"server/http/engine/", r"config/|server/jobs/|server/http/[a-z_]*\.h",
+    (r"server/http/engine/", r"config/|server/(jobs|dispatch|worker|process)/|server/http/[a-z_]*\.h",
      "engine/ knows no request: nothing of http/ outside it"),
-    (r"server/jobs/", r"server/http/", "jobs/ does not know HTTP"),
+    (r"server/(jobs|dispatch|worker|process)/", r"server/http/", "jobs know no HTTP"),
+    (r"server/jobs/", r"server/(worker|process)/|server/dispatch/(?!cost)",
+     "jobs/ is what the front and its workers agree on: it knows neither side"),
+    (r"server/dispatch/", r"server/worker/(?!heartbeat)", "dispatch/ is the front's side of jobs"),
+    (r"server/worker/", r"server/dispatch/(?!sweep|worker_handle)",
+     "worker/ is the worker's side of jobs; only for its sandbox it is a front itself"),
 ]
 for where, forbidden, reason in walls:
     include = re.compile(rf'#include "({forbidden})')
@@ -147,7 +152,7 @@ if stale.returncode:
 # ---- calls that bound nothing, or end the process behind the caller's back
 
 for name, lines in product.items():
-    ends = name.startswith(("pipeline/", "cuda/", "server/jobs/"))
+    ends = name.startswith(("pipeline/", "cuda/", "server/jobs/", "server/dispatch/", "server/worker/", "server/process/"))
     for number, line in enumerate(lines, 1):
         if re.search(r"\b(strcat|sprintf|gets|alloca|system|popen)\(", line):
             complain(f"{name}:{number}: a banned call")

@@ -3,7 +3,7 @@
  *
  * README.md of this folder is the language's reference.
  *
- * Used by:  operators_dir.c; server/command_check.c, command_convert.c and user_operators.c;
+ * Used by:  operators_dir.c; server/cli/command_check.c, command_convert.c and user_operators.c;
  *           server/bench/skeletons.c.
  * Owns:     the caller destroys what reader_read returns; registered operators stay for ever.
  * Fails:    what is wrong goes into the diagnostics, and NULL comes back.

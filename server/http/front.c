@@ -6,14 +6,14 @@
 #include "server/http/front.h"
 
 #include "config/memory.h"
+#include "server/api/values_json.h"
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
 #include "server/http/health.h"
 #include "server/http/reload.h"
 #include "server/http/request_flow.h"
 #include "server/http/room.h"
-#include "server/log.h"
-#include "server/values_json.h"
+#include "server/log/log.h"
 
 #include <sched.h>
 #include <stdlib.h>

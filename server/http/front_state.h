@@ -12,6 +12,8 @@
 #include "config/config.h"
 #include "config/networks.h"
 #include "config/types.h"
+#include "server/api/metrics.h"
+#include "server/dispatch/supervisor.h"
 #include "server/generation.h"
 #include "server/http/connection_limits.h"
 #include "server/http/engine/deadline_thread.h"
@@ -20,8 +22,6 @@
 #include "server/http/overload.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/slot.h"
-#include "server/jobs/supervisor.h"
-#include "server/metrics.h"
 
 /* The front's side of a listener: one for each I/O thread. */
 struct front_listener {

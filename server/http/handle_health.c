@@ -3,7 +3,7 @@
 #include "server/http/health.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/version.h"
 
 #include <stdlib.h>
@@ -53,9 +53,8 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),
         .body_bytes_held = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED),
         .answer_bytes_held = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED),
-        .log_lines_dropped =
-            log_lines_dropped() +
-            __atomic_load_n(slots_log_dropped(front->slots), __ATOMIC_RELAXED),
+        .log_lines_dropped = log_lines_dropped() +
+                             __atomic_load_n(slots_log_dropped(front->slots), __ATOMIC_RELAXED),
         .version = version_text(),
     };
     supervisor_jobs(front->supervisor, &now.queued);

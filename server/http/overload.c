@@ -6,11 +6,11 @@
 #include "server/http/overload.h"
 
 #include "pipeline/timing.h"
+#include "server/api/json_writer.h"
 #include "server/http/cors.h"
 #include "server/http/exchange.h"
 #include "server/http/route.h"
-#include "server/json_writer.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <stdio.h>
 #include <string.h>

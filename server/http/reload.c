@@ -5,7 +5,7 @@
  * the last request that holds their generation is answered. */
 #include "server/http/reload.h"
 
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <string.h>
 #include <unistd.h>

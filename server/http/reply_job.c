@@ -4,12 +4,12 @@
  * that are too long for a header are the slot's too: they lie there as text, in which a worker may
  * write still, and are the last member of the report, so that its closing brace is a piece of its
  * own behind them. Of several results the header's report has none, and the body's lists them. */
+#include "server/api/json_writer.h"
+#include "server/api/timing_report.h"
 #include "server/http/reply.h"
 #include "server/http/reply_body.h"
 #include "server/http/room.h"
 #include "server/http/zip.h"
-#include "server/json_writer.h"
-#include "server/timing_report.h"
 
 #include <stddef.h>
 #include <stdio.h>

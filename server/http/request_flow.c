@@ -8,14 +8,14 @@
  * middle of a body. */
 #include "server/http/request_flow.h"
 
+#include "server/api/json_writer.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/room.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
-#include "server/json_writer.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <stdio.h>
 #include <string.h>

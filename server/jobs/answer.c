@@ -5,7 +5,7 @@
 #include "server/jobs/answer.h"
 
 #include "pipeline/run.h"
-#include "server/values_json.h"
+#include "server/api/values_json.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "pipeline/progress.h"
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
-#include "server/jobs/cost.h"
+#include "server/dispatch/cost.h"
 
 #include <netinet/in.h>
 #include <stdint.h>

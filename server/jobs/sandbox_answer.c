@@ -3,8 +3,8 @@
  * that values_json_write makes of as many numbers as were asked for, however long they are. */
 #include "server/jobs/sandbox_answer.h"
 
+#include "server/api/values_json.h"
 #include "server/jobs/answer.h"
-#include "server/values_json.h"
 
 #include <string.h>
 

@@ -19,8 +19,8 @@
 #ifndef BURIN_SLOT_H
 #define BURIN_SLOT_H
 
+#include "server/api/timing_report.h"
 #include "server/jobs/job.h"
-#include "server/timing_report.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,12 +2,12 @@
 /* A GPU's worker in its sandbox: what the driver needs while it opens the device, works, takes more
  * memory and tells how the GPU is, and what is refused all the same. Each step is a child's, which
  * has not met the driver before; the last that it reached is told. */
-#include "server/sandbox.h"
+#include "server/sandbox/sandbox.h"
 
 #include "cuda/nvml.h"
 #include "pipeline/device.h"
 #include "pipeline/timing.h"
-#include "server/jobs/self_test.h"
+#include "server/worker/self_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* nvml.h - what a test tells the NVML of tests/fake/nvml.c to answer; a test finds it there as
  * `fake`.
  *
- * Used by:  tests/server/jobs/gpu_sampler.c.
+ * Used by:  tests/server/worker/gpu_sampler.c.
  * Threads:  written before, and read after, the thread that calls the library.
  */
 #ifndef BURIN_FAKE_NVML_H

@@ -3,7 +3,7 @@
 every subcommand does.
 
 covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
-covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/command_bench.c
+covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/cli/command_bench.c
 covers: server/bench/skeletons.c server/bench/plain_skeletons.c
 """
 import json

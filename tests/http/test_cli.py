@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program from outside: every subcommand but serve and worker, its exit status and its words.
 
-covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
-covers: server/command_run.c server/command_version.c server/files.c server/ops_json.c server/progress_line.c
-covers: server/run_options.c server/run_report.c server/version.c server/width_list.c
+covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
+covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c server/cli/progress_line.c
+covers: server/cli/run_options.c server/cli/run_report.c server/version.c server/width_list.c
 """
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A log that nobody reads, or too slowly: no request waits for it, and what is missing is counted.
 
-covers: server/log.c
+covers: server/log/log.c
 """
 import json
 import os

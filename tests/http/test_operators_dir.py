@@ -2,7 +2,7 @@
 """Users' operators in the daemon, from outside: what is listed and answered, what is left out, and that one which
 misbehaves costs nobody else anything.
 
-covers: server/user_operators.c server/jobs/confinement.c server/command_worker.c"""
+covers: server/user_operators.c server/worker/confinement.c server/cli/command_worker.c"""
 import contextlib
 import json
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the service says of itself: live, ready, metrics, and the second socket for them.
 
-covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
-covers: server/command_worker.c
+covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log/log.c
+covers: server/cli/command_worker.c
 """
 import fcntl
 import json

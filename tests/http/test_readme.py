@@ -33,7 +33,7 @@ def test_parameters_are_the_registrys():
 def test_metrics_are_the_daemons(daemon):
     """What is to be watched is printed, or its source has it where only a GPU has it."""
     known = set(re.findall(r"^# TYPE (\S+)", daemon.get("/metrics").body.decode(), re.M))
-    source = (ROOT / "server/metrics.c").read_text(encoding="utf-8")
+    source = (ROOT / "server/api/metrics.c").read_text(encoding="utf-8")
     for readme in (README, ROOT / "docker/README.md"):
         named = set(re.findall(r"`(burin_\w+)", readme.read_text(encoding="utf-8")))
         assert len(named) >= 5

@@ -2,7 +2,7 @@
 """operators_dir read again on SIGHUP, from outside: what is new, changed and removed is there without a restart, and no
 request notices but by what it asks for.
 
-covers: server/http/exchange.c server/http/reload.c server/user_operators.c server/command_serve.c"""
+covers: server/http/exchange.c server/http/reload.c server/user_operators.c server/cli/command_serve.c"""
 import contextlib
 import os
 import re

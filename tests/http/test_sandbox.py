@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What somebody who has taken over a process of the daemon could still do: the calls are made in its place, in the process
-itself, by ptrace. (Each kind of process on its own, and the lists: tests/server/sandbox.c.)
+itself, by ptrace. (Each kind of process on its own, and the lists: tests/server/sandbox/sandbox.c.)
 
-covers: server/sandbox.c server/jobs/launcher.c"""
+covers: server/sandbox/sandbox.c server/process/launcher.c"""
 import contextlib
 import ctypes
 import errno

@@ -2,7 +2,7 @@
 #include "server/http/engine/accept_balance.h"
 
 #include "pipeline/timing.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <errno.h>
 #include <limits.h>

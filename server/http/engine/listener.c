@@ -7,7 +7,7 @@
 #include "server/http/engine/connection_eviction.h"
 #include "server/http/engine/io_thread.h"
 #include "server/http/engine/listen_socket.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

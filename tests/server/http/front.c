@@ -3,9 +3,9 @@
  * does not, it leaves none open that it opened, and closes none that it did not. */
 #include "server/http/front.h"
 
-#include "server/command.h"
+#include "server/cli/command.h"
 #include "server/generation.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Jobs whose files the device decodes and encodes, by the twins of the GPU's codec, beside the same
  * jobs on the CPU: whatever mixes in a batch, answers are equal in status and bytes.
- * covers: server/jobs/batch.c server/jobs/batch_gather.c server/jobs/batch_answer.c
+ * covers: server/worker/batch.c server/worker/batch_gather.c server/worker/batch_answer.c
  *         pipeline/run_layout.c pipeline/run_fit.c
  */
 #include "server/jobs/codec_choice.h"

@@ -7,7 +7,7 @@
 #ifndef BURIN_FILE_JOBS_H
 #define BURIN_FILE_JOBS_H
 
-#include "server/jobs/executor.h"
+#include "server/worker/executor.h"
 #include "tests/pipeline/codecs/made_files.h"
 
 enum { FILE_JOBS_MAX = 64 };

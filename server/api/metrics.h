@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* metrics.h - counters of the service, printed in Prometheus' text form.
+ *
+ * Names are burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
+ *
+ * Used by:  http/ (requests and refusals), http/handle_health.c (GET /metrics).
+ * Owns:     its counters.
+ * Fails:    metrics_create returns NULL without memory.
+ * Threads:  any; counters are atomic and never wait for each other. metrics_add_operators: the main
+ *           thread.
+ * Limits:   OP_SET_ADDED_MAX names of users' operators, from start to end; further ones are counted
+ *           as "other".
+ */
+#ifndef BURIN_METRICS_H
+#define BURIN_METRICS_H
+
+#include "pipeline/op_set.h"
+#include "pipeline/timing.h"
+#include "server/dispatch/supervisor.h"
+#include "server/http/engine/deadline_thread.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct metrics;
+
+struct metrics *metrics_create(void);
+void metrics_destroy(struct metrics *metrics);
+
+/* Requests for these are counted by their names from now on. */
+void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
+
+/* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
+ * "other". TIMING may be NULL; PIXELS is 0 where no image was processed. */
+void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
+                     const struct timing *timing, uint64_t pixels);
+
+/* One image that a worker with a codec of its own was given: who decoded and encoded it, of enum
+ * codec_place; what is none of them, and CODEC_NOBODY, is not counted. */
+void metrics_decoded(struct metrics *metrics, unsigned by);
+void metrics_encoded(struct metrics *metrics, unsigned by);
+
+/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed",
+ * "time"; all before its work began, but for an answer for which there is no room in the end. */
+enum rejection {
+    REJECTED_QUEUE,
+    REJECTED_SLOTS,
+    REJECTED_BYTES,
+    REJECTED_ANSWERS,
+    REJECTED_DRAINING,
+    REJECTED_MALFORMED,
+    REJECTED_TIME, /* predicted never to be done in time */
+    REJECTIONS
+};
+void metrics_reject(struct metrics *metrics, enum rejection reason);
+
+/* What is true at this moment, asked from its owners. */
+struct metrics_now {
+    const struct worker_facts *workers;
+    int worker_count, queued, clients, slots_in_use, slots, exchanges;
+    int64_t body_bytes_held, answer_bytes_held;
+    struct deadline_counts connections;
+    uint64_t log_lines_dropped; /* of the front and its workers */
+    const char *version;
+};
+void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);
+
+#endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The text is written from front to end into memory that is made larger until it
+ * fits: operators' paths from their records, their parameters by openapi_param.c, the rest from
+ * openapi_fixed.h. Names, units and ranges stand nowhere else: what a record says is what a request
+ * is checked against. */
+#include "server/api/openapi_json.h"
+
+#include "pipeline/plan_tree.h"
+#include "server/api/openapi_fixed.h"
+#include "server/api/openapi_param.h"
+#include "server/api/openapi_text.h"
+#include "server/http/imaginary.h"
+#include "server/version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SIZE = 64 << 10, LARGEST_SIZE = 64 << 20 };
+
+/* ---- paths */
+
+/* An image, and those beside it that the operator takes. */
+static void body(struct json_writer *json, const struct op *op) {
+    json_writer_key(json, "requestBody");
+    if (!op->aux[0].name) {
+        openapi_put(json, op->depth == 16 ? openapi_body_16
+                                          : "{'$ref':'#/components/requestBodies/Image'}");
+        return;
+    }
+    openapi_put(json,
+                "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"
+                "'properties':{" OPENAPI_IMAGE_PART);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
+        json_writer_key(json, op->aux[i].name);
+        openapi_put(json, "{'type':'string','contentMediaType':'application/octet-stream'");
+        json_writer_key_string(json, "description", op->aux[i].summary);
+        json_writer_add(json, "}");
+    }
+    openapi_put(json, "},'required':['image']},'example':{'image':'" OPENAPI_PICTURE "'");
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
+        json_writer_key(json, op->aux[i].name);
+        openapi_put(json, "'" OPENAPI_PICTURE "'");
+    }
+    openapi_put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+}
+
+/* What an image may come to; each is a status. */
+static const struct problem {
+    const char *status, *meaning;
+} problems[] = {
+    { "400", "A parameter or the form is wrong, or the request can be read in two ways" },
+    { "413", "The body is too large" },
+    { "415", "Not an image that is read here, or a body with a Content-Encoding" },
+    { "422", "Too many pixels, or a damaged image" },
+    { "500", "The job ended its workers" },
+    { "503", "No room, no healthy worker, or the daemon is stopping" },
+    { "504", "The deadline passed" },
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static void key_of_problem(struct json_writer *json, const struct problem *problem) {
+    json_writer_key(json, problem->status);
+    openapi_put(json, "{'$ref':'#/components/responses/");
+    json_writer_add(json, problem->status);
+    openapi_put(json, "'}");
+}
+
+/* RESULT: a response object, with ' for ". */
+static void responses(struct json_writer *json, const char *result) {
+    openapi_put_next(json, "'responses':{'200':");
+    openapi_put(json, result);
+    for (int i = 0; i < PROBLEMS; i++) key_of_problem(json, &problems[i]);
+    json_writer_add(json, "}");
+}
+
+static void begin_path(struct json_writer *json, const char *name, const char *tag) {
+    char path[64];
+    snprintf(path, sizeof path, "/%s", name);
+    json_writer_key(json, path);
+    json_writer_add(json, "{\"post\":{\"tags\":[");
+    json_writer_string(json, tag);
+    json_writer_add(json, "]");
+    json_writer_key_string(json, "operationId", name);
+}
+
+/* What every request with an image takes, but a background; NAME is its operator, or NULL. */
+static void shared_parameters(struct json_writer *json, const char *name, const char *type) {
+    openapi_put_next(json, type);
+    openapi_put_next(json,
+                     name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);
+    openapi_put_next(json, OPENAPI_SHARED_PARAMETERS "]");
+}
+
+static void operator_path(struct json_writer *json, const struct op *op) {
+    begin_path(json, op->name, "operators");
+    json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
+    openapi_put_next(json, "'parameters':[");
+    bool background = true;
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
+        openapi_param(json, param);
+        background = background && strcmp(param->name, "background") != 0;
+    }
+    if (background) openapi_put_next(json, OPENAPI_BACKGROUND);
+    if (op->widths) openapi_put_next(json, "{'$ref':'#/components/parameters/widths'}");
+    shared_parameters(json, op->name, OPENAPI_TYPE);
+    body(json, op);
+    responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
+                               : "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+/* An operation of imaginary's, which comes to OP, or to none. */
+static void imaginary_path(struct json_writer *json, const char *name, const char *op) {
+    char summary[96];
+    snprintf(summary, sizeof summary, "For clients of imaginary: %s%s",
+             op ? "their way to " : "the image as it came", op ? op : "");
+    begin_path(json, name, "imaginary");
+    json_writer_key_string(json, "summary", summary);
+    openapi_put_next(json, "'parameters':[");
+    if (op) openapi_put_next(json, OPENAPI_SIDES);
+    openapi_put_next(json, OPENAPI_BACKGROUND);
+    shared_parameters(json, name,
+                      strcmp(name, "convert") == 0 ? OPENAPI_NEEDED_TYPE : OPENAPI_TYPE);
+    body(json, &(struct op){ .name = NULL });
+    responses(json, "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+/* A user's operator may be called so too. */
+static bool is_there(const struct op_set *ops, const char *name, const char *op) {
+    return !op_set_find(ops, name) && (!op || op_set_find(ops, op));
+}
+
+static void imaginary_paths(struct json_writer *json, const struct op_set *ops) {
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++)
+        if (is_there(ops, name, op)) imaginary_path(json, name, op);
+}
+
+/* Two steps that need no parameter and take what the picture is. */
+static void steps(struct json_writer *json, const struct op_set *ops) {
+    int count = 0;
+    json_writer_add(json, "[");
+    for (int i = 0; i < op_set_count(ops) && count < 2; i++) {
+        const struct op *op = op_set_at(ops, i);
+        bool simple = op->depth != 16 && !op->aux[0].name;
+        for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+            simple = simple && !param->required && !param->example;
+        if (!simple) continue;
+        count++;
+        openapi_put_next(json, "{");
+        json_writer_key_string(json, "operation", op->name);
+        openapi_put_next(json, "'params':{}}");
+    }
+    json_writer_add(json, "]");
+}
+
+static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
+    openapi_put_next(
+        json, "'/pipeline':{'post':{'operationId':'post-pipeline','tags':['operators'],"
+              "'summary':'The image after several operators; it is decoded and encoded once',"
+              "'parameters':[{'name':'operations','in':'query','description':'May be a form "
+              "field instead','content':{'application/json':{'schema':{"
+              "'$ref':'#/components/schemas/Operations'},'example':");
+    steps(json, ops);
+    openapi_put(json,
+                "}}},{'name':'outputs','in':'query','description':'Several results, each from what "
+                "operations make; may be a form field instead','content':{'application/json':{"
+                "'schema':{'$ref':'#/components/schemas/Outputs'},'example':[{'operations':");
+    steps(json, ops);
+    openapi_put(
+        json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND);
+    shared_parameters(json, NULL, OPENAPI_TYPE);
+    openapi_put(json,
+                ",'requestBody':{'required':true,'content':{"
+                "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
+                ",'operations':{'$ref':'#/components/schemas/Operations'},"
+                "'outputs':{'$ref':'#/components/schemas/Outputs'}},'required':['image']},"
+                "'encoding':{'operations':{'contentType':'application/json'},"
+                "'outputs':{'contentType':'application/json'}},"
+                "'example':{'image':'" OPENAPI_PICTURE "','operations':");
+    steps(json, ops);
+    openapi_put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+    responses(json, "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+static void info_path(struct json_writer *json) {
+    openapi_put_next(json,
+                     "'/info':{'post':{'operationId':'post-info','tags':['operators'],"
+                     "'summary':'Type, size, depth and channels, from the header of the image',"
+                     "'parameters':[{'$ref':'#/components/parameters/device'},"
+                     "{'$ref':'#/components/parameters/id'}],"
+                     "'requestBody':{'$ref':'#/components/requestBodies/Image'}");
+    responses(json, OPENAPI_JSON("What the header says", "Info"));
+    json_writer_add(json, "}}");
+}
+
+/* ---- components */
+
+static void problem_responses(struct json_writer *json) {
+    for (int i = 0; i < PROBLEMS; i++) {
+        json_writer_key(json, problems[i].status);
+        json_writer_add(json, "{");
+        json_writer_key_string(json, "description", problems[i].meaning);
+        openapi_put_next(json, "'content':{'application/problem+json':{'schema':{"
+                               "'$ref':'#/components/schemas/Problem'}}}");
+        if (strcmp(problems[i].status, "503") == 0)
+            openapi_put_next(json, "'headers':{'Retry-After':{"
+                                   "'$ref':'#/components/headers/Retry-After'}}");
+        json_writer_add(json, "}");
+    }
+}
+
+static void operations_schema(struct json_writer *json, const struct op_set *ops) {
+    openapi_put_next(json, "'Operations':{'type':'array','minItems':1");
+    json_writer_key_number(json, "maxItems", PLAN_STEPS_MAX);
+    openapi_put_next(json, "'items':{'type':'object','properties':{'operation':{'enum':[");
+    for (int i = 0; i < op_set_count(ops); i++) {
+        openapi_next(json);
+        json_writer_string(json, op_set_at(ops, i)->name);
+    }
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++) {
+        if (!is_there(ops, name, op)) continue;
+        openapi_next(json);
+        json_writer_string(json, name);
+    }
+    openapi_put(
+        json,
+        "]},'params':{'type':'object'},'ignore_failure':{'const':false}},'required':['operation'],"
+        "'additionalProperties':false}}");
+}
+
+static void outputs_schema(struct json_writer *json) {
+    openapi_put_next(json, "'Outputs':{'type':'array','minItems':1");
+    json_writer_key_number(json, "maxItems", PLAN_BRANCHES_MAX);
+    openapi_put_next(
+        json, "'items':{'type':'object','description':'Steps of its own, and how it is written: "
+              "by whatever a request may say of that','properties':{'operations':{"
+              "'$ref':'#/components/schemas/Operations'},'type':{'enum':['auto'," OPENAPI_TYPES
+              "]},'quality':{'type':'integer','minimum':1,'maximum':100},"
+              "'name':{'type':'string','pattern':'^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'}}}}");
+}
+
+static void stages_schema(struct json_writer *json) {
+    openapi_put_next(json,
+                     "'Stages':{'type':'object','description':'Milliseconds; they add up to total',"
+                     "'properties':{'operators':{'type':'array','items':{"
+                     "'$ref':'#/components/schemas/Span'}},'total':{'type':'number'}");
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        json_writer_key(json, stage_name((enum stage)stage));
+        openapi_put(json, "{'type':'number'}");
+    }
+    openapi_put(json, "},'required':['operators','total'");
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        openapi_next(json);
+        json_writer_string(json, stage_name((enum stage)stage));
+    }
+    json_writer_add(json, "]}");
+}
+
+static void components(struct json_writer *json, const struct op_set *ops) {
+    openapi_put_next(json, "'components':{'parameters':{");
+    openapi_put(json, openapi_parameters);
+    openapi_put(json, "},'headers':{");
+    openapi_put(json, openapi_headers);
+    openapi_put(json, "},'requestBodies':{'Image':");
+    openapi_put(json, openapi_body);
+    openapi_put(json, "},'responses':{");
+    openapi_put(json, openapi_results);
+    problem_responses(json);
+    openapi_put(json, "},'schemas':{");
+    openapi_put(json, openapi_schemas);
+    stages_schema(json);
+    operations_schema(json, ops);
+    outputs_schema(json);
+    json_writer_add(json, "}}");
+}
+
+/* ---- all of it */
+
+static void write(struct json_writer *json, const struct op_set *ops) {
+    json_writer_add(json, "{");
+    openapi_put(json, openapi_info);
+    openapi_put_next(json, "'info':{'title':'Burin','summary':'Image processing over HTTP',"
+                           "'license':{'name':'Apache License 2.0','identifier':'Apache-2.0'}");
+    json_writer_key_string(json, "version", version_text());
+    json_writer_key_string(json, "description", openapi_description);
+    openapi_put(json, "},'paths':{");
+    for (int i = 0; i < op_set_count(ops); i++) operator_path(json, op_set_at(ops, i));
+    imaginary_paths(json, ops);
+    pipeline_path(json, ops);
+    info_path(json);
+    openapi_put_next(json, openapi_service_paths);
+    json_writer_add(json, "}");
+    components(json, ops);
+    json_writer_add(json, "}");
+}
+
+char *openapi_json(const struct op_set *ops) {
+    for (size_t size = FIRST_SIZE; size <= LARGEST_SIZE; size *= 2) {
+        char *text = malloc(size);
+        if (!text) return NULL;
+        struct json_writer json = json_writer_in(text, size);
+        write(&json, ops);
+        if (!json.full) return text;
+        free(text);
+    }
+    return NULL;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/api/ops_json.h"
+
+static const char *const type_names[] = {
+    [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
+    [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "colour",
+    [PARAM_PAIR] = "pair",
+};
+
+static json_t *choices_json(const struct param *param) {
+    json_t *choices = json_array();
+    for (int i = 0; i < CHOICES_MAX && param->choices[i]; i++)
+        json_array_append_new(choices, json_string(param->choices[i]));
+    return choices;
+}
+
+static json_t *number_json(const struct param *param, long number) {
+    if (param->type != PARAM_DECIMAL) return json_integer(number);
+    return number % 1000 ? json_real((double)number / 1000) : json_integer(number / 1000);
+}
+
+/* NULL where there is none. */
+static json_t *default_json(const struct param *param) {
+    if (param->required || param->type == PARAM_TAPS) return NULL;
+    if (param->type == PARAM_BOOL) return json_boolean(param->def);
+    if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
+    if (param->type == PARAM_COLOUR) {
+        char text[COLOUR_TEXT_MAX];
+        return json_string(param_colour_print((uint32_t)param->def, text));
+    }
+    if (param->type == PARAM_PAIR) {
+        char text[PAIR_TEXT_MAX];
+        return json_string(param_pair_print(param->def, text));
+    }
+    /* A default out of range stands for "not given". */
+    if (param->def < param->min || param->def > param->max) return NULL;
+    return number_json(param, param->def);
+}
+
+static json_t *param_json(const struct param *param) {
+    json_t *json =
+        json_pack("{s:s, s:s, s:s*, s:s*}", "name", param->name, "type", type_names[param->type],
+                  "summary", param->summary, "unit", param->unit);
+    if (param->type == PARAM_INT || param->type == PARAM_TAPS || param->type == PARAM_DECIMAL ||
+        param->type == PARAM_PAIR) {
+        json_object_set_new(json, "min", number_json(param, param->min));
+        json_object_set_new(json, "max", number_json(param, param->max));
+    }
+    if (param->type == PARAM_CHOICE) json_object_set_new(json, "choices", choices_json(param));
+    if (param->type == PARAM_TAPS)
+        json_object_set_new(json, "counts", json_pack("[i, i]", 9, TAPS_MAX));
+    json_object_set_new(json, "default", default_json(param)); /* NULL sets nothing */
+    if (param->example) json_object_set_new(json, "example", number_json(param, param->example));
+    json_object_set_new(json, "required", json_boolean(param->required));
+    return json;
+}
+
+const char *ops_values(const struct op *op) {
+    const struct image gray = image_shape(1, 1, 1, 8);
+    struct params params;
+    if (!op->values) return NULL;
+    if (op->text) return "text";
+    params_init(&params, op->params);
+    return op->values(op, &params, &gray).is_list ? "list" : "number";
+}
+
+/* false: ITEM is NULL, for a text of it is no UTF-8, or there is no memory. */
+static bool append(json_t *array, json_t *item) {
+    return json_array_append_new(array, item) == 0;
+}
+
+static json_t *op_json(const struct op *op) {
+    json_t *params = json_array(), *parts = json_array();
+    bool all = true;
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+        all &= append(params, param_json(param));
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        all &= append(
+            parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
+                             "parameters", params, "parts", parts, "values", ops_values(op));
+    if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
+    if (op->widths) json_object_set_new(json, "widths", json_true());
+    if (all) return json;
+    json_decref(json);
+    return NULL;
+}
+
+json_t *ops_json(const struct op_set *ops) {
+    json_t *operators = json_array();
+    bool all = true;
+    for (int i = 0; i < op_set_count(ops); i++)
+        all &= append(operators, op_json(op_set_at(ops, i)));
+    if (all) return json_pack("{s:o}", "operators", operators);
+    json_decref(operators);
+    return NULL;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin run: the pipeline of the daemon on one file, in this process.
+ *
+ * How it works. `struct run_state` is filled from top to bottom: options, device, files with the
+ * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the
+ * encoded result. Of several widths, files and lane are the first one's, and what comes after them
+ * is done for each. The first failure ends it; state_release frees whatever there is. Who decodes
+ * and encodes is chosen as in the daemon; what the device's codec refuses is done again by the
+ * CPU's. On stderr a line tells how far it is. */
+#include "pipeline/aux_image.h"
+#include "pipeline/registry.h"
+#include "server/cli/command.h"
+#include "server/cli/run_report.h"
+#include "server/cli/run_state.h"
+#include "server/files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --mask FILE and the like, from the operators' records. */
+static void usage_aux(void) {
+    for (int i = 0; i < registry_count(); i++) {
+        const struct op *op = registry_at(i);
+        for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
+            char option[48];
+            snprintf(option, sizeof option, "--%s FILE", op->aux[p].name);
+            printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
+        }
+    }
+}
+
+static int usage(void) {
+    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
+          "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
+          "A step is an operator, with its parameters after a colon: histeq, or\n"
+          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
+          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
+          "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
+          "a line a channel. With --timing it is in the JSON instead.\n\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
+          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
+          "                                  input's type\n"
+          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
+          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
+          "                                  is a little smaller; default false\n"
+          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
+          "                                  false\n"
+          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
+          "                                  default 4\n"
+          "  --max-bytes N                   of a JPEG, WebP or AVIF: at a lower quality if need\n"
+          "  --min-quality 1..100            be, but not below that; default 10\n"
+          "  --compression 0..3              of a PNG, default 1\n"
+          "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
+          "                                  background; default ffffff\n"
+          "  --widths W,W...                 in place of width, of the last step: a file of\n"
+          "                                  each, its width for %w in OUTPUT's name\n"
+          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
+          "                                  a note; default refuse\n"
+          "  --timing                        where the time went, as JSON: to standard output,\n"
+          "                                  or to standard error where OUTPUT is -\n"
+          "  --threads N                     on the CPU, default one per core\n"
+          "  --operators-dir DIR             operators in C, to be used like built-in ones:\n"
+          "                                  `burin check` tells what is wrong with a file\n"
+          "  --pixels-max N                  the largest image in and out, default 67108864\n",
+          stdout);
+    usage_aux();
+    return 0;
+}
+
+/* ---- files */
+
+static enum status read_aux(struct run_state *state, const struct run_aux *option,
+                            struct failure *failure) {
+    const int place = plan_aux(&state->options.plan, option->name);
+    if (place < 0)
+        return fail(failure, STATUS_BAD_PARAM, "none of the steps takes --%s", option->name);
+    struct aux_file *aux = &state->aux[place];
+    enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
+    if (status == STATUS_OK)
+        status = probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure);
+    if (status == STATUS_OK) status = probe_check_data(&aux->probe, false, failure);
+    return fail_named(option->name, status, failure);
+}
+
+/* The image and what its steps want beside it. */
+static enum status read_input(struct run_state *state, struct failure *failure) {
+    struct run_options *options = &state->options;
+    const int64_t start = clock_ns();
+    enum status status = files_read(options->input, &state->bytes, &state->length, failure);
+    if (status == STATUS_OK)
+        status =
+            probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
+    if (status == STATUS_OK)
+        status = probe_check_data(&state->probe, state->limits.accept_damage, failure);
+    for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
+        status = read_aux(state, &options->aux[i], failure);
+    state->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+/* ---- pixels */
+
+/* A lane with room for this one job: memory is allocated before the clock runs, as in the
+ * daemon. */
+static enum status open_lane(struct run_state *state, struct failure *failure) {
+    const struct plan *plan = &state->options.plan;
+    struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
+    for (int i = 0; i <= plan->count; i++) {
+        const size_t bytes = image_bytes(&state->shapes[i]);
+        if (bytes > options.staging_bytes) options.staging_bytes = bytes;
+        options.arena_bytes += bytes;
+    }
+    if (state->driver->codec) options.arena_bytes += 2 * options.staging_bytes + 32 * state->length;
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        options.staging_bytes += image_bytes(&state->item.aux[p]);
+        options.arena_bytes += image_bytes(&state->item.aux[p]);
+    }
+    if (state->driver == &device_cpu) {
+        int threads = state->options.threads;
+        struct device_info facts = { .multiprocessors = 1 };
+        if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
+            threads = facts.multiprocessors;
+        state->pool = pool_create(threads > 0 ? threads : 1);
+        if (!state->pool)
+            return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
+        options.pool = state->pool;
+    }
+    return state->driver->open(state->index, &options, &state->lane, failure);
+}
+
+static enum status decode(struct run_state *state, struct failure *failure) {
+    const int64_t start = clock_ns();
+    progress_line_stage(&state->line, "decoding");
+    enum status status = STATUS_OK;
+    if (!state->item.jpeg)
+        status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
+                              &state->progress, &state->item.in, &state->metadata, &state->notes,
+                              failure);
+    if (state->metadata.profile_length && plan_assumes_srgb(&state->options.plan))
+        state->notes |= NOTE_SRGB_ASSUMED;
+    for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
+        const struct aux_file *aux = &state->aux[p];
+        if (aux->length)
+            status =
+                fail_named(plan_aux_name(&state->options.plan, p),
+                           aux_image_decode(aux->bytes, aux->length, &aux->probe, &state->limits,
+                                            &state->progress, &state->item.aux[p], failure),
+                           failure);
+    }
+    state->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+/* A GPU is given all steps at once, and which of several it is at is not told. */
+static enum status compute(struct run_state *state, struct failure *failure) {
+    const struct plan *plan = &state->options.plan;
+    const bool told = plan->count == 1 || state->driver == &device_cpu;
+    if (plan->count) progress_line_stage(&state->line, told ? NULL : "computing");
+    return run_batch(state->lane, plan, &state->item, 1, failure);
+}
+
+/* Before the pixels are there, so that the device may write into it: with the longest profile. */
+static enum status allocate_result(struct run_state *state, struct failure *failure) {
+    const struct metadata most = { .profile_length = state->limits.profile_max };
+    if (!state->options.output) return STATUS_OK;
+    state->result_room = codec_encode_bound(&state->shapes[state->options.plan.count], &most,
+                                            state->options.encode.format);
+    state->result = malloc(state->result_room);
+    if (state->result) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
+}
+
+static enum status encode(struct run_state *state, struct failure *failure) {
+    const int64_t start = clock_ns();
+    progress_line_stage(&state->line, "encoding");
+    const enum status status = codec_encode_fitting(
+        &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
+        state->result_room, &state->result_length, &state->fitting, &state->notes, failure);
+    state->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+/* CODEC: the device's; NULL: the CPU's does all. */
+static void choose_codecs(struct run_state *state, const struct device_codec *codec) {
+    struct codec_request request = {
+        .bytes = state->bytes,
+        .length = state->length,
+        .probe = &state->probe,
+        .encode = state->options.encode,
+        .room = state->result,
+        .room_bytes = state->result_room,
+    };
+    if (!state->options.output) request.encode.format = FORMAT_NONE;
+    metadata_release(&state->metadata);
+    codec_choose(codec, CODEC_NOBODY, &state->limits, &state->options.plan, &request,
+                 &state->choice, &state->item);
+    state->metadata = state->choice.metadata;
+    state->notes = state->choice.notes;
+}
+
+static enum status recode(struct run_state *state, const struct device_codec *codec,
+                          struct failure *failure) {
+    const double receive_ms = state->timing.stage_ms[STAGE_RECEIVE];
+    state->timing = (struct timing){ .span_count = 0 };
+    state->timing.stage_ms[STAGE_RECEIVE] = receive_ms;
+    state->item.in = state->probe.shape;
+    state->item.progress = &state->progress;
+    state->item.timing = &state->timing;
+    choose_codecs(state, codec);
+    enum status status = run_reserve(state->lane, &state->options.plan, &state->item, 1,
+                                     state->limits.probe.pixels_max, failure);
+    if (status == STATUS_OK) status = decode(state, failure);
+    if (status == STATUS_OK) status = compute(state, failure);
+    if (status != STATUS_OK || state->item.refused) return status;
+    if (state->item.failure.status) return *failure = state->item.failure, failure->status;
+    state->result_length = state->item.file.length;
+    state->fitting = state->item.fitting;
+    return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
+}
+
+static enum status process(struct run_state *state, struct failure *failure) {
+    const int64_t start = clock_ns();
+    enum status status = allocate_result(state, failure);
+    if (status == STATUS_OK) status = recode(state, state->driver->codec, failure);
+    const bool failed = status == STATUS_INTERNAL || status == STATUS_NO_MEMORY;
+    if (state->item.refused || (failed && state->driver->codec))
+        status = recode(state, NULL, failure);
+    timing_close(&state->timing,
+                 state->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
+    return status;
+}
+
+/* ---- one result, or several */
+
+/* What comes of the image is within the limits, and what is beside it as large as a step wants. */
+static enum status lay_out(struct run_state *state, struct failure *failure) {
+    struct run_options *options = &state->options;
+    enum status status = plan_shapes(&options->plan, &state->probe.shape,
+                                     state->limits.probe.pixels_max, state->shapes, failure);
+    for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
+        const char *name = options->aux[i].name;
+        const int place = plan_aux(&options->plan, name);
+        status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape, state->shapes,
+                               failure);
+        state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
+    }
+    if (status == STATUS_OK && !options->encode.format)
+        encode_options_as_input(
+            &options->encode, &state->probe,
+            codec_result_format(&state->probe, &state->shapes[options->plan.count]));
+    return status;
+}
+
+static enum status write_result(struct run_state *state, struct failure *failure) {
+    char path[PATH_MAX];
+    const uint32_t width = state->shapes[state->options.plan.count].width;
+    if (!state->options.output) return STATUS_OK;
+    progress_line_stage(&state->line, "writing");
+    if (!state->options.widths.count)
+        return files_write(state->options.output, state->result, state->result_length, failure);
+    if (!run_options_path(state->options.output, width, path, sizeof path))
+        return fail(failure, STATUS_BAD_PARAM, "OUTPUT's name is too long");
+    return files_write(path, state->result, state->result_length, failure);
+}
+
+static enum status make_result(struct run_state *state, struct failure *failure) {
+    enum status status = lay_out(state, failure);
+    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
+    if (status == STATUS_OK && !state->lane) status = open_lane(state, failure);
+    if (status == STATUS_OK) status = process(state, failure);
+    return status ? status : write_result(state, failure);
+}
+
+/* Of the last step, which has no width yet. */
+static enum status make_width(struct run_state *state, int index, struct failure *failure) {
+    const struct plan plan = state->options.plan;
+    char text[16];
+    snprintf(text, sizeof text, "%u", state->options.widths.widths[index]);
+    enum status status = plan_set(&state->options.plan, "width", text, failure);
+    if (status == STATUS_OK) status = make_result(state, failure);
+    progress_line_release(&state->line);
+    if (status == STATUS_OK) run_report_print(state);
+    free(state->result);
+    state->result = NULL;
+    state->options.plan = plan;
+    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    return status;
+}
+
+/* ---- the command */
+
+static enum status work_through(struct run_state *state, struct failure *failure) {
+    const int widths = state->options.widths.count;
+    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    enum status status =
+        device_choose(state->options.device, &state->driver, &state->index, failure);
+    state->limits = codec_limits_default;
+    state->limits.probe.pixels_max = (uint64_t)state->options.pixels_max;
+    state->limits.accept_damage = state->options.accept_damage;
+    if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
+    if (status == STATUS_OK) status = read_input(state, failure);
+    for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
+    if (!widths && status == STATUS_OK) status = make_result(state, failure);
+    progress_line_release(&state->line);
+    if (!widths && status == STATUS_OK) run_report_print(state);
+    return status;
+}
+
+static void state_release(struct run_state *state) {
+    if (state->lane) state->driver->close(state->lane);
+    pool_destroy(state->pool);
+    metadata_release(&state->metadata);
+    free(state->result);
+    for (int p = 0; p < OP_AUX_MAX; p++) free(state->aux[p].bytes);
+    free(state->bytes);
+}
+
+int command_run(int argc, char **argv) {
+    struct run_state state = { .driver = NULL };
+    struct failure failure = { 0 };
+    enum status status = run_options_read(&state.options, argc, argv, &failure);
+    if (status == STATUS_OK && state.options.help) return usage();
+    if (status == STATUS_OK) status = work_through(&state, &failure);
+    if (status != STATUS_OK)
+        fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
+    state_release(&state);
+    return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;
+}

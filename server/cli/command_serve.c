@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
+ *
+ * How it works. The main thread alone takes signals: one ends the check of operators and with it
+ * the process, or the wait for the first worker, and later begins the drain. It tells the service
+ * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
+ * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
+ * comes meanwhile has it done once more. The configuration is read once. When the process that
+ * starts workers has ended, none can be replaced: the daemon drains, and fails, so that who started
+ * it starts it again.
+ *
+ * The sandbox closes in three steps: what starts workers is forked while all is open yet, files and
+ * privileges go before the first thread, system calls once sockets and workers are there.
+ */
+#include "config/config.h"
+#include "config/reference.h"
+#include "pipeline/codec.h"
+#include "pipeline/timing.h"
+#include "pipeline/utf8.h"
+#include "server/cli/command.h"
+#include "server/http/connection_limits.h"
+#include "server/http/front.h"
+#include "server/log/log.h"
+#include "server/process/launcher.h"
+#include "server/process/process.h"
+#include "server/sandbox/sandbox.h"
+#include "server/systemd.h"
+#include "server/user_operators.h"
+#include "server/watchdog.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
+ * step may take on a busy machine beyond what is known. */
+enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000, FOREVER = -1 };
+
+static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
+static volatile sig_atomic_t signals_seen; /* to stop */
+static volatile sig_atomic_t reload_wanted;
+
+static void on_signal(int signal) {
+    (void)signal;
+    signals_seen++;
+    if (loading && signals_seen > 1) _exit(0); /* before it is seen that it was asked to stop */
+}
+
+static void on_hangup(int signal) {
+    (void)signal;
+    reload_wanted = 1;
+}
+
+static int stopping(void) {
+    return signals_seen > 0;
+}
+
+static int interrupted(void) {
+    return signals_seen > 1; /* a second signal: now */
+}
+
+/* While signals are kept here, and this thread is busy. One may have come before. */
+static int stop_is_wanted(void) {
+    sigset_t pending;
+    if (stopping()) return 1;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
+static void catch_signals(void) {
+    struct sigaction action = { .sa_handler = on_signal };
+    struct sigaction hangup = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &hangup, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);      /* a log that may not grow loses lines, no more */
+    process_keep_memory_private(); /* nor does it dump a core, which would hold users' pictures */
+}
+
+static void usage(FILE *out) {
+    fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
+          "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
+          "environment, or in the file; in this order, the first wins. `burin config`\n"
+          "shows what is in force.\n\n"
+          "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
+          "Ctrl-C finish what was accepted, a second one ends at once.\n\n",
+          out);
+    reference_help(out);
+}
+
+static bool is_unix(const char *address) {
+    return strncmp(address, "unix:", 5) == 0;
+}
+
+/* Whether what is written there now is not waited for. */
+static bool is_read(int fd) {
+    struct pollfd end = { .fd = fd, .events = POLLOUT };
+    return poll(&end, 1, 0) == 1 && (end.revents & POLLOUT);
+}
+
+static void greet(const char *address) {
+    if (is_unix(address)) {
+        printf("burin listens on %s. Try:\n\n"
+               "  curl --unix-socket %s -F image=@photo.jpg http://localhost/histeq -o out.jpg\n\n"
+               "Ctrl-C stops it.\n",
+               address, address + strlen("unix:"));
+    } else {
+        const char *port = strrchr(address, ':');
+        const char *here = strncmp(address, "0.0.0.0:", 8) == 0 ? "127.0.0.1"
+                           : strncmp(address, "[::]:", 5) == 0  ? "[::1]"
+                                                                : NULL;
+        const int length = here ? (int)strlen(here) : (int)(port - address);
+        const char *host = here ? here : address;
+        printf("burin listens on %s. Open http://%.*s%s/ in a browser, or try:\n\n"
+               "  curl -F image=@photo.jpg http://%.*s%s/histeq -o out.jpg -D -\n\n"
+               "Ctrl-C stops it.\n",
+               address, length, host, port, length, host, port);
+    }
+    fflush(stdout);
+}
+
+/* ---- the service manager, where one started us */
+
+struct service {
+    struct systemd systemd;
+    struct front *front;
+    struct watchdog *watchdog;
+    bool ready;       /* it was told */
+    int64_t check_ms; /* what a file's check may take */
+    int64_t then_ms;  /* what a reload may take when its files are checked */
+};
+
+/* What we do, and how long it may take until we say the next thing: no unit knows how many
+ * operators are compiled, nor worker_start_ms or drain_timeout_ms. */
+static void say(const struct systemd *systemd, const char *what, int64_t takes_ms) {
+    systemd_notify(systemd, "%s\nEXTEND_TIMEOUT_USEC=%lld", what,
+                   (long long)(takes_ms + SPARE_MS) * 1000);
+}
+
+static bool is_alive(void *context, int timeout_ms) {
+    return front_is_alive(((const struct service *)context)->front, timeout_ms);
+}
+
+static void beat(void *context) {
+    systemd_notify(&((const struct service *)context)->systemd, "WATCHDOG=1");
+}
+
+/* From here on it expects WATCHDOG=1: not before READY=1. */
+static void tell_when_ready(struct service *service) {
+    if (service->ready || !front_has_started(service->front)) return;
+    service->ready = true;
+    systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s",
+                   front_address(service->front));
+    const struct watchdog_options options = {
+        .every_ns = service->systemd.watchdog_ns / 2,
+        .is_alive = is_alive,
+        .beat = beat,
+        .context = service,
+    };
+    if (options.every_ns) service->watchdog = watchdog_start(&options);
+    if (options.every_ns && !service->watchdog)
+        log_event(LOG_ERROR, "the watchdog's thread could not be started");
+}
+
+/* What a worker's message tells is seen at once; a worker that is well again sends none. */
+static void wait_for_change(struct service *service, int64_t timeout_ms, const sigset_t *mask) {
+    front_wait_worker(service->front, timeout_ms < LOOK_MS ? (int)timeout_ms : LOOK_MS, mask);
+    tell_when_ready(service);
+}
+
+/* The CPU's worker may be ready before the first. A signal ends the wait. */
+static void wait_ready(struct service *service, const sigset_t *mask) {
+    const int64_t end = clock_ns() + START_MS * INT64_C(1000000);
+    bool first;
+    tell_when_ready(service);
+    while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
+        wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
+    if (!first && !signals_seen)
+        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+}
+
+/* ---- operators_dir, again */
+
+static void tell_serving(const struct service *service, const char *reason) {
+    char why[sizeof(struct failure)];
+    snprintf(why, sizeof why, "%s", reason);
+    utf8_clean(why);
+    systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s%s%s",
+                   front_address(service->front), *why ? "; not reloaded: " : "", why);
+}
+
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "STATUS=%s: checking %.200s",
+             service->front ? "Reloading" : "Starting", path);
+    utf8_clean(what); /* a line of its own would be a variable */
+    say(&service->systemd, what, service->check_ms + service->then_ms);
+}
+
+/* As the service manager waits for it: the time is not before that of the signal. */
+static void reload(struct service *service, const struct config *config) {
+    struct failure failure = { 0 };
+    const struct user_operators_watch watch = { stopping, say_checking, service };
+    service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see reload.h */
+    reload_wanted = 0;
+    systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
+                   (long long)(clock_ns() / 1000));
+    if (!*config->operators_dir)
+        log_event(LOG_INFO, "SIGHUP: there is nothing to read again, for operators_dir is not set");
+    else if (!front_reload(service->front, &watch, &failure))
+        log_event(LOG_ERROR, "operators_dir: all stays as it was: %s", failure.message);
+    tell_serving(service, failure.message);
+}
+
+static void stop(struct service *service, const struct config *config) {
+    log_event(LOG_INFO, "stopping: finishing what was accepted");
+    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
+        config->drain_delay_ms + config->drain_timeout_ms);
+    front_drain(service->front, interrupted);
+    watchdog_stop(service->watchdog);
+    front_destroy(service->front);
+    log_event(LOG_INFO, "stopped");
+}
+
+/* ---- the daemon */
+
+/* Signals are for this thread alone: threads that start from now on inherit the mask. */
+static sigset_t keep_signals_here(void) {
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    return before;
+}
+
+/* Returns the exit status: 0 where a signal asked for the stop. */
+static int wait_for_stop(struct service *service, const struct config *config,
+                         const sigset_t *before) {
+    sigset_t blocked;
+    bool crippled = false;
+    while (!signals_seen && !crippled) {
+        if (!service->ready) {
+            wait_for_change(service, LOOK_MS, before);
+            crippled = launcher_wait_end(before, 0);
+        } else if (!reload_wanted) {
+            crippled = launcher_wait_end(before, FOREVER);
+        } else {
+            pthread_sigmask(SIG_SETMASK, before, &blocked);
+            reload(service, config);
+            pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+    if (crippled)
+        log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
+                             "the daemon finishes what was accepted and ends; start it again");
+    return crippled ? 1 : 0;
+}
+
+/* Memory and the stacks of threads are missing where a limit of the process keeps them back. */
+static void name_limit(int resource, char flag) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        fprintf(stderr, "; ulimit -%c allows %llu kB", flag,
+                (unsigned long long)limit.rlim_cur / 1024);
+}
+
+static int complain(const struct failure *failure) {
+    fprintf(stderr, "burin serve: %s", failure->message);
+    if (failure->status == STATUS_NO_MEMORY) {
+        name_limit(RLIMIT_AS, 'v');
+        name_limit(RLIMIT_DATA, 'd');
+    }
+    fputc('\n', stderr);
+    return failure->status == STATUS_BAD_PARAM ? 2 : 1;
+}
+
+/* Before anything is opened, and compiled. ADMIN: a socket for it was passed. */
+static enum status check_descriptors(const struct config *config, bool admin,
+                                     struct failure *failure) {
+    descriptors_raise_limit();
+    const struct descriptors now = descriptors_now();
+    return connection_limits_check(config, front_io_threads(config),
+                                   admin || config->admin_listen[0], &now, failure);
+}
+
+static int serve(const struct config *config) {
+    struct failure failure = { 0 };
+    struct service service = { .check_ms = user_operators_check_ms(config) };
+    if (systemd_open(&service.systemd, &failure)) return complain(&failure);
+    if (check_descriptors(config, service.systemd.sockets.admin >= 0, &failure))
+        return complain(&failure);
+    log_open(config->log_format, config->log_level);
+    loading = true;
+    catch_signals();
+    if (sandbox_is_on(config) && launcher_open(config, &failure)) return complain(&failure);
+    const struct user_operators_watch watch = { stopping, say_checking, &service };
+    struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
+    if (!operators) return signals_seen ? 0 : complain(&failure);
+    const sigset_t before = keep_signals_here();
+    loading = false;
+    codec_missing(FORMAT_AVIF);                 /* its library is opened while there are files */
+    sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
+    log_start((size_t)config->log_buffer_bytes, NULL);
+    /* First the GPUs are counted, then their workers start. */
+    say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
+    service.front =
+        front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
+    if (!service.front) {
+        log_stop();
+        return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
+    }
+    launcher_narrow();
+    sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
+    wait_ready(&service, &before);
+    if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
+    const int ended = wait_for_stop(&service, config, &before);
+    stop(&service, config);
+    log_stop();
+    return ended;
+}
+
+int command_serve(int argc, char **argv) {
+    struct config config;
+    struct failure failure = { 0 };
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return usage(stdout), 0;
+    if (config_load(&config, NULL, &argc, argv, &failure)) {
+        fprintf(stderr, "burin serve: %s\n", failure.message);
+        return 2;
+    }
+    if (argc > 1) {
+        fprintf(stderr, "burin serve: \"%s\" is not understood; see burin serve --help\n", argv[1]);
+        return 2;
+    }
+    const int ended = serve(&config);
+    launcher_close();
+    return ended;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin worker: started by `burin serve`, not by people. */
+#include "pipeline/codec.h"
+#include "pipeline/device.h"
+#include "server/cli/command.h"
+#include "server/log/log.h"
+#include "server/process/process.h"
+#include "server/sandbox/sandbox.h"
+#include "server/user_operators.h"
+#include "server/worker/operators_worker.h"
+#include "server/worker/worker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int usage(void) {
+    fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
+          "       burin worker --count              print how many GPUs there are\n"
+          "       burin worker --check NAME CACHE BYTES on|off MS MEMORY\n"
+          "                                        check standard input\n",
+          stderr);
+    return 2;
+}
+
+/* They lie behind the configuration. Without one of them this worker would refuse what the daemon
+ * offers: another attempt may find the folder or the memory that this one lacked. */
+static bool open_operators(const struct slots *slots, struct failure *failure) {
+    const struct config *config = slots_preamble(slots);
+    const bool all = user_operators_open((const char *)(config + 1),
+                                         slots_preamble_bytes(slots) - sizeof *config, config);
+    if (!all) fail(failure, STATUS_INTERNAL, "not all users' operators could be loaded");
+    return all;
+}
+
+/* Before there is a thread. A GPU's sandbox needs devices that one that only compiles may not write
+ * to, and the place of its kernels. */
+static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
+    const struct config *config = slots_preamble(slots);
+    codec_missing(FORMAT_AVIF); /* its library is opened while there are files */
+    if (sandbox && !gpu) user_operators_limit(config);
+    if (sandbox && !open_operators(slots, failure)) return false;
+    sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,
+                  gpu && sandbox ? user_operators_cache(config) : NULL);
+    return true;
+}
+
+int command_worker(int argc, char **argv) {
+    process_become_worker(); /* before anything is compiled, loaded or opened */
+    if (argc == 2 && strcmp(argv[1], "--count") == 0) {
+        printf("%d\n", device_cuda.count());
+        return 0;
+    }
+    if (argc == 8 && strcmp(argv[1], "--check") == 0) return user_operators_check(argv + 2);
+    const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
+    const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
+    if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
+    const bool gpu = strcmp(argv[2], "cpu") != 0;
+    if (operators || !gpu) process_keep_memory_private();
+    const struct device_driver *driver;
+    int index;
+    struct failure failure = { 0 };
+    if (fcntl(PROCESS_SLOTS_FD, F_GETFD) < 0 || fcntl(PROCESS_HEAD_FD, F_GETFD) < 0 ||
+        fcntl(PROCESS_CHANNEL_FD, F_GETFD) < 0)
+        return usage();
+    const struct slots_files files = { PROCESS_HEAD_FD, PROCESS_SLOTS_FD };
+    struct slots *slots = slots_open(files, &failure);
+    const struct config *config = slots ? slots_preamble(slots) : NULL;
+    if (config) log_open(config->log_format, config->log_level);
+    if (slots && operators) {
+        const int ended = operators_worker_run(slots, PROCESS_CHANNEL_FD, argv[2]);
+        log_stop();
+        slots_destroy(slots);
+        return ended;
+    }
+    if (!slots || !prepare(slots, gpu, sandbox, &failure) ||
+        device_choose(argv[2], &driver, &index, &failure)) {
+        log_event(LOG_ERROR, "worker: %s", failure.message);
+        slots_destroy(slots);
+        return WORKER_FAILED;
+    }
+    const int code = (sandbox ? worker_run_sandbox : worker_run)(slots, PROCESS_CHANNEL_FD, config,
+                                                                 driver, index);
+    log_stop();
+    slots_destroy(slots);
+    return code;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. What the
+ * stage took, divided by that, is a ratio that the terms answer for by their shares: a small file
+ * teaches what a file costs, a large one what a megabyte does, and neither spoils the other's
+ * coefficient. Each step goes a part of the way (a half at first, an eighth once eight were seen),
+ * and a ratio counts as 4 at most and a quarter at least, so that one outlier moves little. Of a
+ * batch it is only known that one job's part lies between the whole time and that divided by their
+ * number: a prediction in between is left as it is. What cores did beside it was each job's own. */
+#include "server/dispatch/cost.h"
+
+#include "pipeline/builtin_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DECODE_JPEG, DECODE_JPEG_CORES, DECODE_PNG, DECODE_PNM, DECODE_WEBP };
+/* FITTED: made within max_bytes, some times. From ENCODE_CORES on no device does it. */
+enum {
+    ENCODE_JPEG,
+    ENCODE_JPEG_FITTED,
+    ENCODE_PNM,
+    ENCODE_CORES,
+    ENCODE_PROGRESSIVE = ENCODE_CORES,
+    ENCODE_PROGRESSIVE_FITTED,
+    ENCODE_PNG, /* by its compression, 0 to 3 */
+    ENCODE_WEBP = ENCODE_PNG + 4,
+    ENCODE_WEBP_FITTED,
+    ENCODE_WEBP_LOSSLESS,
+    ENCODE_AVIF,
+    ENCODE_AVIF_FITTED,
+};
+enum { RATIO_MAX = 4, SEEN_MAX = 6, SMOOTHING = 16 };
+static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
+
+/* ---- defaults, from tests/bench/results: cores of a Xeon at 2.1 GHz and an H200. ms a file, a
+ * megabyte of file, a megabyte of pixels. A GPU decodes and encodes JPEG itself; the rest is its
+ * cores' work too. */
+
+#define DECODERS_OF_CORES                                                                          \
+    { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f }, {                                 \
+        0.1f, 10, 3                                                                                \
+    }
+static const float decoders[2][COST_DECODE_KINDS][3] = {
+    { { 0.15f, 0.02f, 0.01f }, DECODERS_OF_CORES },
+    { { 0.05f, 5, 1 }, DECODERS_OF_CORES },
+};
+#define ENCODERS_OF_CORES                                                                          \
+    [ENCODE_PNM] = { 0.02f, 0.1f }, [ENCODE_PROGRESSIVE] = { 0.1f, 4 },                            \
+    [ENCODE_PROGRESSIVE_FITTED] = { 0.4f, 16 }, [ENCODE_PNG] = { 0.05f, 0.5f },                    \
+    [ENCODE_PNG + 1] = { 0.05f, 2.2f }, [ENCODE_PNG + 2] = { 0.05f, 5 },                           \
+    [ENCODE_PNG + 3] = { 0.05f, 12 }, [ENCODE_WEBP] = { 0.3f, 26 },                                \
+    [ENCODE_WEBP_FITTED] = { 1.2f, 104 }, [ENCODE_WEBP_LOSSLESS] = { 0.3f, 24 },                   \
+    [ENCODE_AVIF] = { 3, 87 }, [ENCODE_AVIF_FITTED] = { 12, 348 }
+static const float encoders[2][COST_ENCODE_KINDS][2] = {
+    { [ENCODE_JPEG] = { 0.02f, 0.004f },
+      [ENCODE_JPEG_FITTED] = { 0.08f, 0.016f },
+      ENCODERS_OF_CORES },
+    { [ENCODE_JPEG] = { 0.03f, 1 }, [ENCODE_JPEG_FITTED] = { 0.12f, 4 }, ENCODERS_OF_CORES },
+};
+/* Times of each effort beside that of 4, for which the defaults are. */
+enum { EFFORTS = 7 };
+static const double webp_efforts[EFFORTS] = { 0.33, 0.45, 0.5, 1, 1, 1.1, 1.9 };
+static const double lossless_efforts[EFFORTS] = { 0.25, 0.65, 1, 1, 1, 1.2, 1.8 };
+static const double avif_efforts[EFFORTS] = { 0.3, 0.3, 1, 1, 1, 1.5, 2.5 };
+static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
+
+/* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
+static const float any_op[2][2] = { { 0.02f, 0.004f }, { 0.01f, 0.2f } };
+static const float user_op[2][2] = { { 0.05f, 0.01f }, { 0.05f, 1 } };
+static const struct op_default {
+    const char *name;
+    float gpu[2], cpu[2];
+} op_defaults[] = {
+    { "blur", { 0.03f, 0.002f }, { 0.01f, 0.3f } },
+    { "carve", { 0.02f, 0.001f }, { 0.005f, 0.08f } },
+    { "clahe", { 0.02f, 0.006f }, { 0.02f, 1 } },
+    { "convolve", { 0.02f, 0.01f }, { 0.01f, 1 } },
+    { "edge", { 0.02f, 0.004f }, { 0.01f, 0.5f } },
+    { "histeq", { 0.02f, 0.004f }, { 0.01f, 0.45f } },
+    { "histogram", { 0.02f, 0.004f }, { 0.01f, 0.4f } },
+    { "resize", { 0.003f, 0.0002f }, { 0.005f, 0.08f } },
+    { "sharpen", { 0.03f, 0.002f }, { 0.01f, 0.35f } },
+};
+
+static const float *defaults_of_op(const char *name, bool cpu) {
+    for (size_t i = 0; i < sizeof op_defaults / sizeof *op_defaults; i++)
+        if (strcmp(op_defaults[i].name, name) == 0)
+            return cpu ? op_defaults[i].cpu : op_defaults[i].gpu;
+    return any_op[cpu];
+}
+
+void cost_init(struct cost *cost, bool cpu) {
+    *cost = (struct cost){ .mean_ms = 0 };
+    memcpy(cost->rows, decoders[cpu], sizeof decoders[cpu]);
+    memcpy(cost->rows + COST_ENCODE_ROWS, encoders[cpu], sizeof encoders[cpu]);
+    memcpy(cost->rows + COST_REST_ROWS, rest[cpu], sizeof rest[cpu]);
+    for (int i = 0; i < COST_BUILTIN_OPS + COST_USER_OPS; i++) {
+        const float *of = i >= COST_BUILTIN_OPS    ? user_op[cpu]
+                          : i < builtin_op_count() ? defaults_of_op(builtin_op_at(i)->name, cpu)
+                                                   : any_op[cpu];
+        memcpy(cost->rows + COST_OP_ROWS + 2 * i, of, 2 * sizeof *of);
+    }
+    memcpy(cost->defaults, cost->rows, sizeof cost->rows);
+}
+
+/* ---- the work */
+
+static double megabytes(const struct image *image) {
+    return (double)image_pixels(image) * (double)image_pixel_bytes(image) / 1e6;
+}
+
+static void add(struct cost_work *work, int row, enum cost_stage stage, double amount) {
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->terms[i].row == row) {
+            work->terms[i].amount += (float)amount;
+            return;
+        }
+    if (work->count < COST_TERMS_MAX && amount > 0)
+        work->terms[work->count++] =
+            (struct cost_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
+}
+
+/* A GPU takes baseline files of one or three components alone. */
+static int decode_kind(const struct probe *probe) {
+    switch (probe->format) {
+    case FORMAT_JPEG:
+        return probe->progressive || probe->components == 4 ? DECODE_JPEG_CORES : DECODE_JPEG;
+    case FORMAT_PNG: return DECODE_PNG;
+    case FORMAT_WEBP: return DECODE_WEBP;
+    default: return DECODE_PNM;
+    }
+}
+
+void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint64_t file_bytes) {
+    const int row = 3 * decode_kind(probe);
+    add(work, row, COST_DECODE, 1);
+    add(work, row + 1, COST_DECODE, (double)file_bytes / 1e6);
+    add(work, row + 2, COST_DECODE, megabytes(&probe->shape));
+}
+
+/* Of a decoder or encoder that no GPU has. */
+static bool is_cores(int row) {
+    const int decode = row < COST_ENCODE_ROWS ? row / 3 : DECODE_PNM;
+    return (decode != DECODE_JPEG && decode != DECODE_PNM) ||
+           (row >= COST_ENCODE_ROWS + 2 * ENCODE_CORES && row < COST_REST_ROWS);
+}
+
+static int row_of_op(const struct op *op) {
+    uint32_t hash = 2166136261u;
+    for (int i = 0; i < builtin_op_count() && i < COST_BUILTIN_OPS; i++)
+        if (builtin_op_at(i) == op) return COST_OP_ROWS + 2 * i;
+    for (const char *c = op->name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + (int)(hash % COST_USER_OPS));
+}
+
+static void add_passes(struct cost_work *work, const struct op *op, double passes,
+                       const struct image *in, const struct image *out) {
+    const int row = row_of_op(op);
+    add(work, row, COST_COMPUTE, passes);
+    add(work, row + 1, COST_COMPUTE, passes * (megabytes(in) + megabytes(out)) / 2);
+}
+
+static double passes_of(const struct op *op, const struct params *params, const struct image *in) {
+    return op->passes ? op->passes(params, in) : 1;
+}
+
+void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
+                         const struct image *shapes, bool served) {
+    for (int s = 0; s < plan->count; s++) {
+        const struct step *step = &plan->steps[s];
+        const double passes = s || !served ? passes_of(step->op, &step->params, &shapes[s]) : 1;
+        add_passes(work, step->op, passes, &shapes[s], &shapes[s + 1]);
+    }
+}
+
+void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
+                          const struct image *in) {
+    if (common->branches)
+        add_passes(work, common->op, passes_of(common->op, &common->params, in), in,
+                   &common->image);
+}
+
+void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
+                        const struct image *shapes) {
+    cost_work_add_steps(work, plan, shapes, false);
+    add(work, COST_REST_ROWS, COST_REST, 1);
+    add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
+}
+
+static int within(int value, int most) {
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+static int encode_kind(const struct encode_options *options) {
+    const bool fitted = options->max_bytes != 0;
+    switch (options->format) {
+    case FORMAT_JPEG: return (options->progressive ? ENCODE_PROGRESSIVE : ENCODE_JPEG) + fitted;
+    case FORMAT_PNG: return ENCODE_PNG + within(options->compression, 3);
+    case FORMAT_WEBP: return options->lossless ? ENCODE_WEBP_LOSSLESS : ENCODE_WEBP + fitted;
+    case FORMAT_AVIF: return ENCODE_AVIF + (fitted && !options->lossless);
+    default: return ENCODE_PNM;
+    }
+}
+
+/* Megabytes of pixels, or what takes as long. WebP and AVIF make colour of whatever comes. */
+static double encode_amount(const struct image *result, int kind,
+                            const struct encode_options *options) {
+    const int effort = within(options->effort, EFFORTS - 1);
+    const double colour = (double)image_pixels(result) * 3 / 1e6;
+    if (kind >= ENCODE_AVIF) return colour * avif_efforts[effort] * (options->lossless ? 2.5 : 1);
+    if (kind == ENCODE_WEBP_LOSSLESS) return colour * lossless_efforts[effort];
+    if (kind >= ENCODE_WEBP) return colour * webp_efforts[effort];
+    return megabytes(result);
+}
+
+void cost_work_add_result(struct cost_work *work, const struct image *result,
+                          const struct encode_options *options) {
+    const int kind = encode_kind(options);
+    add(work, COST_ENCODE_ROWS + 2 * kind, COST_ENCODE, 1);
+    add(work, COST_ENCODE_ROWS + 2 * kind + 1, COST_ENCODE, encode_amount(result, kind, options));
+}
+
+/* ---- prediction */
+
+static double term_ms(const struct cost *cost, const struct cost_term *term) {
+    return term->row < COST_ROWS ? (double)cost->rows[term->row] * (double)term->amount : 0;
+}
+
+double cost_predict(const struct cost *cost, const struct cost_work *work) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        ms += term_ms(cost, &work->terms[i]);
+    return ms > predicted_min_ms ? ms : predicted_min_ms;
+}
+
+double cost_predict_cores(const struct cost *cost, const struct cost_work *work) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        if (is_cores(work->terms[i].row)) ms += term_ms(cost, &work->terms[i]);
+    return ms;
+}
+
+static double stage_predicted(const struct cost *cost, const struct cost_work *work,
+                              unsigned stage) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        if (work->terms[i].stage == stage) ms += term_ms(cost, &work->terms[i]);
+    return ms;
+}
+
+double cost_predict_compute(const struct cost *cost, const struct cost_work *work) {
+    return stage_predicted(cost, work, COST_COMPUTE);
+}
+
+/* ---- learning */
+
+static double clamp(double value, double least, double most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+static void learn_row(struct cost *cost, int row, double share, double ratio) {
+    const double step = 1.0 / (2 + cost->seen[row]);
+    const double least = (double)cost->defaults[row] / COST_RANGE;
+    const double most = (double)cost->defaults[row] * COST_RANGE;
+    if (cost->seen[row] < SEEN_MAX && share > 0.25) cost->seen[row]++;
+    cost->rows[row] =
+        (float)clamp((double)cost->rows[row] * (1 + step * share * (ratio - 1)), least, most);
+}
+
+static void learn_stage(struct cost *cost, const struct cost_work *work, unsigned stage,
+                        double took_ms, uint32_t batch) {
+    const double predicted = stage_predicted(cost, work, stage);
+    if (predicted <= 0 || took_ms < 0) return;
+    const double observed = clamp(predicted, took_ms / batch, took_ms);
+    const double ratio = clamp(observed / predicted, 1.0 / RATIO_MAX, RATIO_MAX);
+    float shares[COST_TERMS_MAX] = { 0 }; /* before any of the rows changes */
+    for (uint32_t i = 0; i < work->count; i++)
+        shares[i] = (float)(term_ms(cost, &work->terms[i]) / predicted);
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->terms[i].stage == stage)
+            learn_row(cost, work->terms[i].row, (double)shares[i], ratio);
+}
+
+/* What a worker wrote may be anything. */
+static bool makes_sense(const struct cost_work *work, const double took_ms[COST_STAGES],
+                        double total_ms, uint32_t batch) {
+    bool sense = batch > 0 && work->count <= COST_TERMS_MAX && isfinite(total_ms) &&
+                 total_ms >= 0 && total_ms < total_max_ms;
+    for (int s = 0; s < COST_STAGES; s++)
+        sense = sense && isfinite(took_ms[s]) && took_ms[s] <= total_ms;
+    for (uint32_t i = 0; sense && i < work->count; i++) sense = work->terms[i].row < COST_ROWS;
+    return sense;
+}
+
+void cost_fade(struct cost *cost) {
+    for (int row = 0; row < COST_ROWS; row++)
+        cost->rows[row] = (cost->rows[row] + cost->defaults[row]) / 2;
+}
+
+void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
+                double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages) {
+    double took_ms[COST_STAGES] = { [COST_DECODE] = timing->stage_ms[STAGE_DECODE],
+                                    [COST_COMPUTE] = timing->stage_ms[STAGE_COMPUTE],
+                                    [COST_ENCODE] = timing->stage_ms[STAGE_ENCODE] };
+    took_ms[COST_REST] = total_ms - took_ms[0] - took_ms[1] - took_ms[2];
+    if (!makes_sense(work, took_ms, total_ms, batch)) return;
+    for (unsigned s = 0; s < COST_STAGES; s++)
+        learn_stage(cost, work, s, took_ms[s], own_stages >> s & 1 ? 1 : batch);
+    cost->mean_ms += (total_ms - cost->mean_ms) / (cost->mean_ms > 0 ? SMOOTHING : 1);
+    cost->predicted_ms += predicted_ms;
+    cost->actual_ms += total_ms;
+    cost->error_ms += fabs(total_ms - predicted_ms);
+}
+
+void cost_learn_least(struct cost *cost, const struct cost_work *work, enum cost_stage stage,
+                      double least_ms) {
+    const double stages[COST_STAGES] = { 0 };
+    if (!makes_sense(work, stages, least_ms, 1)) return;
+    const double stage_ms = stage_predicted(cost, work, stage);
+    const double rest_ms = cost_predict(cost, work) - stage_ms;
+    if (least_ms > rest_ms + stage_ms) learn_stage(cost, work, stage, least_ms - rest_ms, 1);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Virtual time is the start tag of the job that was served last. A flow, which is a
+ * client (flow_table.h), has the start tag of its next job: where its last one left off, or the
+ * virtual time, if that is later: who was away saves nothing up. Serving a job moves the flow's tag
+ * on by the job's cost. The tag is the flow's, not the job's, so its jobs may change places. A flow
+ * whose job finds no worker with room while others are served falls behind, and keeps CREDIT_MS of
+ * that.
+ *
+ * Each flow has a list of its jobs by the time at which they are due, their arrival and cost
+ * together, AGE_MS of it at most. A walk merges these lists by a heap of the flows, in which a flow
+ * moves back by the cost of each job that was passed: building it takes some nanoseconds for each
+ * client that waits, each step a few tens. Jobs that come back from a worker stand in a list of
+ * their own, which comes first; they have been paid for. */
+#include "server/dispatch/queue.h"
+
+#include "server/dispatch/flow_table.h"
+
+#include <stdlib.h>
+
+enum { NONE = -1, ABSENT = -2, AGE_MS = 1000, CREDIT_MS = 1000 };
+
+struct entry {
+    int next, previous; /* in its list; next is ABSENT where the slot does not wait */
+    int flow;           /* NONE: it has come back */
+    double cost_ms;
+    int64_t since_ns, due_ns;
+};
+
+/* A flow in a walk: the job that is next, and its start tag. */
+struct stop {
+    double start_ms;
+    int slot;
+};
+
+struct queue {
+    struct queue_options options;
+    int length;
+    double cost_ms;
+    struct entry *entries; /* by slot */
+    struct flow_table *flows;
+    int *busy, busy_count;     /* flows with jobs that wait */
+    int first_back, last_back; /* jobs that have come back */
+    double now_ms;             /* virtual time */
+    double last_ms;            /* the greatest start tag of any flow */
+    struct stop *heap;         /* of the walk */
+    int heap_count, next_back;
+};
+
+struct queue *queue_create(const struct queue_options *options) {
+    struct queue *queue = calloc(1, sizeof *queue);
+    const size_t slots = (size_t)options->slots;
+    if (!queue) return NULL;
+    queue->options = *options;
+    queue->entries = calloc(slots, sizeof *queue->entries);
+    queue->flows = flow_table_create(options->slots);
+    queue->busy = calloc(slots, sizeof *queue->busy);
+    queue->heap = calloc(slots, sizeof *queue->heap);
+    if (!queue->entries || !queue->flows || !queue->busy || !queue->heap)
+        return queue_destroy(queue), NULL;
+    for (size_t i = 0; i < slots; i++) queue->entries[i].next = ABSENT;
+    queue->first_back = queue->last_back = queue->next_back = NONE;
+    return queue;
+}
+
+void queue_destroy(struct queue *queue) {
+    if (!queue) return;
+    free(queue->entries);
+    flow_table_destroy(queue->flows);
+    free(queue->busy);
+    free(queue->heap);
+    free(queue);
+}
+
+/* ---- lists */
+
+/* FIRST and LAST are the list's. */
+static void link_between(struct queue *queue, int slot, int previous, int next, int *first,
+                         int *last) {
+    queue->entries[slot].previous = previous;
+    queue->entries[slot].next = next;
+    *(previous == NONE ? first : &queue->entries[previous].next) = slot;
+    *(next == NONE ? last : &queue->entries[next].previous) = slot;
+    queue->length++;
+    queue->cost_ms += queue->entries[slot].cost_ms;
+}
+
+static void unlink_from(struct queue *queue, int slot, int *first, int *last) {
+    const int previous = queue->entries[slot].previous, next = queue->entries[slot].next;
+    *(previous == NONE ? first : &queue->entries[previous].next) = next;
+    *(next == NONE ? last : &queue->entries[next].previous) = previous;
+    queue->entries[slot].next = ABSENT;
+    queue->length--;
+    queue->cost_ms = queue->length ? queue->cost_ms - queue->entries[slot].cost_ms : 0;
+}
+
+/* ---- flows */
+
+static void set_start(struct queue *queue, struct flow *flow, double start_ms) {
+    flow->start_ms = start_ms;
+    if (start_ms > queue->last_ms) queue->last_ms = start_ms;
+}
+
+static void become_busy(struct queue *queue, int number) {
+    struct flow *flow = flow_table_at(queue->flows, number);
+    flow->place = queue->busy_count;
+    queue->busy[queue->busy_count++] = number;
+    set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
+}
+
+static void become_idle(struct queue *queue, int number) {
+    const int place = flow_table_at(queue->flows, number)->place;
+    const int moved = queue->busy[--queue->busy_count];
+    queue->busy[place] = moved;
+    flow_table_at(queue->flows, moved)->place = place;
+    flow_table_idle(queue->flows, number);
+}
+
+/* Behind those that are due no later: most often behind all. */
+static void insert(struct queue *queue, struct flow *flow, int slot) {
+    int previous = flow->last;
+    while (previous != NONE && queue->entries[previous].due_ns > queue->entries[slot].due_ns)
+        previous = queue->entries[previous].previous;
+    const int next = previous == NONE ? flow->first : queue->entries[previous].next;
+    link_between(queue, slot, previous, next, &flow->first, &flow->last);
+    flow->waiting++;
+}
+
+/* The flow with the most jobs that wait; NULL: none waits. */
+static const struct flow *longest_flow(const struct queue *queue) {
+    const struct flow *longest = NULL;
+    for (int i = 0; i < queue->busy_count; i++) {
+        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        if (!longest || flow->waiting > longest->waiting) longest = flow;
+    }
+    return longest;
+}
+
+/* A job that left a client with as few as the newcomer then has would be the next one to come. */
+bool queue_has_room(const struct queue *queue, const struct in6_addr *client, int more) {
+    if (queue->length + more < queue->options.capacity) return true;
+    const struct flow *longest = client ? longest_flow(queue) : NULL;
+    if (!longest) return false;
+    const int number = flow_table_find(queue->flows, client);
+    const int waiting = number == NONE ? 0 : flow_table_at(queue->flows, number)->waiting;
+    return longest->waiting > waiting + more + 1;
+}
+
+bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
+    if (!queue_has_room(queue, &job->client, 0)) return false;
+    const int number = flow_table_take(queue->flows, &job->client);
+    struct flow *flow = flow_table_at(queue->flows, number);
+    if (!flow->waiting) become_busy(queue, number);
+    const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
+    queue->entries[slot] = (struct entry){ .flow = number,
+                                           .cost_ms = job->cost_ms,
+                                           .since_ns = job->since_ns,
+                                           .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
+    insert(queue, flow, slot);
+    return true;
+}
+
+/* No job is newer than it is due: those that are due before the newest so far are older. */
+int queue_displace(struct queue *queue) {
+    const struct flow *longest = longest_flow(queue);
+    if (queue->length <= queue->options.capacity || !longest) return NONE;
+    int newest = longest->last;
+    for (int slot = newest; slot != NONE; slot = queue->entries[slot].previous) {
+        if (queue->entries[slot].due_ns < queue->entries[newest].since_ns) break;
+        if (queue->entries[slot].since_ns > queue->entries[newest].since_ns) newest = slot;
+    }
+    queue_remove(queue, newest);
+    return newest;
+}
+
+void queue_push_front(struct queue *queue, int slot) {
+    queue->entries[slot] = (struct entry){ .flow = NONE, .next = ABSENT };
+    link_between(queue, slot, NONE, queue->first_back, &queue->first_back, &queue->last_back);
+}
+
+bool queue_remove(struct queue *queue, int slot) {
+    const int number = queue->entries[slot].flow;
+    if (!queue_has(queue, slot)) return false;
+    if (number == NONE) {
+        unlink_from(queue, slot, &queue->first_back, &queue->last_back);
+        return true;
+    }
+    struct flow *flow = flow_table_at(queue->flows, number);
+    unlink_from(queue, slot, &flow->first, &flow->last);
+    if (--flow->waiting == 0) become_idle(queue, number);
+    return true;
+}
+
+void queue_serve(struct queue *queue, int slot) {
+    const struct entry entry = queue->entries[slot];
+    if (!queue_remove(queue, slot) || entry.flow == NONE) return;
+    struct flow *flow = flow_table_at(queue->flows, entry.flow);
+    const double least = queue->now_ms - CREDIT_MS;
+    if (flow->start_ms > queue->now_ms) queue->now_ms = flow->start_ms;
+    set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.cost_ms);
+}
+
+/* All start tags are behind it. */
+void queue_rest(struct queue *queue) {
+    queue->now_ms = queue->last_ms;
+}
+
+/* ---- a walk */
+
+/* Of equal start tags, who is due first. */
+static bool is_before(const struct queue *queue, const struct stop *a, const struct stop *b) {
+    if (a->start_ms < b->start_ms || a->start_ms > b->start_ms) return a->start_ms < b->start_ms;
+    return queue->entries[a->slot].due_ns < queue->entries[b->slot].due_ns;
+}
+
+static void sift_down(struct queue *queue, int at) {
+    const struct stop stop = queue->heap[at];
+    for (int child; (child = 2 * at + 1) < queue->heap_count; at = child) {
+        const struct stop *heap = queue->heap;
+        if (child + 1 < queue->heap_count && is_before(queue, &heap[child + 1], &heap[child]))
+            child++;
+        if (!is_before(queue, &heap[child], &stop)) break;
+        queue->heap[at] = heap[child];
+    }
+    queue->heap[at] = stop;
+}
+
+int queue_first(struct queue *queue) {
+    queue->next_back = queue->first_back;
+    queue->heap_count = queue->busy_count;
+    for (int i = 0; i < queue->busy_count; i++) {
+        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        queue->heap[i] = (struct stop){ flow->start_ms, flow->first };
+    }
+    for (int i = queue->heap_count / 2 - 1; i >= 0; i--) sift_down(queue, i);
+    return queue_next(queue);
+}
+
+/* The job may be gone when the walk goes on: what comes behind it is looked up now. */
+int queue_next(struct queue *queue) {
+    int slot = queue->next_back;
+    if (slot != NONE) {
+        queue->next_back = queue->entries[slot].next;
+        return slot;
+    }
+    if (!queue->heap_count) return NONE;
+    struct stop *top = &queue->heap[0];
+    slot = top->slot;
+    const int next = queue->entries[slot].next;
+    if (next == NONE)
+        *top = queue->heap[--queue->heap_count];
+    else
+        *top = (struct stop){ top->start_ms + queue->entries[slot].cost_ms, next };
+    if (queue->heap_count) sift_down(queue, 0);
+    return slot;
+}
+
+/* ---- questions */
+
+bool queue_has(const struct queue *queue, int slot) {
+    return queue->entries[slot].next != ABSENT;
+}
+
+int queue_length(const struct queue *queue) {
+    return queue->length;
+}
+
+double queue_cost_ms(const struct queue *queue) {
+    return queue->cost_ms;
+}
+
+int queue_clients(const struct queue *queue) {
+    return queue->busy_count;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A front in its sandbox starts and kills none itself: its launcher does. A process
+ * that is asked for something, how many GPUs there are or whether a file is right, answers through
+ * a pipe: it has to close that, and to end, before its time is over, else it is killed. No wait is
+ * without a bound: a driver may hold even a process that was killed. */
+#include "server/process/process.h"
+
+#include "pipeline/timing.h"
+#include "server/process/launcher.h"
+#include "server/process/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOK_US = 1000, LOOK_MS = 50 };
+
+static pid_t start(const struct program *program) {
+    return launcher_is_open() ? launcher_start(program) : program_start(program);
+}
+
+pid_t process_start(const char *device, enum process_role role, const struct process_files *files) {
+    static char *const options[] = {
+        [PROCESS_OPERATORS] = "--operators", [PROCESS_SANDBOX] = "--sandbox"
+    };
+    char *const arguments[] = {
+        "burin", "worker", "--device", (char *)device, options[role], NULL
+    };
+    struct program program = {
+        .arguments = arguments,
+        .files = { PROGRAM_NOTHING, PROGRAM_NOTHING,
+                   STDERR_FILENO, [PROCESS_SLOTS_FD] = files->slots.memory,
+                   [PROCESS_CHANNEL_FD] = files->channel, [PROCESS_HEAD_FD] = files->slots.head,
+                   [PROCESS_OPERATORS_FD] =
+                       files->operators < 0 ? PROGRAM_CLOSED : files->operators },
+        .file_count = PROCESS_PIPES_FD + files->pipe_count,
+    };
+    if (files->pipe_count > COMPLETION_PIPES_MAX) return -1;
+    for (int i = 0; i < files->pipe_count; i++)
+        program.files[PROCESS_PIPES_FD + i] = files->pipes[i];
+    return start(&program);
+}
+
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. A core dump
+ * would hold users' pictures. */
+void process_become_worker(void) {
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the log any more */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+void process_keep_memory_private(void) {
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+bool process_reap(pid_t pid, int *code) {
+    int how = 0;
+    const pid_t ended = waitpid(pid, &how, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    return true;
+}
+
+bool process_kill(pid_t pid) {
+    if (launcher_is_open()) return launcher_end(pid);
+    kill(pid, SIGKILL);
+    return true;
+}
+
+bool process_end(pid_t pid, int64_t until, int *code) {
+    for (bool killed = false;;) {
+        killed = killed || process_kill(pid);
+        if (process_reap(pid, code)) return true;
+        if (clock_ns() >= until) return false;
+        usleep(LOOK_US);
+    }
+}
+
+/* ---- processes that are asked for something */
+
+struct question {
+    char *const *arguments;
+    int input;   /* its standard input; -1: nothing */
+    bool errors; /* what it says on standard error is part of the answer */
+    struct process_limits limits;
+    char *output; /* its answer, cut to SIZE */
+    size_t size;
+};
+
+static pid_t start_asked(const struct question *question, int output) {
+    const struct program program = {
+        .arguments = question->arguments,
+        .files = { question->input < 0 ? PROGRAM_NOTHING : question->input, output,
+                   question->errors ? output : STDERR_FILENO },
+        .file_count = STDERR_FILENO + 1,
+    };
+    return start(&program);
+}
+
+static bool is_interrupted(const struct process_limits *limits) {
+    return limits->interrupted && limits->interrupted();
+}
+
+/* What comes through END until all its writers have closed it; false: it took too long. */
+static bool read_output(const struct question *question, int end, int64_t deadline) {
+    size_t used = 0;
+    for (;;) {
+        char spare[1024];
+        if (clock_ns() >= deadline || is_interrupted(&question->limits)) return false;
+        const int some = poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, LOOK_MS);
+        const ssize_t got = some > 0 ? read(end, spare, sizeof spare) : -1;
+        if (got == 0) return true;
+        if (got < 0) continue;
+        const size_t room = question->size - 1 - used;
+        const size_t kept = (size_t)got < room ? (size_t)got : room;
+        memcpy(question->output + used, spare, kept);
+        used += kept;
+        question->output[used] = '\0';
+    }
+}
+
+/* It stays a zombie, so that its number, which is its group's too, is nobody else's yet. */
+static bool wait_for_end(const struct question *question, pid_t pid, int64_t deadline) {
+    for (;;) {
+        siginfo_t info = { .si_pid = 0 };
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+            return true;
+        if (clock_ns() >= deadline || is_interrupted(&question->limits)) return false;
+        usleep(LOOK_US);
+    }
+}
+
+static enum status tell_late(const struct process_limits *limits, struct failure *failure) {
+    if (is_interrupted(limits)) return fail(failure, STATUS_CANCELLED, "the daemon is stopping");
+    return fail(failure, STATUS_DEADLINE, "its process took longer than %d ms", limits->timeout_ms);
+}
+
+/* CODE: its exit status. Whatever it has started in its group is killed in any case. */
+static enum status ask(const struct question *question, int *code, struct failure *failure) {
+    const struct process_limits *limits = &question->limits;
+    const int64_t deadline = clock_ns() + limits->timeout_ms * INT64_C(1000000);
+    int ends[2];
+    question->output[0] = '\0';
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return fail(failure, STATUS_INTERNAL, "the system has no pipe: %s", strerror(errno));
+    const pid_t pid = start_asked(question, ends[1]);
+    close(ends[1]);
+    const bool in_time = pid > 0 && read_output(question, ends[0], deadline) &&
+                         wait_for_end(question, pid, deadline);
+    close(ends[0]);
+    if (pid < 0) return fail(failure, STATUS_INTERNAL, "the system starts no process");
+    process_kill(-pid);
+    const int64_t until = clock_ns() + PROCESS_END_MS * INT64_C(1000000);
+    if (!process_end(pid, until, code) || !in_time) return tell_late(limits, failure);
+    if (*code >= 0) return STATUS_OK;
+    return fail(failure, STATUS_INTERNAL, "its process crashed: %s", strsignal(-*code));
+}
+
+enum status process_check(char *const arguments[], int input, const struct process_limits *limits,
+                          char *output, size_t size, bool *good, struct failure *failure) {
+    const struct question question = { arguments, input, true, *limits, output, size };
+    int code = -1;
+    const enum status status = ask(&question, &code, failure);
+    *good = !status && code == 0;
+    return status;
+}
+
+enum status process_count_gpus(const struct process_limits *limits, int *count,
+                               struct failure *failure) {
+    char text[16];
+    char *const arguments[] = { "burin", "worker", "--count", NULL };
+    const struct question question = { arguments, -1, false, *limits, text, sizeof text };
+    int code;
+    *count = 0;
+    const enum status status = ask(&question, &code, failure);
+    if (status) return status;
+    if (code || !*text)
+        return fail(failure, STATUS_INTERNAL, "its process ended with code %d", code);
+    *count = atoi(text);
+    return STATUS_OK;
+}

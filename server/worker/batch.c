@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. What cores decode is spread over the pool, an image a thread. A batch keeps its
+ * layout: an image that fails to decode goes through it blank, and its job is answered with the
+ * failure. What they encode: batch_answer.c. */
+#include "server/worker/batch.h"
+
+#include "pipeline/aux_image.h"
+#include "pipeline/cpu_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- answering */
+
+/* How far a job came that was too slow. */
+static void add_progress(struct job *job) {
+    struct plan_tree plans;
+    char *message = job->failure.message;
+    const size_t length = strnlen(message, sizeof job->failure.message);
+    if (job->failure.status == STATUS_DEADLINE && job->progress.total &&
+        plan_tree_parse(&plans, job->plan, NULL) == STATUS_OK)
+        snprintf(message + length, sizeof job->failure.message - length, "; %u of %u %s were done",
+                 job->progress.done, job->progress.total, plan_tree_unit(&plans));
+}
+
+void batch_answer_item(const struct executor *executor, struct item *item) {
+    struct job *job = item->job;
+    add_progress(job);
+    metadata_release(&item->choice.metadata);
+    snprintf(job->device_name, sizeof job->device_name, "%s", executor->device_name);
+    executor->answer(executor->context, item->slot);
+}
+
+enum status batch_check_progress(struct job *job) {
+    switch (progress_check(&job->progress)) {
+    case STATUS_OK: return STATUS_OK;
+    case STATUS_CANCELLED:
+        return fail(&job->failure, STATUS_CANCELLED, "the client has disconnected");
+    default: return fail(&job->failure, STATUS_DEADLINE, "not done within the time allowed");
+    }
+}
+
+/* ---- begin */
+
+static void begin_output(struct job_output *output) {
+    output->notes = 0;
+    output->fitting = (struct fitting){ 0, 0 };
+    output->offset = output->length = 0;
+    output->compute_ms = output->encode_ms = -1;
+    output->encoded_by = CODEC_NOBODY;
+}
+
+/* It may have been begun before: by a worker that died, or in a batch that was split. */
+static void begin(struct job *job, int64_t now, bool again) {
+    const double queue_ms =
+        again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
+    job->timing = (struct timing){ .span_count = 0 };
+    job->failure = (struct failure){ .status = STATUS_OK };
+    job->notes = 0;
+    job->values_offset = job->values_length = 0;
+    job->decoded_by = CODEC_NOBODY;
+    for (int o = 0; o < job_output_count(job); o++) begin_output(&job->outputs[o]);
+    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
+}
+
+int batch_begin(const struct executor *executor, bool again, int *slots, int count) {
+    const int64_t now = clock_ns();
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        struct job *job = slot_job(executor->slots, slots[i]);
+        begin(job, now, again);
+        if (batch_check_progress(job))
+            batch_answer_item(executor, &(struct item){ .slot = slots[i], .job = job });
+        else
+            slots[left++] = slots[i];
+    }
+    return left;
+}
+
+/* ---- decode */
+
+static enum status decode_aux(const struct batch *batch, const struct item *item,
+                              const struct run_item *run) {
+    const int part = plan_tree_aux_part(&batch->plans);
+    const struct plan *plan = part < 0 ? NULL : &batch->plans.parts[part];
+    struct job *job = item->job;
+    const uint8_t *bytes = item->bytes;
+    enum status status = STATUS_OK;
+    for (int p = 0; plan && p < OP_AUX_MAX && !status; p++) {
+        const struct job_aux *aux = &job->aux[p];
+        if (aux->length)
+            status = fail_named(plan_aux_name(plan, p),
+                                aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
+                                                 &batch->executor->limits, &job->progress,
+                                                 &run->aux[p], &job->failure),
+                                &job->failure);
+    }
+    return status;
+}
+
+static enum status decode_image(const struct batch *batch, struct item *item,
+                                const struct image *into) {
+    struct job *job = item->job;
+    struct codec_limits limits = batch->executor->limits;
+    limits.accept_damage = job->accept_damage;
+    return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
+                        &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);
+}
+
+/* Which of the two is damaged is told by the order in which the cores decode them. */
+static bool fail_beside(const struct batch *batch, struct item *item, struct run_item *run) {
+    struct job *job = item->job;
+    if (!decode_aux(batch, item, run)) return false;
+    if (!run->jpeg || batch_check_progress(job)) return true;
+    job->failure.status = STATUS_OK;
+    run->refused = true;
+    return false;
+}
+
+/* Where the device decodes the image, the images beside it alone. */
+static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
+    return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
+           fail_beside(batch, item, run);
+}
+
+bool batch_reclaims(struct job *job) {
+    if (job->failure.status != STATUS_NO_MEMORY) return false;
+    cpu_memory_reclaim();
+    job->failure.status = STATUS_OK;
+    return true;
+}
+
+static void decode_one(void *argument, int index) {
+    struct batch *batch = argument;
+    const int number = batch->chosen[index];
+    struct item *item = &batch->items[number];
+    struct job *job = item->job;
+    struct run_item *run = &batch->run_items[number];
+    const int64_t start = clock_ns();
+    item->failed = fails_to_decode(batch, item, run);
+    if (item->failed && batch_reclaims(job)) item->failed = fails_to_decode(batch, item, run);
+    memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
+    job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+}
+
+static bool has_aux(const struct job *job) {
+    bool any = false;
+    for (int p = 0; p < OP_AUX_MAX; p++) any |= job->aux[p].length != 0;
+    return any;
+}
+
+/* What is left of it, or of the batch before, is nothing to work on beside the others. */
+static void blank_failed(struct batch *batch) {
+    for (int i = 0; i < batch->count; i++) {
+        const struct image *in = &batch->run_items[i].in;
+        if (batch->items[i].failed && !batch->run_items[i].jpeg)
+            memset(in->pixels, 0, image_bytes(in));
+    }
+}
+
+bool batch_decode(struct batch *batch) {
+    int count = 0;
+    bool any = false;
+    for (int i = 0; i < batch->count; i++) {
+        struct item *item = &batch->items[i];
+        if (!batch->run_items[i].jpeg || has_aux(item->job))
+            batch->chosen[count++] = i;
+        else
+            item->failed = batch_check_progress(item->job) != STATUS_OK;
+    }
+    if (count) pool_run(batch->executor->codecs, decode_one, batch, count);
+    for (int i = 0; i < batch->count; i++) any |= !batch->items[i].failed;
+    if (any) blank_failed(batch);
+    return any;
+}
+
+/* ---- without a result */
+
+void batch_refuse(struct batch *batch, const struct failure *failure) {
+    for (int i = 0; i < batch->count; i++) {
+        struct item *item = &batch->items[i];
+        struct job *job = item->job;
+        if (!job->failure.status) job->failure = *failure;
+        batch_answer_item(batch->executor, item);
+    }
+}
+
+void batch_release(struct batch *batch) {
+    for (int i = 0; i < batch->count; i++) metadata_release(&batch->items[i].choice.metadata);
+}

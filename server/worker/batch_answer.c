@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. What cores encode is spread over the pool, a job a thread. A job is answered as
+ * soon as its own results are there, by the thread that made them. What steps tell is written as
+ * JSON by the same thread: a long histogram would keep an I/O thread of the front busy. The values
+ * lie behind the upload, then the files that the device made, then those of the cores, one behind
+ * the other. */
+#include "server/worker/batch.h"
+
+#include "server/api/values_json.h"
+
+#include <isa-l/crc.h>
+
+/* ---- values */
+
+/* The place of the first result of PART; -1: of the trunk's steps all are. */
+static int first_output(const struct job *job, int part) {
+    for (int o = 0; part && o < job_output_count(job); o++)
+        if (job->outputs[o].part == part) return o;
+    return -1;
+}
+
+/* Where they lie is known beforehand, how long they become is not. */
+static enum status write_values(struct batch *batch, struct item *item, int number) {
+    struct job *job = item->job;
+    const struct executor *executor = batch->executor;
+    struct values_part parts[PLAN_PARTS_MAX];
+    if (!job->value_count) return STATUS_OK;
+    const uint64_t offset = slot_paged(job->body_length), span = slot_span(executor->slots);
+    const size_t room = offset < span ? span - offset : 0;
+    for (int p = 0; p < batch->plans.count; p++)
+        parts[p] =
+            (struct values_part){ &batch->plans.parts[p], batch_run_item(batch, p, number)->values,
+                                  first_output(job, p) };
+    char *text = (char *)item->bytes + offset;
+    job->values_offset = offset;
+    job->values_length = room ? values_json_write_parts(parts, batch->plans.count, text, room) : 0;
+    if (job->values_length) return STATUS_OK;
+    return fail(&job->failure, STATUS_INTERNAL, "the slot has no room for %u values",
+                job->value_count);
+}
+
+/* ---- results */
+
+/* Of the trunk's steps, or of PART's. */
+static bool assumes_srgb(const struct batch *batch, int part) {
+    const struct plan *parts = batch->plans.parts;
+    return plan_assumes_srgb(&parts[0]) || plan_assumes_srgb(&parts[part]);
+}
+
+/* RUN: what makes its image. */
+static void tell_output(const struct batch *batch, struct item *item, struct job_output *output,
+                        const struct run_item *run) {
+    const double compute_ms = batch->tree.parts[output->part].compute_ms;
+    output->image = run->out;
+    output->image.pixels = NULL;
+    output->type = job_output_type(item->job, output);
+    output->compute_ms = compute_ms;
+    if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
+        output->notes |= NOTE_SRGB_ASSUMED;
+    if (output->encoded_by != CODEC_DEVICE) return;
+    output->offset = (uint64_t)(run->file.bytes - item->bytes);
+    output->length = run->file.length;
+    output->fitting = run->fitting;
+}
+
+static enum status encode(const struct executor *executor, struct item *item,
+                          struct job_output *output, const struct image *image) {
+    struct job *job = item->job;
+    struct encode_options options = output->encode;
+    const int64_t start = clock_ns();
+    const uint64_t end = job_bytes_end(job), span = slot_span(executor->slots);
+    options.format = job_output_type(job, output);
+    output->offset = output == job->outputs ? slot_paged(end) : slot_aligned(end);
+    if (output->offset > span) output->offset = span;
+    size_t length = 0;
+    enum status status;
+    bool again = false;
+    do {
+        status = codec_encode_fitting(image, &item->choice.metadata, &options, &job->progress,
+                                      item->bytes + output->offset, span - output->offset, &length,
+                                      &output->fitting, &output->notes, &job->failure);
+        again = !again && batch_reclaims(job);
+    } while (again);
+    output->length = length;
+    output->encode_ms = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+/* Those of the device first: their places are known, and the others follow. */
+static enum status make_outputs(struct batch *batch, struct item *item, int number) {
+    struct job *job = item->job;
+    enum status status = STATUS_OK;
+    for (int o = 0; o < job_output_count(job); o++) {
+        struct job_output *output = &job->outputs[o];
+        tell_output(batch, item, output,
+                    batch_run_item(batch, batch_image_part(batch, output->part), number));
+    }
+    for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++) {
+        struct job_output *output = &job->outputs[o];
+        const int part = batch_image_part(batch, output->part);
+        if (output->encoded_by != CODEC_DEVICE)
+            status =
+                encode(batch->executor, item, output, &batch_run_item(batch, part, number)->out);
+    }
+    return status;
+}
+
+static void sum_up(const struct item *item) {
+    struct job *job = item->job;
+    for (int o = 0; o < job_output_count(job) && job->checksums; o++) {
+        struct job_output *output = &job->outputs[o];
+        output->checksum = crc32_gzip_refl(0, item->bytes + output->offset, output->length);
+    }
+}
+
+/* Whether cores have to do with what is left of it. */
+static bool needs_cores(const struct job *job) {
+    bool any = job->value_count > 0 || job->checksums;
+    for (int o = 0; o < job_output_count(job); o++)
+        any |= !job->json_only && job->outputs[o].encoded_by != CODEC_DEVICE;
+    return any;
+}
+
+/* What it tells, its results where the cores encode them, and the answer. */
+static void finish(struct batch *batch, int number) {
+    struct item *item = &batch->items[number];
+    struct job *job = item->job;
+    const int64_t start = clock_ns();
+    if (!job->failure.status) job->failure = batch->run_items[number].failure;
+    if (!job->failure.status) {
+        if (!batch_check_progress(job) && !write_values(batch, item, number) &&
+            !make_outputs(batch, item, number))
+            sum_up(item);
+        if (needs_cores(job)) job->timing.stage_ms[STAGE_ENCODE] += ns_to_ms(clock_ns() - start);
+    }
+    batch_answer_item(batch->executor, item);
+}
+
+static void finish_one(void *argument, int index) {
+    struct batch *batch = argument;
+    finish(batch, batch->chosen[index]);
+}
+
+/* Whether it runs again: whatever else failed is an answer. */
+static bool is_refused(const struct batch *batch, int i) {
+    const struct job *job = batch->items[i].job;
+    return batch->run_items[i].refused && !job->failure.status &&
+           !batch->run_items[i].failure.status;
+}
+
+void batch_answer(struct batch *batch) {
+    int count = 0;
+    for (int i = 0; i < batch->count; i++) {
+        if (is_refused(batch, i)) {
+            metadata_release(&batch->items[i].choice.metadata);
+            batch->refused[batch->refused_count++] = batch->items[i].slot;
+        } else if (needs_cores(batch->items[i].job)) {
+            batch->chosen[count++] = i;
+        } else {
+            finish(batch, i);
+        }
+    }
+    if (count) pool_run(batch->executor->codecs, finish_one, batch, count);
+}

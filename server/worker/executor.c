@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Jobs that are cancelled or late are answered. A batch (batch.h) of the others is
+ * gathered, laid out, decoded, run and answered; what decides who decodes and encodes an image is
+ * codec_choice.h. What the device's codec refused runs again after the answers of the others, with
+ * the codecs of the cores; so does all that a batch of one could not get done for want of memory,
+ * or because the device refused a launch. A larger batch that fails so runs one by one, so that
+ * each job gets its own answer. What the device cannot run even then runs on the CPU, in this
+ * process; so does what has waited for memory once already. */
+#include "server/worker/executor.h"
+
+#include "server/log/log.h"
+#include "server/worker/batch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* So long no device needs to say that it has no memory, unless it waits for some. */
+enum { WAITED_MS = 1000 };
+
+static struct codec_limits limits_of(const struct config *config) {
+    return (struct codec_limits){
+        .probe = { .pixels_max = (uint64_t)config->pixels_max,
+                   .side_max = (uint32_t)config->side_max },
+        .scans_max = (uint32_t)config->scans_max,
+        .scan_pixels_max = (uint64_t)config->scan_pixels_max,
+        .memory_max = (size_t)config->codec_memory_bytes,
+        .profile_max = (size_t)config->profile_bytes_max,
+    };
+}
+
+struct executor executor_make(struct slots *slots, const struct config *config,
+                              const struct device_driver *driver, int index) {
+    struct executor executor = { .slots = slots,
+                                 .limits = limits_of(config),
+                                 .batch_bytes = (size_t)config->staging_bytes,
+                                 .arena_bytes = (size_t)config->arena_bytes };
+    struct device_info facts;
+    struct failure ignored;
+    if (strcmp(driver->kind, "cpu") == 0)
+        snprintf(executor.device_name, sizeof executor.device_name, "cpu");
+    else if (driver->describe(index, &facts, &ignored) == STATUS_OK)
+        snprintf(executor.device_name, sizeof executor.device_name, "%s:%d (%.40s)", driver->kind,
+                 index, facts.name);
+    else
+        snprintf(executor.device_name, sizeof executor.device_name, "%s:%d", driver->kind, index);
+    return executor;
+}
+
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure);
+
+/* The front has parsed it: no further attempt would do better. */
+static int refuse_plan(struct batch *batch, int *slots, int count, struct failure *failure) {
+    batch->plans.count = 1;
+    batch->plans.parts[0].count = 0;
+    batch->attempt.codec = NULL;
+    failure->status = STATUS_INTERNAL;
+    const int left = batch_gather(batch, slots, count);
+    batch_refuse(batch, failure);
+    return left;
+}
+
+/* Takes a batch out of SLOTS. */
+static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
+                    const struct attempt *attempt, struct failure *failure) {
+    struct batch batch; /* some 200 KB: on the lane's own stack */
+    count = batch_begin(executor, attempt->again, slots, count);
+    if (!count) return 0;
+    batch.executor = executor;
+    batch.attempt = *attempt;
+    batch.count = batch.refused_count = 0;
+    if (plan_tree_parse(&batch.plans, slot_job(executor->slots, slots[0])->plan, failure))
+        return refuse_plan(&batch, slots, count, failure);
+    int left = batch_gather(&batch, slots, count);
+    if (left && executor->leave && !attempt->again) {
+        executor->leave(executor->context, slots, left);
+        left = 0;
+    }
+    run_together(&batch, lane, failure);
+    return left;
+}
+
+/* CODEC: NULL: without it, because of CORES. */
+static void run_again(const struct batch *batch, struct lane *lane, int *slots, int count,
+                      const struct device_codec *codec, enum codec_place cores,
+                      struct failure *failure) {
+    const struct attempt attempt = { codec, cores, true };
+    while (count > 0 && failure->status != STATUS_DEVICE) {
+        failure->status = STATUS_OK;
+        count = run_some(batch->executor, lane, slots, count, &attempt, failure);
+    }
+}
+
+/* Another attempt would wait for the same memory as long again. */
+static bool has_waited(const struct batch *batch, enum status status, int64_t start_ns) {
+    return batch->count == 1 && status == STATUS_NO_MEMORY &&
+           clock_ns() - start_ns > WAITED_MS * INT64_C(1000000);
+}
+
+/* Whether less of it at once, or without the device's codec, may do better. */
+static bool may_do_apart(const struct batch *batch, enum status status) {
+    bool coded = false;
+    for (int p = 0; p < batch->tree.part_count; p++)
+        for (int i = 0; i < batch->count; i++)
+            coded |= batch->tree.parts[p].items[i].jpeg ||
+                     run_wants_file(&batch->tree.parts[p].items[i]);
+    if (batch->count > 1) return true;
+    return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;
+}
+
+/* What is no image's fault somebody should hear of, though the jobs get their answers. */
+static void tell(const struct batch *batch, const struct failure *failure) {
+    static struct log_limit limit;
+    char more[48] = "";
+    int left_out;
+    if (failure->status != STATUS_INTERNAL && failure->status != STATUS_NO_MEMORY) return;
+    if (!log_limit_allows(&limit, clock_ns(), &left_out)) return;
+    if (left_out) snprintf(more, sizeof more, " (and %d more since the last line)", left_out);
+    log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s%s",
+              batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
+              failure->message, more);
+}
+
+/* Where memory does not suffice for all at once, or one of them fails on the device. */
+static void run_apart(struct batch *batch, struct lane *lane, struct failure *failure) {
+    const struct device_codec *codec = batch->count > 1 ? batch->attempt.codec : NULL;
+    const enum codec_place cores = batch->attempt.codec ? CODEC_FAILED : batch->attempt.cores;
+    tell(batch, failure);
+    batch_release(batch);
+    for (int i = 0; i < batch->count && failure->status != STATUS_DEVICE; i++)
+        run_again(batch, lane, &batch->items[i].slot, 1, codec, cores, failure);
+}
+
+/* Whether the batch, of one, may run on a CPU after all: the client has not asked for the GPU, and
+ * what failed is the GPU's alone. A user's operator was compiled for one of them. */
+static bool may_run_on_cpu(const struct batch *batch, const struct lane *lane, enum status status) {
+    const char *device = batch->items[0].job->device;
+    return (status == STATUS_INTERNAL || status == STATUS_NO_MEMORY) &&
+           strcmp(lane->driver->kind, "cpu") != 0 && !plan_tree_has_user_operators(&batch->plans) &&
+           (!*device || strcmp(device, "auto") == 0);
+}
+
+/* By the threads of the codecs, in memory that is allocated for it: rare, and better than an error.
+ * Returns false where nothing came of that either, and FAILURE says what did before. */
+static bool run_on_cpu(struct batch *batch, struct failure *failure) {
+    const struct lane_options options = { .pool = batch->executor->codecs };
+    struct executor executor = *batch->executor;
+    struct lane *lane;
+    if (device_cpu.open(0, &options, &lane, NULL)) return false;
+    snprintf(executor.device_name, sizeof executor.device_name, "cpu");
+    batch_release(batch);
+    failure->status = STATUS_OK;
+    const struct attempt attempt = { NULL, CODEC_FAILED, true };
+    run_some(&executor, lane, &batch->items[0].slot, 1, &attempt, failure);
+    device_cpu.close(lane);
+    return true;
+}
+
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
+    const int64_t start_ns = clock_ns();
+    enum status status =
+        run_reserve_tree(lane, &batch->tree, batch->executor->limits.probe.pixels_max, failure);
+    if (!status && batch_decode(batch)) status = run_batch_tree(lane, &batch->tree, failure);
+    if (status == STATUS_DEVICE) return;
+    if (!status) {
+        batch_answer(batch);
+        run_again(batch, lane, batch->refused, batch->refused_count, NULL, CODEC_REFUSED, failure);
+    } else if (may_do_apart(batch, status) && !has_waited(batch, status, start_ns)) {
+        run_apart(batch, lane, failure);
+    } else if (!may_run_on_cpu(batch, lane, status) || !run_on_cpu(batch, failure)) {
+        batch_refuse(batch, failure);
+    }
+}
+
+int executor_run(const struct executor *executor, struct lane *lane, int *slots, int count,
+                 struct failure *failure) {
+    const struct attempt first = { lane->driver->codec, CODEC_NOBODY, false };
+    return run_some(executor, lane, slots, count, &first, failure);
+}

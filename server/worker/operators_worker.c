@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
+ * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
+ * messages on in both directions, and beats for the front. While a job is under way it looks every
+ * few milliseconds at the progress, carries it to the front's slot and the front's wish to cancel
+ * to the sandbox's. A sandbox that stands still is killed, as the front kills a worker, which then
+ * has the job done once more. What the sandbox writes is not believed: sandbox_answer.c; one that
+ * wrote what cannot be an answer is damaged, and killed. */
+#include "server/worker/operators_worker.h"
+
+#include "server/dispatch/sweep.h"
+#include "server/jobs/answer.h"
+#include "server/jobs/channel.h"
+#include "server/jobs/completion_pipe.h"
+#include "server/jobs/sandbox_answer.h"
+#include "server/log/log.h"
+#include "server/process/process.h"
+#include "server/process/stillness.h"
+#include "server/sandbox/sandbox.h"
+#include "server/worker/heartbeat.h"
+#include "server/worker/worker.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500, MESSAGES = 16 };
+static const int64_t ms_ns = 1000000;
+
+struct operators_worker {
+    struct slots *slots; /* the front's */
+    int channel;         /* to the front */
+    struct slots *own;   /* one slot, which the sandbox maps too */
+    int own_slot;
+    int sandbox;                /* the channel to it */
+    int completions;            /* the end that is read */
+    pid_t pid;                  /* of the sandbox; 0: it has been reaped */
+    int job;                    /* the front's slot that is under way, or NONE */
+    int64_t over_since_ns;      /* when its time was seen to be over; 0: it is not */
+    bool used;                  /* the sandbox has run a job before this one */
+    bool spoilt;                /* it gave an answer that cannot be one, and gets no further job */
+    int64_t sent_ns;            /* when the sandbox was sent the job last */
+    bool ready;                 /* the front was told that it is */
+    int self_tests;             /* that it was asked for and has not answered */
+    int64_t beat_ns;            /* when the front was sent a heartbeat last */
+    struct message facts;       /* what it tells: the sandbox's READY */
+    int64_t heard_ns;           /* of the sandbox's last heartbeat */
+    pid_t heard_thread;         /* that sent them; as the sandbox says, and looked at in it alone */
+    struct stillness stillness; /* of that thread, while no heartbeat comes */
+    int64_t still_ns;           /* as long as it may be so */
+};
+
+/* ---- in */
+
+static void send_run(struct operators_worker *worker) {
+    const struct job *job = slot_job(worker->slots, worker->job);
+    const struct message message = { .kind = CHANNEL_RUN,
+                                     .slot = worker->own_slot,
+                                     .run_number = job->run_number };
+    worker->sent_ns = clock_ns();
+    channel_send(worker->sandbox, &message);
+}
+
+static void begin(struct operators_worker *worker, int slot) {
+    struct job *from = slot_job(worker->slots, slot);
+    struct job *to = slot_shared_job(worker->own, worker->own_slot);
+    const uint64_t span = slot_span(worker->own);
+    *to = *from;
+    if (to->body_length > span) to->body_length = span; /* nobody knows what wrote it */
+    to->io_thread = 0;
+    to->deaths = 0;
+    to->received = 0;
+    to->finished_ns = 0;
+    memset(&to->failure, 0, sizeof to->failure);
+    memcpy(slot_bytes(worker->own, worker->own_slot), slot_bytes(worker->slots, slot),
+           to->body_length);
+    worker->job = slot;
+    worker->over_since_ns = 0;
+    __atomic_store_n(&from->received, from->run_number, __ATOMIC_RELAXED);
+    __atomic_store_n(&from->started, 1, __ATOMIC_RELEASE);
+    send_run(worker);
+}
+
+/* ---- out */
+
+/* The front's slot is the front's again. */
+static void answer(struct operators_worker *worker) {
+    const int slot = worker->job;
+    worker->job = NONE;
+    worker_finish_job(slot_job(worker->slots, slot), slot);
+}
+
+static size_t hot_bytes(const struct operators_worker *worker) {
+    const size_t span = slot_span(worker->slots);
+    return span < HOT_BYTES ? span : HOT_BYTES;
+}
+
+/* The next job finds nothing of this one: what may have been written is zero, or a hole. */
+static void empty_own_slot(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->own, worker->own_slot);
+    const struct job *asked = slot_job(worker->slots, worker->job);
+    const size_t hot = hot_bytes(worker);
+    const uint64_t end = asked->failure.status ? hot : job_bytes_end(asked);
+    memset(slot_bytes(worker->own, worker->own_slot), 0, end < hot ? end : hot);
+    job->deaths = 1; /* all beyond the hot bytes goes */
+    slot_give(worker->own, worker->own_slot);
+    worker->own_slot = slot_take(worker->own, 0, NULL);
+}
+
+/* Where it cannot be one, that may be the doing of the job before: then it is the front's to run
+ * again, as if the sandbox had died of it. */
+static void take_answer(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    worker->spoilt =
+        !sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
+    if (worker->spoilt)
+        log_event(LOG_ERROR, "worker: job %.63s: %s: it is killed", job->request_id,
+                  job->failure.message);
+    if (worker->spoilt && worker->used) {
+        job->failure = (struct failure){ 0 };
+        return;
+    }
+    empty_own_slot(worker);
+    answer(worker);
+    worker->used = true;
+}
+
+static void take_completion(struct operators_worker *worker) {
+    struct completion completion;
+    if (!completion_pipe_take(worker->completions, &completion, 1) || worker->job == NONE ||
+        completion.slot != worker->own_slot ||
+        completion.run_number != slot_job(worker->slots, worker->job)->run_number)
+        return;
+    take_answer(worker);
+}
+
+/* ---- while it runs */
+
+/* As dispatcher_sweep() and dispatcher_overdue() do for workers. */
+static void find_lost(struct operators_worker *worker, int64_t now) {
+    switch (sweep_look(slot_shared_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
+    case SWEEP_NOT_RECEIVED:
+        if (channel_is_read(worker->sandbox)) send_run(worker);
+        break;
+    case SWEEP_NOT_TOLD: take_answer(worker); break;
+    default: break;
+    }
+}
+
+/* False: its time has been over for the grace. */
+static bool watch(struct operators_worker *worker) {
+    struct progress *front = &slot_job(worker->slots, worker->job)->progress;
+    struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
+    const int64_t now = clock_ns(), seen = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&front->step, __atomic_load_n(&own->step, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&front->done, __atomic_load_n(&own->done, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&front->total, __atomic_load_n(&own->total, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    if (seen <= now) __atomic_store_n(&front->seen_ns, seen, __ATOMIC_RELAXED);
+    if (!progress_state(front)) return true;
+    if (!worker->over_since_ns) worker->over_since_ns = now;
+    return now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
+}
+
+static void give_up_job(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    const enum status state = progress_state(&job->progress);
+    log_event(LOG_ERROR, "worker: job %.63s did not stop in time: its process is killed",
+              job->request_id);
+    fail(&job->failure, state,
+         state == STATUS_CANCELLED ? "the client has disconnected"
+                                   : "not done within the time allowed: the operator did not stop");
+    kill(worker->pid, SIGKILL);
+    answer(worker);
+}
+
+/* ---- the sandbox's end */
+
+/* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. One that only closed
+ * its channel or its pipe is killed: a signal to one that is ending changes nothing. */
+static int reap(struct operators_worker *worker) {
+    int code;
+    if (!process_end(worker->pid, clock_ns() + REAP_MS * ms_ns, &code)) return WORKER_FAILED;
+    worker->pid = 0; /* the number may be another's now */
+    return code;
+}
+
+/* A job that ran in a fresh sandbox is the reason itself, and runs no second time. */
+static void sandbox_ended(struct operators_worker *worker) {
+    const int code = reap(worker);
+    if (code < 0)
+        log_event(LOG_ERROR, "worker: the process of users' operators died: %s", strsignal(-code));
+    if (worker->job == NONE || worker->used) return;
+    struct job *job = slot_job(worker->slots, worker->job);
+    if (code < 0)
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: %s", strsignal(-code));
+    else if (code == WORKER_FAILED)
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its device failed");
+    else
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its process ended with code %d",
+             code);
+    answer(worker);
+}
+
+/* ---- messages */
+
+/* What was taken for lost may have come after all. */
+static bool is_copy(const struct operators_worker *worker, const struct message *message) {
+    const struct job *job = slot_job(worker->slots, message->slot);
+    return job->run_number != message->run_number || job->received == message->run_number;
+}
+
+/* From the front. False: it has closed the channel. */
+static bool take_from_front(struct operators_worker *worker) {
+    struct message message;
+    int count;
+    while ((count = channel_take(worker->channel, &message, 1, 0)) == 1) {
+        if (message.kind == CHANNEL_SELF_TEST)
+            worker->self_tests += channel_send(worker->sandbox, &message);
+        else if (message.kind == CHANNEL_RUN && worker->job == NONE && !is_copy(worker, &message))
+            begin(worker, message.slot);
+    }
+    return count != 0;
+}
+
+/* Whether the front expects a message of that kind: an operator may write into the channel as often
+ * as it likes, and the front serves others too. */
+static bool take_expected(struct operators_worker *worker, struct message *message) {
+    switch (message->kind) {
+    case CHANNEL_READY:
+        if (worker->ready) return false;
+        worker->ready = true;
+        worker->heard_ns = clock_ns();
+        worker->heard_thread = message->thread;
+        message->thread = gettid();
+        message->capacity = message->lanes = 1;
+        answer_clean_text(message->text, sizeof message->text);
+        worker->facts = *message;
+        return true;
+    case CHANNEL_SELF_TESTED:
+        if (!worker->self_tests) return false;
+        worker->self_tests--;
+        return true;
+    default: return false;
+    }
+}
+
+/* False: the sandbox has ended. Some of what there is: whoever never stops sending must not keep us
+ * from looking at the time. */
+static bool take_from_sandbox(struct operators_worker *worker) {
+    struct message messages[MESSAGES];
+    const int count = channel_take(worker->sandbox, messages, MESSAGES, 0);
+    for (int i = 0; i < count; i++) {
+        struct message *message = &messages[i];
+        if (message->kind == CHANNEL_HEARTBEAT) worker->heard_ns = clock_ns();
+        if (message->kind == CHANNEL_HEARTBEAT && message->capacity) message->kind = CHANNEL_READY;
+        if (!take_expected(worker, message)) continue;
+        message->capacity = message->lanes = 1;
+        answer_clean_text(message->text, sizeof message->text);
+        channel_send(worker->channel, message);
+    }
+    return count != 0;
+}
+
+/* ---- signs of life */
+
+static void beat(struct operators_worker *worker, int64_t now) {
+    struct message message = worker->facts;
+    if (!worker->ready || now - worker->beat_ns < HEARTBEAT_MS * ms_ns) return;
+    worker->beat_ns = now;
+    message.kind = CHANNEL_HEARTBEAT;
+    channel_send(worker->channel, &message);
+}
+
+/* Whether the sandbox stands still. */
+static bool is_still(struct operators_worker *worker, int64_t now) {
+    if (!worker->ready || now - worker->heard_ns <= HEARTBEAT_LATE_MS * ms_ns) {
+        stillness_end(&worker->stillness);
+        return false;
+    }
+    return stillness_look(&worker->stillness, worker->pid, worker->heard_thread, now) >
+           worker->still_ns;
+}
+
+static int serve(struct operators_worker *worker) {
+    for (;;) {
+        const int64_t now = clock_ns();
+        beat(worker, now);
+        if (is_still(worker, now)) {
+            log_event(LOG_ERROR, "worker: the process of users' operators stands still: killed");
+            return WORKER_FAILED;
+        }
+        struct pollfd ready[] = { { .fd = worker->channel, .events = POLLIN },
+                                  { .fd = worker->sandbox, .events = POLLIN },
+                                  { .fd = worker->completions, .events = POLLIN } };
+        poll(ready, 3, worker->job == NONE ? HEARTBEAT_MS / 2 : LOOK_MS);
+        if (ready[2].revents & POLLIN) take_completion(worker);
+        const bool closed = ready[2].revents && !(ready[2].revents & POLLIN);
+        if (closed || (ready[1].revents && !take_from_sandbox(worker))) {
+            take_completion(worker);
+            sandbox_ended(worker);
+            return WORKER_FAILED;
+        }
+        if (worker->job != NONE) find_lost(worker, clock_ns());
+        if (worker->spoilt) return WORKER_FAILED;
+        if (ready[0].revents && !take_from_front(worker)) return 0;
+        if (worker->job != NONE && !watch(worker)) {
+            give_up_job(worker);
+            return WORKER_FAILED;
+        }
+    }
+}
+
+/* ---- life */
+
+/* The configuration and behind it the operators' texts; heap, NULL without memory or texts. */
+static char *make_preamble(const struct operators_worker *worker, size_t *bytes) {
+    const size_t head = slots_preamble_bytes(worker->slots);
+    struct stat facts;
+    if (fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
+    *bytes = head + (size_t)facts.st_size;
+    char *preamble = malloc(*bytes + 1);
+    if (!preamble) return NULL;
+    memcpy(preamble, slots_preamble(worker->slots), head);
+    if (pread(PROCESS_OPERATORS_FD, preamble + head, *bytes - head, 0) == (ssize_t)facts.st_size)
+        return preamble;
+    free(preamble);
+    return NULL;
+}
+
+static enum status open_own_slot(struct operators_worker *worker, struct failure *failure) {
+    size_t preamble_bytes = 0;
+    char *preamble = make_preamble(worker, &preamble_bytes);
+    const struct slot_options options = {
+        .classes = { { 1, hot_bytes(worker) } },
+        .span_bytes = slot_span(worker->slots),
+        .preamble = preamble,
+        .preamble_bytes = preamble_bytes,
+    };
+    if (!preamble) return fail(failure, STATUS_NO_MEMORY, "the operators' texts cannot be read");
+    worker->own = slots_create(&options, failure);
+    free(preamble);
+    if (!worker->own) return STATUS_NO_MEMORY;
+    worker->own_slot = slot_take(worker->own, 0, NULL);
+    return STATUS_OK;
+}
+
+static enum status open_sandbox(struct operators_worker *worker, const char *device,
+                                struct failure *failure) {
+    int ends[2], pipe[2];
+    if (open_own_slot(worker, failure) || completion_pipe_open(pipe, 1, failure))
+        return failure->status;
+    if (!channel_open(ends))
+        return fail(failure, STATUS_NO_MEMORY, "the system has no socket pair");
+    worker->sandbox = ends[0];
+    worker->completions = pipe[0];
+    /* Freed memory is written over (worker.c), but not blocks that a thread's own cache keeps. */
+    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
+    const struct process_files files = { .slots = slots_files(worker->own),
+                                         .channel = ends[1],
+                                         .operators = -1,
+                                         .pipes = &pipe[1],
+                                         .pipe_count = 1 };
+    worker->pid = process_start(device, PROCESS_SANDBOX, &files);
+    close(ends[1]);
+    close(pipe[1]);
+    return worker->pid > 0 ? STATUS_OK
+                           : fail(failure, STATUS_INTERNAL, "the system starts no process");
+}
+
+int operators_worker_run(struct slots *slots, int channel, const char *device) {
+    const struct config *config = slots_preamble(slots);
+    struct operators_worker worker = { .slots = slots,
+                                       .channel = channel,
+                                       .job = NONE,
+                                       .sandbox = -1,
+                                       .completions = -1,
+                                       .still_ns = config->worker_still_ms * ms_ns };
+    struct failure failure = { 0 };
+    int code = WORKER_FAILED;
+    if (open_sandbox(&worker, device, &failure)) {
+        log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
+    } else {
+        sandbox_limit(SANDBOX_OPERATORS, config, NULL); /* while there is no other thread */
+        log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
+        sandbox_filter(SANDBOX_OPERATORS, config, worker.pid);
+        code = serve(&worker);
+    }
+    if (worker.pid > 0) reap(&worker); /* else it would be left to the first process */
+    if (worker.sandbox >= 0) close(worker.sandbox);
+    if (worker.completions >= 0) close(worker.completions);
+    slots_destroy(worker.own);
+    return code;
+}

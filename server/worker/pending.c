@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Leader and followers: of the lanes that are free one, the leader, waits on the
+ * channel; the others sleep. The leader puts what came into the list, takes a group for itself, and
+ * wakes a follower, which takes the next group or becomes the leader. So a lone job is run by the
+ * thread that its message woke. Where a batch is one job, nothing is gained by a list: all free
+ * lanes wait on the channel, each takes one message, and only long jobs that must wait are listed.
+ * Where lanes are apart, only those of short jobs wait on the channel; what they take that is not
+ * short they list, and wake a lane for it.
+ *
+ * A job that no free lane may take is looked at again whenever a lane becomes free, and by whoever
+ * waits on the channel when it is old enough. What a lane gives back wakes a follower or, where
+ * there is none, the leader, by an eventfd that it polls beside the channel. `lock` guards all but
+ * these two, on which nobody waits with it. */
+#include "server/worker/pending.h"
+
+#include "server/jobs/channel.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8, LOOK_MS = 250 };
+static const int64_t ms_ns = 1000000;
+
+struct pending {
+    struct pending_options options;
+    int leaders_max;
+    int returned;         /* eventfd that wakes the only leader; -1 where there are several */
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t woken[JOB_DURATIONS]; /* for followers, by their lanes' duration, or all at 0 */
+    int leaders, followers;
+    int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
+    bool closed;
+    int count;
+    int *waiting;    /* slots, or SELF_TEST; oldest first */
+    int *candidates; /* room for one search */
+};
+
+struct pending *pending_create(const struct pending_options *options) {
+    struct pending *pending = calloc(1, sizeof *pending);
+    /* Those that are returned were there before, but others came meanwhile. */
+    const size_t places =
+        (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes * (options->batch + 1));
+    pthread_condattr_t attributes;
+    if (!pending) return NULL;
+    pending->options = *options;
+    pending->leaders_max = options->batch > 1 ? 1 : options->lanes;
+    pending->returned = options->batch > 1 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    pending->waiting = calloc(places, sizeof *pending->waiting);
+    pending->candidates = calloc(places, sizeof *pending->candidates);
+    pthread_mutex_init(&pending->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_init(&pending->woken[i], &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (!pending->waiting || !pending->candidates || (options->batch > 1 && pending->returned < 0))
+        return pending_destroy(pending), NULL;
+    return pending;
+}
+
+void pending_destroy(struct pending *pending) {
+    if (!pending) return;
+    if (pending->returned >= 0) close(pending->returned);
+    for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_destroy(&pending->woken[i]);
+    pthread_mutex_destroy(&pending->lock);
+    free(pending->waiting);
+    free(pending->candidates);
+    free(pending);
+}
+
+/* ---- which is next */
+
+static enum job_duration duration_of(const struct pending *pending, int slot) {
+    if (slot == SELF_TEST) return JOB_SHORT;
+    const int32_t duration = slot_job(pending->options.slots, slot)->duration;
+    return duration == JOB_MEDIUM || duration == JOB_LONG ? (enum job_duration)duration : JOB_SHORT;
+}
+
+/* When a long job has waited for as long as it takes. */
+static int64_t old_at(const struct job *job) {
+    const double ms = job->predicted_ms < AGE_MAX_MS ? job->predicted_ms : AGE_MAX_MS;
+    return job->submitted_ns + (int64_t)(ms * 1e6);
+}
+
+/* May the lane that asks, one of the free ones, take the job? Where there are more than agreed, the
+ * oldest is taken whatever it is. */
+static bool may_take(const struct pending *pending, int slot, const struct group *group,
+                     int64_t now) {
+    if (pending->options.apart) return duration_of(pending, slot) == group->lane;
+    if (slot == SELF_TEST || pending->options.lanes == 1) return true;
+    if (pending->count > pending->options.capacity) return true;
+    const struct job *job = slot_job(pending->options.slots, slot);
+    if (job->duration != JOB_LONG || pending->free_lanes > 1) return true;
+    return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
+}
+
+static void remove_slot(struct pending *pending, int from, int slot) {
+    while (pending->waiting[from] != slot) from++;
+    pending->count--;
+    memmove(pending->waiting + from, pending->waiting + from + 1,
+            (size_t)(pending->count - from) * sizeof *pending->waiting);
+}
+
+/* The job at PLACE, and those behind it that may run with it. */
+static void fill(struct pending *pending, int place, struct group *group) {
+    int count = 0;
+    for (int i = place; i < pending->count; i++)
+        if (pending->waiting[i] != SELF_TEST) pending->candidates[count++] = pending->waiting[i];
+    group_choose(group, pending->options.slots, pending->candidates, count, pending->options.batch);
+    for (int i = 0; i < group->count; i++) remove_slot(pending, place, group->slots[i]);
+}
+
+static bool find(struct pending *pending, struct group *group) {
+    const int64_t now = pending->count ? clock_ns() : 0;
+    for (int i = 0; i < pending->count; i++) {
+        const int slot = pending->waiting[i];
+        if (!may_take(pending, slot, group, now)) continue;
+        group->self_test = slot == SELF_TEST;
+        if (group->self_test)
+            remove_slot(pending, i, slot);
+        else
+            fill(pending, i, group);
+        pending->free_lanes--;
+        pending->longs += group->is_long;
+        return true;
+    }
+    return false;
+}
+
+/* ---- waiting */
+
+/* What was taken for lost may have come after all: its run is known, or it is another's by now. */
+static bool is_copy(const struct pending *pending, const struct message *message) {
+    struct job *job = slot_job(pending->options.slots, message->slot);
+    if (job->run_number != message->run_number) return true;
+    return __atomic_exchange_n(&job->received, message->run_number, __ATOMIC_RELAXED) ==
+           message->run_number;
+}
+
+/* One that waits tells as much as two. */
+static bool self_test_waits(const struct pending *pending) {
+    bool waits = false;
+    for (int i = 0; i < pending->count; i++) waits |= pending->waiting[i] == SELF_TEST;
+    return waits;
+}
+
+static void add_one(struct pending *pending, int slot) {
+    const enum job_duration duration = duration_of(pending, slot);
+    pending->waiting[pending->count++] = slot;
+    if (pending->options.apart && duration != JOB_SHORT)
+        pthread_cond_signal(&pending->woken[duration]);
+}
+
+static void add(struct pending *pending, const struct message *messages, int count) {
+    if (count == 0) pending->closed = true;
+    for (int i = 0; i < count; i++) {
+        if (messages[i].kind == CHANNEL_RUN && !is_copy(pending, &messages[i]))
+            add_one(pending, messages[i].slot);
+        else if (messages[i].kind == CHANNEL_SELF_TEST && !self_test_waits(pending))
+            add_one(pending, SELF_TEST);
+    }
+}
+
+/* Room is kept for the self-tests, and for what a leader takes while another adds. */
+static int room(const struct pending *pending) {
+    if (pending->leaders_max > 1) return 1;
+    const int left = pending->options.capacity + SELF_TESTS - pending->count;
+    return left < 1 ? 1 : left < MESSAGES ? left : MESSAGES;
+}
+
+/* What came while all lanes were at work, so that the group is as large as it can be. */
+static void drain(struct pending *pending) {
+    struct message messages[MESSAGES];
+    if (pending->leaders_max > 1 || pending->leaders || pending->closed) return;
+    const int count = channel_take(pending->options.channel, messages, room(pending), 0);
+    if (count >= 0) add(pending, messages, count);
+}
+
+/* Milliseconds for which to wait on the channel: as long as asked, but no longer than until a
+ * waiting job is old. Where a lane may give jobs back, what tells of them may be lost. */
+static int patience(const struct pending *pending, int64_t until) {
+    const int64_t now = clock_ns();
+    if (pending->returned >= 0 && until > now + LOOK_MS * ms_ns) until = now + LOOK_MS * ms_ns;
+    for (int i = 0; i < pending->count; i++) {
+        if (pending->waiting[i] == SELF_TEST || pending->options.apart) continue;
+        const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));
+        if (old > now && old < until) until = old;
+    }
+    return until == INT64_MAX ? CHANNEL_FOREVER
+           : until > now      ? (int)((until - now) / ms_ns) + 1
+                              : 1;
+}
+
+/* Until there is a message, or a lane has given jobs back, or for WAIT_MS. */
+static int take_messages(const struct pending *pending, struct message *messages, int most,
+                         int wait_ms) {
+    struct pollfd news[2] = { { .fd = pending->options.channel, .events = POLLIN },
+                              { .fd = pending->returned, .events = POLLIN } };
+    eventfd_t ignored;
+    if (pending->returned < 0)
+        return channel_take(pending->options.channel, messages, most, wait_ms);
+    if (poll(news, 2, wait_ms) > 0 && news[1].revents) eventfd_read(pending->returned, &ignored);
+    return channel_take(pending->options.channel, messages, most, 0);
+}
+
+static void lead(struct pending *pending, int64_t until) {
+    struct message messages[MESSAGES];
+    const int most = room(pending), wait_ms = patience(pending, until);
+    pending->leaders++;
+    pthread_mutex_unlock(&pending->lock);
+    const int count = take_messages(pending, messages, most, wait_ms);
+    pthread_mutex_lock(&pending->lock);
+    pending->leaders--;
+    if (count >= 0) add(pending, messages, count);
+}
+
+static void follow(struct pending *pending, enum job_duration lane, int64_t until) {
+    const struct timespec time = { until / (1000 * ms_ns), until % (1000 * ms_ns) };
+    pending->followers += lane == JOB_SHORT;
+    if (until == INT64_MAX)
+        pthread_cond_wait(&pending->woken[lane], &pending->lock);
+    else
+        pthread_cond_timedwait(&pending->woken[lane], &pending->lock, &time);
+    pending->followers -= lane == JOB_SHORT;
+}
+
+/* Gives the lock back; a lane that waits, if there is one, looks at the list again. */
+static void unlock_and_wake(struct pending *pending) {
+    const bool follower = pending->followers > 0;
+    const bool leader = !follower && pending->leaders > 0 && pending->returned >= 0;
+    pthread_mutex_unlock(&pending->lock);
+    if (follower) pthread_cond_signal(&pending->woken[0]);
+    if (leader) eventfd_write(pending->returned, 1);
+}
+
+/* The lane leaves, and the lock with it: another one takes what it left, or leads. */
+static void hand_over(struct pending *pending) {
+    if (pending->closed) {
+        pthread_mutex_unlock(&pending->lock);
+        for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_broadcast(&pending->woken[i]);
+    } else if (pending->count || pending->leaders < pending->leaders_max) { /* of short jobs */
+        unlock_and_wake(pending);
+    } else {
+        pthread_mutex_unlock(&pending->lock);
+    }
+}
+
+static void finish(struct pending *pending, struct group *group) {
+    pending->longs -= group->is_long;
+    pending->free_lanes++;
+    group->count = 0;
+    group->self_test = group->is_long = false;
+}
+
+enum pending_outcome pending_take(struct pending *pending, struct group *group, int wait_ms) {
+    const int64_t until = wait_ms < 0 ? INT64_MAX : clock_ns() + wait_ms * ms_ns;
+    enum pending_outcome outcome = PENDING_NONE;
+    pthread_mutex_lock(&pending->lock);
+    finish(pending, group);
+    if (group->lane == JOB_SHORT) drain(pending);
+    while (!pending->closed) {
+        if (find(pending, group)) {
+            outcome = PENDING_TAKEN;
+            break;
+        }
+        if (until != INT64_MAX && clock_ns() >= until) break;
+        if (group->lane == JOB_SHORT && pending->leaders < pending->leaders_max)
+            lead(pending, until);
+        else
+            follow(pending, group->lane, until);
+    }
+    if (pending->closed) outcome = PENDING_CLOSED;
+    if (outcome == PENDING_NONE) pending->free_lanes--;
+    hand_over(pending);
+    return outcome;
+}
+
+void pending_return(struct pending *pending, const int *slots, int count) {
+    pthread_mutex_lock(&pending->lock);
+    memmove(pending->waiting + count, pending->waiting,
+            (size_t)pending->count * sizeof *pending->waiting);
+    memcpy(pending->waiting, slots, (size_t)count * sizeof *slots);
+    pending->count += count;
+    unlock_and_wake(pending);
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. worker_run opens every lane and runs the self-test on each, starts a thread for
+ * each lane and one for the heartbeat, and only then says READY. The lanes take jobs from one list
+ * (pending.h), each a group that runs in one batch, and mark them as started. When the front closes
+ * the channel no lane gets another group and each thread ends. Whatever only a new process recovers
+ * from ends this one by _exit, in mid-job: the front hands its jobs to another. */
+#include "server/worker/worker.h"
+
+#include "cuda/nvml.h"
+#include "pipeline/pool.h"
+#include "pipeline/thread_remains.h"
+#include "server/jobs/channel.h"
+#include "server/jobs/completion_pipe.h"
+#include "server/log/log.h"
+#include "server/process/process.h"
+#include "server/sandbox/sandbox.h"
+#include "server/worker/confinement.h"
+#include "server/worker/executor.h"
+#include "server/worker/gpu_sampler.h"
+#include "server/worker/heartbeat.h"
+#include "server/worker/pending.h"
+#include "server/worker/preparation.h"
+#include "server/worker/self_test.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CORES_MAX = 256, LANES_MAX = CORES_MAX * JOB_DURATIONS, GPU_LANES = 4, TRIM_MS = 1 };
+
+/* By how much the lanes of a CPU come after others, by the jobs' duration: all of them share the
+ * cores. A short job gets a core at once; of one that a short, a medium and a long one want for
+ * longer they get 70, 23 and 7 of 100. */
+static const int lane_nice[JOB_DURATIONS] = { [JOB_MEDIUM] = 5, [JOB_LONG] = 10 };
+
+/* A lane that gets no job looks so often, and so many times, whether there is memory that nothing
+ * needed of late; then it sleeps. */
+enum { IDLE_MS = 1000, IDLE_LOOKS = 3, HEAP_TRIM_MS = 2000 };
+
+/* An operator that never ends may keep all cores busy until its deadline: others come first. */
+enum { SANDBOX_NICE = 5 };
+
+/* For operators to be compiled before the sandbox is ready. Where they are in the cache it takes a
+ * few milliseconds for each; the first job of one that is not waits for that one alone. */
+enum { PREPARATION_WAIT_MS = 1000 };
+
+struct worker {
+    struct executor executor; /* shared by the lanes, read-only */
+    int channel;
+    struct pending *pending; /* jobs */
+    int lanes;               /* in all */
+    int lanes_alike;         /* of a duration, where they are apart: on a CPU; else all */
+    int batch;
+    struct lane *lane[LANES_MAX];
+    int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
+    int opened;
+    bool gpu;
+    bool sandbox;
+    const struct config *config;
+    struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
+    struct heartbeat heartbeat;
+    struct gpu_sampler sampler;     /* of a GPU alone */
+    struct preparation preparation; /* of a sandbox's GPU */
+};
+
+struct lane_thread {
+    struct worker *worker;
+    int number; /* of the lane */
+    pthread_t thread;
+};
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* The context is spoilt, or the system refuses what a worker needs: nothing in this process
+ * recovers from the first (measured), so end at once. */
+static void give_up(const struct failure *failure) {
+    log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
+    log_stop();
+    _exit(WORKER_FAILED);
+}
+
+/* The device reads uploads and writes answers where they lie. What cannot be pinned it copies. Not
+ * in a sandbox: a user's kernel could write into any slot. */
+static void pin_slots(const struct worker *worker, const struct device_driver *driver, int index) {
+    const struct slots *slots = worker->executor.slots;
+    struct failure failure = { 0 };
+    int refused = 0;
+    if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
+    for (int i = 0; i < slots_count(slots); i++)
+        if (slot_hot(slots, i))
+            refused +=
+                driver->codec->pin(index, slot_bytes(slots, i), slot_hot(slots, i), &failure) != 0;
+    if (refused)
+        log_event(LOG_ERROR, "worker: %d of %d slots could not be pinned, and are copied: %s",
+                  refused, slots_count(slots), failure.message);
+}
+
+static void unpin_slots(const struct worker *worker, const struct device_driver *driver,
+                        int index) {
+    const struct slots *slots = worker->executor.slots;
+    if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
+    for (int i = 0; i < slots_count(slots); i++) driver->codec->unpin(index, slot_bytes(slots, i));
+}
+
+static void answer_self_test(struct worker *worker, struct lane *lane) {
+    struct message message = { .kind = CHANNEL_SELF_TESTED };
+    struct failure failure = { 0 };
+    const enum status status = self_test_run(lane, &failure);
+    message.ok = status == STATUS_OK;
+    snprintf(message.text, sizeof message.text, "%s", failure.message);
+    channel_send(worker->channel, &message);
+    if (status == STATUS_DEVICE) give_up(&failure);
+}
+
+/* LANE: the thread that does all of it, or 0 where it waits for others. */
+static void begin(struct job *job, int32_t lane) {
+    /* Another lane may have written here last: its release was the time at which it finished. */
+    (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&job->lane, lane, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
+}
+
+/* Of this thread. */
+static double thread_cpu_ms(void) {
+    struct timespec used;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
+               ? 0
+               : (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+static _Thread_local double group_began_cpu_ms;
+
+static void run_group(struct worker *worker, struct lane *lane, struct group *group) {
+    struct failure failure = { 0 };
+    if (group->self_test) answer_self_test(worker, lane);
+    if (!group->count) return;
+    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid();
+    for (int i = 0; i < group->count; i++)
+        begin(slot_job(worker->executor.slots, group->slots[i]), thread);
+    if (thread) group_began_cpu_ms = thread_cpu_ms();
+    executor_run(&worker->executor, lane, group->slots, group->count, &failure);
+    if (failure.status == STATUS_DEVICE) give_up(&failure);
+}
+
+static void empty(struct lane *lane) {
+    struct failure failure = { 0 };
+    if (lane->driver->empty(lane, &failure)) give_up(&failure);
+    thread_remains_clear();
+}
+
+/* What the codecs have freed and malloc keeps goes back, for all lanes by the first that finds it
+ * long enough ago: it takes a millisecond, for which others that allocate may wait. */
+static void trim_heap(void) {
+    static int64_t trimmed_ns;
+    const int64_t now = clock_ns();
+    int64_t last = __atomic_load_n(&trimmed_ns, __ATOMIC_RELAXED);
+    if (now - last < HEAP_TRIM_MS * INT64_C(1000000)) return;
+    if (__atomic_compare_exchange_n(&trimmed_ns, &last, now, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        malloc_trim(0);
+}
+
+/* The memory that a large batch took is given back once it is answered: one piece after each batch,
+ * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
+ * sandbox the next job's operator is to find nothing of the last. */
+static bool take_group(const struct worker *worker, struct lane *lane, struct group *group) {
+    enum pending_outcome outcome = PENDING_NONE;
+    if (worker->sandbox) empty(lane);
+    for (int look = 0; look <= IDLE_LOOKS && outcome == PENDING_NONE; look++) {
+        while (outcome == PENDING_NONE && lane->driver->trim(lane))
+            outcome = pending_take(worker->pending, group, TRIM_MS);
+        trim_heap();
+        if (outcome == PENDING_NONE)
+            outcome =
+                pending_take(worker->pending, group, look < IDLE_LOOKS ? IDLE_MS : CHANNEL_FOREVER);
+    }
+    return outcome == PENDING_TAKEN;
+}
+
+static enum job_duration lane_duration(const struct worker *worker, int number) {
+    return (enum job_duration)(number / worker->lanes_alike);
+}
+
+/* This thread alone, for good: nobody may be less nice again. */
+static void be_nice(int more) {
+    if (more) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + more);
+}
+
+static void *lane_main(void *argument) {
+    struct lane_thread *self = argument;
+    struct worker *worker = self->worker;
+    struct group group = { .lane = lane_duration(worker, self->number) };
+    struct lane *lane = worker->lane[self->number];
+    be_nice(lane_nice[group.lane]);
+    while (take_group(worker, lane, &group)) {
+        __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
+        run_group(worker, lane, &group);
+        __atomic_store_n(&worker->busy[self->number], 0, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* What does not fit the lane's memory is another lane's, and has not begun. */
+static void leave(void *context, const int *slots, int count) {
+    const struct worker *worker = context;
+    for (int i = 0; i < count; i++)
+        __atomic_store_n(&slot_job(worker->executor.slots, slots[i])->started, 0, __ATOMIC_RELEASE);
+    pending_return(worker->pending, slots, count);
+}
+
+void worker_finish_job(struct job *job, int slot) {
+    const struct completion completion = { slot, job->run_number };
+    const int pipe = PROCESS_PIPES_FD + job->io_thread;
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    completion_pipe_send(pipe, &completion);
+}
+
+static void answer(void *context, int slot) {
+    const struct worker *worker = context;
+    struct job *job = slot_job(worker->executor.slots, slot);
+    job->cpu_ms = worker->gpu || worker->pool ? 0 : thread_cpu_ms() - group_began_cpu_ms;
+    worker_finish_job(job, slot);
+}
+
+static enum status open_lanes(struct worker *worker, const struct config *config,
+                              const struct device_driver *driver, int index,
+                              struct failure *failure) {
+    const struct lane_options options = {
+        .staging_bytes = worker->pool ? 0 : (size_t)config->staging_bytes,
+        .idle_bytes = worker->pool ? 0 : (size_t)config->idle_bytes,
+        .cpu_memory_bytes = (size_t)config->cpu_memory_bytes,
+        .pool = worker->pool,
+        .arena_bytes = (size_t)config->arena_bytes,
+        .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,
+        .device_pool_bytes = (size_t)config->device_pool_bytes,
+    };
+    for (int i = 0; i < worker->lanes; i++) {
+        struct lane_options own = options;
+        if (lane_duration(worker, i) == JOB_LONG) own.staging_bytes = own.idle_bytes = 0;
+        const enum status status = driver->open(index, &own, &worker->lane[i], failure);
+        if (status) return status;
+        worker->opened++;
+    }
+    /* The first job of a process pays for loading code and waking the device: let it be ours. */
+    for (int i = 0; i < worker->lanes && lane_duration(worker, i) == JOB_SHORT; i++) {
+        const enum status status = self_test_run(worker->lane[i], failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
+}
+
+/* A batch under way and one waiting for each lane, so that no lane idles for a message. */
+static int capacity(const struct worker *worker) {
+    return worker->sandbox ? 1 : 2 * worker->lanes_alike * worker->batch;
+}
+
+static void say_ready(struct worker *worker) {
+    struct message message = {
+        .kind = CHANNEL_READY,
+        .capacity = capacity(worker),
+        .lanes = worker->lanes_alike,
+        .thread = worker->heartbeat.number,
+        .ok = 1,
+    };
+    snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
+    heartbeat_tell(&worker->heartbeat, &message);
+    channel_send(worker->channel, &message);
+}
+
+static void start_lanes(struct worker *worker, struct lane_thread *threads) {
+    for (int i = 0; i < worker->lanes; i++) {
+        struct failure failure = { 0 };
+        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
+        const int error = pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]);
+        if (!error) continue;
+        fail(&failure, STATUS_NO_MEMORY, "no thread for lane %d of %d: %s", i + 1, worker->lanes,
+             strerror(error));
+        give_up(&failure);
+    }
+}
+
+static void run_lanes(struct worker *worker) {
+    struct lane_thread threads[LANES_MAX];
+    struct failure failure = { 0 };
+    start_lanes(worker, threads);
+    if (!heartbeat_start(&worker->heartbeat)) {
+        fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
+        give_up(&failure);
+    }
+    if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
+    if (worker->gpu || !worker->sandbox)
+        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config, 0);
+    if (worker->sandbox && worker->gpu)
+        preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
+    say_ready(worker);
+    if (worker->gpu && !worker->sandbox) gpu_sampler_start(&worker->sampler);
+    for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
+    preparation_join(&worker->preparation);
+    gpu_sampler_join(&worker->sampler);
+    heartbeat_join(&worker->heartbeat);
+}
+
+static enum status make_pending(struct worker *worker, struct failure *failure) {
+    const struct pending_options options = {
+        .channel = worker->channel,
+        .lanes = worker->lanes_alike,
+        .apart = worker->lanes_alike < worker->lanes,
+        .batch = worker->batch,
+        .capacity = capacity(worker),
+        .slots = worker->executor.slots,
+    };
+    worker->pending = pending_create(&options);
+    return worker->pending ? STATUS_OK
+                           : fail(failure, STATUS_NO_MEMORY, "out of memory for waiting jobs");
+}
+
+static struct pool *start_pool(int threads, struct failure *failure) {
+    struct pool *pool = pool_create(threads);
+    if (!pool) fail(failure, STATUS_NO_MEMORY, "%d threads could not be started", threads);
+    return pool;
+}
+
+/* How many lanes, and the threads beside them. */
+static enum status size_worker(struct worker *worker, const struct config *config,
+                               struct failure *failure) {
+    const bool gpu = worker->gpu;
+    worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
+    if (worker->lanes > CORES_MAX) worker->lanes = CORES_MAX;
+    worker->batch = gpu ? (int)config->batch : 1;
+    if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
+    if (worker->sandbox && !gpu) worker->pool = start_pool(worker->lanes, failure);
+    if (worker->sandbox) worker->lanes = worker->batch = 1;
+    worker->lanes_alike = worker->lanes;
+    if (!gpu && !worker->sandbox) worker->lanes *= JOB_DURATIONS;
+    if (gpu)
+        worker->executor.codecs =
+            start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);
+    if (worker->sandbox) pool_leave_nothing(gpu ? worker->executor.codecs : worker->pool);
+    return failure->status;
+}
+
+static struct gpu_sampler_options sampler_options(const struct worker *worker,
+                                                  const struct config *config,
+                                                  const struct device_driver *driver, int index) {
+    return (struct gpu_sampler_options){
+        .channel = worker->channel,
+        .every_ms = (int)config->self_test_ms,
+        .nvml_path = NVML_LIBRARY,
+        .driver = driver,
+        .index = index,
+        .lanes = worker->lane,
+        .busy = worker->busy,
+        .lane_count = worker->lanes,
+    };
+}
+
+static int run(struct slots *slots, int channel, const struct config *config,
+               const struct device_driver *driver, int index, bool sandbox) {
+    struct worker *worker = calloc(1, sizeof *worker);
+    log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
+    if (!worker) return 1;
+    worker->sandbox = sandbox;
+    worker->config = config;
+    worker->channel = channel;
+    worker->heartbeat.channel = channel;
+    worker->executor = executor_make(slots, config, driver, index);
+    worker->executor.answer = answer;
+    worker->executor.leave = leave;
+    worker->executor.context = worker;
+    worker->gpu = strcmp(driver->kind, "cpu") != 0;
+    struct failure failure = { 0 };
+    int code = 0;
+    const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
+    worker->sampler.options = sampler_options(worker, config, driver, index);
+    if (!sized || make_pending(worker, &failure) ||
+        open_lanes(worker, config, driver, index, &failure)) {
+        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
+                  failure.message);
+        code = WORKER_FAILED;
+    } else {
+        pin_slots(worker, driver, index);
+        run_lanes(worker);
+    }
+    for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
+    unpin_slots(worker, driver, index);
+    pool_destroy(worker->executor.codecs);
+    pool_destroy(worker->pool);
+    pending_destroy(worker->pending);
+    free(worker);
+    return code;
+}
+
+int worker_run(struct slots *slots, int channel, const struct config *config,
+               const struct device_driver *driver, int index) {
+    return run(slots, channel, config, driver, index, false);
+}
+
+int worker_run_sandbox(struct slots *slots, int channel, const struct config *config,
+                       const struct device_driver *driver, int index) {
+    mallopt(M_PERTURB, 0xa5);                   /* what is freed is written over */
+    setpriority(PRIO_PROCESS, 0, SANDBOX_NICE); /* of this thread, and of those that it starts */
+    return run(slots, channel, config, driver, index, true);
+}

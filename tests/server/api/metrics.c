@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What /metrics says of GPUs, from facts made here. */
+#include "server/api/metrics.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* To be freed. */
+static char *print(const struct worker_facts *workers, int count) {
+    const struct metrics_now now = { .workers = workers, .worker_count = count, .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(metrics);
+    assert_non_null(out);
+    metrics_request(metrics, "histeq", 200, 3, NULL, 0);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    metrics_destroy(metrics);
+    return text;
+}
+
+/* How many times TEXT has LINE, or with HEAD set a line that begins so. */
+static int lines(const char *text, const char *line, bool head) {
+    int found = 0;
+    const size_t length = strlen(line);
+    while (*text) {
+        const size_t end = strcspn(text, "\n");
+        found += strncmp(text, line, length) == 0 && (head || end == length);
+        text += end + (text[end] == '\n');
+    }
+    return found;
+}
+
+static const struct worker_facts cpu = {
+    .device = "cpu",
+    .cpu = true,
+    .alive = true,
+    .running = 5,
+    .account = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
+};
+
+static struct worker_facts gpu(const char *device) {
+    struct worker_facts worker = { .alive = true, .healthy = true, .running = 7 };
+    strcpy(worker.device, device);
+    return worker;
+}
+
+static void every_gauge_has_its_line(void **state) {
+    (void)state;
+    struct worker_facts workers[] = { gpu("cuda:0"), cpu };
+    const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
+    for (int g = 0; g < GAUGES; g++) gauges_tell(&workers[0].gauges, (enum gauge)g, values[g]);
+    char *text = print(workers, 2);
+    static const char *const wanted[] = {
+        "burin_gpu_up{gpu=\"cuda:0\"} 1",
+        "burin_workers{gpu=\"cuda:0\"} 1",
+        "burin_jobs_in_progress{device=\"cuda:0\",gpu=\"cuda:0\"} 7",
+        "burin_jobs_in_progress{device=\"cpu\"} 5",
+        "burin_gpu_utilization_ratio{gpu=\"cuda:0\"} 0.57",
+        "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 3000000000",
+        "burin_gpu_memory_total_bytes{gpu=\"cuda:0\"} 150754820096",
+        "burin_gpu_energy_joules_total{gpu=\"cuda:0\"} 123456789.012",
+        "burin_pinned_pool_bytes{gpu=\"cuda:0\",state=\"used\"} 7",
+        "burin_pinned_pool_bytes{gpu=\"cuda:0\",state=\"free\"} 11",
+        "# TYPE burin_gpu_energy_joules_total counter",
+        "# TYPE burin_pinned_pool_bytes gauge",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    free(text);
+}
+
+/* Of two GPUs one knows its energy, none its load: a value of 0 is told, one that is not known is
+ * not, and a name is explained once and only where it has a value. */
+static void what_was_not_told_is_left_out(void **state) {
+    (void)state;
+    struct worker_facts workers[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
+    workers[0].healthy = false;
+    gauges_tell(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_tell(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_tell(&workers[1].gauges, GAUGE_ENERGY, 0);
+    char *text = print(workers, 3);
+    assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
+    assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);
+    assert_int_equal(lines(text, "# TYPE burin_gpu_memory_used_bytes", true), 1);
+    assert_int_equal(lines(text, "burin_gpu_energy_joules_total", true), 1);
+    assert_int_equal(lines(text, "burin_gpu_energy_joules_total{gpu=\"cuda:1\"} 0", false), 1);
+    assert_null(strstr(text, "gpu_utilization_ratio"));
+    assert_null(strstr(text, "gpu_memory_total_bytes"));
+    assert_null(strstr(text, "pinned_pool_bytes"));
+    assert_int_equal(lines(text, "burin_gpu_up{gpu=\"cuda:0\"} 0", false), 1);
+    assert_int_equal(lines(text, "burin_workers{gpu=\"cuda:0\"} 1", false), 1);
+    free(text);
+}
+
+static void predictions_stand_beside_what_jobs_took(void **state) {
+    (void)state;
+    struct worker_facts workers[] = { cpu, cpu };
+    workers[1].operators = true;
+    workers[1].account.wait_ms = 3000;
+    char *text = print(workers, 2);
+    static const char *const wanted[] = {
+        "burin_job_seconds_total{device=\"cpu\"} 1.25",
+        "burin_job_predicted_seconds_total{device=\"cpu\"} 1.5",
+        "burin_job_prediction_error_seconds_total{device=\"cpu\"} 0.75",
+        "burin_worker_wait_seconds{device=\"cpu\"} 0.0005",
+        "burin_worker_wait_seconds{device=\"cpu\",role=\"operators\"} 3",
+        "# TYPE burin_job_seconds_total counter",
+        "# TYPE burin_worker_wait_seconds gauge",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    free(text);
+}
+
+static void without_a_gpu_there_is_no_series_of_one(void **state) {
+    (void)state;
+    char *text = print(&cpu, 1);
+    assert_null(strstr(text, "gpu"));
+    assert_null(strstr(text, "pinned"));
+    assert_null(strstr(text, "burin_workers"));
+    assert_int_equal(lines(text, "burin_worker_up{device=\"cpu\"} 0", false), 1);
+    free(text);
+}
+
+/* With a label of its own and without one. */
+static void histograms_are_in_form(void **state) {
+    (void)state;
+    char *text = print(&cpu, 1);
+    static const char *const wanted[] = {
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.0025\"} 0",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.005\"} 1",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"+Inf\"} 1",
+        "burin_request_duration_seconds_sum{op=\"histeq\"} 0.003000000",
+        "burin_request_duration_seconds_count{op=\"histeq\"} 1",
+        "burin_queue_wait_seconds_bucket{le=\"30\"} 0",
+        "burin_queue_wait_seconds_bucket{le=\"+Inf\"} 0",
+        "burin_queue_wait_seconds_sum 0.000000000",
+        "burin_queue_wait_seconds_count 0",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    free(text);
+}
+
+/* By name, however often they are added; what was removed is still told. */
+static void operators_of_users_come_and_go(void **state) {
+    (void)state;
+    static const struct op mine = { .name = "aaa_mine" }, yours = { .name = "aaa_yours" };
+    static const struct op other = { .name = "other" };
+    struct op_set first = { { &mine, &other }, 2 }, second = { { &yours }, 1 };
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0); /* nobody knows it yet */
+    for (int i = 0; i < 3; i++) {
+        metrics_add_operators(metrics, &first);
+        metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0);
+        metrics_add_operators(metrics, &second);
+        metrics_request(metrics, "aaa_yours", 200, 3, NULL, 0);
+    }
+    FILE *out = open_memstream(&text, &length);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"aaa_mine\",code=\"200\"} 3", false), 1);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"aaa_yours\",code=\"200\"} 3", false),
+                     1);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"other\",code=\"200\"} 1", false), 1);
+    free(text);
+    metrics_destroy(metrics);
+}
+
+/* By who did it and why; nothing where no GPU's codec is in question. */
+static void codecs_are_counted(void **state) {
+    (void)state;
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    metrics_decoded(metrics, CODEC_NOBODY);
+    metrics_encoded(metrics, CODEC_NOBODY);
+    for (int turn = 0; turn < 2; turn++) {
+        FILE *out = open_memstream(&text, &length);
+        metrics_print(metrics, &now, out);
+        fclose(out);
+        if (turn == 0) assert_null(strstr(text, "codec_images"));
+        if (turn == 0) free(text);
+        metrics_decoded(metrics, CODEC_DEVICE);
+        metrics_encoded(metrics, CODEC_FORMAT);
+        metrics_decoded(metrics, CODEC_REFUSED);
+        metrics_encoded(metrics, 200);
+    }
+    assert_int_equal(
+        lines(text, "burin_codec_images_total{stage=\"decode\",by=\"gpu\",reason=\"\"} 1", false),
+        1);
+    assert_int_equal(lines(text,
+                           "burin_codec_images_total{stage=\"decode\",by=\"cores\",reason=\""
+                           "refused\"} 1",
+                           false),
+                     1);
+    assert_int_equal(lines(text,
+                           "burin_codec_images_total{stage=\"encode\",by=\"cores\",reason=\""
+                           "format\"} 1",
+                           false),
+                     1);
+    assert_int_equal(lines(text, "burin_codec_images_total{", true), 3);
+    free(text);
+    metrics_destroy(metrics);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codecs_are_counted),
+        cmocka_unit_test(every_gauge_has_its_line),
+        cmocka_unit_test(what_was_not_told_is_left_out),
+        cmocka_unit_test(predictions_stand_beside_what_jobs_took),
+        cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
+        cmocka_unit_test(histograms_are_in_form),
+        cmocka_unit_test(operators_of_users_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of two GPUs and a CPU, of which there is nothing but their handles, would answer a job
+ * first. */
+#include "server/dispatch/forecast.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { WORKERS = 3, CPU = 2, NOBODY = -1 };
+
+static struct worker_list workers;
+static struct forecast forecast;
+static struct forecast_round round_now;
+
+static int begin(void **state) {
+    (void)state;
+    static const char *const devices[WORKERS] = { "cuda:0", "cuda:1", "cpu" };
+    workers.count = WORKERS;
+    for (int i = 0; i < WORKERS; i++) {
+        worker_handle_init(&workers.all[i], devices[i], false);
+        workers.all[i].pid = 1;
+        workers.all[i].lanes = 1;
+        workers.all[i].ready = workers.all[i].self_test_ok = true;
+    }
+    forecast_init(&forecast, &workers);
+    forecast_begin(&forecast, &round_now);
+    return 0;
+}
+
+/* Rows of the coefficients whose defaults are what their names say, in ms. */
+enum { GPU_0_02_CPU_5 = 1, BOTH_0_05 = 6 };
+
+static struct job job_of(const char *device, double fast_on_gpu, double same) {
+    struct job job = { .batch = 1 };
+    snprintf(job.device, sizeof job.device, "%s", device);
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { GPU_0_02_CPU_5, COST_DECODE, (float)fast_on_gpu },
+                                              { BOTH_0_05, COST_DECODE, (float)same } } };
+    return job;
+}
+
+static int choose(const struct job *job, struct forecast_job *predicted, int died_at) {
+    forecast_predict(&forecast, job, predicted);
+    return forecast_choose(&forecast, &round_now, predicted, died_at, job->deaths > 0);
+}
+
+/* The job counts as ahead of those behind it. */
+static int assign(struct job job) {
+    struct forecast_job predicted;
+    const int worker = choose(&job, &predicted, NOBODY);
+    if (worker != NOBODY) forecast_count(&round_now, &predicted, worker);
+    return worker;
+}
+
+static void defaults_are_what_this_test_takes_them_for(void **state) {
+    (void)state;
+    for (int i = 0; i < WORKERS; i++) {
+        const float *rows = forecast.costs[i].rows;
+        assert_float_equal(rows[GPU_0_02_CPU_5], i == CPU ? 5 : 0.02F, 1e-6F);
+        assert_float_equal(rows[BOTH_0_05], 0.05F, 1e-6F);
+    }
+}
+
+/* 1 ms on a GPU, 250 on the CPU: it takes 249 * 6 of them ahead until that is sooner. */
+static void an_idle_gpu_is_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 2000; i++) assert_int_equal(assign(job_of("auto", 50, 0)), i % 2);
+}
+
+/* Of 5.96 ms on a GPU, which does six such at once, and 8.45 on the CPU. */
+static void full_gpus_are_helped_by_the_cpu(void **state) {
+    (void)state;
+    int count[WORKERS] = { 0 };
+    for (int i = 0; i < 6; i++) count[assign(job_of("auto", 0.5, 119))]++;
+    assert_int_equal(count[CPU], 0);
+    for (int i = 0; i < 100; i++) count[assign(job_of("auto", 0.5, 119))]++;
+    assert_true(count[CPU] >= 4 && count[CPU] <= 10); /* a core beside twice six */
+    assert_true(count[0] >= 45 && count[1] >= 45);
+}
+
+/* Of 0.02 ms on a GPU, which does six such at once, and 5 on the CPU: 3,000 on two GPUs take as
+ * long, but cores are the front's until eight times as many wait. */
+static void cores_are_left_to_the_front(void **state) {
+    (void)state;
+    int count[WORKERS] = { 0 };
+    for (int i = 0; i < 6000; i++) count[assign(job_of("auto", 1, 0))]++;
+    assert_int_equal(count[CPU], 0);
+    for (int i = 0; i < 30000; i++) count[assign(job_of("auto", 1, 0))]++;
+    assert_true(count[CPU] > 0);
+}
+
+/* Rows of what cores decode and encode in any case, and of an operator that they are spared. */
+static struct job job_of_cores(double cores, double spared) {
+    struct job job = { .batch = 1 };
+    enum { PNG_MEGABYTE = 3 * 2 + 1 };
+    snprintf(job.device, sizeof job.device, "auto");
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { PNG_MEGABYTE, COST_DECODE, (float)cores },
+                                              { GPU_0_02_CPU_5, COST_DECODE, (float)spared } } };
+    return job;
+}
+
+/* Cores have by themselves what a GPU would leave to them anyhow; of what it would spare them they
+ * have less. */
+static void cores_have_what_is_theirs_anyhow(void **state) {
+    (void)state;
+    struct forecast_job all, half, little;
+    struct job job = job_of_cores(10, 0);
+    forecast_predict(&forecast, &job, &all);
+    assert_float_equal(all.handicap, 1, 1e-3F);
+    job = job_of_cores(10, (double)all.own_ms[CPU] / 5);
+    forecast_predict(&forecast, &job, &half);
+    assert_float_equal(half.handicap, 2, 1e-3F);
+    job = job_of_cores(0.01, 100);
+    forecast_predict(&forecast, &job, &little);
+    assert_float_equal(little.handicap, 8, 1e-3F);
+}
+
+/* A JPEG that cores had to decode says nothing of the GPU's codec; and what was learned of a worker
+ * that is asked no more is forgotten. */
+static void what_is_wrong_is_not_kept(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 1, 0);
+    job.timing.stage_ms[STAGE_DECODE] = 2000;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(2000000000);
+    assert_int_equal(choose(&job, &predicted, NOBODY), 0);
+    const float before = predicted.own_ms[0];
+    job.decoded_by = CODEC_KIND;
+    forecast_learn(&forecast, 0, &predicted, &job);
+    choose(&job, &predicted, NOBODY);
+    assert_float_equal(predicted.own_ms[0], before, 1e-6F);
+    job.decoded_by = CODEC_DEVICE;
+    for (int i = 0; i < 20; i++) forecast_learn(&forecast, 0, &predicted, &job);
+    choose(&job, &predicted, NOBODY);
+    assert_true(predicted.own_ms[0] > 2 * before);
+    for (int i = 0; i < 20; i++) {
+        forecast.taught_ns[0] = 0;
+        forecast_begin(&forecast, &round_now);
+    }
+    choose(&job, &predicted, NOBODY);
+    assert_float_equal(predicted.own_ms[0], before, 0.01F * before);
+}
+
+/* Ten JPEGs that ran together took the GPU 20 ms for all; of ten PNGs each took a core that. */
+static void what_cores_did_is_each_jobs_own(void **state) {
+    (void)state;
+    struct forecast_job predicted = { .backlog = { .ms = 1 } };
+    struct job job = job_of("auto", 100, 0);
+    const float before = 100 * 0.02F;
+    job.batch = 10;
+    job.timing.stage_ms[STAGE_DECODE] = 10 * (double)before;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(100000000);
+    forecast_predict(&forecast, &job, &predicted);
+    for (int turn = 0; turn < 2; turn++) {
+        job.decoded_by = turn ? CODEC_FORMAT : CODEC_DEVICE;
+        for (int i = 0; i < 50; i++) {
+            backlog_add(&forecast.backlogs[0], &predicted.backlog);
+            forecast_learn(&forecast, 0, &predicted, &job);
+        }
+        forecast_predict(&forecast, &job, &predicted);
+        const float expected = turn ? 10 * before : before;
+        assert_float_equal(predicted.own_ms[0], expected, 0.05F * expected);
+    }
+}
+
+/* 0.1 s on a GPU, 25 s on the CPU, and each GPU has two to do already. */
+static void a_long_job_is_not_the_cpus(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) assert_int_equal(assign(job_of("auto", 5000, 0)), i % 2);
+    assert_true(assign(job_of("auto", 5000, 0)) != CPU);
+}
+
+static void a_device_that_is_named_decides(void **state) {
+    (void)state;
+    assert_int_equal(assign(job_of("cpu", 50, 0)), CPU);
+    assert_int_equal(assign(job_of("cuda:1", 50, 0)), 1);
+    assert_int_equal(assign(job_of("cuda", 50, 0)), 0);
+    workers.all[1].ready = false;
+    forecast_begin(&forecast, &round_now);
+    assert_int_equal(round_now.open, 2);
+    assert_int_equal(assign(job_of("cuda:1", 50, 0)), NOBODY);
+}
+
+static void a_suspect_goes_elsewhere_and_where_it_is_alone_soon(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job suspect = job_of("auto", 50, 0);
+    suspect.deaths = 1;
+    assert_int_equal(choose(&suspect, &predicted, 0), 1);
+    workers.all[1].running = 1;
+    assert_int_equal(choose(&suspect, &predicted, 0), CPU);
+    workers.all[CPU].running = 2;
+    assert_int_equal(choose(&suspect, &predicted, 0), 1);
+    workers.all[1].self_test_ok = workers.all[CPU].self_test_ok = false;
+    forecast_begin(&forecast, &round_now);
+    assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than nobody */
+}
+
+/* 40 ms of a GPU's operators keep others of a batch waiting; so long a decode is for cores. */
+static void long_operators_are_not_batched(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 2000, 0);
+    assert_int_equal(choose(&job, &predicted, NOBODY), 0);
+    assert_true(forecast_count(&round_now, &predicted, 0).duration == JOB_LONG);
+    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+    job.work.terms[0].stage = COST_COMPUTE;
+    forecast_predict(&forecast, &job, &predicted);
+    assert_true(forecast_is_unbatched(&forecast, &predicted, 0));
+    job.work.terms[0].amount = 100;
+    forecast_predict(&forecast, &job, &predicted);
+    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+}
+
+/* Whatever time is predicted for the suspect that a worker runs, others do not wait for it. */
+static void nobody_waits_for_a_suspect(void **state) {
+    (void)state;
+    workers.all[0].alone = true;
+    assert_int_equal(assign(job_of("auto", 50, 0)), 1);
+    workers.all[1].alone = true;
+    assert_int_equal(assign(job_of("auto", 50, 0)), CPU);
+    assert_int_equal(assign(job_of("cuda:0", 50, 0)), 0);
+}
+
+/* GPUs whose decodes take 2 s, as where their driver is ill, are left to those who name them. */
+static void what_jobs_took_is_learned(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 1, 0);
+    int gpu = 0, worker;
+    job.timing.stage_ms[STAGE_DECODE] = 2000;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(2000000000);
+    for (; (worker = choose(&job, &predicted, NOBODY)) != CPU && gpu < 100; gpu++) {
+        predicted.backlog = forecast_count(&round_now, &predicted, worker);
+        backlog_add(&forecast.backlogs[worker], &predicted.backlog);
+        forecast_learn(&forecast, worker, &predicted, &job);
+        forecast_begin(&forecast, &round_now);
+    }
+    assert_true(gpu > 4 && gpu < 100); /* a single one is no proof */
+    struct worker_account account;
+    forecast_account(&forecast, 0, &account);
+    assert_true(account.actual_ms >= 4000);
+    assert_float_equal((float)account.wait_ms, 0, 1e-9F);
+}
+
+/* What failed or was cancelled says nothing of how long it takes. */
+static void failures_are_not_learned(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 1, 0);
+    job.failure.status = STATUS_CANCELLED;
+    job.finished_ns = INT64_C(5000000000);
+    job.timing.stage_ms[STAGE_DECODE] = 5000;
+    assert_int_equal(choose(&job, &predicted, NOBODY), 0);
+    predicted.backlog = forecast_count(&round_now, &predicted, 0);
+    backlog_add(&forecast.backlogs[0], &predicted.backlog);
+    forecast_learn(&forecast, 0, &predicted, &job);
+    assert_float_equal(forecast.costs[0].rows[GPU_0_02_CPU_5], 0.02F, 1e-6F);
+    assert_int_equal(forecast.backlogs[0].shorts, 0);
+}
+
+/* 4 s, of which an encoder had 3.9: its operators are as quick as before. */
+static void what_a_codec_took_is_not_its_operators(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("cpu", 0, 0);
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { COST_ENCODE_ROWS, COST_ENCODE, 100 },
+                                              { COST_OP_ROWS, COST_COMPUTE, 100 } } };
+    const float before = forecast.costs[CPU].rows[COST_OP_ROWS];
+    job.failure.status = STATUS_DEADLINE;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(4000000000);
+    job.timing.stage_ms[STAGE_ENCODE] = 3900;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(choose(&job, &predicted, NOBODY), CPU);
+        predicted.backlog = (struct backlog_job){ .ms = 0 };
+        forecast_learn(&forecast, CPU, &predicted, &job);
+    }
+    assert_float_equal(forecast.costs[CPU].rows[COST_OP_ROWS], before, 1e-6F);
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 4000, 400);
+}
+
+/* A third of its seams took 4 s: such a job takes 12. A worker that goes wild tells of none. */
+static void what_was_too_slow_is_learned(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("cpu", 0, 0);
+    job.work.terms[0] = (struct cost_term){ COST_OP_ROWS, COST_COMPUTE, 1000 };
+    job.work.count = 1;
+    job.failure.status = STATUS_DEADLINE;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(4000000000);
+    job.progress.done = 10, job.progress.total = 30;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(choose(&job, &predicted, NOBODY), CPU);
+        predicted.backlog = (struct backlog_job){ .ms = 0 };
+        forecast_learn(&forecast, CPU, &predicted, &job);
+    }
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 12000, 1000);
+    job.progress.done = 0;
+    forecast_learn(&forecast, CPU, &predicted, &job);
+    assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 12000, 1000);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(defaults_are_what_this_test_takes_them_for),
+        TEST(an_idle_gpu_is_first),
+        TEST(full_gpus_are_helped_by_the_cpu),
+        TEST(cores_are_left_to_the_front),
+        TEST(cores_have_what_is_theirs_anyhow),
+        TEST(what_is_wrong_is_not_kept),
+        TEST(what_cores_did_is_each_jobs_own),
+        TEST(a_long_job_is_not_the_cpus),
+        TEST(a_device_that_is_named_decides),
+        TEST(a_suspect_goes_elsewhere_and_where_it_is_alone_soon),
+        TEST(long_operators_are_not_batched),
+        TEST(nobody_waits_for_a_suspect),
+        TEST(what_jobs_took_is_learned),
+        TEST(failures_are_not_learned),
+        TEST(what_was_too_slow_is_learned),
+        TEST(what_a_codec_took_is_not_its_operators),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/* That nobody waits for whoever reads the log, that it is told how much is missing, and that lines
+ * are never torn. */
+#include "server/log/log_writer.h"
+
+#include "pipeline/timing.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 16 << 10, LINES = 5000, SECONDS = 20 };
+
+static struct log_writer *kept[8]; /* they stay to the end of the process */
+static int kept_count;
+static uint64_t lost; /* atomic */
+
+static void count_lost(uint64_t lines) {
+    __atomic_fetch_add(&lost, lines, __ATOMIC_RELAXED);
+}
+
+static size_t tell(char *line, size_t size, uint64_t lines) {
+    return (size_t)snprintf(line, size, "lost %lu\n", lines);
+}
+
+static struct log_writer *start(int fd) {
+    const struct log_writer_options options = { fd, BYTES, count_lost, tell };
+    __atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
+    alarm(SECONDS); /* whoever waits here waits for ever */
+    kept[kept_count] = log_writer_start(&options);
+    assert_non_null(kept[kept_count]);
+    return kept[kept_count++];
+}
+
+/* With room for less than what the ring holds. */
+static void open_pipe(int ends[2]) {
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BUF) > 0);
+}
+
+static void put(struct log_writer *writer, int number) {
+    char line[64];
+    const int length = snprintf(line, sizeof line, "%d %.*s\n", number, number % 40,
+                                "........................................");
+    log_writer_put(writer, line, (size_t)length);
+}
+
+/* What there is to read at END and comes within WAIT_MS, as a text to be freed. */
+static char *read_text(int end, int wait_ms) {
+    size_t length = 0, room = 1 << 20;
+    char *text = malloc(room);
+    while (poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, wait_ms) == 1) {
+        const ssize_t got = read(end, text + length, room - 1 - length);
+        if (got <= 0) break;
+        length += (size_t)got;
+    }
+    text[length] = 0;
+    return text;
+}
+
+/* Lines of TEXT in their order from AFTER; returns how many, and in TOLD what it says is lost. */
+static int count_lines(const char *text, int after, uint64_t *told) {
+    int count = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        int number, dots = 0;
+        uint64_t missing;
+        if (!strchr(line, '\n')) fail_msg("the last line is cut: %s", line);
+        if (sscanf(line, "lost %lu", &missing) == 1) {
+            *told += missing;
+            continue;
+        }
+        if (sscanf(line, "%d%n", &number, &dots) != 1 || number <= after ||
+            strcspn(line + dots + 1, "\n") != (size_t)(number % 40))
+            fail_msg("behind %d stands %.60s", after, line);
+        after = number;
+        count++;
+    }
+    return count;
+}
+
+static uint64_t lines_lost(void) {
+    return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+}
+
+/* No line is put in for nothing: each was read, or is told as lost. */
+static void nobody_reads_and_then_somebody_does(void **state) {
+    (void)state;
+    int ends[2];
+    open_pipe(ends);
+    struct log_writer *writer = start(ends[1]);
+    for (int again = 0; again < 3; again++) {
+        uint64_t told = 0;
+        const uint64_t before = lines_lost();
+        for (int i = 0; i < LINES; i++) put(writer, i);
+        const uint64_t missing = lines_lost() - before;
+        char *text = read_text(ends[0], 500);
+        const int lines = count_lines(text, -1, &told);
+        free(text);
+        assert_true(missing > 0);
+        assert_int_equal(told, missing);
+        assert_int_equal(lines, LINES - (int)missing);
+    }
+    log_writer_stop(writer);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* A socket that keeps the borders of messages shows what was written at once. */
+static void what_is_written_at_once(void **state) {
+    (void)state;
+    int ends[2], lines = 0, writes = 0;
+    const int room = 1 << 20;
+    char text[BYTES];
+    uint64_t told = 0;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    struct log_writer *writer = start(ends[1]);
+    for (int i = 0; i < 400; i++) put(writer, i);
+    log_writer_stop(writer);
+    close(ends[1]);
+    for (ssize_t got; (got = read(ends[0], text, sizeof text - 1)) > 0; writes++) {
+        text[got] = 0;
+        assert_true(got <= PIPE_BUF);
+        assert_int_equal(text[got - 1], '\n');
+        lines += count_lines(text, lines - 1, &told);
+    }
+    assert_int_equal(lines, 400);
+    assert_int_equal(told, 0);
+    assert_true(writes < 100);
+    close(ends[0]);
+}
+
+/* Some other process that has this end too has made it one that does not block. */
+static void an_end_that_does_not_block(void **state) {
+    (void)state;
+    int ends[2];
+    uint64_t told = 0;
+    open_pipe(ends);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    struct log_writer *writer = start(ends[1]);
+    for (int i = 0; i < 400; i++) put(writer, i);
+    char *text = read_text(ends[0], 500);
+    assert_int_equal(count_lines(text, -1, &told), 400);
+    assert_int_equal(told, 0);
+    free(text);
+    log_writer_stop(writer);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void nobody_will_ever_read(void **state) {
+    (void)state;
+    int ends[2];
+    open_pipe(ends);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_DFL); /* it would end this test */
+    struct log_writer *writer = start(ends[1]);
+    for (int i = 0; i < 100; i++) put(writer, i);
+    log_writer_stop(writer);
+    assert_int_equal(lines_lost(), 100);
+    close(ends[1]);
+}
+
+static void the_end(void **state) {
+    (void)state;
+    int ends[2];
+    uint64_t told = 0;
+    open_pipe(ends);
+    struct log_writer *writer = start(ends[1]);
+    for (int i = 0; i < 100; i++) put(writer, i);
+    log_writer_stop(writer);
+    char *text = read_text(ends[0], 0); /* all is there */
+    assert_int_equal(count_lines(text, -1, &told), 100);
+    free(text);
+    writer = start(ends[1]);
+    for (int i = 0; i < LINES; i++) put(writer, i);
+    const int64_t begin = clock_ns();
+    log_writer_stop(writer); /* alarm: it does not wait for ever */
+    assert_true(clock_ns() - begin > 900 * INT64_C(1000000));
+    alarm(0);
+    free(read_text(ends[0], 500)); /* the thread goes on to the end of this process */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_reads_and_then_somebody_does),
+        cmocka_unit_test(what_is_written_at_once),
+        cmocka_unit_test(an_end_that_does_not_block),
+        cmocka_unit_test(nobody_will_ever_read),
+        cmocka_unit_test(the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

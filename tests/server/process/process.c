@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes that are asked for something: this program again, which answers as its first argument
+ * says. None is waited for longer than was allowed. */
+#include "server/process/process.h"
+
+#include "pipeline/timing.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 60000, SHORT_MS = 100 };
+
+/* ---- what is asked */
+
+static int answer(const char *how) {
+    char line[100] = "";
+    if (strcmp(how, "echo") == 0 && fgets(line, sizeof line, stdin)) printf("got %s", line);
+    if (strcmp(how, "fail") == 0) return fputs("wrong\n", stderr) < 0 ? 0 : 3;
+    if (strcmp(how, "crash") == 0) raise(SIGKILL);
+    if (strcmp(how, "silent") == 0) pause();
+    if (strcmp(how, "mute") == 0) { /* has closed its output and goes on */
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+        pause();
+    }
+    if (strcmp(how, "parent") == 0) { /* leaves a child behind, whose number it tells */
+        const pid_t child = fork();
+        if (child == 0) {
+            close(STDOUT_FILENO);
+            close(STDERR_FILENO);
+            pause();
+        }
+        printf("%d\n", (int)child);
+    }
+    return 0;
+}
+
+static int never(void) {
+    return 0;
+}
+
+static int at_once(void) {
+    return 1;
+}
+
+static struct failure failure; /* of the last check */
+
+static bool check_until(const char *how, const struct process_limits *limits, char *output,
+                        size_t size, bool *good) {
+    char *const arguments[] = { "process", (char *)how, NULL };
+    FILE *input = tmpfile();
+    assert_non_null(input);
+    fputs("input\n", input);
+    rewind(input);
+    failure = (struct failure){ 0 };
+    const enum status status =
+        process_check(arguments, fileno(input), limits, output, size, good, &failure);
+    fclose(input);
+    assert_int_equal(status, failure.status);
+    return !status;
+}
+
+static bool check(const char *how, int timeout_ms, char *output, size_t size, bool *good) {
+    return check_until(how, &(struct process_limits){ timeout_ms, never }, output, size, good);
+}
+
+/* No child of ours is left, ended or not. */
+static void check_no_child(void) {
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* ---- tests */
+
+static void an_answer(void **state) {
+    (void)state;
+    char output[100], cut[4];
+    bool good = false;
+    assert_true(check("echo", PATIENCE_MS, output, sizeof output, &good));
+    assert_true(good);
+    assert_string_equal(output, "got input\n");
+    assert_true(check("echo", PATIENCE_MS, cut, sizeof cut, &good));
+    assert_string_equal(cut, "got");
+    assert_true(check("fail", PATIENCE_MS, output, sizeof output, &good));
+    assert_false(good);
+    assert_non_null(strstr(output, "wrong\n")); /* behind what a sanitizer says */
+    check_no_child();
+}
+
+static void no_answer(void **state) {
+    (void)state;
+    char output[100];
+    bool good = true;
+    assert_false(check("crash", PATIENCE_MS, output, sizeof output, &good));
+    assert_false(good);
+    assert_int_equal(failure.status, STATUS_INTERNAL);
+    assert_non_null(strstr(failure.message, "crashed: Killed"));
+    assert_false(check("silent", SHORT_MS, output, sizeof output, &good));
+    assert_int_equal(failure.status, STATUS_DEADLINE);
+    assert_non_null(strstr(failure.message, "longer than 100 ms"));
+    check_no_child();
+}
+
+/* Its output has ended, and it has not. */
+static void one_that_only_closes_its_output(void **state) {
+    (void)state;
+    char output[100];
+    bool good = true;
+    alarm(60);
+    assert_false(check("mute", SHORT_MS, output, sizeof output, &good));
+    alarm(0);
+    assert_false(good);
+    check_no_child();
+}
+
+/* Long before its time is over, whatever it does. */
+static void one_that_nobody_waits_for_any_more(void **state) {
+    (void)state;
+    char output[100];
+    bool good = true;
+    alarm(60);
+    assert_false(check_until("silent", &(struct process_limits){ 3600000, at_once }, output,
+                             sizeof output, &good));
+    assert_false(good);
+    assert_int_equal(failure.status, STATUS_CANCELLED);
+    assert_false(check_until("mute", &(struct process_limits){ 3600000, at_once }, output,
+                             sizeof output, &good));
+    alarm(0);
+    check_no_child();
+}
+
+static void what_it_has_started_ends_too(void **state) {
+    (void)state;
+    char output[100];
+    bool good;
+    assert_true(check("parent", PATIENCE_MS, output, sizeof output, &good));
+    const pid_t child = atoi(output);
+    assert_true(child > 0);
+    const int64_t end = clock_ns() + PATIENCE_MS * INT64_C(1000000);
+    char path[64], text[512] = "";
+    for (;;) { /* gone, or a zombie that its new parent has not looked at yet */
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+        FILE *file = fopen(path, "re");
+        if (!file) break;
+        const bool got = fgets(text, sizeof text, file) != NULL;
+        fclose(file);
+        if (!got || strstr(text, ") Z ")) break;
+        assert_true(clock_ns() < end);
+        usleep(1000);
+    }
+}
+
+static void ending(void **state) {
+    (void)state;
+    int code = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_false(process_reap(child, &code));
+    assert_true(process_end(child, clock_ns() + PATIENCE_MS * INT64_C(1000000), &code));
+    assert_int_equal(code, -SIGKILL);
+    check_no_child();
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2) return answer(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer),
+        cmocka_unit_test(no_answer),
+        cmocka_unit_test(one_that_only_closes_its_output),
+        cmocka_unit_test(one_that_nobody_waits_for_any_more),
+        cmocka_unit_test(what_it_has_started_ends_too),
+        cmocka_unit_test(ending),
+    };
+    return cmocka_run_group_tests_name("process", tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of the jobs that wait run together. */
+#include "server/worker/group.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { JOBS = 6 };
+
+static struct slots *slots;
+
+static int begin(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct slot_options options = { .classes = { { JOBS, 4096 } }, .span_bytes = 4096 };
+    slots = slots_create(&options, &failure);
+    for (int i = 0; slots && i < JOBS; i++) {
+        const int slot = slot_take(slots, 1, NULL);
+        if (slot != i) return -1;
+        struct job *job = slot_job(slots, slot);
+        snprintf(job->plan, sizeof job->plan, "histeq");
+        job->probe.shape = image_shape(64, 48, 3, 8);
+        job->predicted_ms = 1;
+    }
+    return slots ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    slots_destroy(slots);
+    return 0;
+}
+
+static void check(int most, const int *expected, int count) {
+    static const int waiting[JOBS] = { 0, 1, 2, 3, 4, 5 };
+    struct group group = { .count = 9 };
+    group_choose(&group, slots, waiting, JOBS, most);
+    assert_int_equal(group.count, count);
+    assert_memory_equal(group.slots, expected, (size_t)count * sizeof *expected);
+    assert_false(group.self_test);
+    assert_int_equal(group.is_long, slot_job(slots, 0)->duration == JOB_LONG);
+}
+
+static void those_of_one_kind_go_together(void **state) {
+    (void)state;
+    check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
+    check(2, (int[]){ 0, 1 }, 2);
+    snprintf(slot_job(slots, 1)->plan, PLAN_TEXT_MAX, "edge");
+    slot_job(slots, 3)->probe.shape = image_shape(64, 48, 1, 8);
+    slot_job(slots, 4)->probe.shape = image_shape(64, 48, 3, 16);
+    slot_job(slots, 5)->probe.shape = image_shape(7, 9, 3, 8); /* any size */
+    check(8, (int[]){ 0, 2, 5 }, 3);
+}
+
+/* Four times as long and one millisecond more, either way. */
+static void those_of_like_cost_go_together(void **state) {
+    (void)state;
+    static const double ms[JOBS] = { 1, 5, 5.1, 0.1, 0, 3 };
+    for (int i = 0; i < JOBS; i++) slot_job(slots, i)->predicted_ms = ms[i];
+    check(8, (int[]){ 0, 1, 3, 4, 5 }, 5);
+    slot_job(slots, 0)->predicted_ms = 1.5;
+    check(8, (int[]){ 0, 1, 2, 5 }, 4);
+}
+
+static void enough_is_enough(void **state) {
+    (void)state;
+    for (int i = 0; i < JOBS; i++) slot_job(slots, i)->predicted_ms = 6;
+    slot_job(slots, 4)->predicted_ms = 2;
+    check(8, (int[]){ 0, 1, 2, 4 }, 4); /* 20 ms */
+    slot_job(slots, 0)->predicted_ms = 60;
+    check(8, (int[]){ 0 }, 1);
+}
+
+/* A decode that takes cores 30 ms is done for many at once; a carve is not. */
+static void only_what_codecs_make_long_goes_together(void **state) {
+    (void)state;
+    for (int i = 0; i < JOBS; i++) {
+        slot_job(slots, i)->predicted_ms = 30;
+        slot_job(slots, i)->duration = JOB_LONG;
+    }
+    check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
+    slot_job(slots, 0)->unbatched = 1;
+    check(8, (int[]){ 0 }, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(those_of_one_kind_go_together),
+        TEST(those_of_like_cost_go_together),
+        TEST(enough_is_enough),
+        TEST(only_what_codecs_make_long_goes_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
