@@ -78,15 +78,14 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
-SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
-C_SOURCES := $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
-  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/bench/*.c cuda/skeletons/*.c)) \
+C_SOURCES := $(filter-out server/main.c pipeline/ops/%,$(call below,server config pipeline,*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
-C_SOURCES += $(wildcard cuda/*_none.c cuda/bench/*_none.c)
+C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/bench/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 # Tests, benchmarks and ladders share one library: to link each with all objects takes three times as long, and the
@@ -102,8 +101,13 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
+TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
+# The program burin-bench; what its parts can do, other programs of tests/bench use too.
+SUITE = tests/bench/burin-bench
+SUITE_PARTS = $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c $(if $(filter-out 0,$(CUDA)),%_none.c) $(foreach o,$(OPS_SKIP),$(SUITE)/$o.c $(SUITE)/plain_$o.c),$(wildcard $(SUITE)/*.c))) \
+  $(if $(filter-out 0,$(CUDA)),$(patsubst %.cu,$(B)/%.cu.o,$(wildcard $(SUITE)/*.cu)))
+BENCH_PROGRAM = $(dir $(PROGRAM))burin-bench
 FAULTS = $(patsubst %.c,$(B)/%.so,$(wildcard tests/http/pressure/*.c))
 ifneq ($(CUDA),0)
 PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_ptx75) \
@@ -116,6 +120,10 @@ endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
+# The GPU's JPEG codec on the CPU, for tests where there is no GPU.
+TWINS = $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/twins/*.c))
+TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg_parallel pipeline/codecs/jpeg_tiles pipeline/run_layout server/jobs/codec_choice \
+  server/worker/self_test replay/jpeg_parallel cuda/codecs/jpeg_copies cuda/codecs/jpeg_copies_ptx75 cuda/codecs/jpeg_decode cuda/codecs/jpeg_decode_ptx75)
 
 .DEFAULT_GOAL = all
 .PHONY: help all serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
@@ -132,7 +140,7 @@ all: $(PROGRAM) ## the program, build/burin
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
 export PRELOADS = $(abspath $(B)/tests/http/pressure)
-http: $(BENCHES) $(FAULTS)
+http: $(BENCHES) $(BENCH_PROGRAM) $(FAULTS)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -193,13 +201,13 @@ mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py; 
 	@tests/mutants/run.py $(MUTANTS)
 
 LADDERS = $(if $(filter kernels,$(MAKECMDGOALS)),$(KERNELS))
-bundle: $(PROGRAM) $(GPU_TESTS) $(filter $(B)/tests/pipeline/ops/% $(B)/tests/pipeline/rows/%,$(TESTS)) $(BENCHES) $(LADDERS) ## pack what a bare GPU machine needs into build/bundle; `make kernels bundle` adds the ladders
+bundle: $(PROGRAM) $(BENCH_PROGRAM) $(GPU_TESTS) $(filter $(B)/tests/pipeline/ops/% $(B)/tests/pipeline/rows/%,$(TESTS)) $(BENCHES) $(LADDERS) ## pack what a bare GPU machine needs into build/bundle; `make kernels bundle` adds the ladders
 	@tests/bundle.sh $(B) $(PROGRAM) $(LADDERS)
 
-bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
+bench: $(PROGRAM) $(BENCH_PROGRAM) ## measure what this machine can do; `make bench ARGS=--json` for machines
 	@$(PROGRAM) bench histeq $(ARGS)
 
-tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
+tools: $(PROGRAM) $(BENCH_PROGRAM) $(BENCHES) ## build the programs of tests/bench, and burin-bench beside burin
 
 # Without two tests that compile carve.cu once more each, for a minute and longer, and those for the oldest GPU: a bundle has them.
 gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
@@ -225,12 +233,16 @@ clean: ## remove build/
 	rm -rf build
 
 # FORCE: another variant may stand there, and be younger.
-build/burin: $(B)/burin FORCE
+build/burin build/burin-bench: build/%: $(B)/% FORCE
 	@[ $@ -ef $< ] || ln -f $< $@
 
 $(B)/burin: $(OBJECTS) $(OBJ)/server/main.o
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(B)/burin-bench: $(OBJ)/$(SUITE)/main.o $(SUITE_PARTS) | $(LIBRARY)
+	$(SAY) link $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
 # Built-in operators: one line each, and one for each twin. Rewritten only when the list changes.
 $(OBJ)/ops.inc: FORCE
@@ -260,7 +272,7 @@ $(OBJ)/server/http/page_files.o: $(OBJ)/web_files.inc
 
 $(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # A serial program is what vector instructions are compared with.
-$(OBJ)/server/bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
+$(OBJ)/tests/bench/burin-bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
 $(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
@@ -288,6 +300,8 @@ $(B)/tests/%: tests/%.c | $(LIBRARY)
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)
 $(REPLAYS): $(OBJ)/tests/fuzz/replay_main.o
+$(BENCHES) $(filter $(B)/tests/bench/unit/%,$(TESTS)) $(B)/tests/cuda/jpeg_batches: $(SUITE_PARTS)
+$(TWIN_TESTS): $(TWINS)
 # A benchmark's own kernels stand beside it: they are in no other program.
 $(BENCH_KERNELS): %: %.cu.o
 # Its own sums are what takes long.
@@ -352,10 +366,10 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(EMBEDDED)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
-	  multipart.c part_headers.c header_params.c delimiter.c)) \
+	  multipart.c part_headers.c header_params.c delimiter.c)) $(wildcard tests/twins/*.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(patsubst %.o,%.d,$(SUITE_PARTS) $(TWINS)) $(OBJ)/$(SUITE)/main.d $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local

@@ -5,8 +5,8 @@
  * A request holds the generation that it began with until it is answered, and so do the workers
  * that run its users' operators: what a reload changes or removes stays for those that have it.
  *
- * Used by:  user_operators.c makes them; http/ plans with them; dispatch/supervisor.c runs workers for
- *           each; http/reload.c puts the next one in force.
+ * Used by:  user_operators.c makes them; http/ plans with them; dispatch/supervisor.c runs workers
+ *           for each; http/reload.c puts the next one in force.
  * Owns:     the records and texts of its users' operators, until nobody holds it.
  * Fails:    generation_create, generation_add and generation_close without memory.
  * Threads:  one makes it; once it is closed it is read-only, and any may hold and release it.

@@ -8,9 +8,9 @@ shift 2
 out=build/bundle
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
-cp "$program" "$out/bin/burin"
+cp "$program" "$(dirname "$program")/burin-bench" "$out/bin/"
 # A test is named by its path: cuda/ops/carve is cuda-ops-carve there.
-for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/* "$build"/tests/cuda/skeletons/* "$build"/tests/cuda/codecs/* "$build"/tests/cuda/bench/*; do
+for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/* "$build"/tests/cuda/skeletons/* "$build"/tests/cuda/codecs/*; do
     [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(echo "${t#"$build"/tests/}" | tr / -)" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done

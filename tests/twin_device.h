@@ -10,8 +10,8 @@
 #ifndef BURIN_TESTS_TWIN_DEVICE_H
 #define BURIN_TESTS_TWIN_DEVICE_H
 
-#include "pipeline/codecs/jpeg_parallel.h"
-#include "pipeline/codecs/jpeg_tiles.h"
+#include "tests/twins/jpeg_parallel.h"
+#include "tests/twins/jpeg_tiles.h"
 #include "pipeline/run.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* nvrtc.h - CUDA source to PTX while the program runs, by NVIDIA's libnvrtc where it is.
  *
- * Used by:  kernel_compiler.c, kernel_library.c, server/bench/skeletons.c.
+ * Used by:  kernel_compiler.c, kernel_library.c, tests/bench/burin-bench/skeletons.c.
  * Owns:     the caller frees code and log.
  * Fails:    nvrtc_compile returns false; the log tells why.
  * Threads:  any.

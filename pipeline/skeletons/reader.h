@@ -4,7 +4,7 @@
  * README.md of this folder is the language's reference.
  *
  * Used by:  operators_dir.c; server/cli/command_check.c, command_convert.c and user_operators.c;
- *           server/bench/skeletons.c.
+ *           tests/bench/burin-bench/skeletons.c.
  * Owns:     the caller destroys what reader_read returns; registered operators stay for ever.
  * Fails:    what is wrong goes into the diagnostics, and NULL comes back.
  * Threads:  any; no state but the registry's names.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin.h - a user's operator run on the CPU, its image shared out in bands of rows.
  *
- * Used by:  operators_dir.c, server/user_operators.c and server/bench/skeletons.c, which put these
+ * Used by:  operators_dir.c, server/user_operators.c and tests/bench/burin-bench/skeletons.c, which put these
  *           functions into a file's records.
  * Owns:     nothing.
  * Fails:    as op.h says.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin_library.h - a user file's CPU twin: compiled or found in the cache, and loaded.
  *
- * Used by:  operators_dir.c, server/bench/skeletons.c.
+ * Used by:  operators_dir.c, tests/bench/burin-bench/skeletons.c.
  * Owns:     a loaded library stays loaded as long as the process.
  * Fails:    mistakes go into the diagnostics, at the user's own lines.
  * Threads:  before the process has many: a compiler is started.

@@ -6,9 +6,9 @@
  * branches are the widths (run.h), of which every part's time is told; on a GPU also one batch of
  * all the widths, whose calls share the map. Before a time is told each result has been compared
  * with what carving to that width alone gives on the first lane. */
-#include "server/bench/bench.h"
-#include "server/bench/measurement.h"
-#include "server/bench/picture.h"
+#include "tests/bench/burin-bench/bench.h"
+#include "tests/bench/burin-bench/measurement.h"
+#include "tests/bench/burin-bench/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
-#include "server/bench/measurement.h"
+#include "tests/bench/burin-bench/measurement.h"
 #include "tests/noise.h"
 
 #include <stdio.h>

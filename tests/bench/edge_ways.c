@@ -4,10 +4,10 @@
  * project of 2022, which plot.py draws from the JSON. */
 #include "tests/bench/edge_ways.h"
 
-#include "server/bench/bench.h"
-#include "server/bench/edge.h"
-#include "server/bench/picture.h"
-#include "server/bench/plain.h"
+#include "tests/bench/burin-bench/bench.h"
+#include "tests/bench/burin-bench/edge.h"
+#include "tests/bench/burin-bench/picture.h"
+#include "tests/bench/burin-bench/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,9 +11,9 @@
 
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
-#include "server/bench/bench.h"
-#include "server/bench/measurement.h"
-#include "server/bench/picture.h"
+#include "tests/bench/burin-bench/bench.h"
+#include "tests/bench/burin-bench/measurement.h"
+#include "tests/bench/burin-bench/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "tests/bench/launch_shapes.h"
 
 #include "pipeline/run.h"
-#include "server/bench/picture.h"
-#include "server/bench/report.h"
+#include "tests/bench/burin-bench/picture.h"
+#include "tests/bench/burin-bench/report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * How it works. What a plan makes and tells is kept from a run on a core of the CPU, whatever
  * devices are measured; every lane's results, those of a batch one by one, are compared with that
  * before their time is told. */
-#include "server/bench/bench.h"
-#include "server/bench/measurement.h"
-#include "server/bench/picture.h"
+#include "tests/bench/burin-bench/bench.h"
+#include "tests/bench/burin-bench/measurement.h"
+#include "tests/bench/burin-bench/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "pipeline/rows/alpha.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
-#include "server/bench/measurement.h"
+#include "tests/bench/burin-bench/measurement.h"
 #include "tests/noise.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU's way to decode a JPEG, on the CPU: whatever the bytes, it ends, stays within its arena,
  * and gives the CPU codec's samples or a flag. The last byte divides the subsequences.
- * covers: pipeline/codecs/jpeg_parallel.c pipeline/codecs/jpeg_picture.c
+ * covers: tests/twins/jpeg_parallel.c pipeline/codecs/jpeg_picture.c
  */
-#include "pipeline/codecs/jpeg_parallel.h"
+#include "tests/twins/jpeg_parallel.h"
 #include "tests/fuzz/codec_fuzz.h"
 
 enum { BLOCKS_MAX = 4096 }; /* larger ones are slow and show nothing else */

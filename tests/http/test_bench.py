@@ -2,9 +2,9 @@
 """`burin bench` and the programs of tests/bench from outside: they check what they time, print how they are called, and end as
 every subcommand does.
 
-covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
-covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/cli/command_bench.c
-covers: server/bench/skeletons.c server/bench/plain_skeletons.c
+covers: tests/bench/burin-bench/report.c tests/bench/burin-bench/histeq.c tests/bench/burin-bench/edge.c
+covers: tests/bench/burin-bench/carve.c tests/bench/burin-bench/plain_histeq.c tests/bench/burin-bench/plain_edge.c tests/bench/burin-bench/plain_carve.c server/cli/command_bench.c
+covers: tests/bench/burin-bench/skeletons.c tests/bench/burin-bench/plain_skeletons.c
 """
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`burin bench jpeg` from outside: its rows on cores, its options, its JSON, its figure.
 
-covers: server/bench/jpeg.c
+covers: tests/bench/burin-bench/jpeg.c
 """
 import json
 import pathlib

@@ -22,7 +22,7 @@
 #include <vector>
 
 extern "C" {
-#include "pipeline/codecs/jpeg_parallel.h"
+#include "tests/twins/jpeg_parallel.h"
 #include "tests/pipeline/codecs/jpeg_cases.h"
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU's way to decode a JPEG, one thread after the other: the samples of the CPU codec for
  * every sound file, and for a damaged one either a flag or, again, the CPU codec's samples.
- * covers: pipeline/codecs/jpeg_picture.c pipeline/codecs/jpeg_parallel_short.c
+ * covers: pipeline/codecs/jpeg_picture.c tests/twins/jpeg_parallel_short.c
  */
-#include "pipeline/codecs/jpeg_parallel.h"
+#include "tests/twins/jpeg_parallel.h"
 #include "pipeline/codecs/jpeg_zigzag.h"
 
 #include "tests/pipeline/codecs/jpeg_bits.h"

@@ -4,7 +4,7 @@
  *
  * covers: pipeline/codecs/jpeg_prologue.c
  */
-#include "pipeline/codecs/jpeg_tiles.h"
+#include "tests/twins/jpeg_tiles.h"
 #include "pipeline/codecs/jpeg_prologue.h"
 
 #include "tests/pipeline/codecs/made_files.h"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jpeg_cores.h - how fast the CPU codec, which is libjpeg-turbo, does the same work.
+ *
+ * Used by:  jpeg.c.
+ * Fails:    a status and its sentence; also where a result is not what was expected.
+ * Threads:  one core a thread of the pool.
+ */
+#ifndef BURIN_JPEG_CORES_H
+#define BURIN_JPEG_CORES_H
+
+#include "tests/bench/burin-bench/jpeg_batches.h"
+
+/* Microseconds a picture: each core does all subjects in a round, beginning with another one; the
+ * median of so many rounds as BATCHES say, the first not counted. Its device, batch and streams
+ * are not looked at. POOL NULL: one core. */
+enum status jpeg_cores_measure(const struct jpeg_batches *batches, struct pool *pool,
+                               double *picture_us, struct failure *failure);
+
+#endif
