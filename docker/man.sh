@@ -17,6 +17,8 @@ printf '.TH BURIN 1 "" "burin %s" "User Commands"\n' "$(echo "$version" | quote)
 printf '.SH NAME\nburin \\- image processing daemon for NVIDIA GPUs and CPUs\n.SH SYNOPSIS\n'
 "$program" --help | verbatim
 for command in $commands; do
+    # A program of its own, which may not be here.
+    [ "$command" != bench ] || "$program" bench --help >/dev/null 2>&1 || continue
     printf '.SH BURIN %s\n' "$(echo "$command" | tr '[:lower:]' '[:upper:]')"
     "$program" "$command" --help 2>&1 | verbatim
 done

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin.h - a user's operator run on the CPU, its image shared out in bands of rows.
  *
- * Used by:  operators_dir.c, server/user_operators.c and tests/bench/burin-bench/skeletons.c, which put these
- *           functions into a file's records.
+ * Used by:  operators_dir.c, server/user_operators.c and burin-bench, which put these functions
+ *           into a file's records.
  * Owns:     nothing.
  * Fails:    as op.h says.
  * Threads:  as op.h says.

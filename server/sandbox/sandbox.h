@@ -23,8 +23,9 @@
  * too for all others, and the front alone may connect to an abstract unix socket of another
  * process. A GPU's worker may connect to unix sockets that have a path, as drivers do.
  *
- * The process that starts workers (process/launcher.h) has no sandbox, for they would have it too. The
- * front asks it to end a worker and to look at its threads, and it does so for what it has started.
+ * The process that starts workers (process/launcher.h) has no sandbox, for they would have it too.
+ * The front asks it to end a worker and to look at its threads, and it does so for what it has
+ * started.
  *
  * Used by:  command_serve.c, command_worker.c, user_operators.c; worker/worker.c and
  *           worker/operators_worker.c.

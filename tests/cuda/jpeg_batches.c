@@ -2,7 +2,7 @@
 /* The GPU's rows of `burin bench jpeg`: every work, by batch and streams, gives times; a result
  * that is not the expected one gives none. nvJPEG's rows where its library is.
  *
- * covers: tests/bench/burin-bench/jpeg_lines.cu tests/bench/burin-bench/nvjpeg_batches.cu tests/bench/burin-bench/nvjpeg_library.cu */
+ * covers: tests/bench/burin-bench/jpeg_lines.cu tests/bench/burin-bench/nvjpeg_batches.cu */
 #include "tests/bench/burin-bench/jpeg_batches.h"
 #include "tests/bench/burin-bench/nvjpeg_batches.h"
 

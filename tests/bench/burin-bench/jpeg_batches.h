@@ -4,7 +4,7 @@
  *
  * Files and pixels are in the GPU's memory before the clock starts, and results stay there.
  *
- * Used by:  tests/bench/burin-bench/jpeg.c. jpeg_batches_none.c stands for it where there is no nvcc.
+ * Used by:  jpeg.c. jpeg_batches_none.c stands for it where there is no nvcc.
  * Owns:     nothing after jpeg_batches_measure has returned; subjects are the caller's.
  * Fails:    a status and its sentence: no memory, a device that fails, a result that is not the
  *           CPU codec's. No times are given then.

@@ -4,7 +4,7 @@
  * Its hardware decoders where the GPU has them. Files lie in pinned host memory, as its batched
  * decoder wants them; what it encodes stays in the GPU's memory until its lengths are read.
  *
- * Used by:  tests/bench/burin-bench/jpeg.c, for rows beside ours; nothing else in the program opens nvJPEG.
+ * Used by:  jpeg.c, for rows beside ours; nothing else in the program opens nvJPEG.
  * Owns:     the library, as long as the process.
  * Fails:    a status and its sentence. Its samples are not libjpeg's: a result that differs from
  *           the CPU codec's by more than NVJPEG_DIFFERENCE_MAX a sample is a failure, and below

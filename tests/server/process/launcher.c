@@ -3,7 +3,8 @@
  * whatever kind, or waits to be killed. What it starts is our child; what is no worker it does not
  * start, and what it has not started it neither kills nor looks at.
  *
- * covers: server/process/program.c server/process/launcher_process.c server/process/thread_looks.c */
+ * covers: server/process/program.c server/process/launcher_process.c
+ * covers: server/process/thread_looks.c */
 #include "server/process/launcher.h"
 
 #include "pipeline/timing.h"
