@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Virtual time is the start tag of the job that was served last. A flow, which is a
- * client (flow_table.h), has the start tag of its next job: where its last one left off, or the
- * virtual time, if that is later: who was away saves nothing up. Serving a job moves the flow's tag
- * on by the job's cost. The tag is the flow's, not the job's, so its jobs may change places. A flow
- * whose job finds no worker with room while others are served falls behind, and keeps CREDIT_MS of
- * that.
+ * client, has the start tag of its next job: where its last one left off, or the virtual time, if
+ * that is later: who was away saves nothing up. Serving a job moves the flow's tag on by the job's
+ * cost. The tag is the flow's, not the job's, so its jobs may change places. A flow whose job finds
+ * no worker with room while others are served falls behind, and keeps CREDIT_MS of that.
  *
  * Each flow has a list of its jobs by the time at which they are due, their arrival and cost
  * together, AGE_MS of it at most. A walk merges these lists by a heap of the flows, in which a flow
@@ -13,9 +12,9 @@
  * their own, which comes first; they have been paid for. */
 #include "server/dispatch/queue.h"
 
-#include "server/dispatch/flow_table.h"
-
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 enum { NONE = -1, ABSENT = -2, AGE_MS = 1000, CREDIT_MS = 1000 };
 
@@ -24,6 +23,19 @@ struct entry {
     int flow;           /* NONE: it has come back */
     double cost_ms;
     int64_t since_ns, due_ns;
+};
+
+/* A flow with jobs that wait is busy. An idle one is kept as long as there is room: its client may
+ * come back. The one that has been idle longest is forgotten first. */
+struct flow {
+    double start_ms; /* the start tag of its next job: when it is due, in virtual time */
+    int first, last; /* of its jobs that wait, by slot */
+    int waiting;     /* how many they are */
+    int place;       /* among the busy flows */
+    struct in6_addr client;
+    int next;         /* of the same hash */
+    int bucket;       /* NONE: it is nobody's */
+    int older, newer; /* among the idle ones */
 };
 
 /* A flow in a walk: the job that is next, and its start tag. */
@@ -37,7 +49,11 @@ struct queue {
     int length;
     double cost_ms;
     struct entry *entries; /* by slot */
-    struct flow_table *flows;
+    int flow_count;        /* two a slot, half of which may be busy; as many buckets */
+    struct flow *flows;
+    int *buckets;              /* flows by a hash of their client */
+    uint64_t seed[2];          /* of the hash, so that nobody can choose addresses of one bucket */
+    int oldest, newest;        /* of the idle flows */
     int *busy, busy_count;     /* flows with jobs that wait */
     int first_back, last_back; /* jobs that have come back */
     double now_ms;             /* virtual time */
@@ -46,29 +62,105 @@ struct queue {
     int heap_count, next_back;
 };
 
+/* ---- idle flows, in the order in which they became so */
+
+static void join_idle(struct queue *queue, int number) {
+    struct flow *flow = &queue->flows[number];
+    flow->older = queue->newest;
+    flow->newer = NONE;
+    *(queue->newest == NONE ? &queue->oldest : &queue->flows[queue->newest].newer) = number;
+    queue->newest = number;
+}
+
+static void leave_idle(struct queue *queue, int number) {
+    const struct flow *flow = &queue->flows[number];
+    *(flow->older == NONE ? &queue->oldest : &queue->flows[flow->older].newer) = flow->newer;
+    *(flow->newer == NONE ? &queue->newest : &queue->flows[flow->newer].older) = flow->older;
+}
+
+/* ---- life */
+
 struct queue *queue_create(const struct queue_options *options) {
     struct queue *queue = calloc(1, sizeof *queue);
     const size_t slots = (size_t)options->slots;
     if (!queue) return NULL;
     queue->options = *options;
+    queue->flow_count = 2 * options->slots;
     queue->entries = calloc(slots, sizeof *queue->entries);
-    queue->flows = flow_table_create(options->slots);
+    queue->flows = calloc(2 * slots, sizeof *queue->flows);
+    queue->buckets = malloc(2 * slots * sizeof *queue->buckets);
     queue->busy = calloc(slots, sizeof *queue->busy);
     queue->heap = calloc(slots, sizeof *queue->heap);
-    if (!queue->entries || !queue->flows || !queue->busy || !queue->heap)
+    if (!queue->entries || !queue->flows || !queue->buckets || !queue->busy || !queue->heap)
         return queue_destroy(queue), NULL;
+    if (getrandom(queue->seed, sizeof queue->seed, 0) < 0) queue->seed[0] = (uintptr_t)queue;
     for (size_t i = 0; i < slots; i++) queue->entries[i].next = ABSENT;
+    queue->oldest = queue->newest = NONE;
     queue->first_back = queue->last_back = queue->next_back = NONE;
+    for (int i = 0; i < queue->flow_count; i++) {
+        queue->buckets[i] = queue->flows[i].bucket = NONE;
+        join_idle(queue, i);
+    }
     return queue;
 }
 
 void queue_destroy(struct queue *queue) {
     if (!queue) return;
     free(queue->entries);
-    flow_table_destroy(queue->flows);
+    free(queue->flows);
+    free(queue->buckets);
     free(queue->busy);
     free(queue->heap);
     free(queue);
+}
+
+/* ---- flows by client */
+
+static uint64_t mix(uint64_t bits) {
+    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return bits ^ bits >> 32;
+}
+
+static int bucket_of(const struct queue *queue, const struct in6_addr *client) {
+    uint64_t halves[2];
+    memcpy(halves, client, sizeof halves);
+    const uint64_t hash = mix(mix(halves[0] ^ queue->seed[0]) ^ halves[1] ^ queue->seed[1]);
+    return (int)(hash % (uint64_t)queue->flow_count);
+}
+
+static int find_flow(const struct queue *queue, const struct in6_addr *client) {
+    int number = queue->buckets[bucket_of(queue, client)];
+    while (number != NONE && memcmp(&queue->flows[number].client, client, sizeof *client) != 0)
+        number = queue->flows[number].next;
+    return number;
+}
+
+/* In place of the flow that has been idle longest. */
+static int add_flow(struct queue *queue, const struct in6_addr *client) {
+    const int number = queue->oldest, bucket = bucket_of(queue, client);
+    struct flow *flow = &queue->flows[number];
+    leave_idle(queue, number);
+    if (flow->bucket != NONE) {
+        int *link = &queue->buckets[flow->bucket];
+        while (*link != number) link = &queue->flows[*link].next;
+        *link = flow->next;
+    }
+    *flow = (struct flow){ .first = NONE,
+                           .last = NONE,
+                           .client = *client,
+                           .bucket = bucket,
+                           .next = queue->buckets[bucket] };
+    queue->buckets[bucket] = number;
+    return number;
+}
+
+/* The number of CLIENT's flow, which stays the client's until join_idle. */
+static int take_flow(struct queue *queue, const struct in6_addr *client) {
+    const int number = find_flow(queue, client);
+    if (number == NONE) return add_flow(queue, client);
+    if (!queue->flows[number].waiting) leave_idle(queue, number);
+    return number;
 }
 
 /* ---- lists */
@@ -93,7 +185,7 @@ static void unlink_from(struct queue *queue, int slot, int *first, int *last) {
     queue->cost_ms = queue->length ? queue->cost_ms - queue->entries[slot].cost_ms : 0;
 }
 
-/* ---- flows */
+/* ---- busy flows */
 
 static void set_start(struct queue *queue, struct flow *flow, double start_ms) {
     flow->start_ms = start_ms;
@@ -101,18 +193,18 @@ static void set_start(struct queue *queue, struct flow *flow, double start_ms) {
 }
 
 static void become_busy(struct queue *queue, int number) {
-    struct flow *flow = flow_table_at(queue->flows, number);
+    struct flow *flow = &queue->flows[number];
     flow->place = queue->busy_count;
     queue->busy[queue->busy_count++] = number;
     set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
 }
 
 static void become_idle(struct queue *queue, int number) {
-    const int place = flow_table_at(queue->flows, number)->place;
+    const int place = queue->flows[number].place;
     const int moved = queue->busy[--queue->busy_count];
     queue->busy[place] = moved;
-    flow_table_at(queue->flows, moved)->place = place;
-    flow_table_idle(queue->flows, number);
+    queue->flows[moved].place = place;
+    join_idle(queue, number);
 }
 
 /* Behind those that are due no later: most often behind all. */
@@ -129,7 +221,7 @@ static void insert(struct queue *queue, struct flow *flow, int slot) {
 static const struct flow *longest_flow(const struct queue *queue) {
     const struct flow *longest = NULL;
     for (int i = 0; i < queue->busy_count; i++) {
-        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        const struct flow *flow = &queue->flows[queue->busy[i]];
         if (!longest || flow->waiting > longest->waiting) longest = flow;
     }
     return longest;
@@ -140,15 +232,15 @@ bool queue_has_room(const struct queue *queue, const struct in6_addr *client, in
     if (queue->length + more < queue->options.capacity) return true;
     const struct flow *longest = client ? longest_flow(queue) : NULL;
     if (!longest) return false;
-    const int number = flow_table_find(queue->flows, client);
-    const int waiting = number == NONE ? 0 : flow_table_at(queue->flows, number)->waiting;
+    const int number = find_flow(queue, client);
+    const int waiting = number == NONE ? 0 : queue->flows[number].waiting;
     return longest->waiting > waiting + more + 1;
 }
 
 bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
     if (!queue_has_room(queue, &job->client, 0)) return false;
-    const int number = flow_table_take(queue->flows, &job->client);
-    struct flow *flow = flow_table_at(queue->flows, number);
+    const int number = take_flow(queue, &job->client);
+    struct flow *flow = &queue->flows[number];
     if (!flow->waiting) become_busy(queue, number);
     const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
     queue->entries[slot] = (struct entry){ .flow = number,
@@ -184,7 +276,7 @@ bool queue_remove(struct queue *queue, int slot) {
         unlink_from(queue, slot, &queue->first_back, &queue->last_back);
         return true;
     }
-    struct flow *flow = flow_table_at(queue->flows, number);
+    struct flow *flow = &queue->flows[number];
     unlink_from(queue, slot, &flow->first, &flow->last);
     if (--flow->waiting == 0) become_idle(queue, number);
     return true;
@@ -193,7 +285,7 @@ bool queue_remove(struct queue *queue, int slot) {
 void queue_serve(struct queue *queue, int slot) {
     const struct entry entry = queue->entries[slot];
     if (!queue_remove(queue, slot) || entry.flow == NONE) return;
-    struct flow *flow = flow_table_at(queue->flows, entry.flow);
+    struct flow *flow = &queue->flows[entry.flow];
     const double least = queue->now_ms - CREDIT_MS;
     if (flow->start_ms > queue->now_ms) queue->now_ms = flow->start_ms;
     set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.cost_ms);
@@ -228,7 +320,7 @@ int queue_first(struct queue *queue) {
     queue->next_back = queue->first_back;
     queue->heap_count = queue->busy_count;
     for (int i = 0; i < queue->busy_count; i++) {
-        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        const struct flow *flow = &queue->flows[queue->busy[i]];
         queue->heap[i] = (struct stop){ flow->start_ms, flow->first };
     }
     for (int i = queue->heap_count / 2 - 1; i >= 0; i--) sift_down(queue, i);
