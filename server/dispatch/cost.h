@@ -49,7 +49,7 @@ enum {
     COST_TERMS_MAX = COST_ROWS
 };
 
-/* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: backlog.h. */
+/* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: forecast.h. */
 enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS };
 
 /* Amounts of which a job's time is made. All zero: nothing is known of it. */

@@ -176,7 +176,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
  * its plan has? */
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
 
-/* A job with which a worker died needs the worker to itself. Where lanes are apart, backlog.h
+/* A job with which a worker died needs the worker to itself. Where lanes are apart, forecast.h
  * counts the others. */
 bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job);
 

@@ -124,7 +124,7 @@ TABLE = [
      "unit worker/pending_apart"),
     ("a job waits until a whole walk comes to it", "dispatch/dispatcher.c",
      "hand_out(dispatcher, &round, newcomer);", "(void)newcomer;", "unit dispatch/dispatcher_walk"),
-    ("a CPU gets two long jobs a lane", "dispatch/backlog.c",
+    ("a CPU gets two long jobs a lane", "dispatch/forecast.c",
      "return backlog->longs < lanes;", "return backlog->longs < 2 * lanes;", "unit dispatch/backlog"),
     ("a long job never gets old", "worker/pending.c",
      "now >= old_at(job)", "now < 0", "unit worker/pending"),

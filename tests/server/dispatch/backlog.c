@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What one more job would wait for, from numbers that are worked out by hand. */
-#include "server/dispatch/backlog.h"
+#include "server/dispatch/forecast.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void the_only_lane_is_everybodys(void **state) {
 static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
-    backlog_set_apart(&backlog);
+    backlog.apart = true;
     assert_int_equal(backlog_job(&backlog, 9.9, 0).duration, JOB_SHORT);
     assert_int_equal(backlog_job(&backlog, 10, 0).duration, JOB_MEDIUM);
     assert_int_equal(backlog_job(&backlog, 499, 0).duration, JOB_MEDIUM);
@@ -112,7 +112,7 @@ static bool has_room(const struct backlog *backlog, double ms) {
 static void lanes_that_are_apart_have_room_of_their_own(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
-    backlog_set_apart(&backlog);
+    backlog.apart = true;
     for (int i = 0; i < 2; i++) {
         assert_true(has_room(&backlog, 10000));
         add(&backlog, 10000, 0);
