@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* header_params.h - the parameters of a header's value: `; name=token; name="quoted \" text"`.
  *
- * Used by:  multipart.c (the boundary), part_headers.c (name and filename).
+ * Used by:  multipart.c (the boundary, a part's name and filename).
  * Owns:     nothing; a parameter points into the value.
  * Fails:    header_params_next returns -1 where the text is no list of parameters.
  * Threads:  any; no state.

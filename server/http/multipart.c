@@ -4,9 +4,14 @@
  * match the search goes on behind the matched bytes and every byte is looked at once. Behind a
  * delimiter stands its tail; if the tail is anything else, delimiter and tail were data. Data are
  * events that point into the caller's bytes; only what may turn out to be a delimiter at the end of
- * a piece is kept, in the delimiter. */
+ * a piece is kept, in the delimiter.
+ *
+ * Headers are collected in one line buffer; each whole line is read where it stands there: name,
+ * colon, value. Three headers mean something, the others are skipped. The limit on all headers is
+ * checked before a byte is kept, so a line without an end is not waited for. */
 #include "server/http/multipart.h"
 
+#include "server/http/engine/request_check.h"
 #include "server/http/header_params.h"
 
 #include <string.h>
@@ -24,6 +29,91 @@ enum state {
 #define BAD(...) fail(failure, STATUS_BAD_REQUEST, __VA_ARGS__)
 
 static const char form_data[] = "multipart/form-data";
+
+/* ---- the delimiter, CR LF -- boundary, in pieces of any size, and the tail behind it: `--` where
+ * it closes the body, blanks, CR LF */
+
+/* 64 take twice as long: what is found in a block is put together at its end. */
+enum { BLOCK = 256 };
+
+/* A boundary may consist of these characters? */
+static bool delimiter_is_boundary(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+        const bool word =
+            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!word && !strchr("'()+_,-./:=? ", c)) return false;
+    }
+    return text[length - 1] != ' ';
+}
+
+static void delimiter_set(struct delimiter *delimiter, const char *boundary, size_t length) {
+    memcpy(delimiter->text, "\r\n--", 4);
+    memcpy(delimiter->text + 4, boundary, length);
+    delimiter->length = 4 + length;
+}
+
+/* What comes next begins a line, without a CR LF before it. */
+static void delimiter_at_line_start(struct delimiter *delimiter) {
+    delimiter->matched = delimiter->assumed = 2;
+}
+
+/* Does `CR . -` begin in the BLOCK bytes at P? Reads two bytes more. Written so that the compiler
+ * looks at many bytes at once: whatever the data are, this is the pace (memchr for CR falls to a
+ * fiftieth of its own where every second byte is one). */
+static bool block_may_start(const uint8_t *p) {
+    uint8_t found = 0;
+    for (int i = 0; i < BLOCK; i++) found |= (uint8_t)((p[i] == '\r') & (p[i + 2] == '-'));
+    return found;
+}
+
+/* Where a delimiter may begin, as far as its first four bytes tell; END if nowhere. Byte by byte
+ * first: where one start was, the next is often near. */
+static const uint8_t *delimiter_find(const uint8_t *p, const uint8_t *end) {
+    while (p < end) {
+        const uint8_t *stop = end - p > BLOCK ? p + BLOCK : end;
+        for (; p < stop; p++)
+            if (*p == '\r' && (end - p < 4 || memcmp(p, "\r\n--", 4) == 0)) return p;
+        while (end - p >= BLOCK + 2 && !block_may_start(p)) p += BLOCK;
+    }
+    return end;
+}
+
+/* Compares on from `matched`; returns how many bytes of [p, end) belong to it. */
+static size_t delimiter_match(struct delimiter *delimiter, const uint8_t *p, const uint8_t *end) {
+    size_t room = delimiter->length - delimiter->matched, length = (size_t)(end - p), i = 0;
+    if (length > room) length = room;
+    while (i < length && p[i] == (uint8_t)delimiter->text[delimiter->matched + i]) i++;
+    delimiter->matched += i;
+    delimiter->tail_length = 0;
+    return i;
+}
+
+static bool delimiter_is_whole(const struct delimiter *delimiter) {
+    return delimiter->matched == delimiter->length;
+}
+
+/* Is the tail, followed by C, still the start of `[--] blanks CR LF`? */
+static bool delimiter_tail_fits(const struct delimiter *delimiter, char c) {
+    const size_t length = delimiter->tail_length;
+    const char last = length ? delimiter->text[delimiter->length + length - 1] : '\0';
+    if (last == '\r') return c == '\n';
+    if (c == '-') return length == 0 || (length == 1 && last == '-');
+    if (length == 1 && last == '-') return false;
+    return c == '\r' || c == ' ' || c == '\t';
+}
+
+/* false: it has too many blanks. */
+static bool delimiter_tail_add(struct delimiter *delimiter, char c) {
+    if (delimiter->tail_length == 2 + DELIMITER_BLANKS_MAX + 1) return false;
+    delimiter->text[delimiter->length + delimiter->tail_length++] = c;
+    return true;
+}
+
+/* The tail begins with --. */
+static bool delimiter_closes(const struct delimiter *delimiter) {
+    return delimiter->tail_length >= 2 && delimiter->text[delimiter->length + 1] == '-';
+}
 
 /* ---- the Content-Type of the request */
 
@@ -78,6 +168,115 @@ enum status multipart_init(struct multipart *m, const char *content_type,
     delimiter_at_line_start(&m->delimiter);
     m->status = read_content_type(m, content_type, failure);
     return m->status;
+}
+
+/* ---- the headers of a part, line by line */
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+static enum status read_disposition(struct part_headers *h, const char *p,
+                                    struct failure *failure) {
+    struct part *part = &h->part;
+    struct header_param param;
+    bool named = false;
+    int found;
+    if (h->has_disposition) return BAD("part %d has two Content-Dispositions", h->number);
+    h->has_disposition = true;
+    size_t length = header_params_token(p);
+    if (length != 9 || strncasecmp(p, "form-data", 9) != 0)
+        return BAD("Content-Disposition of part %d is not form-data", h->number);
+    p += length;
+    while ((found = header_params_next(&p, &param)) > 0) {
+        if (header_params_is(&param, "name")) {
+            if (named) return BAD("part %d has two names", h->number);
+            named = true;
+            if (header_params_copy(&param, part->name, sizeof part->name) >= sizeof part->name)
+                return BAD("the name of part %d has more than %d bytes", h->number,
+                           PART_NAME_MAX - 1);
+        } else if (header_params_is(&param, "filename")) {
+            if (part->has_filename) return BAD("part %d has two filenames", h->number);
+            part->has_filename = true;
+            header_params_copy(&param, part->filename, sizeof part->filename);
+        }
+    }
+    if (found < 0) return BAD("Content-Disposition of part %d cannot be read", h->number);
+    return named ? STATUS_OK : BAD("Content-Disposition of part %d has no name", h->number);
+}
+
+static enum status read_type(struct part_headers *h, const char *value, struct failure *failure) {
+    size_t length = strlen(value), room = sizeof h->part.content_type - 1;
+    if (h->has_type) return BAD("part %d has two Content-Types", h->number);
+    h->has_type = true;
+    if (strncasecmp(value, "multipart/", 10) == 0)
+        return BAD("part %d is a multipart within the multipart", h->number);
+    if (length > room) length = room;
+    memcpy(h->part.content_type, value, length);
+    h->part.content_type[length] = '\0';
+    return STATUS_OK;
+}
+
+static enum status read_encoding(struct part_headers *h, const char *value,
+                                 struct failure *failure) {
+    static const char *const plain[] = { "binary", "8bit", "7bit" };
+    for (int i = 0; i < 3; i++)
+        if (strcasecmp(value, plain[i]) == 0) return STATUS_OK;
+    return BAD("Content-Transfer-Encoding of part %d must be binary, 8bit or 7bit", h->number);
+}
+
+/* LINE is terminated and holds no control character. */
+static enum status read_header(struct part_headers *h, char *line, struct failure *failure) {
+    if (is_blank(*line)) return BAD("part %d has a folded header line", h->number);
+    size_t length = header_params_token(line);
+    if (length == 0 || line[length] != ':')
+        return BAD("part %d has a header line without a name", h->number);
+    line[length] = '\0';
+    const char *value = header_params_skip_blanks(line + length + 1);
+    if (strcasecmp(line, "Content-Disposition") == 0) return read_disposition(h, value, failure);
+    if (strcasecmp(line, "Content-Type") == 0) return read_type(h, value, failure);
+    if (strcasecmp(line, "Content-Transfer-Encoding") == 0) return read_encoding(h, value, failure);
+    return STATUS_OK;
+}
+
+static bool has_control(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (request_check_is_control((unsigned char)text[i])) return true;
+    return false;
+}
+
+/* h->line is a whole line. */
+static enum status end_line(struct part_headers *h, bool *complete, struct failure *failure) {
+    size_t length = h->line_length - 1;
+    h->line_length = 0;
+    if (length == 0 || h->line[length - 1] != '\r')
+        return BAD("a header line of part %d does not end in CR LF", h->number);
+    length--;
+    *complete = length == 0;
+    if (*complete && !h->has_disposition)
+        return BAD("part %d has no Content-Disposition", h->number);
+    if (*complete) return STATUS_OK;
+    if (has_control(h->line, length))
+        return BAD("a header of part %d contains a control character", h->number);
+    while (length && is_blank(h->line[length - 1])) length--;
+    h->line[length] = '\0';
+    return read_header(h, h->line, failure);
+}
+
+/* Up to the end of a line, if it is there. */
+static enum status read_line(struct part_headers *h, const uint8_t **at, const uint8_t *end,
+                             size_t bytes_max, bool *complete, struct failure *failure) {
+    const uint8_t *feed = memchr(*at, '\n', (size_t)(end - *at));
+    const size_t length = (size_t)((feed ? feed + 1 : end) - *at);
+    if (length > bytes_max - h->bytes)
+        return BAD("the headers of part %d have more than %zu bytes", h->number, bytes_max);
+    if (length > sizeof h->line - h->line_length)
+        return BAD("a header line of part %d has more than %d bytes", h->number, PART_LINE_MAX);
+    memcpy(h->line + h->line_length, *at, length);
+    h->line_length += length;
+    h->bytes += length;
+    *at += length;
+    return feed ? end_line(h, complete, failure) : STATUS_OK;
 }
 
 /* ---- one step: at most one event, and *AT moves on */
@@ -152,19 +351,25 @@ static enum status read_tail(struct multipart *m, const uint8_t **at, struct mul
 }
 
 static enum status begin_part(struct multipart *m, struct failure *failure) {
+    struct part_headers *h = &m->headers;
     if (m->parts >= m->limits.parts_max)
         return BAD("there are more than %d parts (parts_max); parameters may go in the query too",
                    m->limits.parts_max);
-    part_headers_begin(&m->headers, ++m->parts);
+    h->number = ++m->parts;
+    h->bytes = h->line_length = 0;
+    h->has_disposition = h->has_type = false;
+    h->part.has_filename = false;
+    h->part.name[0] = h->part.filename[0] = h->part.content_type[0] = '\0';
     m->state = HEADERS;
     return STATUS_OK;
 }
 
 static enum status read_headers(struct multipart *m, const uint8_t **at, const uint8_t *end,
                                 struct multipart_event *event, struct failure *failure) {
-    bool complete;
-    enum status status =
-        part_headers_read(&m->headers, at, end, m->limits.part_headers_bytes, &complete, failure);
+    bool complete = false;
+    enum status status = STATUS_OK;
+    while (!status && !complete && *at < end)
+        status = read_line(&m->headers, at, end, m->limits.part_headers_bytes, &complete, failure);
     if (status || !complete) return status;
     m->state = DATA;
     m->in_part = true;

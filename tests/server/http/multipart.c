@@ -2,7 +2,7 @@
 /* The multipart parser: what is read, what is refused and with which words, and that no way of
  * cutting the input changes either.
  *
- * covers: server/http/part_headers.c server/http/header_params.c server/http/delimiter.c */
+ * covers: server/http/header_params.c */
 #include "tests/server/http/multipart_record.h"
 
 struct good {
