@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A worker's answer to a job is predicted as the wait for a lane, behind the jobs
  * that the worker has and those ahead in the queue that should go there, and the job's own time
- * (cost.h). All devices give the same bytes, so nothing but time decides. A round copies the backlogs, since
- * jobs that wait are added to the copies alone. What a job takes on each worker is predicted once,
- * when it comes.
+ * (cost.h). All devices give the same bytes, so nothing but time decides. A round copies the
+ * backlogs, since jobs that wait are added to the copies alone. What a job takes on each worker is
+ * predicted once, when it comes.
  *
  * In a backlog the work of short jobs is summed up, of medium and long ones the times at which they
  * should end. A wait is that work over the lanes and their speed, as if jobs were spread evenly.

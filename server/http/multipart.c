@@ -47,12 +47,6 @@ static bool delimiter_is_boundary(const char *text, size_t length) {
     return text[length - 1] != ' ';
 }
 
-static void delimiter_set(struct delimiter *delimiter, const char *boundary, size_t length) {
-    memcpy(delimiter->text, "\r\n--", 4);
-    memcpy(delimiter->text + 4, boundary, length);
-    delimiter->length = 4 + length;
-}
-
 /* What comes next begins a line, without a CR LF before it. */
 static void delimiter_at_line_start(struct delimiter *delimiter) {
     delimiter->matched = delimiter->assumed = 2;
@@ -138,7 +132,9 @@ static enum status set_boundary(struct multipart *m, const struct header_param *
                    BOUNDARY_MAX);
     if (!delimiter_is_boundary(text, length))
         return BAD("the boundary in Content-Type has a character that RFC 2046 does not allow");
-    delimiter_set(&m->delimiter, text, length);
+    memcpy(m->delimiter.text, "\r\n--", 4);
+    memcpy(m->delimiter.text + 4, text, length);
+    m->delimiter.length = 4 + length;
     return STATUS_OK;
 }
 

@@ -413,7 +413,7 @@ TABLE = [
      'if (param->required) flag(json, "required", true);', "", "http test_openapi.py -k every_parameter"),
     ("imaginary's zoom by 1 does nothing", "http/imaginary_steps.c",
      "frame->number[FRAME_FACTOR] + 1", "frame->number[FRAME_FACTOR]", "unit http/imaginary"),
-    ("a fit of imaginary's enlarges", "http/imaginary_fit.c", '{ "inside", force }', '{ "inside", true }', "unit http/imaginary"),
+    ("a fit of imaginary's enlarges", "http/imaginary_steps.c", '{ "inside", force }', '{ "inside", true }', "unit http/imaginary"),
     ("/imaginary means what / means", "http/imaginary_steps.c",
      "!imaginary->whole && !imaginary->smart && !force", "!imaginary->smart && !force", "unit http/imaginary"),
     ("a ) may close a {", "skeletons/declarations.c",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What imaginary's names come to, as the text of a plan; and names and values at random, which end
  * in a plan that can be printed and read, or in a sentence.
- * covers: server/http/imaginary_fit.c server/http/imaginary_steps.c */
+ * covers: server/http/imaginary_steps.c */
 #include "pipeline/registry.h"
 #include "server/http/settings.h"
 
