@@ -2,28 +2,37 @@
 /* How it works. Landlock and capabilities are a thread's own, so they are taken before there are
  * others, and a rule can only be made for what is there. What a driver or a link leads to may lie
  * anywhere: a GPU's worker looks where its libraries were found before it closes the rest. The
- * filter of system calls holds for all threads, and comes once nothing is opened any more. */
+ * filter of system calls holds for all threads, and comes once nothing is opened any more.
+ *
+ * Each version of Landlock (landlock(7)) knows more kinds of access than the one before; a kernel
+ * refuses those that it does not know, so only what it knows is asked for. Numbers and structures
+ * are our own, for systems whose headers are older than their kernel. A rule holds for a file, or
+ * for a folder and all below it; it belongs to what stands at its path when it is made, and not to
+ * what is put there later. */
 #include "server/sandbox/sandbox.h"
 
 #include "cuda/nvml.h"
 #include "pipeline/shared_library.h"
 #include "server/log/log.h"
-#include "server/sandbox/file_access.h"
 #include "server/sandbox/privileges.h"
 #include "server/sandbox/sandbox_calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <libgen.h>
 #include <link.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +45,25 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+enum {
+    FILE_READ = 1,    /* files, and lists of folders */
+    FILE_EXECUTE = 2, /* as a program; a library needs FILE_READ alone */
+    FILE_WRITE = 4,   /* files that are there; devices too */
+    FILE_MAKE = 8,    /* new files, folders and sockets; removing and renaming */
+};
+
+/* Reaches that stay open besides files. Processes started from now on are always within reach. */
+enum {
+    REACH_NETWORK = 1, /* to bind TCP sockets, and to connect them */
+    REACH_SIGNALS = 2, /* to other processes */
+    REACH_SOCKETS = 4, /* abstract unix sockets of other processes */
+};
+
+struct file_rule {
+    const char *path; /* "" and what is not there: no rule */
+    int access;       /* of FILE_ */
+};
+
 struct rules {
     struct file_rule list[RULES_MAX];
     char paths[RULES_MAX][PATH_SIZE];
@@ -44,6 +72,93 @@ struct rules {
 
 bool sandbox_is_on(const struct config *config) {
     return strcmp(config->sandbox, "on") == 0;
+}
+
+/* ---- Landlock */
+
+/* The same numbers on all architectures. */
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, VERSION_FLAG = 1, BENEATH = 1 };
+
+struct ruleset {
+    uint64_t files, network, scoped; /* what is limited */
+};
+
+struct beneath {
+    uint64_t allowed;
+    int32_t parent;
+} __attribute__((packed));
+
+/* Bits of the kernel's. */
+#define BIT(number) (UINT64_C(1) << (number))
+static const uint64_t execute = BIT(0), write_file = BIT(1), read_file = BIT(2),
+                      read_folder = BIT(3), truncate_file = BIT(14), control_device = BIT(15);
+/* Removing folders and files; making devices, folders, files, sockets, pipes, links; renaming. */
+static const uint64_t make_any = 0x3ff0;
+static const uint64_t network_all = 3; /* bind and connect */
+static const uint64_t scoped_sockets = BIT(0), scoped_signals = BIT(1);
+
+/* What belongs to a file that is no folder. */
+static uint64_t of_file(void) {
+    return execute | write_file | read_file | truncate_file | control_device;
+}
+
+static uint64_t bits_of(int access, int version) {
+    uint64_t bits = 0;
+    if (access & FILE_READ) bits |= read_file | read_folder;
+    if (access & FILE_EXECUTE) bits |= execute;
+    if (access & FILE_WRITE) bits |= write_file | truncate_file | control_device;
+    if (access & FILE_MAKE) bits |= make_any;
+    if (version < 2) bits &= ~BIT(13); /* renaming from folder to folder */
+    if (version < 3) bits &= ~truncate_file;
+    if (version < 5) bits &= ~control_device;
+    return bits;
+}
+
+/* The kernel's version of Landlock; 0: it has none, and errno says why. */
+static int landlock_version(void) {
+    const long version = syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
+    return version > 0 ? (int)version : 0;
+}
+
+static bool add_rule(int ruleset, const struct file_rule *rule, uint64_t limited, int version) {
+    struct stat facts;
+    if (!*rule->path) return true;
+    const int fd = open(rule->path, O_PATH | O_CLOEXEC);
+    if (fd < 0) return true; /* it is not there */
+    struct beneath beneath = { bits_of(rule->access, version) & limited, fd };
+    if (fstat(fd, &facts) == 0 && !S_ISDIR(facts.st_mode)) beneath.allowed &= of_file();
+    const bool added = !beneath.allowed || syscall(ADD_RULE, ruleset, BENEATH, &beneath, 0) == 0;
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return added;
+}
+
+/* Nothing but COUNT RULES. CONFINED: only these kinds of access are limited, the rest stays free;
+ * 0: all. The process has no-new-privileges. REACH: of the kinds above those that stay; the network
+ * needs version 4 to be limited, the others version 6. What is open already stays usable; looking at
+ * what a file is (stat), and changing into a folder, are always allowed. */
+static bool landlock_limit(const struct file_rule *rules, int count, int confined, int reach) {
+    const int version = landlock_version();
+    const int all = FILE_READ | FILE_EXECUTE | FILE_WRITE | FILE_MAKE;
+    const struct ruleset attributes = { .files = bits_of(confined ? confined : all, version),
+                                        .network = reach & REACH_NETWORK ? 0 : network_all,
+                                        .scoped = (reach & REACH_SOCKETS ? 0 : scoped_sockets) |
+                                                  (reach & REACH_SIGNALS ? 0 : scoped_signals) };
+    if (!version) return false; /* errno is the kernel's */
+    const size_t size = version >= 6   ? sizeof attributes
+                        : version >= 4 ? offsetof(struct ruleset, scoped)
+                                       : offsetof(struct ruleset, network);
+    const int ruleset = (int)syscall(CREATE_RULESET, &attributes, size, 0);
+    if (ruleset < 0) return false;
+    bool good = true;
+    for (int i = 0; good && i < count; i++)
+        good = add_rule(ruleset, &rules[i], attributes.files, version);
+    good = good && syscall(RESTRICT_SELF, ruleset, 0) == 0;
+    const int why = errno;
+    close(ruleset);
+    errno = why;
+    return good;
 }
 
 /* ---- rules */
@@ -234,12 +349,10 @@ static int reach(enum sandbox_role role) {
 
 static void limit_files(enum sandbox_role role, const struct config *config, const char *cache) {
     const int confined = role == SANDBOX_COMPILER ? FILE_WRITE | FILE_MAKE : 0;
-    if (role == SANDBOX_COMPILER && file_access_version() == 1)
-        return; /* it could rename nothing */
+    if (role == SANDBOX_COMPILER && landlock_version() == 1) return; /* it could rename nothing */
     struct rules *rules = malloc(sizeof *rules);
     if (rules) fill(rules, role, config, cache);
-    const bool limited =
-        rules && file_access_limit(rules->list, rules->count, confined, reach(role));
+    const bool limited = rules && landlock_limit(rules->list, rules->count, confined, reach(role));
     const int error = rules ? errno : ENOMEM;
     free(rules);
     if (!limited && is_worth_telling(role, error))
@@ -255,7 +368,7 @@ void sandbox_limit(enum sandbox_role role, const struct config *config, const ch
 
 void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t child) {
     if (!sandbox_is_on(config) || SANITIZED) return;
-    const int version = file_access_version(), error = sandbox_calls_enter(role, child);
+    const int version = landlock_version(), error = sandbox_calls_enter(role, child);
     if (!error && role == SANDBOX_FRONT)
         log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
     if (error && is_worth_telling(role, error))

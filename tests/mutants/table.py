@@ -359,7 +359,7 @@ TABLE = [
     ("memory may become code", "server/sandbox/sandbox_calls.c", "{ SYS_mmap, 2, SYSCALL_WITHOUT, 1, { PROT_EXEC } }",
      "{ SYS_mmap, 2, SYSCALL_WITHOUT, 1, { 0 } }", "unit server/sandbox/sandbox"),
     ("capabilities stay", "server/sandbox/privileges.c", "now[i].permitted &= half; now[i].effective &= half;", "", "unit server/sandbox/sandbox"),
-    ("files may be made anywhere", "server/sandbox/file_access.c", "if (access & FILE_MAKE) bits |= make_any;", "", "unit server/sandbox/sandbox"),
+    ("files may be made anywhere", "server/sandbox/sandbox.c", "if (access & FILE_MAKE) bits |= make_any;", "", "unit server/sandbox/sandbox"),
     ("a driver's process may run programs", "server/sandbox/sandbox_calls.c", "CALLS(starting);", "", "unit server/sandbox/sandbox"),
     ("whoever starts workers starts anything", "process/launcher_process.c",
      "!is_allowed(launch->arguments, request->count, config)", "!config", "unit process/launcher"),
