@@ -59,15 +59,10 @@ enum {
     REACH_SOCKETS = 4, /* abstract unix sockets of other processes */
 };
 
-struct file_rule {
-    const char *path; /* "" and what is not there: no rule */
-    int access;       /* of FILE_ */
-};
-
 struct rules {
-    struct file_rule list[RULES_MAX];
-    char paths[RULES_MAX][PATH_SIZE];
     int count;
+    int access[RULES_MAX]; /* of FILE_ */
+    char paths[RULES_MAX][PATH_SIZE];
 };
 
 bool sandbox_is_on(const struct config *config) {
@@ -120,12 +115,12 @@ static int landlock_version(void) {
     return version > 0 ? (int)version : 0;
 }
 
-static bool add_rule(int ruleset, const struct file_rule *rule, uint64_t limited, int version) {
+/* A path at which nothing stands makes no rule. */
+static bool add_rule(int ruleset, const char *path, uint64_t bits) {
     struct stat facts;
-    if (!*rule->path) return true;
-    const int fd = open(rule->path, O_PATH | O_CLOEXEC);
-    if (fd < 0) return true; /* it is not there */
-    struct beneath beneath = { bits_of(rule->access, version) & limited, fd };
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0) return true;
+    struct beneath beneath = { bits, fd };
     if (fstat(fd, &facts) == 0 && !S_ISDIR(facts.st_mode)) beneath.allowed &= of_file();
     const bool added = !beneath.allowed || syscall(ADD_RULE, ruleset, BENEATH, &beneath, 0) == 0;
     const int why = errno;
@@ -134,11 +129,11 @@ static bool add_rule(int ruleset, const struct file_rule *rule, uint64_t limited
     return added;
 }
 
-/* Nothing but COUNT RULES. CONFINED: only these kinds of access are limited, the rest stays free;
- * 0: all. The process has no-new-privileges. REACH: of the kinds above those that stay; the network
- * needs version 4 to be limited, the others version 6. What is open already stays usable; looking at
- * what a file is (stat), and changing into a folder, are always allowed. */
-static bool landlock_limit(const struct file_rule *rules, int count, int confined, int reach) {
+/* Nothing but RULES. CONFINED: only these kinds of access are limited, the rest stays free; 0: all.
+ * The process has no-new-privileges. REACH: of the kinds above those that stay; the network needs
+ * version 4 to be limited, the others version 6. What is open already stays usable; looking at what
+ * a file is (stat), and changing into a folder, are always allowed. */
+static bool landlock_limit(const struct rules *rules, int confined, int reach) {
     const int version = landlock_version();
     const int all = FILE_READ | FILE_EXECUTE | FILE_WRITE | FILE_MAKE;
     const struct ruleset attributes = { .files = bits_of(confined ? confined : all, version),
@@ -152,8 +147,9 @@ static bool landlock_limit(const struct file_rule *rules, int count, int confine
     const int ruleset = (int)syscall(CREATE_RULESET, &attributes, size, 0);
     if (ruleset < 0) return false;
     bool good = true;
-    for (int i = 0; good && i < count; i++)
-        good = add_rule(ruleset, &rules[i], attributes.files, version);
+    for (int i = 0; good && i < rules->count; i++)
+        good = add_rule(ruleset, rules->paths[i],
+                        bits_of(rules->access[i], version) & attributes.files);
     good = good && syscall(RESTRICT_SELF, ruleset, 0) == 0;
     const int why = errno;
     close(ruleset);
@@ -165,9 +161,8 @@ static bool landlock_limit(const struct file_rule *rules, int count, int confine
 
 static void add(struct rules *rules, const char *path, int access) {
     if (!path || !*path || strlen(path) >= PATH_SIZE || rules->count == RULES_MAX) return;
-    char *own = rules->paths[rules->count];
-    strcpy(own, path);
-    rules->list[rules->count++] = (struct file_rule){ own, access };
+    strcpy(rules->paths[rules->count], path);
+    rules->access[rules->count++] = access;
 }
 
 /* The folder that PATH is in, by its name. */
@@ -352,7 +347,7 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
     if (role == SANDBOX_COMPILER && landlock_version() == 1) return; /* it could rename nothing */
     struct rules *rules = malloc(sizeof *rules);
     if (rules) fill(rules, role, config, cache);
-    const bool limited = rules && landlock_limit(rules->list, rules->count, confined, reach(role));
+    const bool limited = rules && landlock_limit(rules, confined, reach(role));
     const int error = rules ? errno : ENOMEM;
     free(rules);
     if (!limited && is_worth_telling(role, error))
