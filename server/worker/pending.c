@@ -35,8 +35,7 @@ struct pending {
     int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
     bool closed;
     int count;
-    int *waiting;    /* slots, or SELF_TEST; oldest first */
-    int *candidates; /* room for one search */
+    int *waiting; /* slots, or SELF_TEST; oldest first */
 };
 
 struct pending *pending_create(const struct pending_options *options) {
@@ -50,13 +49,12 @@ struct pending *pending_create(const struct pending_options *options) {
     pending->leaders_max = options->batch > 1 ? 1 : options->lanes;
     pending->returned = options->batch > 1 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     pending->waiting = calloc(places, sizeof *pending->waiting);
-    pending->candidates = calloc(places, sizeof *pending->candidates);
     pthread_mutex_init(&pending->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_init(&pending->woken[i], &attributes);
     pthread_condattr_destroy(&attributes);
-    if (!pending->waiting || !pending->candidates || (options->batch > 1 && pending->returned < 0))
+    if (!pending->waiting || (options->batch > 1 && pending->returned < 0))
         return pending_destroy(pending), NULL;
     return pending;
 }
@@ -67,8 +65,31 @@ void pending_destroy(struct pending *pending) {
     for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_destroy(&pending->woken[i]);
     pthread_mutex_destroy(&pending->lock);
     free(pending->waiting);
-    free(pending->candidates);
     free(pending);
+}
+
+/* ---- which run together */
+
+/* Milliseconds of work, each job alone, that are enough for what a batch saves. */
+enum { GROUP_MS = 20 };
+
+/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
+enum { LIKE_TIMES = 4, LIKE_MS = 1 };
+
+/* Whoever shares a batch waits for all of it. */
+static bool like_cost(const struct job *a, const struct job *b) {
+    const bool more = a->predicted_ms > b->predicted_ms;
+    const double most = more ? a->predicted_ms : b->predicted_ms;
+    const double least = more ? b->predicted_ms : a->predicted_ms;
+    return most <= LIKE_TIMES * least + LIKE_MS;
+}
+
+/* Whether a group of jobs like FIRST, of MS so far, may take JOB too. A job whose operators take
+ * long is alone. Other lanes are there for more work; but where codecs make it long, cores work at
+ * as many files at once as there are. */
+static bool may_join(const struct job *first, const struct job *job, double ms) {
+    return !first->unbatched && job_is_alike(first, job) && like_cost(first, job) &&
+           (first->duration == JOB_LONG || ms + job->predicted_ms <= GROUP_MS);
 }
 
 /* ---- which is next */
@@ -97,30 +118,41 @@ static bool may_take(const struct pending *pending, int slot, const struct group
     return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
 }
 
-static void remove_slot(struct pending *pending, int from, int slot) {
-    while (pending->waiting[from] != slot) from++;
-    pending->count--;
-    memmove(pending->waiting + from, pending->waiting + from + 1,
-            (size_t)(pending->count - from) * sizeof *pending->waiting);
+/* The job at PLACE, and those behind it that are like it, in their order, leave the list for
+ * GROUP: the same plan, the same kind of samples, a like cost. */
+static void fill(struct pending *pending, int place, struct group *group) {
+    const struct slots *slots = pending->options.slots;
+    const struct job *first = slot_job(slots, pending->waiting[place]);
+    double ms = 0;
+    int left = place;
+    *group = (struct group){ .is_long = first->duration == JOB_LONG, .lane = group->lane };
+    for (int i = place; i < pending->count; i++) {
+        const int slot = pending->waiting[i];
+        const struct job *job = slot == SELF_TEST ? NULL : slot_job(slots, slot);
+        if (job && group->count < pending->options.batch &&
+            (i == place || may_join(first, job, ms))) {
+            ms += job->predicted_ms;
+            group->slots[group->count++] = slot;
+        } else {
+            pending->waiting[left++] = slot;
+        }
+    }
+    pending->count = left;
 }
 
-/* The job at PLACE, and those behind it that may run with it. */
-static void fill(struct pending *pending, int place, struct group *group) {
-    int count = 0;
-    for (int i = place; i < pending->count; i++)
-        if (pending->waiting[i] != SELF_TEST) pending->candidates[count++] = pending->waiting[i];
-    group_choose(group, pending->options.slots, pending->candidates, count, pending->options.batch);
-    for (int i = 0; i < group->count; i++) remove_slot(pending, place, group->slots[i]);
+static void take_self_test(struct pending *pending, int place, struct group *group) {
+    pending->count--;
+    memmove(pending->waiting + place, pending->waiting + place + 1,
+            (size_t)(pending->count - place) * sizeof *pending->waiting);
+    group->self_test = true;
 }
 
 static bool find(struct pending *pending, struct group *group) {
     const int64_t now = pending->count ? clock_ns() : 0;
     for (int i = 0; i < pending->count; i++) {
-        const int slot = pending->waiting[i];
-        if (!may_take(pending, slot, group, now)) continue;
-        group->self_test = slot == SELF_TEST;
-        if (group->self_test)
-            remove_slot(pending, i, slot);
+        if (!may_take(pending, pending->waiting[i], group, now)) continue;
+        if (pending->waiting[i] == SELF_TEST)
+            take_self_test(pending, i, group);
         else
             fill(pending, i, group);
         pending->free_lanes--;

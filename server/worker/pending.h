@@ -10,12 +10,23 @@
  * Owns:     a job from its message to its lane; the channel is the caller's.
  * Fails:    pending_create returns NULL without memory.
  * Threads:  the lanes'.
- * Limits:   `capacity` jobs; further messages stay in the channel.
+ * Limits:   `capacity` jobs; further messages stay in the channel. A group has RUN_BATCH_MAX jobs,
+ *           and GROUP_MS of work unless codecs take the time.
  */
 #ifndef BURIN_PENDING_H
 #define BURIN_PENDING_H
 
-#include "server/worker/group.h"
+#include "pipeline/run.h"
+#include "server/jobs/slot.h"
+
+/* Jobs that a lane takes at once, to run them in one batch. */
+struct group {
+    int slots[RUN_BATCH_MAX];
+    int count;      /* 0: nothing yet, or the self-test */
+    bool self_test; /* the front asks for one */
+    bool is_long;
+    enum job_duration lane; /* of the lane that takes it, where lanes are apart */
+};
 
 struct pending;
 

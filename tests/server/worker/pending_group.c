@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of the jobs that wait run together. */
-#include "server/worker/group.h"
+#include "server/worker/pending.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,9 +36,13 @@ static int end(void **state) {
 }
 
 static void check(int most, const int *expected, int count) {
-    static const int waiting[JOBS] = { 0, 1, 2, 3, 4, 5 };
+    int waiting[JOBS] = { 0, 1, 2, 3, 4, 5 };
+    struct pending pending = { .options = { .batch = most, .slots = slots },
+                               .waiting = waiting,
+                               .count = JOBS };
     struct group group = { .count = 9 };
-    group_choose(&group, slots, waiting, JOBS, most);
+    fill(&pending, 0, &group);
+    assert_int_equal(pending.count, JOBS - count);
     assert_int_equal(group.count, count);
     assert_memory_equal(group.slots, expected, (size_t)count * sizeof *expected);
     assert_false(group.self_test);
