@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* values_json.h - what the steps of a plan tell of an image, as JSON and as plain numbers or text.
  *
- * Used by:  worker/executor.c writes it into the slot, jobs/sandbox_answer.c checks it,
- *           command_run.c prints it; http/front.c makes room for it.
+ * Used by:  worker/executor.c writes it into the slot, jobs/answer.c checks it, command_run.c
+ *           prints it; http/front.c makes room for it.
  * Owns:     nothing; the text is written into the caller's memory.
  * Threads:  any; no state.
  * Limits:   VALUES_JSON_MAX bytes, for a plan that plan_shapes() let pass.

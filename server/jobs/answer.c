@@ -111,7 +111,9 @@ static bool check(const struct job *answer, const struct job *asked, size_t span
     return right && bytes <= span;
 }
 
-bool answer_copy(struct job *answer, const struct job *written, const struct job *asked,
+/* A copy of what WRITTEN says, checked against ASKED. SPAN: bytes of the slot. Of what is no
+ * failure the fields are right, of a failure the sentence. */
+static bool copy(struct job *answer, const struct job *written, const struct job *asked,
                  size_t span) {
     const int outputs = job_output_count(asked);
     const size_t start = offsetof(struct job, received);
@@ -137,7 +139,8 @@ static void apply_output(struct job_output *output, const struct job_output *ans
     output->encode_ms = answer->encode_ms;
 }
 
-void answer_apply(struct job *job, const struct job *answer) {
+/* ANSWER, which has been checked, becomes JOB's: all but who did the work, and when. */
+static void apply(struct job *job, const struct job *answer) {
     job->timing = answer->timing;
     memcpy(job->device_name, answer->device_name, sizeof job->device_name);
     job->failure = answer->failure;
@@ -180,11 +183,42 @@ bool answer_take(const struct slots *slots, int slot, int64_t now) {
     struct job *job = slot_job(slots, slot);
     const struct job *written = slot_shared_job(slots, slot);
     struct job answer;
-    if (!answer_copy(&answer, written, job, slot_span(slots)) ||
+    if (!copy(&answer, written, job, slot_span(slots)) ||
         !take_short_values(job, &answer, slot_bytes(slots, slot), slot_short_values(slots, slot)))
         return false;
-    answer_apply(job, &answer);
+    apply(job, &answer);
     apply_facts(job, &answer, now);
     apply_progress(&job->progress, &written->progress);
     return true;
+}
+
+/* ---- a sandbox's, from its slot to the front's: an operator may still write there */
+
+/* The values must be the JSON that values_json_write makes of as many numbers as were asked for.
+ * They are checked where the sandbox cannot write: in the front's slot. */
+static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
+                       const struct job *asked) {
+    for (int o = 0; o < job_output_count(asked); o++) {
+        const struct job_output *output = &answer->outputs[o];
+        memcpy(to + output->offset, from + output->offset, output->length);
+    }
+    memcpy(to + answer->values_offset, from + answer->values_offset, answer->values_length);
+    return !asked->value_count || values_json_check((const char *)to + answer->values_offset,
+                                                    answer->values_length, asked->value_count);
+}
+
+bool answer_take_from_sandbox(const struct slots *front, int to, const struct slots *own,
+                              int from) {
+    struct job *job = slot_job(front, to);
+    struct job answer;
+    job->batch = 1; /* a sandbox runs one job at a time */
+    if (copy(&answer, slot_shared_job(own, from), job, slot_span(front)) &&
+        (answer.failure.status ||
+         take_bytes(slot_bytes(front, to), slot_bytes(own, from), &answer, job))) {
+        apply(job, &answer);
+        return true;
+    }
+    fail(&job->failure, STATUS_INTERNAL,
+         "the process that runs users' operators gave an answer that cannot be one");
+    return false;
 }

@@ -7,8 +7,8 @@
  * texts end and have only characters that may stand in a header or a line of the log. The bytes of
  * a result are the client's, whatever they are.
  *
- * Used by:  dispatcher.c for every worker; sandbox_answer.c for users' operators; worker_handle.c
- *           and operators_worker.c for texts.
+ * Used by:  dispatcher.c for every worker; operators_worker.c for its sandbox; worker_handle.c for
+ *           texts.
  * Owns:     nothing; jobs and slots are the caller's.
  * Fails:    returns false where it cannot be an answer; the job is as it was then.
  * Threads:  one at a time for a job; what was written may change meanwhile.
@@ -18,18 +18,13 @@
 
 #include "server/jobs/slot.h"
 
-/* A copy of what WRITTEN says, checked against ASKED. SPAN: bytes of the slot. Of what is no
- * failure the fields are right, of a failure the sentence; times and texts are put in order, for
- * nobody asked for these in particular. */
-bool answer_copy(struct job *answer, const struct job *written, const struct job *asked,
-                 size_t span);
-
-/* ANSWER, which answer_copy has checked, becomes JOB's: all but who did the work, and when. */
-void answer_apply(struct job *job, const struct job *answer);
-
 /* The answer in the shared memory of SLOT becomes that of the front's own job. Short values are
  * copied and checked too, for these go into a header. NOW: a time of clock_ns, when it came. */
 bool answer_take(const struct slots *slots, int slot, int64_t now);
+
+/* FRONT's slot TO has the job as it was asked; a sandbox's answer is in OWN's slot FROM, with bytes
+ * and values that are copied. What cannot be an answer becomes one of STATUS_INTERNAL. */
+bool answer_take_from_sandbox(const struct slots *front, int to, const struct slots *own, int from);
 
 /* A text of SIZE bytes. */
 void answer_clean_text(char *text, size_t size);

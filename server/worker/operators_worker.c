@@ -4,15 +4,14 @@
  * messages on in both directions, and beats for the front. While a job is under way it looks every
  * few milliseconds at the progress, carries it to the front's slot and the front's wish to cancel
  * to the sandbox's. A sandbox that stands still is killed, as the front kills a worker, which then
- * has the job done once more. What the sandbox writes is not believed: sandbox_answer.c; one that
- * wrote what cannot be an answer is damaged, and killed. */
+ * has the job done once more. What the sandbox writes is not believed
+ * (answer.h); one that wrote what cannot be an answer is damaged, and killed. */
 #include "server/worker/operators_worker.h"
 
 #include "server/dispatch/sweep.h"
 #include "server/jobs/answer.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
-#include "server/jobs/sandbox_answer.h"
 #include "server/log/log.h"
 #include "server/process/process.h"
 #include "server/process/stillness.h"
@@ -116,7 +115,7 @@ static void empty_own_slot(struct operators_worker *worker) {
 static void take_answer(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     worker->spoilt =
-        !sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
+        !answer_take_from_sandbox(worker->slots, worker->job, worker->own, worker->own_slot);
     if (worker->spoilt)
         log_event(LOG_ERROR, "worker: job %.63s: %s: it is killed", job->request_id,
                   job->failure.message);

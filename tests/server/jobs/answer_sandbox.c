@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One right answer of a sandbox, and its bytes and values made wrong. The other fields are checked
  * as every worker's are: answer.c. */
-#include "server/jobs/sandbox_answer.h"
+#include "server/jobs/answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static char *values_of(const struct scene *scene) {
 }
 
 static enum status take(struct scene *scene) {
-    sandbox_answer_take(scene->front, scene->to, scene->own, scene->from);
+    answer_take_from_sandbox(scene->front, scene->to, scene->own, scene->from);
     return scene->job->failure.status;
 }
 
@@ -180,5 +180,5 @@ int main(void) {
         cmocka_unit_test(one_of_numbers_alone),
         cmocka_unit_test(what_cannot_be_one),
     };
-    return cmocka_run_group_tests_name("sandbox_answer", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("answer_sandbox", tests, NULL, NULL);
 }
