@@ -6,10 +6,12 @@
 #include "server/systemd.h"
 
 #include "pipeline/param.h"
+#include "pipeline/timing.h"
 #include "server/log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -152,7 +154,7 @@ void systemd_notify(const struct systemd *systemd, const char *format, ...) {
                   strerror(errno));
 }
 
-/* ---- both */
+/* ---- all of them */
 
 enum status systemd_open(struct systemd *systemd, struct failure *failure) {
     *systemd = (struct systemd){ .sockets = { -1, -1 }, .notify_fd = -1 };
@@ -163,4 +165,85 @@ enum status systemd_open(struct systemd *systemd, struct failure *failure) {
                                              "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID" };
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return status;
+}
+
+/* ---- the watchdog */
+
+struct watchdog {
+    const struct systemd *systemd;
+    bool (*is_alive)(void *context, int timeout_ms);
+    void *context;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop; /* under the lock */
+};
+
+/* True when it shall end. */
+static bool sleep_until(struct watchdog *watchdog, int64_t end_ns) {
+    const struct timespec end = { .tv_sec = end_ns / 1000000000, .tv_nsec = end_ns % 1000000000 };
+    pthread_mutex_lock(&watchdog->lock);
+    while (!watchdog->stop && pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &end) == 0)
+        continue;
+    const bool stop = watchdog->stop;
+    pthread_mutex_unlock(&watchdog->lock);
+    return stop;
+}
+
+static void *watch(void *argument) {
+    struct watchdog *watchdog = argument;
+    const int64_t every_ns = watchdog->systemd->watchdog_ns / 2;
+    const int timeout_ms = (int)(every_ns / 2 / 1000000);
+    bool was_alive = true;
+    int64_t next;
+    pthread_setname_np(pthread_self(), "watchdog");
+    do {
+        next = clock_ns() + every_ns;
+        const bool alive = watchdog->is_alive(watchdog->context, timeout_ms);
+        if (alive)
+            systemd_notify(watchdog->systemd, "WATCHDOG=1");
+        else if (was_alive)
+            log_event(LOG_ERROR, "a thread that serves requests does not go on: the service "
+                                 "manager hears no more of us until it does");
+        was_alive = alive;
+    } while (!sleep_until(watchdog, next));
+    return NULL;
+}
+
+static void release(struct watchdog *watchdog) {
+    pthread_mutex_destroy(&watchdog->lock);
+    pthread_cond_destroy(&watchdog->wake);
+    free(watchdog);
+}
+
+struct watchdog *systemd_watchdog_start(const struct systemd *systemd,
+                                        bool (*is_alive)(void *context, int timeout_ms),
+                                        void *context) {
+    struct watchdog *watchdog = systemd->watchdog_ns ? calloc(1, sizeof *watchdog) : NULL;
+    pthread_condattr_t monotonic;
+    if (!systemd->watchdog_ns) return NULL;
+    if (watchdog) {
+        watchdog->systemd = systemd;
+        watchdog->is_alive = is_alive;
+        watchdog->context = context;
+        pthread_condattr_init(&monotonic);
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        pthread_cond_init(&watchdog->wake, &monotonic);
+        pthread_condattr_destroy(&monotonic);
+        pthread_mutex_init(&watchdog->lock, NULL);
+        if (pthread_create(&watchdog->thread, NULL, watch, watchdog) == 0) return watchdog;
+        release(watchdog);
+    }
+    log_event(LOG_ERROR, "the watchdog's thread could not be started");
+    return NULL;
+}
+
+void systemd_watchdog_stop(struct watchdog *watchdog) {
+    if (!watchdog) return;
+    pthread_mutex_lock(&watchdog->lock);
+    watchdog->stop = true;
+    pthread_cond_signal(&watchdog->wake);
+    pthread_mutex_unlock(&watchdog->lock);
+    pthread_join(watchdog->thread, NULL);
+    release(watchdog);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* systemd.h - what a service manager and its service tell each other: sockets that were opened for
- * us, and messages about our state.
+ * us, messages about our state, and the watchdog's beats.
  *
  * Used by:  command_serve.c.
  * Owns:     the sockets, until they are given to front_create; the one for messages, until the
- *           process ends.
+ *           process ends; the watchdog's thread.
  * Fails:    systemd_open: STATUS_BAD_PARAM where the environment cannot be meant for us as it is.
  *           systemd_notify never: a message that is lost is logged. It waits for a second at most,
  *           where the service manager reads nothing.
- * Threads:  systemd_open runs before there are threads; any may notify then.
+ * Threads:  systemd_open runs before there are threads; any may notify then. The main thread
+ *           starts and stops the watchdog; it has blocked the signals that it waits for.
  * Source:   sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3). The protocol is three
  *           variables and a datagram, promised to stay, so libsystemd and the compression
  *           libraries that it loads are not linked; podman and others speak it too.
@@ -41,5 +42,16 @@ enum status systemd_open(struct systemd *systemd, struct failure *failure);
  * nothing where nobody listens. */
 void systemd_notify(const struct systemd *systemd, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+struct watchdog;
+
+/* From now on a thread sends WATCHDOG=1 every half of `watchdog_ns` if IS_ALIVE says so; later
+ * where that took long. IS_ALIVE takes TIMEOUT_MS at most, half of that half: so two beats are
+ * never further apart than three quarters of what the service manager waits. NULL: no watchdog is
+ * wanted, or there is no thread or no memory for one, which is logged. */
+struct watchdog *systemd_watchdog_start(const struct systemd *systemd,
+                                        bool (*is_alive)(void *context, int timeout_ms),
+                                        void *context);
+void systemd_watchdog_stop(struct watchdog *watchdog); /* accepts NULL */
 
 #endif

@@ -3,11 +3,10 @@
  *
  * How it works. The main thread alone takes signals: one ends the check of operators and with it
  * the process, or the wait for the first worker, and later begins the drain. It tells the service
- * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
- * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
- * comes meanwhile has it done once more. The configuration is read once. When the process that
- * starts workers has ended, none can be replaced: the daemon drains, and fails, so that who started
- * it starts it again.
+ * manager, where one has started us, what becomes of us (systemd.h). On SIGHUP it reads
+ * operators_dir again, in this thread, which no request waits for; one that comes meanwhile has it
+ * done once more. The configuration is read once. When the process that starts workers has ended,
+ * none can be replaced: the daemon drains, and fails, so that who started it starts it again.
  *
  * The sandbox closes in three steps: what starts workers is forked while all is open yet, files and
  * privileges go before the first thread, system calls once sockets and workers are there.
@@ -26,7 +25,6 @@
 #include "server/sandbox/sandbox.h"
 #include "server/systemd.h"
 #include "server/user_operators.h"
-#include "server/watchdog.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -145,25 +143,13 @@ static bool is_alive(void *context, int timeout_ms) {
     return front_is_alive(((const struct service *)context)->front, timeout_ms);
 }
 
-static void beat(void *context) {
-    systemd_notify(&((const struct service *)context)->systemd, "WATCHDOG=1");
-}
-
 /* From here on it expects WATCHDOG=1: not before READY=1. */
 static void tell_when_ready(struct service *service) {
     if (service->ready || !front_has_started(service->front)) return;
     service->ready = true;
     systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s",
                    front_address(service->front));
-    const struct watchdog_options options = {
-        .every_ns = service->systemd.watchdog_ns / 2,
-        .is_alive = is_alive,
-        .beat = beat,
-        .context = service,
-    };
-    if (options.every_ns) service->watchdog = watchdog_start(&options);
-    if (options.every_ns && !service->watchdog)
-        log_event(LOG_ERROR, "the watchdog's thread could not be started");
+    service->watchdog = systemd_watchdog_start(&service->systemd, is_alive, service);
 }
 
 /* What a worker's message tells is seen at once; a worker that is well again sends none. */
@@ -222,7 +208,7 @@ static void stop(struct service *service, const struct config *config) {
     say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
         config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
-    watchdog_stop(service->watchdog);
+    systemd_watchdog_stop(service->watchdog);
     front_destroy(service->front);
     log_event(LOG_INFO, "stopped");
 }
