@@ -3,7 +3,7 @@
  *
  * JSON with ' in place of ", so that one can read it here.
  *
- * Used by:  openapi_json.c, openapi_param.c.
+ * Used by:  openapi_json.c.
  */
 #ifndef BURIN_OPENAPI_FIXED_H
 #define BURIN_OPENAPI_FIXED_H

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The text is written from front to end into memory that is made larger until it
- * fits: operators' paths from their records, their parameters by openapi_param.c, the rest from
- * openapi_fixed.h. Names, units and ranges stand nowhere else: what a record says is what a request
- * is checked against. */
+ * fits: operators' paths and parameters from their records, the rest from openapi_fixed.h. Names,
+ * units and ranges stand nowhere else: what a record says is what a request is checked against. */
 #include "server/api/openapi_json.h"
 
 #include "pipeline/plan_tree.h"
+#include "server/api/json_writer.h"
 #include "server/api/openapi_fixed.h"
-#include "server/api/openapi_param.h"
-#include "server/api/openapi_text.h"
 #include "server/http/imaginary.h"
 #include "server/version.h"
 
@@ -18,31 +16,143 @@
 
 enum { FIRST_SIZE = 64 << 10, LARGEST_SIZE = 64 << 20 };
 
+/* ---- JSON as text: ' stands for ", and commas come by themselves */
+
+/* TEXT with ' in place of ". */
+static void put(struct json_writer *json, const char *text) {
+    for (size_t length; *text; text += length + (text[length] != '\0')) {
+        length = strcspn(text, "'");
+        json_writer_bytes(json, text, length);
+        if (text[length]) json_writer_bytes(json, "\"", 1);
+    }
+}
+
+/* A comma unless an object or a list has just begun. */
+static void next(struct json_writer *json) {
+    const char before = json->length ? json->start[json->length - 1] : '{';
+    if (before != '{' && before != '[') json_writer_bytes(json, ",", 1);
+}
+
+static void put_next(struct json_writer *json, const char *text) {
+    next(json);
+    put(json, text);
+}
+
+/* ---- an operator's parameter */
+
+static void number(struct json_writer *json, const struct param *param, long value) {
+    char text[DECIMAL_TEXT_MAX];
+    if (param->type == PARAM_DECIMAL)
+        json_writer_add(json, param_decimal_print(value, text));
+    else
+        json_writer_number(json, value);
+}
+
+/* A default out of range stands for "not given". */
+static bool has_default(const struct param *param) {
+    if (param->required || param->type == PARAM_TAPS) return false;
+    const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
+    return !ranged || (param->def >= param->min && param->def <= param->max);
+}
+
+static void value(struct json_writer *json, const struct param *param, long value) {
+    char text[COLOUR_TEXT_MAX + PAIR_TEXT_MAX];
+    switch (param->type) {
+    case PARAM_BOOL: json_writer_add(json, value ? "true" : "false"); break;
+    case PARAM_CHOICE: json_writer_string(json, param->choices[value]); break;
+    case PARAM_COLOUR: json_writer_string(json, param_colour_print((uint32_t)value, text)); break;
+    case PARAM_PAIR: json_writer_string(json, param_pair_print(value, text)); break;
+    case PARAM_TAPS: json_writer_add(json, "[0,0,0,0,1,0,0,0,0]"); break;
+    default: number(json, param, value);
+    }
+}
+
+static void choices(struct json_writer *json, const struct param *param) {
+    put_next(json, "'enum':[");
+    for (int i = 0; i < CHOICES_MAX && param->choices[i]; i++) {
+        next(json);
+        json_writer_string(json, param->choices[i]);
+    }
+    json_writer_add(json, "]");
+}
+
+static void range(struct json_writer *json, const struct param *param) {
+    json_writer_key(json, "minimum");
+    number(json, param, param->min);
+    json_writer_key(json, "maximum");
+    number(json, param, param->max);
+}
+
+static void schema(struct json_writer *json, const struct param *param) {
+    static const char *const types[] = {
+        [PARAM_INT] = "integer", [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "string",
+        [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "string",
+        [PARAM_PAIR] = "string",
+    };
+    json_writer_key(json, "schema");
+    json_writer_add(json, "{");
+    json_writer_key_string(json, "type", types[param->type]);
+    if (param->type == PARAM_INT || param->type == PARAM_DECIMAL) range(json, param);
+    if (param->type == PARAM_CHOICE) choices(json, param);
+    if (param->type == PARAM_COLOUR) put_next(json, "'pattern':'" OPENAPI_COLOUR "'");
+    if (param->type == PARAM_PAIR) put_next(json, "'pattern':'^[0-9]+x[0-9]+$'");
+    if (param->type == PARAM_TAPS) {
+        put_next(json, "'items':{'type':'integer'");
+        range(json, param);
+        json_writer_add(json, "}");
+        json_writer_key_number(json, "minItems", 9);
+        json_writer_key_number(json, "maxItems", TAPS_MAX);
+    }
+    if (has_default(param)) {
+        json_writer_key(json, "default");
+        value(json, param, param->def);
+    }
+    json_writer_add(json, "}");
+}
+
+/* One more item of the list that JSON is in: schema, default, example. */
+static void parameter(struct json_writer *json, const struct param *param) {
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", param->summary ? param->summary : "",
+             param->unit ? " (" : "", param->unit ? param->unit : "", param->unit ? ")" : "");
+    put_next(json, "{'in':'query'");
+    json_writer_key_string(json, "name", param->name);
+    json_writer_key_string(json, "description", text);
+    if (param->required) put_next(json, "'required':true");
+    if (param->type == PARAM_TAPS) put_next(json, "'style':'form','explode':false");
+    schema(json, param);
+    json_writer_key(json, "example");
+    value(json, param,
+          param->example       ? param->example
+          : has_default(param) ? param->def
+                               : param->min);
+    json_writer_add(json, "}");
+}
+
 /* ---- paths */
 
 /* An image, and those beside it that the operator takes. */
 static void body(struct json_writer *json, const struct op *op) {
     json_writer_key(json, "requestBody");
     if (!op->aux[0].name) {
-        openapi_put(json, op->depth == 16 ? openapi_body_16
-                                          : "{'$ref':'#/components/requestBodies/Image'}");
+        put(json,
+            op->depth == 16 ? openapi_body_16 : "{'$ref':'#/components/requestBodies/Image'}");
         return;
     }
-    openapi_put(json,
-                "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"
-                "'properties':{" OPENAPI_IMAGE_PART);
+    put(json, "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"
+              "'properties':{" OPENAPI_IMAGE_PART);
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
         json_writer_key(json, op->aux[i].name);
-        openapi_put(json, "{'type':'string','contentMediaType':'application/octet-stream'");
+        put(json, "{'type':'string','contentMediaType':'application/octet-stream'");
         json_writer_key_string(json, "description", op->aux[i].summary);
         json_writer_add(json, "}");
     }
-    openapi_put(json, "},'required':['image']},'example':{'image':'" OPENAPI_PICTURE "'");
+    put(json, "},'required':['image']},'example':{'image':'" OPENAPI_PICTURE "'");
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
         json_writer_key(json, op->aux[i].name);
-        openapi_put(json, "'" OPENAPI_PICTURE "'");
+        put(json, "'" OPENAPI_PICTURE "'");
     }
-    openapi_put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+    put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
 }
 
 /* What an image may come to; each is a status. */
@@ -61,15 +171,15 @@ enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 static void key_of_problem(struct json_writer *json, const struct problem *problem) {
     json_writer_key(json, problem->status);
-    openapi_put(json, "{'$ref':'#/components/responses/");
+    put(json, "{'$ref':'#/components/responses/");
     json_writer_add(json, problem->status);
-    openapi_put(json, "'}");
+    put(json, "'}");
 }
 
 /* RESULT: a response object, with ' for ". */
 static void responses(struct json_writer *json, const char *result) {
-    openapi_put_next(json, "'responses':{'200':");
-    openapi_put(json, result);
+    put_next(json, "'responses':{'200':");
+    put(json, result);
     for (int i = 0; i < PROBLEMS; i++) key_of_problem(json, &problems[i]);
     json_writer_add(json, "}");
 }
@@ -86,23 +196,22 @@ static void begin_path(struct json_writer *json, const char *name, const char *t
 
 /* What every request with an image takes, but a background; NAME is its operator, or NULL. */
 static void shared_parameters(struct json_writer *json, const char *name, const char *type) {
-    openapi_put_next(json, type);
-    openapi_put_next(json,
-                     name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);
-    openapi_put_next(json, OPENAPI_SHARED_PARAMETERS "]");
+    put_next(json, type);
+    put_next(json, name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);
+    put_next(json, OPENAPI_SHARED_PARAMETERS "]");
 }
 
 static void operator_path(struct json_writer *json, const struct op *op) {
     begin_path(json, op->name, "operators");
     json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
-    openapi_put_next(json, "'parameters':[");
+    put_next(json, "'parameters':[");
     bool background = true;
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
-        openapi_param(json, param);
+        parameter(json, param);
         background = background && strcmp(param->name, "background") != 0;
     }
-    if (background) openapi_put_next(json, OPENAPI_BACKGROUND);
-    if (op->widths) openapi_put_next(json, "{'$ref':'#/components/parameters/widths'}");
+    if (background) put_next(json, OPENAPI_BACKGROUND);
+    if (op->widths) put_next(json, "{'$ref':'#/components/parameters/widths'}");
     shared_parameters(json, op->name, OPENAPI_TYPE);
     body(json, op);
     responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
@@ -117,9 +226,9 @@ static void imaginary_path(struct json_writer *json, const char *name, const cha
              op ? "their way to " : "the image as it came", op ? op : "");
     begin_path(json, name, "imaginary");
     json_writer_key_string(json, "summary", summary);
-    openapi_put_next(json, "'parameters':[");
-    if (op) openapi_put_next(json, OPENAPI_SIDES);
-    openapi_put_next(json, OPENAPI_BACKGROUND);
+    put_next(json, "'parameters':[");
+    if (op) put_next(json, OPENAPI_SIDES);
+    put_next(json, OPENAPI_BACKGROUND);
     shared_parameters(json, name,
                       strcmp(name, "convert") == 0 ? OPENAPI_NEEDED_TYPE : OPENAPI_TYPE);
     body(json, &(struct op){ .name = NULL });
@@ -149,50 +258,45 @@ static void steps(struct json_writer *json, const struct op_set *ops) {
             simple = simple && !param->required && !param->example;
         if (!simple) continue;
         count++;
-        openapi_put_next(json, "{");
+        put_next(json, "{");
         json_writer_key_string(json, "operation", op->name);
-        openapi_put_next(json, "'params':{}}");
+        put_next(json, "'params':{}}");
     }
     json_writer_add(json, "]");
 }
 
 static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
-    openapi_put_next(
-        json, "'/pipeline':{'post':{'operationId':'post-pipeline','tags':['operators'],"
-              "'summary':'The image after several operators; it is decoded and encoded once',"
-              "'parameters':[{'name':'operations','in':'query','description':'May be a form "
-              "field instead','content':{'application/json':{'schema':{"
-              "'$ref':'#/components/schemas/Operations'},'example':");
+    put_next(json, "'/pipeline':{'post':{'operationId':'post-pipeline','tags':['operators'],"
+                   "'summary':'The image after several operators; it is decoded and encoded once',"
+                   "'parameters':[{'name':'operations','in':'query','description':'May be a form "
+                   "field instead','content':{'application/json':{'schema':{"
+                   "'$ref':'#/components/schemas/Operations'},'example':");
     steps(json, ops);
-    openapi_put(json,
-                "}}},{'name':'outputs','in':'query','description':'Several results, each from what "
-                "operations make; may be a form field instead','content':{'application/json':{"
-                "'schema':{'$ref':'#/components/schemas/Outputs'},'example':[{'operations':");
+    put(json, "}}},{'name':'outputs','in':'query','description':'Several results, each from what "
+              "operations make; may be a form field instead','content':{'application/json':{"
+              "'schema':{'$ref':'#/components/schemas/Outputs'},'example':[{'operations':");
     steps(json, ops);
-    openapi_put(
-        json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND);
+    put(json, ",'type':'png','name':'small'},{'type':'jpeg','quality':60}]}}}," OPENAPI_BACKGROUND);
     shared_parameters(json, NULL, OPENAPI_TYPE);
-    openapi_put(json,
-                ",'requestBody':{'required':true,'content':{"
-                "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
-                ",'operations':{'$ref':'#/components/schemas/Operations'},"
-                "'outputs':{'$ref':'#/components/schemas/Outputs'}},'required':['image']},"
-                "'encoding':{'operations':{'contentType':'application/json'},"
-                "'outputs':{'contentType':'application/json'}},"
-                "'example':{'image':'" OPENAPI_PICTURE "','operations':");
+    put(json, ",'requestBody':{'required':true,'content':{"
+              "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
+              ",'operations':{'$ref':'#/components/schemas/Operations'},"
+              "'outputs':{'$ref':'#/components/schemas/Outputs'}},'required':['image']},"
+              "'encoding':{'operations':{'contentType':'application/json'},"
+              "'outputs':{'contentType':'application/json'}},"
+              "'example':{'image':'" OPENAPI_PICTURE "','operations':");
     steps(json, ops);
-    openapi_put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+    put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
     responses(json, "{'$ref':'#/components/responses/Image'}");
     json_writer_add(json, "}}");
 }
 
 static void info_path(struct json_writer *json) {
-    openapi_put_next(json,
-                     "'/info':{'post':{'operationId':'post-info','tags':['operators'],"
-                     "'summary':'Type, size, depth and channels, from the header of the image',"
-                     "'parameters':[{'$ref':'#/components/parameters/device'},"
-                     "{'$ref':'#/components/parameters/id'}],"
-                     "'requestBody':{'$ref':'#/components/requestBodies/Image'}");
+    put_next(json, "'/info':{'post':{'operationId':'post-info','tags':['operators'],"
+                   "'summary':'Type, size, depth and channels, from the header of the image',"
+                   "'parameters':[{'$ref':'#/components/parameters/device'},"
+                   "{'$ref':'#/components/parameters/id'}],"
+                   "'requestBody':{'$ref':'#/components/requestBodies/Image'}");
     responses(json, OPENAPI_JSON("What the header says", "Info"));
     json_writer_add(json, "}}");
 }
@@ -204,75 +308,73 @@ static void problem_responses(struct json_writer *json) {
         json_writer_key(json, problems[i].status);
         json_writer_add(json, "{");
         json_writer_key_string(json, "description", problems[i].meaning);
-        openapi_put_next(json, "'content':{'application/problem+json':{'schema':{"
-                               "'$ref':'#/components/schemas/Problem'}}}");
+        put_next(json, "'content':{'application/problem+json':{'schema':{"
+                       "'$ref':'#/components/schemas/Problem'}}}");
         if (strcmp(problems[i].status, "503") == 0)
-            openapi_put_next(json, "'headers':{'Retry-After':{"
-                                   "'$ref':'#/components/headers/Retry-After'}}");
+            put_next(json, "'headers':{'Retry-After':{"
+                           "'$ref':'#/components/headers/Retry-After'}}");
         json_writer_add(json, "}");
     }
 }
 
 static void operations_schema(struct json_writer *json, const struct op_set *ops) {
-    openapi_put_next(json, "'Operations':{'type':'array','minItems':1");
+    put_next(json, "'Operations':{'type':'array','minItems':1");
     json_writer_key_number(json, "maxItems", PLAN_STEPS_MAX);
-    openapi_put_next(json, "'items':{'type':'object','properties':{'operation':{'enum':[");
+    put_next(json, "'items':{'type':'object','properties':{'operation':{'enum':[");
     for (int i = 0; i < op_set_count(ops); i++) {
-        openapi_next(json);
+        next(json);
         json_writer_string(json, op_set_at(ops, i)->name);
     }
     const char *name, *op;
     for (int i = 0; (name = imaginary_name(i, &op)); i++) {
         if (!is_there(ops, name, op)) continue;
-        openapi_next(json);
+        next(json);
         json_writer_string(json, name);
     }
-    openapi_put(
-        json,
+    put(json,
         "]},'params':{'type':'object'},'ignore_failure':{'const':false}},'required':['operation'],"
         "'additionalProperties':false}}");
 }
 
 static void outputs_schema(struct json_writer *json) {
-    openapi_put_next(json, "'Outputs':{'type':'array','minItems':1");
+    put_next(json, "'Outputs':{'type':'array','minItems':1");
     json_writer_key_number(json, "maxItems", PLAN_BRANCHES_MAX);
-    openapi_put_next(
-        json, "'items':{'type':'object','description':'Steps of its own, and how it is written: "
-              "by whatever a request may say of that','properties':{'operations':{"
-              "'$ref':'#/components/schemas/Operations'},'type':{'enum':['auto'," OPENAPI_TYPES
-              "]},'quality':{'type':'integer','minimum':1,'maximum':100},"
-              "'name':{'type':'string','pattern':'^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'}}}}");
+    put_next(json,
+             "'items':{'type':'object','description':'Steps of its own, and how it is written: "
+             "by whatever a request may say of that','properties':{'operations':{"
+             "'$ref':'#/components/schemas/Operations'},'type':{'enum':['auto'," OPENAPI_TYPES
+             "]},'quality':{'type':'integer','minimum':1,'maximum':100},"
+             "'name':{'type':'string','pattern':'^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'}}}}");
 }
 
 static void stages_schema(struct json_writer *json) {
-    openapi_put_next(json,
-                     "'Stages':{'type':'object','description':'Milliseconds; they add up to total',"
-                     "'properties':{'operators':{'type':'array','items':{"
-                     "'$ref':'#/components/schemas/Span'}},'total':{'type':'number'}");
+    put_next(json, "'Stages':{'type':'object','description':'Milliseconds; they add up to total',"
+                   "'properties':{'operators':{'type':'array','items':{"
+                   "'$ref':'#/components/schemas/Span'}},'total':{'type':'number'}");
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
         json_writer_key(json, stage_name((enum stage)stage));
-        openapi_put(json, "{'type':'number'}");
+        put(json, "{'type':'number'}");
     }
-    openapi_put(json, "},'required':['operators','total'");
+    put(json, "},'required':['operators','total'");
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
-        openapi_next(json);
+        next(json);
         json_writer_string(json, stage_name((enum stage)stage));
     }
     json_writer_add(json, "]}");
 }
 
 static void components(struct json_writer *json, const struct op_set *ops) {
-    openapi_put_next(json, "'components':{'parameters':{");
-    openapi_put(json, openapi_parameters);
-    openapi_put(json, "},'headers':{");
-    openapi_put(json, openapi_headers);
-    openapi_put(json, "},'requestBodies':{'Image':");
-    openapi_put(json, openapi_body);
-    openapi_put(json, "},'responses':{");
-    openapi_put(json, openapi_results);
+    put_next(json, "'components':{'parameters':{");
+    put(json, openapi_parameters);
+    put(json, "},'headers':{");
+    put(json, openapi_headers);
+    put(json, "},'requestBodies':{'Image':");
+    put(json, openapi_body);
+    put(json, "},'responses':{");
+    put(json, openapi_results);
     problem_responses(json);
-    openapi_put(json, "},'schemas':{");
-    openapi_put(json, openapi_schemas);
+    put(json, "},'schemas':{");
+    put(json, openapi_schemas);
     stages_schema(json);
     operations_schema(json, ops);
     outputs_schema(json);
@@ -283,17 +385,17 @@ static void components(struct json_writer *json, const struct op_set *ops) {
 
 static void write(struct json_writer *json, const struct op_set *ops) {
     json_writer_add(json, "{");
-    openapi_put(json, openapi_info);
-    openapi_put_next(json, "'info':{'title':'Burin','summary':'Image processing over HTTP',"
-                           "'license':{'name':'Apache License 2.0','identifier':'Apache-2.0'}");
+    put(json, openapi_info);
+    put_next(json, "'info':{'title':'Burin','summary':'Image processing over HTTP',"
+                   "'license':{'name':'Apache License 2.0','identifier':'Apache-2.0'}");
     json_writer_key_string(json, "version", version_text());
     json_writer_key_string(json, "description", openapi_description);
-    openapi_put(json, "},'paths':{");
+    put(json, "},'paths':{");
     for (int i = 0; i < op_set_count(ops); i++) operator_path(json, op_set_at(ops, i));
     imaginary_paths(json, ops);
     pipeline_path(json, ops);
     info_path(json);
-    openapi_put_next(json, openapi_service_paths);
+    put_next(json, openapi_service_paths);
     json_writer_add(json, "}");
     components(json, ops);
     json_writer_add(json, "}");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GET /openapi.json: it says what /ops and the daemon's answers say, is valid, and every example in it is sent.
 
-covers: server/api/openapi_json.c server/api/openapi_param.c server/http/handle_document.c"""
+covers: server/api/openapi_json.c server/http/handle_document.c"""
 import http.client
 import json
 import os
