@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A line is made by whoever has something to say, and handed to the thread that
- * writes (log_writer.h). Before there is one, and after it, it is written here, where poll says
- * that standard error takes it. */
+/* How it works. A line is made by whoever has something to say, and put into a ring, from which a
+ * thread writes. Before there is one, and after it, a line is written at once, where poll says that
+ * standard error takes it.
+ *
+ * A line in the ring is a record: its length, in 4 bytes, and its text, together a multiple of 8,
+ * so that a length never lies across the ring's end. Who puts one in first takes the room, by
+ * moving `head`, then copies the text, and at last writes the length, which says that the record is
+ * whole. The thread zeroes a record before it gives the room back by moving `tail`: a length that
+ * is not written yet is 0. A thread that is stopped between taking room and writing the length
+ * holds back the lines behind it, and nobody who puts more in.
+ *
+ * The thread writes all lines that are there, naps, and sleeps when none came meanwhile: so many
+ * lines a second cost a hundred wakes, not one each. `wake_at` is the place in the ring at which a
+ * line wakes it: the next one while it sleeps, the one that fills half of the ring while it naps.
+ * Other processes write to the same pipe. What is written at once is therefore whole lines, and no
+ * more than the system keeps together (PIPE_BUF). The pipe's end stays as it is: whether it blocks
+ * is a property of all who have it, so a flag of ours would break others. */
 #include "server/log/log.h"
 
+#include "pipeline/timing.h"
 #include "server/api/json_writer.h"
-#include "server/log/log_ring.h"
-#include "server/log/log_writer.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +39,8 @@ enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 256 };
 
 static bool as_json;
 static enum log_level threshold = LOG_ERROR;
-static struct log_writer *writer; /* atomic; NULL: lines are written here */
-static uint64_t own_dropped;      /* atomic */
-static uint64_t *shared_dropped;  /* atomic, and so is what it points to; NULL: there is none */
+static uint64_t own_dropped;     /* atomic */
+static uint64_t *shared_dropped; /* atomic, and so is what it points to; NULL: there is none */
 
 void log_open(const char *format, const char *level) {
     as_json = strcmp(format, "json") == 0;
@@ -76,8 +94,6 @@ static void plain(struct json_writer *line, const char *fields) {
 
 /* ---- lines */
 
-_Static_assert((int)LINE_BYTES <= (int)LOG_LINE_MAX, "the longest line fits the ring");
-
 /* FIELDS as a whole line in MEMORY of LINE_BYTES; returns its length. */
 static size_t make_line(char *memory, enum log_level level, const char *fields) {
     char when[48];
@@ -104,6 +120,265 @@ static void count_dropped(uint64_t lines) {
     if (shared) __atomic_fetch_add(shared, lines, __ATOMIC_RELAXED);
 }
 
+/* ---- the ring */
+
+/* RING_LINE_MAX: bytes of the longest line. */
+enum { RING_LINE_MAX = 8 << 10, HEAD = sizeof(uint32_t), STEP = 8 };
+_Static_assert((int)LINE_BYTES <= (int)RING_LINE_MAX, "the longest line fits the ring");
+
+struct ring {
+    uint64_t head; /* atomic; both count on for ever */
+    uint64_t tail; /* atomic */
+    size_t size;   /* a power of two */
+    char *bytes;
+};
+
+/* BYTES are rounded up to a power of two, and to two of the longest line. False: no memory. */
+static bool ring_init(struct ring *ring, size_t bytes) {
+    *ring = (struct ring){ .size = 2 * RING_LINE_MAX };
+    while (ring->size < bytes) ring->size *= 2;
+    ring->bytes = calloc(1, ring->size);
+    return ring->bytes;
+}
+
+static size_t record_bytes(size_t length) {
+    return (HEAD + length + STEP - 1) / STEP * STEP;
+}
+
+static uint32_t *length_at(const struct ring *ring, uint64_t at) {
+    return (uint32_t *)(void *)(ring->bytes + (at & (ring->size - 1)));
+}
+
+/* How much of LENGTH bytes from AT lies before the ring's end. */
+static size_t first_part(const struct ring *ring, uint64_t at, size_t length) {
+    const size_t left = ring->size - (at & (ring->size - 1));
+    return length < left ? length : left;
+}
+
+/* The acquire: what is taken here is zero, and stays so until we write. */
+static bool take_room(struct ring *ring, size_t need, uint64_t *at) {
+    *at = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    do {
+        const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+        if ((int64_t)(*at + need - tail) > (int64_t)ring->size) return false;
+    } while (!__atomic_compare_exchange_n(&ring->head, at, *at + need, true, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+/* Any thread; none ever waits for another. False: there is no room. */
+static bool ring_put(struct ring *ring, const char *line, size_t length) {
+    uint64_t at;
+    if (!length || length > RING_LINE_MAX || !take_room(ring, record_bytes(length), &at))
+        return false;
+    const uint64_t text = at + HEAD;
+    const size_t first = first_part(ring, text, length);
+    memcpy(ring->bytes + (text & (ring->size - 1)), line, first);
+    memcpy(ring->bytes, line + first, length - first);
+    __atomic_store_n(length_at(ring, at), (uint32_t)length, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void take_text(struct ring *ring, uint64_t at, char *to, size_t length) {
+    const uint64_t text = at + HEAD;
+    const size_t first = first_part(ring, text, length);
+    memcpy(to, ring->bytes + (text & (ring->size - 1)), first);
+    memcpy(to + first, ring->bytes, length - first);
+}
+
+static void give_room(struct ring *ring, uint64_t at, size_t bytes) {
+    const size_t first = first_part(ring, at, bytes);
+    memset(ring->bytes + (at & (ring->size - 1)), 0, first);
+    memset(ring->bytes, 0, bytes - first);
+    __atomic_store_n(&ring->tail, at + bytes, __ATOMIC_RELEASE);
+}
+
+/* One thread. Lines in their order, one after the other, as many as fit in SIZE; returns their
+ * bytes, 0: there is none, or the next one is still being put in. LINES: how many, added. */
+static size_t ring_take(struct ring *ring, char *to, size_t size, uint64_t *lines) {
+    size_t taken = 0;
+    for (;;) {
+        const uint64_t at = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+        const size_t length = __atomic_load_n(length_at(ring, at), __ATOMIC_ACQUIRE);
+        if (!length || taken + length > size) return taken;
+        take_text(ring, at, to + taken, length);
+        give_room(ring, at, record_bytes(length));
+        taken += length;
+        ++*lines;
+    }
+}
+
+/* Bytes of all lines that were ever put in, or are being put in, and of those that were taken out,
+ * with what each takes beside its text. */
+static uint64_t ring_head(const struct ring *ring) {
+    return __atomic_load_n(&ring->head, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t ring_tail(const struct ring *ring) {
+    return __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+}
+
+/* ---- the thread */
+
+enum { NAP_MS = 10, STOP_MS = 1000, TELL_MS = 1000 };
+static const int64_t ms_ns = 1000000;
+static const uint64_t NEVER = UINT64_MAX;
+
+struct writer {
+    int fd; /* where it writes, as long as there is the process */
+    struct ring ring;
+    pthread_t thread;
+    sem_t wake, ended;
+    uint64_t wake_at; /* atomic */
+    uint64_t lost;    /* lines; atomic */
+    bool stop;        /* atomic */
+    /* the thread's own */
+    uint64_t told;   /* of the lines that were lost */
+    int64_t told_ns; /* when it last said so */
+};
+
+static void lose(struct writer *writer, uint64_t lines) {
+    __atomic_fetch_add(&writer->lost, lines, __ATOMIC_RELAXED);
+    count_dropped(lines);
+}
+
+/* A whole line with its end. Never waits; without room the line is lost. */
+static void writer_put(struct writer *writer, const char *line, size_t length) {
+    if (!ring_put(&writer->ring, line, length)) {
+        lose(writer, 1);
+        return;
+    }
+    /* In one order with the two in sleep_for: either the thread sees the line, or we see that it
+     * sleeps. */
+    const uint64_t at = __atomic_load_n(&writer->wake_at, __ATOMIC_SEQ_CST);
+    if (ring_head(&writer->ring) >= at &&
+        __atomic_exchange_n(&writer->wake_at, NEVER, __ATOMIC_RELAXED) != NEVER)
+        sem_post(&writer->wake);
+}
+
+static struct timespec time_in(int ms) {
+    const int64_t end = clock_ns() + ms * ms_ns;
+    return (struct timespec){ .tv_sec = end / 1000000000, .tv_nsec = end % 1000000000 };
+}
+
+/* Until the ring's head is at PLACE, or MS are over (-1: never), or it shall end. Wakes at times
+ * without a reason. */
+static void sleep_for(struct writer *writer, uint64_t place, int ms) {
+    __atomic_store_n(&writer->wake_at, place, __ATOMIC_SEQ_CST);
+    if (ring_head(&writer->ring) < place && !__atomic_load_n(&writer->stop, __ATOMIC_SEQ_CST)) {
+        const struct timespec end = time_in(ms);
+        if (ms < 0)
+            sem_wait(&writer->wake);
+        else
+            sem_clockwait(&writer->wake, CLOCK_MONOTONIC, &end);
+    }
+    __atomic_store_n(&writer->wake_at, NEVER, __ATOMIC_RELAXED);
+}
+
+/* False: nobody can read it. Where others have made the end one that does not block, room is waited
+ * for all the same. */
+static bool write_all(int fd, const char *bytes, size_t length) {
+    while (length) {
+        const ssize_t wrote = write(fd, bytes, length);
+        if (wrote < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (wrote < 0 && errno != EINTR)
+            return false;
+        if (wrote > 0) bytes += wrote, length -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* Once a second at most, for a reader that is always too slow; behind the last line that waits, for
+ * one who comes back. */
+static void tell_dropped(struct writer *writer) {
+    char line[LINE_BYTES], fields[128];
+    const uint64_t lost = __atomic_load_n(&writer->lost, __ATOMIC_RELAXED);
+    const bool emptied = ring_head(&writer->ring) == ring_tail(&writer->ring);
+    if (lost == writer->told || (!emptied && clock_ns() - writer->told_ns < TELL_MS * ms_ns))
+        return;
+    snprintf(fields, sizeof fields,
+             "\"event\":\"the log was not read in time: lines are missing\",\"lines\":%lu",
+             lost - writer->told);
+    if (!write_all(writer->fd, line, make_line(line, LOG_ERROR, fields))) return;
+    writer->told = lost;
+    writer->told_ns = clock_ns();
+}
+
+static void write_lines(struct writer *writer) {
+    char text[RING_LINE_MAX];
+    for (;;) {
+        uint64_t lines = 0;
+        size_t length = ring_take(&writer->ring, text, PIPE_BUF, &lines);
+        if (!length) length = ring_take(&writer->ring, text, sizeof text, &lines);
+        if (!length) return;
+        if (!write_all(writer->fd, text, length))
+            lose(writer, lines);
+        else
+            tell_dropped(writer);
+    }
+}
+
+static void *run(void *argument) {
+    struct writer *writer = argument;
+    bool stop;
+    do {
+        stop = __atomic_load_n(&writer->stop, __ATOMIC_ACQUIRE);
+        write_lines(writer);
+        const uint64_t tail = ring_tail(&writer->ring);
+        if (!stop) sleep_for(writer, tail + writer->ring.size / 2, NAP_MS);
+        if (!stop && ring_head(&writer->ring) == tail) sleep_for(writer, tail + 1, -1);
+    } while (!stop);
+    sem_post(&writer->ended);
+    return NULL;
+}
+
+/* It takes no signal, not even that of a pipe that nobody reads. */
+static bool start_thread(struct writer *writer) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const bool started = pthread_create(&writer->thread, NULL, run, writer) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) pthread_setname_np(writer->thread, "log");
+    return started;
+}
+
+/* NULL: no thread or no memory. At least BYTES of lines may wait. */
+static struct writer *writer_start(int fd, size_t bytes) {
+    struct writer *writer = calloc(1, sizeof *writer);
+    if (!writer) return NULL;
+    writer->fd = fd;
+    writer->wake_at = NEVER;
+    sem_init(&writer->wake, 0, 0);
+    sem_init(&writer->ended, 0, 0);
+    if (ring_init(&writer->ring, bytes) && start_thread(writer)) return writer;
+    free(writer->ring.bytes);
+    free(writer);
+    return NULL;
+}
+
+/* Writes what waits, and ends. Where nobody reads, it gives up after a second, and the thread goes
+ * on. Lines that come meanwhile, or later, may be lost; its memory stays to the end of the process,
+ * for other threads may have lines until then. Accepts NULL. */
+static void writer_stop(struct writer *writer) {
+    if (!writer) return;
+    const struct timespec end = time_in(STOP_MS);
+    int waited;
+    __atomic_store_n(&writer->stop, true, __ATOMIC_SEQ_CST);
+    sem_post(&writer->wake);
+    do waited = sem_clockwait(&writer->ended, CLOCK_MONOTONIC, &end);
+    while (waited < 0 && errno == EINTR);
+    if (waited == 0)
+        pthread_join(writer->thread, NULL);
+    else
+        pthread_detach(writer->thread);
+}
+
+/* ---- all of it */
+
+static struct writer *current; /* atomic; NULL: lines are written at once */
+
 static void write_now(const char *line, size_t length) {
     struct pollfd end = { .fd = STDERR_FILENO, .events = POLLOUT };
     if (poll(&end, 1, 0) != 1 || !(end.revents & POLLOUT) ||
@@ -114,10 +389,10 @@ static void write_now(const char *line, size_t length) {
 void log_fields(enum log_level level, const char *fields) {
     char line[LINE_BYTES];
     if (!log_wants(level)) return;
-    struct log_writer *thread = __atomic_load_n(&writer, __ATOMIC_ACQUIRE);
+    struct writer *thread = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
     const size_t length = make_line(line, level, fields);
     if (thread)
-        log_writer_put(thread, line, length);
+        writer_put(thread, line, length);
     else
         write_now(line, length);
 }
@@ -134,32 +409,19 @@ void log_event(enum log_level level, const char *format, ...) {
     log_fields(level, memory);
 }
 
-/* ---- the thread */
-
-static size_t tell_dropped(char *line, size_t size, uint64_t lines) {
-    char fields[128];
-    (void)size;
-    snprintf(fields, sizeof fields,
-             "\"event\":\"the log was not read in time: lines are missing\",\"lines\":%lu", lines);
-    return make_line(line, LOG_ERROR, fields);
-}
-
 void log_start(size_t buffer_bytes, uint64_t *dropped) {
-    const struct log_writer_options options = {
-        .fd = STDERR_FILENO, .bytes = buffer_bytes, .dropped = count_dropped, .tell = tell_dropped
-    };
-    if (threshold == LOG_OFF || writer) return;
+    if (threshold == LOG_OFF || current) return;
     __atomic_store_n(&shared_dropped, dropped, __ATOMIC_RELEASE);
-    struct log_writer *started = log_writer_start(&options);
+    struct writer *started = writer_start(STDERR_FILENO, buffer_bytes);
     if (!started) log_event(LOG_ERROR, "the log has no thread: a line may be waited for");
-    __atomic_store_n(&writer, started, __ATOMIC_RELEASE);
+    __atomic_store_n(&current, started, __ATOMIC_RELEASE);
 }
 
 void log_stop(void) {
-    static struct log_writer *last; /* atomic: its memory stays, and so does a pointer to it */
-    struct log_writer *stopped = __atomic_exchange_n(&writer, NULL, __ATOMIC_ACQ_REL);
+    static struct writer *last; /* atomic: its memory stays, and so does a pointer to it */
+    struct writer *stopped = __atomic_exchange_n(&current, NULL, __ATOMIC_ACQ_REL);
     __atomic_store_n(&last, stopped, __ATOMIC_RELEASE);
-    log_writer_stop(stopped);
+    writer_stop(stopped);
     __atomic_store_n(&shared_dropped, NULL, __ATOMIC_RELEASE);
 }
 

@@ -10,8 +10,8 @@
  *           counted, and the log says how many were.
  * Threads:  any may log, and none waits for whoever reads it. log_open: before the first of them.
  *           log_start, log_stop: the thread that started, or the one that ends the process.
- * Limits:   LINE_BYTES a line; log_buffer_bytes of lines that wait; a second to write them at the
- *           end.
+ * Limits:   LINE_BYTES a line, which is written within 10 ms where standard error takes it;
+ *           log_buffer_bytes of lines that wait; a second to write them at the end.
  */
 #ifndef BURIN_LOG_H
 #define BURIN_LOG_H

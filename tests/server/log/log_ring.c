@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* That lines come out whole, in order and once, wherever the ring's end lies, and that a full ring
  * refuses. */
-#include "server/log/log_ring.h"
+#include "server/log/log.c"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,49 +12,51 @@
 
 #include <cmocka.h>
 
-enum { BYTES = 2 * LOG_LINE_MAX, THREADS = 4, LINES = 20000 };
+enum { BYTES = 2 * RING_LINE_MAX, THREADS = 4, LINES = 20000 };
 
 /* Of every length, so that each place in the ring is once the begin and the end of a line. */
 static void lines_of_every_length(void **state) {
     (void)state;
-    struct log_ring *ring = log_ring_create(1);
-    char line[LOG_LINE_MAX], got[LOG_LINE_MAX];
+    struct ring ring;
+    assert_true(ring_init(&ring, 1));
+    char line[RING_LINE_MAX], got[RING_LINE_MAX];
     uint64_t lines = 0;
-    assert_int_equal(log_ring_size(ring), BYTES);
-    for (size_t length = 1; length <= LOG_LINE_MAX; length++) {
+    assert_int_equal(ring.size, BYTES);
+    for (size_t length = 1; length <= RING_LINE_MAX; length++) {
         memset(line, 'a' + (int)(length % 26), length);
-        assert_true(log_ring_put(ring, line, length));
-        assert_int_equal(log_ring_take(ring, got, sizeof got, &lines), length);
+        assert_true(ring_put(&ring, line, length));
+        assert_int_equal(ring_take(&ring, got, sizeof got, &lines), length);
         assert_memory_equal(got, line, length);
     }
-    assert_int_equal(lines, LOG_LINE_MAX);
-    assert_int_equal(log_ring_take(ring, got, sizeof got, &lines), 0);
-    log_ring_destroy(ring);
+    assert_int_equal(lines, RING_LINE_MAX);
+    assert_int_equal(ring_take(&ring, got, sizeof got, &lines), 0);
+    free(ring.bytes);
 }
 
 static void full(void **state) {
     (void)state;
-    struct log_ring *ring = log_ring_create(BYTES);
-    char line[60], got[LOG_LINE_MAX];
+    struct ring ring;
+    assert_true(ring_init(&ring, BYTES));
+    char line[60], got[RING_LINE_MAX];
     uint64_t lines = 0;
     int put = 0;
     memset(line, 'x', sizeof line);
-    while (log_ring_put(ring, line, sizeof line)) put++;
+    while (ring_put(&ring, line, sizeof line)) put++;
     assert_int_equal(put, BYTES / 64);
-    assert_int_equal(log_ring_head(ring) - log_ring_tail(ring), BYTES);
+    assert_int_equal(ring_head(&ring) - ring_tail(&ring), BYTES);
     /* Whole lines: 60 bytes and 4 for the length of the next do not fit a second time. */
-    assert_int_equal(log_ring_take(ring, got, 119, &lines), 60);
-    assert_true(log_ring_put(ring, line, 59));
-    assert_false(log_ring_put(ring, line, 1));
-    assert_int_equal(log_ring_take(ring, got, sizeof got, &lines), sizeof got / 60 * 60);
-    while (log_ring_take(ring, got, sizeof got, &lines)) continue;
+    assert_int_equal(ring_take(&ring, got, 119, &lines), 60);
+    assert_true(ring_put(&ring, line, 59));
+    assert_false(ring_put(&ring, line, 1));
+    assert_int_equal(ring_take(&ring, got, sizeof got, &lines), sizeof got / 60 * 60);
+    while (ring_take(&ring, got, sizeof got, &lines)) continue;
     assert_int_equal(lines, put + 1);
-    assert_false(log_ring_put(ring, got, LOG_LINE_MAX + 1));
-    log_ring_destroy(ring);
+    assert_false(ring_put(&ring, got, RING_LINE_MAX + 1));
+    free(ring.bytes);
 }
 
 struct put {
-    struct log_ring *ring;
+    struct ring *ring;
     int number;
     int refused;
     pthread_t thread;
@@ -66,7 +68,7 @@ static void *put_many(void *argument) {
         char line[64];
         const int length = snprintf(line, sizeof line, "%d %d %.*s\n", put->number, i, i % 40,
                                     "........................................");
-        put->refused += !log_ring_put(put->ring, line, (size_t)length);
+        put->refused += !ring_put(put->ring, line, (size_t)length);
     }
     return NULL;
 }
@@ -74,18 +76,19 @@ static void *put_many(void *argument) {
 /* Each line that was not refused once, whole, and behind those that its thread put in before. */
 static void many_threads(void **state) {
     (void)state;
-    struct log_ring *ring = log_ring_create(BYTES);
+    struct ring ring;
+    assert_true(ring_init(&ring, BYTES));
     struct put puts[THREADS];
     int last[THREADS], count = 0, refused = 0, running = THREADS;
-    char text[LOG_LINE_MAX + 1];
+    char text[RING_LINE_MAX + 1];
     uint64_t lines = 0;
     for (int i = 0; i < THREADS; i++) {
-        puts[i] = (struct put){ .ring = ring, .number = i };
+        puts[i] = (struct put){ .ring = &ring, .number = i };
         last[i] = -1;
         assert_int_equal(pthread_create(&puts[i].thread, NULL, put_many, &puts[i]), 0);
     }
     for (;;) {
-        const size_t length = log_ring_take(ring, text, LOG_LINE_MAX, &lines);
+        const size_t length = ring_take(&ring, text, RING_LINE_MAX, &lines);
         if (!length && running && pthread_tryjoin_np(puts[running - 1].thread, NULL) == 0)
             refused += puts[--running].refused;
         else if (!length && !running)
@@ -103,7 +106,7 @@ static void many_threads(void **state) {
     }
     assert_int_equal(count + refused, THREADS * LINES);
     assert_int_equal(lines, count);
-    log_ring_destroy(ring);
+    free(ring.bytes);
 }
 
 int main(void) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* That nobody waits for whoever reads the log, that it is told how much is missing, and that lines
  * are never torn. */
-#include "server/log/log_writer.h"
-
-#include "pipeline/timing.h"
+#include "server/log/log.c"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -20,25 +18,17 @@
 
 #include <cmocka.h>
 
+#define TOLD "%*s error event=the log was not read in time: lines are missing lines=%lu"
 enum { BYTES = 16 << 10, LINES = 5000, SECONDS = 20 };
 
-static struct log_writer *kept[8]; /* they stay to the end of the process */
+static struct writer *kept[8]; /* they stay to the end of the process */
 static int kept_count;
-static uint64_t lost; /* atomic */
+static uint64_t lost_before;
 
-static void count_lost(uint64_t lines) {
-    __atomic_fetch_add(&lost, lines, __ATOMIC_RELAXED);
-}
-
-static size_t tell(char *line, size_t size, uint64_t lines) {
-    return (size_t)snprintf(line, size, "lost %lu\n", lines);
-}
-
-static struct log_writer *start(int fd) {
-    const struct log_writer_options options = { fd, BYTES, count_lost, tell };
-    __atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
+static struct writer *start(int fd) {
+    lost_before = log_lines_dropped();
     alarm(SECONDS); /* whoever waits here waits for ever */
-    kept[kept_count] = log_writer_start(&options);
+    kept[kept_count] = writer_start(fd, BYTES);
     assert_non_null(kept[kept_count]);
     return kept[kept_count++];
 }
@@ -49,11 +39,11 @@ static void open_pipe(int ends[2]) {
     assert_true(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BUF) > 0);
 }
 
-static void put(struct log_writer *writer, int number) {
+static void put(struct writer *writer, int number) {
     char line[64];
     const int length = snprintf(line, sizeof line, "%d %.*s\n", number, number % 40,
                                 "........................................");
-    log_writer_put(writer, line, (size_t)length);
+    writer_put(writer, line, (size_t)length);
 }
 
 /* What there is to read at END and comes within WAIT_MS, as a text to be freed. */
@@ -76,7 +66,7 @@ static int count_lines(const char *text, int after, uint64_t *told) {
         int number, dots = 0;
         uint64_t missing;
         if (!strchr(line, '\n')) fail_msg("the last line is cut: %s", line);
-        if (sscanf(line, "lost %lu", &missing) == 1) {
+        if (sscanf(line, TOLD, &missing) == 1) {
             *told += missing;
             continue;
         }
@@ -90,7 +80,7 @@ static int count_lines(const char *text, int after, uint64_t *told) {
 }
 
 static uint64_t lines_lost(void) {
-    return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+    return log_lines_dropped() - lost_before;
 }
 
 /* No line is put in for nothing: each was read, or is told as lost. */
@@ -98,7 +88,7 @@ static void nobody_reads_and_then_somebody_does(void **state) {
     (void)state;
     int ends[2];
     open_pipe(ends);
-    struct log_writer *writer = start(ends[1]);
+    struct writer *writer = start(ends[1]);
     for (int again = 0; again < 3; again++) {
         uint64_t told = 0;
         const uint64_t before = lines_lost();
@@ -111,7 +101,7 @@ static void nobody_reads_and_then_somebody_does(void **state) {
         assert_int_equal(told, missing);
         assert_int_equal(lines, LINES - (int)missing);
     }
-    log_writer_stop(writer);
+    writer_stop(writer);
     close(ends[0]);
     close(ends[1]);
 }
@@ -125,9 +115,9 @@ static void what_is_written_at_once(void **state) {
     uint64_t told = 0;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    struct log_writer *writer = start(ends[1]);
+    struct writer *writer = start(ends[1]);
     for (int i = 0; i < 400; i++) put(writer, i);
-    log_writer_stop(writer);
+    writer_stop(writer);
     close(ends[1]);
     for (ssize_t got; (got = read(ends[0], text, sizeof text - 1)) > 0; writes++) {
         text[got] = 0;
@@ -148,13 +138,13 @@ static void an_end_that_does_not_block(void **state) {
     uint64_t told = 0;
     open_pipe(ends);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    struct log_writer *writer = start(ends[1]);
+    struct writer *writer = start(ends[1]);
     for (int i = 0; i < 400; i++) put(writer, i);
     char *text = read_text(ends[0], 500);
     assert_int_equal(count_lines(text, -1, &told), 400);
     assert_int_equal(told, 0);
     free(text);
-    log_writer_stop(writer);
+    writer_stop(writer);
     close(ends[0]);
     close(ends[1]);
 }
@@ -165,9 +155,9 @@ static void nobody_will_ever_read(void **state) {
     open_pipe(ends);
     close(ends[0]);
     signal(SIGPIPE, SIG_DFL); /* it would end this test */
-    struct log_writer *writer = start(ends[1]);
+    struct writer *writer = start(ends[1]);
     for (int i = 0; i < 100; i++) put(writer, i);
-    log_writer_stop(writer);
+    writer_stop(writer);
     assert_int_equal(lines_lost(), 100);
     close(ends[1]);
 }
@@ -177,16 +167,16 @@ static void the_end(void **state) {
     int ends[2];
     uint64_t told = 0;
     open_pipe(ends);
-    struct log_writer *writer = start(ends[1]);
+    struct writer *writer = start(ends[1]);
     for (int i = 0; i < 100; i++) put(writer, i);
-    log_writer_stop(writer);
+    writer_stop(writer);
     char *text = read_text(ends[0], 0); /* all is there */
     assert_int_equal(count_lines(text, -1, &told), 100);
     free(text);
     writer = start(ends[1]);
     for (int i = 0; i < LINES; i++) put(writer, i);
     const int64_t begin = clock_ns();
-    log_writer_stop(writer); /* alarm: it does not wait for ever */
+    writer_stop(writer); /* alarm: it does not wait for ever */
     assert_true(clock_ns() - begin > 900 * INT64_C(1000000));
     alarm(0);
     free(read_text(ends[0], 500)); /* the thread goes on to the end of this process */
