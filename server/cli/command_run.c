@@ -8,67 +8,52 @@
  * and encodes is chosen as in the daemon; what the device's codec refuses is done again by the
  * CPU's. On stderr a line tells how far it is. */
 #include "pipeline/aux_image.h"
-#include "pipeline/registry.h"
+#include "pipeline/run.h"
+#include "server/api/timing_report.h"
+#include "server/api/values_json.h"
 #include "server/cli/command.h"
-#include "server/cli/run_report.h"
-#include "server/cli/run_state.h"
+#include "server/cli/progress_line.h"
+#include "server/cli/run_options.h"
 #include "server/files.h"
+#include "server/jobs/codec_choice.h"
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --mask FILE and the like, from the operators' records. */
-static void usage_aux(void) {
-    for (int i = 0; i < registry_count(); i++) {
-        const struct op *op = registry_at(i);
-        for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
-            char option[48];
-            snprintf(option, sizeof option, "--%s FILE", op->aux[p].name);
-            printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
-        }
-    }
-}
+/* A file that a step wants beside the image. */
+struct aux_file {
+    uint8_t *bytes; /* heap */
+    size_t length;
+    struct probe probe;
+};
 
-static int usage(void) {
-    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
-          "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
-          "A step is an operator, with its parameters after a colon: histeq, or\n"
-          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
-          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
-          "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
-          "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
-          "a line a channel. With --timing it is in the JSON instead.\n\n"
-          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
-          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
-          "                                  input's type\n"
-          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
-          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
-          "                                  is a little smaller; default false\n"
-          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
-          "                                  false\n"
-          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
-          "                                  default 4\n"
-          "  --max-bytes N                   of a JPEG, WebP or AVIF: at a lower quality if need\n"
-          "  --min-quality 1..100            be, but not below that; default 10\n"
-          "  --compression 0..3              of a PNG, default 1\n"
-          "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
-          "                                  background; default ffffff\n"
-          "  --widths W,W...                 in place of width, of the last step: a file of\n"
-          "                                  each, its width for %w in OUTPUT's name\n"
-          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
-          "                                  a note; default refuse\n"
-          "  --timing                        where the time went, as JSON: to standard output,\n"
-          "                                  or to standard error where OUTPUT is -\n"
-          "  --threads N                     on the CPU, default one per core\n"
-          "  --operators-dir DIR             operators in C, to be used like built-in ones:\n"
-          "                                  `burin check` tells what is wrong with a file\n"
-          "  --pixels-max N                  the largest image in and out, default 67108864\n",
-          stdout);
-    usage_aux();
-    return 0;
-}
+/* Everything that one run holds; zeroed, then filled from top to bottom. */
+struct run_state {
+    struct run_options options;
+    struct codec_limits limits;
+    const struct device_driver *driver;
+    int index;
+    uint8_t *bytes; /* of the input, heap */
+    size_t length;
+    struct probe probe;
+    struct aux_file aux[OP_AUX_MAX];         /* by their place in the operator's record */
+    struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
+    struct pool *pool;
+    struct lane *lane;
+    struct run_item item;
+    struct progress progress;
+    struct progress_line line;
+    struct codec_choice choice;
+    struct metadata metadata;
+    uint8_t *result; /* encoded, heap */
+    size_t result_length, result_room;
+    struct fitting fitting;
+    uint32_t notes;
+    struct timing timing;
+};
 
 /* ---- files */
 
@@ -233,6 +218,100 @@ static enum status process(struct run_state *state, struct failure *failure) {
     return status;
 }
 
+/* ---- the report */
+
+/* Not where the image goes. */
+static FILE *text_out(const struct run_state *state) {
+    const char *output = state->options.output;
+    return output && strcmp(output, "-") == 0 ? stderr : stdout;
+}
+
+static void print_values(const struct run_state *state) {
+    FILE *out = text_out(state);
+    for (int s = 0; s < state->options.plan.count; s++) {
+        const struct step *step = &state->options.plan.steps[s];
+        const struct values *values = &state->item.values[s];
+        if (step->op->text) {
+            char text[VALUES_TEXT_MAX];
+            const size_t length = step->op->text(&step->params, values, text);
+            fprintf(out, "%.*s\n", (int)length, text);
+            continue;
+        }
+        const uint64_t count = values_count(&values->shape);
+        const uint64_t line = values->shape.is_list ? values->shape.length : count;
+        for (uint64_t i = 0; i < count; i++) {
+            char text[VALUES_NUMBER_MAX];
+            struct json_writer json = json_writer_in(text, sizeof text);
+            values_json_number(&json, values, i);
+            fprintf(out, "%s%c", text, (i + 1) % line ? ' ' : '\n');
+        }
+    }
+}
+
+static void name_device(const struct run_state *state, char *text, size_t size) {
+    struct device_info facts = { 0 };
+    if (state->driver == &device_cpu)
+        snprintf(text, size, "cpu");
+    else if (state->driver->describe(state->index, &facts, NULL) == STATUS_OK)
+        snprintf(text, size, "%s:%d (%s)", state->driver->kind, state->index, facts.name);
+    else
+        snprintf(text, size, "%s:%d", state->driver->kind, state->index);
+}
+
+/* In one line: a histogram of a number a line would be nothing to look at. */
+static void print_values_member(const struct run_state *state, FILE *out) {
+    const struct plan *plan = &state->options.plan;
+    const uint64_t count = plan_value_count(plan, state->shapes);
+    const size_t size = values_json_bound(count);
+    char *text = count ? malloc(size) : NULL;
+    if (text && values_json_write(plan, state->item.values, text, size))
+        fprintf(out, ",\n  \"values\": %s", text);
+    free(text);
+}
+
+static void print_timing(const struct run_state *state) {
+    char device[128];
+    name_device(state, device, sizeof device);
+    struct timing_report report = {
+        .device = device,
+        .input = timing_report_image(&state->probe.shape, state->probe.format, state->length),
+        .output = timing_report_image(&state->item.out, state->options.encode.format,
+                                      state->result_length),
+        .timing = &state->timing,
+        .notes = state->notes,
+        .warning = state->metadata.warning,
+    };
+    FILE *out = text_out(state);
+    char text[TIMING_REPORT_MAX];
+    report.output.fitting = state->fitting;
+    timing_report_write(&report, text);
+    json_t *json = json_loads(text, 0, NULL); /* for its indentation */
+    char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
+    const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
+    fprintf(out, "%.*s", (int)length, shown ? shown : "");
+    print_values_member(state, out);
+    fputs("\n}\n", out);
+    free(shown);
+    json_decref(json);
+}
+
+/* With --timing they stand in the JSON. */
+static void print_notes(uint32_t notes, const char *warning) {
+    for (int i = 0; i < NOTE_COUNT; i++)
+        if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
+    if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
+}
+
+/* What is said when it is done, to standard output unless the image goes there. */
+static void report(const struct run_state *state) {
+    if (state->options.timing) {
+        print_timing(state);
+        return;
+    }
+    print_values(state);
+    print_notes(state->notes, state->metadata.warning);
+}
+
 /* ---- one result, or several */
 
 /* What comes of the image is within the limits, and what is beside it as large as a step wants. */
@@ -282,7 +361,7 @@ static enum status make_width(struct run_state *state, int index, struct failure
     enum status status = plan_set(&state->options.plan, "width", text, failure);
     if (status == STATUS_OK) status = make_result(state, failure);
     progress_line_release(&state->line);
-    if (status == STATUS_OK) run_report_print(state);
+    if (status == STATUS_OK) report(state);
     free(state->result);
     state->result = NULL;
     state->options.plan = plan;
@@ -305,7 +384,7 @@ static enum status work_through(struct run_state *state, struct failure *failure
     for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
     if (!widths && status == STATUS_OK) status = make_result(state, failure);
     progress_line_release(&state->line);
-    if (!widths && status == STATUS_OK) run_report_print(state);
+    if (!widths && status == STATUS_OK) report(state);
     return status;
 }
 
@@ -322,7 +401,7 @@ int command_run(int argc, char **argv) {
     struct run_state state = { .driver = NULL };
     struct failure failure = { 0 };
     enum status status = run_options_read(&state.options, argc, argv, &failure);
-    if (status == STATUS_OK && state.options.help) return usage();
+    if (status == STATUS_OK && state.options.help) return run_options_usage();
     if (status == STATUS_OK) status = work_through(&state, &failure);
     if (status != STATUS_OK)
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));

@@ -300,3 +300,56 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
     if (status == STATUS_OK && missing) status = fail(failure, STATUS_BAD_PARAM, "%s", missing);
     return status ? status : encode_options_check(&options->encode, failure);
 }
+
+/* ---- the help */
+
+/* --mask FILE and the like, from the operators' records. */
+static void usage_aux(void) {
+    for (int i = 0; i < registry_count(); i++) {
+        const struct op *op = registry_at(i);
+        for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
+            char option[48];
+            snprintf(option, sizeof option, "--%s FILE", op->aux[p].name);
+            printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
+        }
+    }
+}
+
+int run_options_usage(void) {
+    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
+          "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
+          "A step is an operator, with its parameters after a colon: histeq, or\n"
+          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
+          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
+          "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
+          "a line a channel. With --timing it is in the JSON instead.\n\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
+          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
+          "                                  input's type\n"
+          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
+          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
+          "                                  is a little smaller; default false\n"
+          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
+          "                                  false\n"
+          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
+          "                                  default 4\n"
+          "  --max-bytes N                   of a JPEG, WebP or AVIF: at a lower quality if need\n"
+          "  --min-quality 1..100            be, but not below that; default 10\n"
+          "  --compression 0..3              of a PNG, default 1\n"
+          "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
+          "                                  background; default ffffff\n"
+          "  --widths W,W...                 in place of width, of the last step: a file of\n"
+          "                                  each, its width for %w in OUTPUT's name\n"
+          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
+          "                                  a note; default refuse\n"
+          "  --timing                        where the time went, as JSON: to standard output,\n"
+          "                                  or to standard error where OUTPUT is -\n"
+          "  --threads N                     on the CPU, default one per core\n"
+          "  --operators-dir DIR             operators in C, to be used like built-in ones:\n"
+          "                                  `burin check` tells what is wrong with a file\n"
+          "  --pixels-max N                  the largest image in and out, default 67108864\n",
+          stdout);
+    usage_aux();
+    return 0;
+}

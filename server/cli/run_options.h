@@ -36,6 +36,8 @@ struct run_options {
     bool help; /* then nothing else was read */
 };
 
+int run_options_usage(void); /* prints the help; returns 0, for the process to end with */
+
 enum status run_options_read(struct run_options *options, int argc, char **argv,
                              struct failure *failure);
 

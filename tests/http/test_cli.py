@@ -3,7 +3,7 @@
 
 covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
 covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c server/cli/progress_line.c
-covers: server/cli/run_options.c server/cli/run_report.c server/version.c server/width_list.c
+covers: server/cli/run_options.c server/version.c server/width_list.c
 """
 import json
 import os
