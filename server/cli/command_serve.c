@@ -192,7 +192,7 @@ static void say_checking(void *context, const char *path) {
 static void reload(struct service *service, const struct config *config) {
     struct failure failure = { 0 };
     const struct user_operators_watch watch = { stopping, say_checking, service };
-    service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see reload.h */
+    service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. There are two ends, by who owns the socket that clients connect to.
+/* front_drain: the end of a front's requests. The I/O threads keep running: the library is stopped
+ * later, by front_destroy (engine/README.md).
+ *
+ * How it works. There are two ends, by who owns the socket that clients connect to.
  *
  * Our own: a client whose connection stays open sends its next request a moment after the last
  * answer: it shall get 503, not find the connection closed. So the end waits for a moment of quiet,
@@ -10,7 +13,8 @@
  * accept no more, and who connects waits in the backlog for that process. Each client that is
  * connected has its request served as ever, and the answer says that the connection ends; one that
  * asks nothing is disconnected. So the connections become fewer until there are none. */
-#include "server/http/drain.h"
+#include "server/http/front.h"
+#include "server/http/front_state.h"
 
 #include <unistd.h>
 
@@ -23,14 +27,6 @@ enum { FRESH_MS = 1000 };
 
 static bool is_zero(const int *counter) {
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST) == 0;
-}
-
-bool drain_wait(const int *counter, long timeout_ms, int (*interrupted)(void)) {
-    for (long waited = 0; waited < timeout_ms && !interrupted(); waited += LOOK_MS) {
-        if (counter && is_zero(counter)) return true;
-        usleep(LOOK_MS * 1000);
-    }
-    return false;
 }
 
 static void wait_for_quiet(const struct front *front, int (*interrupted)(void)) {
@@ -92,15 +88,18 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
     set_stage(front, 2);
 }
 
-void drain_run(struct front *front, int (*interrupted)(void)) {
+void front_drain(struct front *front, int (*interrupted)(void)) {
     set_stage(front, 1);
-    drain_wait(NULL, front->config->drain_delay_ms, interrupted);
+    for (long waited = 0; waited < front->config->drain_delay_ms && !interrupted();
+         waited += LOOK_MS)
+        usleep(LOOK_MS * 1000);
     if (front->inherited[0]) {
         hand_over(front, interrupted);
-        return;
+    } else {
+        set_stage(front, 2);
+        if (wait_for_accepted(front, interrupted)) wait_for_quiet(front, interrupted);
+        stop_accepting(front);
+        wait_for_quiet(front, interrupted);
     }
-    set_stage(front, 2);
-    if (wait_for_accepted(front, interrupted)) wait_for_quiet(front, interrupted);
-    stop_accepting(front);
-    wait_for_quiet(front, interrupted);
+    supervisor_drain(front->supervisor);
 }

@@ -2,15 +2,14 @@
 /* How it works. The life of the daemon. It starts in the order in which a request goes, from the
  * back: pipes, slots, the threads that watch connections, the workers, and at last the sockets.
  * The workers end first: their jobs come back and resume the connections that wait for them, for
- * the library aborts if it is stopped with one suspended. A request's own way: request_flow.c. */
+ * the library aborts if it is stopped with one suspended. A request's own way: request_flow.c;
+ * front_reload and front_drain: reload.c, drain.c. */
 #include "server/http/front.h"
 
 #include "config/memory.h"
 #include "server/api/values_json.h"
-#include "server/http/drain.h"
 #include "server/http/exchange.h"
 #include "server/http/health.h"
-#include "server/http/reload.h"
 #include "server/http/request_flow.h"
 #include "server/http/room.h"
 #include "server/log/log.h"
@@ -314,28 +313,20 @@ const char *front_address(const struct front *front) {
     return front->address;
 }
 
-bool front_reload(struct front *front, const struct user_operators_watch *watch,
-                  struct failure *failure) {
-    return reload_run(front, watch, failure);
-}
-
 /* ---- stop */
 
-void front_drain(struct front *front, int (*interrupted)(void)) {
-    drain_run(front, interrupted);
-    supervisor_drain(front->supervisor);
-}
-
-static int never(void) {
-    return 0;
-}
+/* RESUME_MS: how long the connections that waited for a job are given to be resumed. */
+enum { RESUME_MS = 2000, LOOK_MS = 5 };
 
 void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
-    drain_wait(&front->suspended, 2000, never);
+    for (int waited = 0;
+         waited < RESUME_MS && __atomic_load_n(&front->suspended, __ATOMIC_SEQ_CST) != 0;
+         waited += LOOK_MS)
+        usleep(LOOK_MS * 1000);
     for (int i = 0; i < listener_count(front); i++) {
         listener_close(front->listeners[i].listener);
         for (int end = 0; end < 2; end++)

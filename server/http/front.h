@@ -54,7 +54,13 @@ bool front_is_alive(struct front *front, int timeout_ms);
  * "unix:/path". */
 const char *front_address(const struct front *front);
 
-/* Reads operators_dir again, and puts what is right in force: see reload.h. */
+/* Reads operators_dir again. What is right goes in force as a whole; until then, and where it
+ * cannot (false, with a sentence), what served goes on serving. Requests that have begun finish
+ * with the operators that they began with. WATCH: as user_operators_read asks and tells it; when it
+ * was told of the last file, the rest takes no longer than a check, twice processing_ms and
+ * worker_start_ms: there are two generations of workers at a time, so a reload waits for those
+ * requests of the last but one that may mean a user's operator. Bodies that still come after
+ * processing_ms are refused. */
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure);
 

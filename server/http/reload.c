@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The next generation is made from the folder, its workers start beside those in
+/* front_reload: operators_dir read again while the daemon serves.
+ *
+ * How it works. The next generation is made from the folder, its workers start beside those in
  * force, and when they are healthy it is exchanged for the current one. Nobody waits for a worker
  * that opens its device, and none is ended that has a job: the supervisor ends the old ones when
- * the last request that holds their generation is answered. */
-#include "server/http/reload.h"
-
+ * the last request that holds their generation is answered. I/O threads and the supervisor's wait
+ * for nothing but two locks: one is held for microseconds, the supervisor's while a process starts
+ * on each device, about a millisecond for one. */
+#include "server/http/front.h"
+#include "server/http/front_state.h"
 #include "server/log/log.h"
 
 #include <string.h>
@@ -83,8 +87,8 @@ static enum status put_in_force(struct front *front, struct generation *next,
     return STATUS_OK;
 }
 
-bool reload_run(struct front *front, const struct user_operators_watch *watch,
-                struct failure *failure) {
+bool front_reload(struct front *front, const struct user_operators_watch *watch,
+                  struct failure *failure) {
     struct generation *now = generations_hold(&front->generations);
     struct generation *next = user_operators_read(front->config, now, watch, failure);
     const bool same = next && is_same(now, next);

@@ -7,10 +7,11 @@
 #include "server/api/json_writer.h"
 #include "server/api/timing_report.h"
 #include "server/http/reply.h"
-#include "server/http/reply_body.h"
 #include "server/http/room.h"
 #include "server/http/zip.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,96 @@ enum { BOUNDARY_LENGTH = 32 };
 /* Texts of a body, beside its report: of each part or entry, and of all. */
 enum { PART_TEXT_MAX = 512 };
 
+/* ---- the body in pieces: texts of its own, and bytes of the slot, which are not copied */
+
+enum { PIECES_MAX = 2 * OUTPUTS_MAX + 8 };
+
+struct reply_body {
+    struct front *front;
+    int slot;
+    int64_t held;                           /* of front.answer_bytes_held, ours */
+    char *text;                             /* heap: all texts, one behind the other */
+    size_t text_used, text_room, text_told; /* told: up to there pieces have it */
+    uint64_t length;                        /* of all pieces */
+    int count;
+    struct MHD_IoVec pieces[PIECES_MAX];
+};
+
+/* HELD bytes are held for it already. NULL: no memory. TEXT_ROOM: of all texts. */
+static struct reply_body *body_make(struct front *front, int slot, int64_t held, size_t text_room) {
+    struct reply_body *body = malloc(sizeof *body);
+    char *text = malloc(text_room ? text_room : 1);
+    if (!body || !text) return free(body), free(text), NULL;
+    *body = (struct reply_body){
+        .front = front, .slot = slot, .held = held, .text = text, .text_room = text_room
+    };
+    return body;
+}
+
+static void add_piece(struct reply_body *body, const void *bytes, size_t length) {
+    if (!length) return;
+    assert(body->count < PIECES_MAX);
+    body->pieces[body->count++] = (struct MHD_IoVec){ bytes, length };
+}
+
+static void tell_text(struct reply_body *body) {
+    add_piece(body, body->text + body->text_told, body->text_used - body->text_told);
+    body->text_told = body->text_used;
+}
+
+/* The next piece, or the end of the last one, is a copy of LENGTH bytes. */
+static void body_text(struct reply_body *body, const void *bytes, size_t length) {
+    assert(length <= body->text_room - body->text_used);
+    memcpy(body->text + body->text_used, bytes, length);
+    body->text_used += length;
+    body->length += length;
+}
+
+__attribute__((format(printf, 2, 3))) static void body_print(struct reply_body *body,
+                                                             const char *format, ...) {
+    const size_t room = body->text_room - body->text_used;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(body->text + body->text_used, room, format, arguments);
+    va_end(arguments);
+    assert(length >= 0 && (size_t)length < room);
+    body->text_used += (size_t)length;
+    body->length += (size_t)length;
+}
+
+/* The next piece lies where it is until all is sent. */
+static void body_bytes(struct reply_body *body, const void *bytes, size_t length) {
+    tell_text(body);
+    add_piece(body, bytes, length);
+    body->length += length;
+}
+
+/* The slot stays whose it was. */
+static void body_abandon(struct reply_body *body) {
+    room_release_answer(body->front, body->held);
+    free(body->text);
+    free(body);
+}
+
+static void sent(void *context) {
+    struct reply_body *body = context;
+    struct slots *slots = body->front->slots;
+    const int slot = body->slot;
+    body_abandon(body); /* first, for whoever takes the slot next holds bytes too */
+    slot_give(slots, slot);
+}
+
+/* Takes BODY over. NULL: it is the caller's still. */
+static struct MHD_Response *body_response(struct reply_body *body) {
+    tell_text(body);
+    if (body->count == 1) /* which goes out together with the headers */
+        return MHD_create_response_from_buffer_with_free_callback_cls(
+            body->pieces[0].iov_len, (void *)body->pieces[0].iov_base, sent, body);
+    return MHD_create_response_from_iovec(body->pieces, (unsigned)body->count, sent, body);
+}
+
+/* ---- the report */
+
 static void add(struct MHD_Response *response, const char *name, const char *value) {
     MHD_add_response_header(response, name, value);
 }
@@ -33,8 +124,6 @@ static void add_number(struct MHD_Response *response, const char *name, long num
     json_writer_number(&text, number);
     add(response, name, memory);
 }
-
-/* ---- the report */
 
 /* As a body has it: all values are in it, and where there are several results a list of these.
  * Values are the slot's, and none are here where the head has them already. */
@@ -142,10 +231,10 @@ static uint64_t report_length(const struct report *report) {
 }
 
 static void add_report(struct reply_body *body, const struct report *report) {
-    reply_body_text(body, report->head, report->head_length);
-    reply_body_print(body, "%s", values_key(report));
-    if (report->values_length) reply_body_bytes(body, report->values, report->values_length);
-    reply_body_print(body, "%s", report->tail);
+    body_text(body, report->head, report->head_length);
+    body_print(body, "%s", values_key(report));
+    if (report->values_length) body_bytes(body, report->values, report->values_length);
+    body_print(body, "%s", report->tail);
 }
 
 /* ---- headers */
@@ -203,12 +292,12 @@ static const uint8_t *output_bytes(const struct exchange *exchange,
 
 static void begin_part(struct reply_body *body, const char *boundary, const char *type,
                        uint64_t length) {
-    reply_body_print(body, "%s--%s\r\nContent-Type: %s\r\nContent-Length: %llu\r\n",
-                     body->length ? "\r\n" : "", boundary, type, (unsigned long long)length);
+    body_print(body, "%s--%s\r\nContent-Type: %s\r\nContent-Length: %llu\r\n",
+               body->length ? "\r\n" : "", boundary, type, (unsigned long long)length);
 }
 
 static void name_part(struct reply_body *body, const char *name) {
-    reply_body_print(body, "Content-Disposition: attachment; filename=\"%s\"\r\n", name);
+    body_print(body, "Content-Disposition: attachment; filename=\"%s\"\r\n", name);
 }
 
 static void add_result_part(struct reply_body *body, const struct exchange *exchange, int o,
@@ -218,11 +307,11 @@ static void add_result_part(struct reply_body *body, const struct exchange *exch
     begin_part(body, boundary, format_media_type(output->type), output->length);
     if (outputs) {
         name_part(body, outputs->names[o]);
-        reply_body_print(body, "X-Result-Width: %u\r\nX-Result-Height: %u\r\n", output->image.width,
-                         output->image.height);
+        body_print(body, "X-Result-Width: %u\r\nX-Result-Height: %u\r\n", output->image.width,
+                   output->image.height);
     }
-    reply_body_print(body, "\r\n");
-    reply_body_bytes(body, output_bytes(exchange, output), output->length);
+    body_print(body, "\r\n");
+    body_bytes(body, output_bytes(exchange, output), output->length);
 }
 
 static void add_parts(struct reply_body *body, const struct exchange *exchange,
@@ -231,9 +320,9 @@ static void add_parts(struct reply_body *body, const struct exchange *exchange,
         add_result_part(body, exchange, o, boundary);
     begin_part(body, boundary, "application/json", report_length(report));
     if (exchange->settings.outputs) name_part(body, OUTPUTS_MANIFEST);
-    reply_body_print(body, "\r\n");
+    body_print(body, "\r\n");
     add_report(body, report);
-    reply_body_print(body, "\r\n--%s--\r\n", boundary);
+    body_print(body, "\r\n--%s--\r\n", boundary);
 }
 
 /* ---- ZIP: likewise */
@@ -241,7 +330,7 @@ static void add_parts(struct reply_body *body, const struct exchange *exchange,
 static void begin_entry(struct reply_body *body, struct zip_entry *entry) {
     uint8_t header[ZIP_LOCAL_BYTES + OUTPUT_NAME_MAX];
     entry->offset = (uint32_t)body->length;
-    reply_body_text(body, header, zip_local(entry, header));
+    body_text(body, header, zip_local(entry, header));
 }
 
 static struct zip_entry report_entry(const struct report *report) {
@@ -255,9 +344,9 @@ static struct zip_entry report_entry(const struct report *report) {
 static void add_directory(struct reply_body *body, const struct zip_entry *entries, int count) {
     uint8_t header[ZIP_CENTRAL_BYTES + OUTPUT_NAME_MAX];
     const uint32_t start = (uint32_t)body->length;
-    for (int i = 0; i < count; i++) reply_body_text(body, header, zip_central(&entries[i], header));
+    for (int i = 0; i < count; i++) body_text(body, header, zip_central(&entries[i], header));
     const uint32_t bytes = (uint32_t)body->length - start;
-    reply_body_text(body, header, zip_end(count, start, bytes, header));
+    body_text(body, header, zip_end(count, start, bytes, header));
 }
 
 static void add_entries(struct reply_body *body, const struct exchange *exchange,
@@ -270,7 +359,7 @@ static void add_entries(struct reply_body *body, const struct exchange *exchange
         entries[o] = (struct zip_entry){ exchange->settings.outputs->names[o], output->checksum,
                                          (uint32_t)output->length, 0 };
         begin_entry(body, &entries[o]);
-        reply_body_bytes(body, output_bytes(exchange, output), output->length);
+        body_bytes(body, output_bytes(exchange, output), output->length);
     }
     entries[count] = report_entry(report);
     begin_entry(body, &entries[count]);
@@ -295,7 +384,7 @@ static bool fill_body(struct reply_body *body, const struct exchange *exchange,
         return snprintf(type, 64, "application/zip");
     case ANSWER_JSON: add_report(body, report); return snprintf(type, 64, "application/json");
     default:
-        reply_body_bytes(body, output_bytes(exchange, output), output->length);
+        body_bytes(body, output_bytes(exchange, output), output->length);
         return snprintf(type, 64, "%s", format_media_type(output->type));
     }
 }
@@ -307,15 +396,15 @@ static struct MHD_Response *slot_response(struct exchange *exchange, const struc
     const size_t room =
         report->head_length + (size_t)(job_output_count(job) + 2) * 2 * PART_TEXT_MAX;
     struct reply_body *body =
-        reply_body_make(exchange->front, exchange->slot, slot_bytes_held(job), room);
+        body_make(exchange->front, exchange->slot, slot_bytes_held(job), room);
     struct MHD_Response *response = NULL;
     char type[64];
     if (!body) return room_release_answer(exchange->front, slot_bytes_held(job)), NULL;
     if (fill_body(body, exchange, report, type)) {
         *length = body->length;
-        response = reply_body_response(body);
+        response = body_response(body);
     }
-    if (!response) return reply_body_abandon(body), NULL;
+    if (!response) return body_abandon(body), NULL;
     add(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     return response;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several results of one upload: each is, byte for byte, what a request for it alone gets; how they come, and what is
 refused.
-covers: server/http/outputs.c server/http/operations.c server/http/work.c server/http/reply_job.c server/http/reply_body.c
+covers: server/http/outputs.c server/http/operations.c server/http/work.c server/http/reply_job.c
 covers: server/http/zip.c
 """
 import io
