@@ -1,12 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page and its files. A browser that has one asks whether it is still the same; what a newer
  * program has is seen at once, therefore, and costs nothing where nothing has changed. */
-#include "server/http/page_files.h"
 #include "server/http/reply.h"
 #include "server/http/representation.h"
 #include "server/http/route.h"
 
 #include <string.h>
+
+/* A file of server/web/, as the program carries it: plain and compressed. */
+struct page_file {
+    const char *name; /* in server/web/ */
+    const char *media_type;
+    const unsigned char *bytes, *gzip_bytes;
+    size_t length, gzip_length;
+    const char *etag, *gzip_etag; /* with their quotes; other content has others */
+};
+
+/* Made by server/web_files.sh: the bytes, and `static const struct page_file page_files[]`. */
+#include "web_files.inc"
+
+/* The file that answers PATH: / is the page, /web/NAME are its parts. NULL: there is none. */
+static const struct page_file *find_file(const char *path) {
+    static const char folder[] = "/web/";
+    const char *name = strcmp(path, "/") == 0 ? "index.html" : NULL;
+    if (!name && strncmp(path, folder, strlen(folder)) == 0) name = path + strlen(folder);
+    for (size_t i = 0; name && i < sizeof page_files / sizeof *page_files; i++)
+        if (strcmp(name, page_files[i].name) == 0) return &page_files[i];
+    return NULL;
+}
+
+bool page_has(const char *path) {
+    return find_file(path);
+}
 
 /* Nothing but this daemon, and nothing that stands in the text itself. */
 static const char content_security_policy[] =
@@ -47,7 +72,7 @@ static struct reply file_reply(const struct page_file *file, bool gzip, bool kno
 
 enum status handle_page(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    const struct page_file *file = page_file_find(exchange->path);
+    const struct page_file *file = find_file(exchange->path);
     const bool gzip = takes_gzip(exchange);
     *reply =
         file_reply(file, gzip, exchange_is_known(exchange, gzip ? file->gzip_etag : file->etag));

@@ -3,7 +3,6 @@
 
 #include "pipeline/param.h"
 #include "server/http/imaginary.h"
-#include "server/http/page_files.h"
 
 #include <string.h>
 
@@ -64,7 +63,7 @@ static const struct route *by_path(const struct op_set *ops, const char *path) {
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
-    return page_file_find(path) ? &page_route : NULL;
+    return page_has(path) ? &page_route : NULL;
 }
 
 /* An operator, or one of imaginary's operations. NULL: none is near. */

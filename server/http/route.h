@@ -66,7 +66,8 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply, struc
 #define PROGRESS_PATH "/progress/"
 enum status handle_progress(struct exchange *exchange, struct reply *reply,
                             struct failure *failure);
-/* handle_page.c */
+/* handle_page.c; whether a file of the page answers PATH, and whether a browser asks. */
+bool page_has(const char *path);
 bool page_is_wanted(const struct exchange *exchange);
 enum status handle_page(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
