@@ -5,7 +5,7 @@
  * of `in`, keeps it in scratch. Of each phase remain the pixels, the marks of masks and, for
  * show=seams, the ids of pixels; everything else is laid out anew in the same memory.
  *
- * Used by:  ops/carve.c begins it; map_fill.c, picture.c, phases.c and energy_view.c work on it.
+ * Used by:  ops/carve.c begins it; map_fill.c and picture.c work on it too.
  * Owns:     nothing; all memory is the operator's scratch.
  */
 #ifndef BURIN_CARVE_CONTEXT_H

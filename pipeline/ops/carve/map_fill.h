@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* map_fill.h - fills an energy map from the picture: luma, the marks of masks, energies.
  *
- * Used by:  phases.c, energy_view.c; picture.c asks for marks.
+ * Used by:  ops/carve.c; picture.c asks for marks.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE.
  */
 #ifndef BURIN_CARVE_MAP_FILL_H
