@@ -4,7 +4,7 @@
  *
  * Used by:  ops/carve.c.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE: the maps are unfit for anything then.
- * Threads:  at most four of the pool's, as a spin team.
+ * Threads:  at most four of the pool's, as a team that stays together.
  */
 #ifndef BURIN_CARVE_SEAM_SEARCH_H
 #define BURIN_CARVE_SEAM_SEARCH_H

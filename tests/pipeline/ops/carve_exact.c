@@ -5,8 +5,7 @@
  * covers: pipeline/ops/carve/dp_row.c pipeline/ops/carve/energy.c
  * covers: pipeline/ops/carve/energy_map.c pipeline/ops/carve/map_fill.c
  * covers: pipeline/ops/carve/seam_search.c pipeline/ops/carve/column_shift.c
- * covers: pipeline/ops/carve/replay.c pipeline/ops/carve/picture.c
- * covers: pipeline/ops/carve/spin_team.c */
+ * covers: pipeline/ops/carve/replay.c pipeline/ops/carve/picture.c */
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
