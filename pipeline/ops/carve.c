@@ -3,15 +3,14 @@
  * computed).
  *
  * Here are the record, the checks and the phases; pipeline/ops/carve/ does their work. A phase
- * fills energy maps (map_fill.c), finds seams in them (seam_search.c: row by row through dp_row.c),
- * and does to the pixels what was found (picture.c, replay.c). context.c lays out the memory of
- * all. */
+ * fills energy maps (context.c, which lays out the memory of all too), finds seams in them
+ * (seam_search.c: row by row through dp_row.c), and does to the pixels what was found (picture.c,
+ * replay.c). */
 #include "pipeline/ops/carve/definition.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/carve/context.h"
-#include "pipeline/ops/carve/map_fill.h"
 #include "pipeline/ops/carve/picture.h"
 #include "pipeline/ops/carve/retarget.h"
 #include "pipeline/sample.h"
