@@ -126,7 +126,7 @@ TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg/parallel pipeline/code
   server/worker/self_test replay/jpeg_parallel cuda/codecs/jpeg_copies cuda/codecs/jpeg_copies_ptx75 cuda/codecs/jpeg_decode cuda/codecs/jpeg_decode_ptx75)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all docs serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -219,6 +219,9 @@ check: tidy $(OBJ)/ops.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ##
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
 	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE $(INCLUDES) $(C_SOURCES) server/main.c
+
+docs: $(PROGRAM) ## print the tables of operators and keys into the READMEs
+	@tests/docs.py $(PROGRAM)
 
 tidy: ## names, walls and lengths: tests/tidy.py
 	@tests/tidy.py

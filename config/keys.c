@@ -38,31 +38,31 @@ static const struct key keys[] = {
              "0: one for every 2 cores, 2 to 8" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
-      .why = "connections open at the same time, io_threads at least, and fewer where the limit of "
-             "open files says so; further ones wait in the system's backlog until others leave or "
-             "are let go (idle_pressed_ms)" },
+      .why = "the most connections open at the same time; never below io_threads, and lower "
+             "where the limit of open files demands it; further clients wait in the system's "
+             "backlog until a connection ends or is closed for them (idle_pressed_ms)" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach; put a proxy that "
              "authenticates in front" },
     { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = formats_origins,
       .format = "nothing, *, or origins as browsers send them: https://a.example,http://b:8080",
-      .why = "web sites whose pages may call burin and read its answers (CORS): lower case, no "
-             "path, no port that the scheme has anyway, 1023 bytes at most; *: every site; empty: "
-             "only the page that burin serves" },
+      .why = "web sites whose pages may call burin and read its answers (CORS): lower case, "
+             "without a path or the scheme's default port, 1023 bytes at most; *: every site; "
+             "empty: only the page that burin serves" },
     { FIELD(trusted_proxies, KEY_TEXT), .text = "", .fits = formats_networks,
       .format = "nothing, or networks and unix: 10.0.0.0/8,::1,unix",
-      .why = "proxies whose X-Forwarded-For is believed: the client, to whom the queue is fair, is "
-             "the last address in it that none of them has; unix: whoever comes through a unix "
-             "socket; empty: the client is who connects" },
+      .why = "proxies whose X-Forwarded-For is believed: the client is the last address in it "
+             "that is not one of these; unix: every client of a unix socket; empty: the client "
+             "is whoever connects" },
     { FIELD(prefer, KEY_TEXT), .text = "", .fits = formats_types,
       .format = "nothing, or types of images, each once: webp,jpeg",
-      .why = "of types that a client's Accept likes equally, these first, if it names them in "
-             "full; empty: the input's type. A WebP or AVIF takes 20 to 60 times as long as a "
-             "JPEG" },
+      .why = "types that come first when a client's Accept likes several types equally and names "
+             "them in full; empty: the input's type. A WebP or AVIF takes 20 to 60 times as long "
+             "as a JPEG" },
 
     { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
-      .why = "the largest upload, all parts together; judged by Content-Length, before the body "
-             "is read" },
+      .why = "the largest upload, all parts together; checked against Content-Length before the "
+             "body is read" },
     { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
       .why = "the largest image in or out, width x height; a pixel takes 8 bytes at most" },
@@ -73,10 +73,10 @@ static const struct key keys[] = {
       .unit = "pixels",
       .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
     { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
-      .why = "the longest for which an encoder may be unable to stop, and processing_ms at most: "
-             "an AVIF of noise takes 0.35 to 1 us a pixel by its effort, 0.9 to 2.5 us lossless or "
-             "of quality 90 and more, 0.4 to 1 us more with alpha; a WebP 0.1 us, with alpha and "
-             "effort=6 1.1 us" },
+      .why = "the longest time an encoder may run without being able to stop; processing_ms at "
+             "most: an AVIF of noise takes 0.35 to 1 us a pixel by its effort, 0.9 to 2.5 us "
+             "lossless or from quality 90 on, 0.4 to 1 us more with alpha; a WebP 0.1 us, with "
+             "alpha and effort=6 1.1 us" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
@@ -100,35 +100,37 @@ static const struct key keys[] = {
       .why = "the longest headers of one part; browsers send a few hundred bytes" },
 
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
-      .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
-             "once, or, where another client has more of them, that client's newest is" },
+      .why = "the most jobs that wait for a worker; when the queue is full, a further job is "
+             "answered 503 with Retry-After at once, or takes the place of the newest job of a "
+             "client that has more jobs waiting" },
     { FIELD(refusals_percent, KEY_INTEGER), .def = 1, .min = 1, .max = 100, .unit = "%",
-      .why = "the share of all cores' time that refusing requests for want of room may take; a "
-             "request that comes when it is used up waits in its socket until there is room" },
+      .why = "the share of all cores' time that may be spent on refusing requests when there is "
+             "no room; when it is used up, requests wait in their sockets until there is room" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
       .why = "the most bytes of request bodies held at the same time, from their arrival until "
-             "their work is done: large uploads cannot take all memory" },
+             "their work is done, so that large uploads cannot take all memory" },
     { FIELD(answer_bytes, KEY_SIZE), .def = 2 * GIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
       .why = "the most bytes of finished answers and their request bodies held until clients "
-             "have taken them, and one answer more; beyond that no work is accepted; room for "
-             "four of the largest" },
+             "have received them, plus one answer; beyond that no work is accepted; the default "
+             "holds four of the largest" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, with 128 KiB each allocated at start, 32 MiB in all: an "
+      .why = "pieces of shared memory, 128 KiB each, allocated at start, 32 MiB in all: an "
              "upload of up to 32 KiB and its answer; as many as jobs may wait" },
     { FIELD(slots_medium, KEY_INTEGER), .def = 128, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, with 1.5 MiB each allocated at start, 192 MiB in all: an "
-             "upload of up to 736 KiB, a photograph of 1080p, and its answer; as many as a GPU's "
-             "lanes have under way" },
+      .why = "pieces of shared memory, 1.5 MiB each, allocated at start, 192 MiB in all: an "
+             "upload of up to 736 KiB, such as a photograph of 1080p, and its answer; as many as "
+             "a GPU's lanes work on at once" },
     { FIELD(slots_gpu, KEY_INTEGER), .def = 128, .min = 0, .max = 1024, .unit = "slots",
-      .why = "further ones like slots_medium for each GPU that works, to be filled while its lanes "
-             "have the others; without them 256 connections get a third of what 128 do" },
+      .why = "additional medium slots for each GPU, filled while its lanes work on the others; "
+             "without them 256 connections get a third of the throughput of 128" },
     { FIELD(slots_large, KEY_INTEGER), .def = 12, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, with 8 MiB each allocated at start, 96 MiB in all: an "
-             "upload of up to 4 MiB, and its answer" },
+      .why = "pieces of shared memory, 8 MiB each, allocated at start, 96 MiB in all: an upload "
+             "of up to 4 MiB and its answer" },
     { FIELD(slots_huge, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, allocated page by page and freed after the request: 0.6 ms "
-             "a MiB; for what is larger, and while the others are taken" },
+      .why = "pieces of shared memory, allocated page by page and freed after the request, which "
+             "costs 0.6 ms a MiB: for larger uploads, and for smaller ones while all other slots "
+             "are taken" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time from the first byte of a request to the end of its headers; a "
@@ -139,71 +141,72 @@ static const struct key keys[] = {
       .unit = "bytes a second",
       .why = "the slowest upload that is accepted: 0.5 Mbit/s" },
     { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "while requests are refused for want of slots, queue_bytes or answer_bytes: a client "
-             "that holds some of it, and of whose upload or answer nothing moves for so long, is "
-             "let go; each has so much time at any rate" },
+      .why = "while requests are refused for lack of slots, queue_bytes or answer_bytes: a "
+             "client that holds some of these is disconnected when its upload or answer has not "
+             "moved for this long; every client gets at least this long" },
     { FIELD(pressed_rate_bytes, KEY_SIZE), .def = 4 * MIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
-      .why = "where that makes no room, the rate that is asked of uploads and answers doubles ten "
-             "times a second, from body_rate_bytes and write_rate_bytes up to this, and the "
-             "slowest are let go until others get through; 34 Mbit/s" },
+      .why = "if that frees too little, the rate demanded of uploads and answers doubles ten "
+             "times a second, from body_rate_bytes and write_rate_bytes up to this one, and the "
+             "slowest clients are disconnected until others get through; 34 Mbit/s" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time to send an answer, or as long as write_rate_bytes allows for what the "
-             "client has taken if that is longer; also how long a client may take nothing" },
+             "client has received if that is longer; also how long a client may receive nothing" },
     { FIELD(write_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "the slowest download that is accepted: 0.5 Mbit/s" },
     { FIELD(processing_ms, KEY_INTEGER), .def = 30000, .min = 1, .max = HOUR_MS, .unit = "ms",
-      .why = "the time from the complete body to the encoded answer, including the queue; then "
-             "504" },
+      .why = "the time from the complete body to the encoded answer, waiting in the queue "
+             "included; then 504" },
     { FIELD(refuse_times, KEY_INTEGER), .def = 2, .min = 0, .max = 1000, .unit = "times",
-      .why = "a job that is predicted to take so many times processing_ms is refused at once "
-             "(422), and one that would be late even if it took so many times less than is "
-             "predicted (503), as predictions may be wrong by that much; 0: all are tried" },
+      .why = "how wrong predictions may be: a job predicted to take this many times "
+             "processing_ms is refused at once (422), and so is one that would be late even if "
+             "it took this many times less than predicted (503); 0: every job is tried" },
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "how long an idle connection is kept open; a proxy in front should give up sooner" },
     { FIELD(idle_pressed_ms, KEY_INTEGER), .def = 500, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "where connections_max are open and others wait for one: those on which no request is "
-             "under way for so long are let go, the oldest of the client with the most of them "
-             "first" },
+      .why = "when connections_max are open and further clients wait: connections without a "
+             "request for this long are closed, first the oldest of the client with the most of "
+             "them" },
 
     { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
       .format = "all, or a list of cpu and cuda:N, each once",
-      .why = "what does the work; all: every GPU; a CPU worker is always there, named or not: it "
-             "takes jobs that ask for it, and those that it is predicted to answer before the "
-             "GPUs" },
+      .why = "where the work is done; all: every GPU; there is always a CPU worker, named or "
+             "not: it takes jobs that ask for it and jobs that it is predicted to answer before "
+             "the GPUs" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
-      .why = "threads of a worker that run jobs side by side, on the CPU as many each for short, "
-             "medium and long ones; 0: one per core on the CPU, 4 on a GPU" },
+      .why = "threads of a worker that run jobs side by side; on the CPU this many each for "
+             "short, medium and long jobs; 0: one per core on the CPU, 4 on a GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
-      .why = "threads that decode and encode for a GPU worker what the GPU does not; 0: one per "
+      .why = "threads of a GPU worker that decode and encode what the GPU cannot; 0: one per "
              "core" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
-      .why = "the most images that a lane runs at once on a GPU: it takes what waits, and never "
-             "waits for more" },
+      .why = "the most images that a lane runs at once on a GPU; a lane takes the jobs that wait "
+             "and never waits for more" },
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
       .why = "pinned memory per lane, in each direction, allocated at start: pinning costs about "
              "0.4 ms a MiB; on a CPU the most that a lane keeps for input, work and output each, "
-             "while batches need so much" },
+             "as long as its batches need it" },
     { FIELD(idle_bytes, KEY_SIZE), .def = 8 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
-      .why = "memory that a lane of a CPU keeps for input, work and output each, once no batch has "
-             "had more for 2 s: the rest goes back to the system; room for a picture "
+      .why = "memory that a CPU lane keeps for input, work and output each, once no batch has "
+             "needed more for 2 s; the rest goes back to the system; the default holds a picture "
              "of 1080p" },
     { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
       .unit = "bytes",
-      .why = "the most memory of a CPU's worker for jobs that need more than idle_bytes: pixels, "
-             "scratch, decoders and encoders; others wait for it as for a lane, and one that needs "
-             "more is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
+      .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
+             "scratch, decoders and encoders; other such jobs wait, and a job that needs more "
+             "alone is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
-      .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "
-              "and encodes at once; a larger job borrows from device_pool_bytes" },
+      .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
+             "and encodes at once; a larger job borrows from device_pool_bytes" },
     { FIELD(pinned_pool_bytes, KEY_SIZE), .def = 2 * GIB, .min = 16 * MIB, .max = 64 * GIB,
       .unit = "bytes",
-      .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned when "
-             "first needed and then kept; room for two of 64 megapixels, 16 bits and alpha" },
+      .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned "
+             "when first needed and then kept; the default holds two of 64 megapixels, 16 bits "
+             "and alpha" },
     { FIELD(device_pool_bytes, KEY_SIZE), .def = 8 * GIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "the most device memory of a worker for jobs larger than arena_bytes, allocated when "
@@ -216,21 +219,22 @@ static const struct key keys[] = {
       .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
              "read for /metrics" },
     { FIELD(worker_still_ms, KEY_INTEGER), .def = 500, .min = 100, .max = HOUR_MS, .unit = "ms",
-      .why = "how long a worker may stand still before it is replaced and its jobs run elsewhere: "
-             "stopped, frozen or locked up, though nothing keeps it from going on; one that "
-             "computes, waits for a core or is held by a debugger is not still" },
+      .why = "how long a worker may stand still before it is replaced and its jobs run "
+             "elsewhere: stopped, frozen or locked up although nothing prevents it from running; "
+             "a worker that computes, waits for a core or is held by a debugger does not stand "
+             "still" },
     { FIELD(launcher_still_ms, KEY_INTEGER), .def = 5000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long the process that starts workers may leave requests unanswered while a "
-             "worker is to be replaced or ended; then it is killed, and the daemon ends with 1 for "
-             "the service manager to start it again" },
+             "worker is to be replaced or ended; then it is killed, and the daemon exits with 1 "
+             "so that the service manager starts it again" },
     { FIELD(no_worker_ms, KEY_INTEGER), .def = 3000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,
-      .why = "each .c file in it becomes operators, which run in workers of their own; who can "
-             "write there can run code here; empty: none, and no such worker" },
+      .why = "each .c file in it becomes operators, which run in workers of their own; whoever "
+             "can write there can run code here; empty: no users' operators" },
     { FIELD(operators_cache_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,
       .why = "where compiled operators are kept, so that a restart does not compile; empty: "
@@ -240,36 +244,36 @@ static const struct key keys[] = {
       .why = "the longest file of operators; hand-written ones have a few KiB" },
     { FIELD(operators_compile_ms, KEY_INTEGER), .def = 30000, .min = 1000, .max = HOUR_MS,
       .unit = "ms",
-      .why = "how much processor time the C compiler gets for a file, in whole seconds, and half "
-             "of how long it is waited for; a file of 16 operators takes it 5 s" },
+      .why = "how much processor time the C compiler gets for a file, in whole seconds; it is "
+             "waited for twice as long; a file of 16 operators takes 5 s" },
     { FIELD(operators_compile_bytes, KEY_SIZE), .def = GIB, .min = 256 * MIB, .max = 64 * GIB,
       .unit = "bytes",
-      .why = "the address space of the C compiler for a file; at the start there are as many "
-             "compilers at a time as cores" },
+      .why = "the address space of the C compiler for a file; at start as many compilers run at "
+             "a time as there are cores" },
 
     { FIELD(sandbox, KEY_CHOICE), .text = "on", .choices = { "on", "off" },
-      .why = "once started, the processes of the daemon give up privileges, files and system calls "
-             "that their work does not need, where the kernel can hold them to it; off: for a "
+      .why = "once started, the daemon's processes give up privileges, files and system calls "
+             "that their work does not need, as far as the kernel supports it; off: for a "
              "debugger, or a driver that needs more" },
 
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "how long to go on accepting after SIGTERM, while /readyz already answers 503; 5000 "
-             "behind a load balancer" },
+      .why = "how long connections are still accepted after SIGTERM, while /readyz already "
+             "answers 503; use 5000 behind a load balancer" },
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
     { FIELD(drain_client_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "after SIGTERM an upload or an answer that for so long moves slower than "
-             "body_rate_bytes or write_rate_bytes is ended; each further time the rate that is "
-             "asked doubles, up to pressed_rate_bytes: no client holds up the end for long" },
+      .why = "after SIGTERM an upload or answer is ended that moves slower than body_rate_bytes "
+             "or write_rate_bytes for this long; after each such time the demanded rate doubles, "
+             "up to pressed_rate_bytes, so that no client delays the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },
     { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
-      .why = "info: one line per request; error: only what went wrong on our side; off: nothing" },
+      .why = "info: one line per request; error: only errors of the daemon itself; off: nothing" },
     { FIELD(log_buffer_bytes, KEY_SIZE), .def = MIB, .min = 16 * KIB, .max = GIB, .unit = "bytes",
-      .why = "lines of a process that wait while nobody reads stderr, some 3000; no request waits "
-             "for the log: further lines are lost and counted" },
+      .why = "log lines of a process, some 3000, that wait while nobody reads stderr; no request "
+             "waits for the log: further lines are lost and counted" },
 };
 /* clang-format on */
 enum { KEY_COUNT = sizeof keys / sizeof *keys };

@@ -31,7 +31,7 @@ Section: graphics
 Priority: optional
 Description: HTTP daemon that processes images on NVIDIA GPUs and on CPUs
  Post an image, name an operator (histogram equalization, edge detection, seam
- carving and more), get the image back with an account of where the time went.
+ carving and more), get the image back with a report of where the time went.
 EOF
 if [ "$name" = burin ]; then
     echo " This build works on the CPU alone; burin-cuda uses GPUs too." >>"$tree/DEBIAN/control"

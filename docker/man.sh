@@ -17,10 +17,11 @@ printf '.TH BURIN 1 "" "burin %s" "User Commands"\n' "$(echo "$version" | quote)
 printf '.SH NAME\nburin \\- image processing daemon for NVIDIA GPUs and CPUs\n.SH SYNOPSIS\n'
 "$program" --help | verbatim
 for command in $commands; do
-    # A program of its own, which may not be here.
-    [ "$command" != bench ] || "$program" bench --help >/dev/null 2>&1 || continue
     printf '.SH BURIN %s\n' "$(echo "$command" | tr '[:lower:]' '[:upper:]')"
-    "$program" "$command" --help 2>&1 | verbatim
+    case $command in
+    bench) echo 'Starts burin-bench, a program of its own, which "make tools" builds in the source tree.' ;;
+    *) "$program" "$command" --help 2>&1 | verbatim ;;
+    esac
 done
 printf '.SH FILES\n.TP\n/etc/burin/burin.json\nThe settings where no other file is named: every key with its default.\n'
 printf '.SH ENVIRONMENT\n.TP\nBURIN_KEY\nAny key of the file in capitals: BURIN_LISTEN, BURIN_PIXELS_MAX.\n'

@@ -17,17 +17,18 @@ def test_operators_are_the_registrys():
     table = printed("ops", "--markdown")
     assert table.count("\n") > 10
     assert table in (ROOT / "server/README.md").read_text(encoding="utf-8"), \
-        "replace server/README.md's table of operators by what `burin ops --markdown` prints"
+        "`make docs` prints the table of operators into server/README.md"
     section = README.read_text(encoding="utf-8").split("## Operators")[1].split("\n## ")[0]
-    named = re.findall(r"`(\w+)`", section)
-    assert not [name for name in re.findall(r"^\| `(\w+)`", table, re.M) if name not in named], "README names every operator in its table"
+    there = re.findall(r"^\| `(\w+)`", table, re.M)
+    named = [name for row in re.findall(r"^\| .*", section.split("###")[0], re.M) for name in re.findall(r"`(\w+)`", row)]
+    assert len(named) >= 20 and set(named) <= set(there), "README names operators that there are not"
 
 
 def test_parameters_are_the_registrys():
     table = printed("ops", "--parameters")
     assert table.count("\n") > 20
     assert table in (ROOT / "server/README.md").read_text(encoding="utf-8"), \
-        "replace server/README.md's table of parameters by what `burin ops --parameters` prints"
+        "`make docs` prints the table of parameters into server/README.md"
 
 
 def test_metrics_are_the_daemons(daemon):
@@ -63,4 +64,4 @@ def test_keys_are_the_tables():
     table = printed("config", "--markdown")
     assert table.count("\n") > 30
     assert table in (ROOT / "config/README.md").read_text(encoding="utf-8"), \
-        "replace config/README.md's table of keys by what `burin config --markdown` prints"
+        "`make docs` prints the table of keys into config/README.md"

@@ -64,7 +64,7 @@ TABLE = [
      "if (!value || json_is_false(value)) return STATUS_OK;", "return STATUS_OK;", "http test_bad_input.py -k test_pipelines"),
     ("of two likings of one type the lesser counts", "http/negotiation.c",
      "range.weight <= preference->weight", "range.weight >= preference->weight", "unit http/negotiation"),
-    ("who sends a byte and stops keeps a slot for body_ms", "engine/eviction.c",
+    ("who sends a byte and stops keeps a slot for body_ms", "engine/pressure.c",
      "now - deadline->unread_ns >= window", "false", "http test_bad_input.py -k keeps_nobody_out"),
     ("an idle connection is kept for header_ms", "engine/deadline.c",
      "limits.keep_alive_ms), PHASE_IDLE", "limits.header_ms), PHASE_IDLE", "unit engine/deadline_thread"),

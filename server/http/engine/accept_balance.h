@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* accept_balance.h - which of several I/O threads takes a new connection: one that has few.
  *
- * The threads share a socket, and libmicrohttpd accepts ten connections at once where it can:
- * whoever wakes first would have nearly all of those that come together, and do all the work.
+ * The threads share a socket, and each accepts as many connections as wait: the first that wakes
+ * would have nearly all of those that come together, and do all the work.
  *
- * Where the system has no descriptor for a connection, its thread waits until there may be one.
- *
- * Used by:  listener.c joins and leaves; connection.c counts; the library, by accept4(2).
+ * Used by:  listener.c joins and leaves; connection.c counts; io_thread.c accepts.
  * Owns:     nothing; a share is the front's memory, and outlives its listener.
  * Threads:  joining and leaving: the main thread; counting and accepting: the share's own.
  * Limits:   a thread that has more than others leaves a connection to them for 1 ms, no longer:
@@ -24,7 +22,6 @@ enum { ACCEPT_SHARES_MAX = 64 };
 /* Of one thread. */
 struct accept_share {
     struct accept_balance *balance;
-    int fd; /* the thread's copy of the listening socket */
     int connections_max;
     atomic_bool accepts;
     atomic_int connections;    /* open */
@@ -37,12 +34,14 @@ struct accept_balance {
     int count;
 };
 
-/* A share for who accepts from FD; NULL: there is none left, or FD is beyond a million. */
-struct accept_share *accept_balance_join(struct accept_balance *balance, int fd,
-                                         int connections_max);
+/* A share for a thread with CONNECTIONS_MAX connections; NULL: there is none left. */
+struct accept_share *accept_balance_join(struct accept_balance *balance, int connections_max);
 
-/* Nobody leaves a connection to it any more. Before FD is closed; accepts NULL. */
+/* Nobody leaves a connection to it any more. Accepts NULL. */
 void accept_balance_leave(struct accept_share *share);
+
+/* True: another thread has fewer connections, and may take this one. False where SHARE is NULL. */
+bool accept_balance_leaves(struct accept_share *share);
 
 /* Nobody of the balance may take one more. False where SHARE is NULL. */
 bool accept_balance_is_full(const struct accept_share *share);

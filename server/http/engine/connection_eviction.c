@@ -6,7 +6,6 @@
 
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
-#include "server/http/engine/deadline_time.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
-#include "server/http/engine/deadline_time.h"
 
 /* Leaving the waiting phase ends the right to call. */
 static void set_word(struct deadline *deadline, int64_t time, enum phase phase) {

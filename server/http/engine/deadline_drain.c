@@ -5,7 +5,6 @@
 
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
-#include "server/http/engine/deadline_time.h"
 
 /* Bytes that the library has not read yet may be a request: they are not the client's silence. */
 static bool is_idle_for(const struct deadline_thread *deadlines, const struct deadline *deadline,

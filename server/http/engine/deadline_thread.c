@@ -3,7 +3,7 @@
  * it saw has come, at most once a TICK and at least once a second; one set meanwhile lies at least
  * `shortest` in the future, so sleeping that long misses none and nobody need wake the thread.
  * While there is a long answer it looks every `pace`; while something is short every PRESSED_PACE,
- * and lets clients go that hold of it (eviction.h).
+ * and lets clients go that hold of it (pressure.c).
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
  * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
@@ -21,10 +21,12 @@
 
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
-#include "server/http/engine/deadline_time.h"
 #include "server/http/engine/reset_on_close.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -56,13 +58,46 @@ void deadline_thread_note_pressure(struct deadline_thread *deadlines, enum resou
 
 /* ---- connections ---- */
 
+static bool add(struct connection_table *table, struct deadline *deadline, uint64_t *id) {
+    uint32_t index = table->lowest_free;
+    while (index < table->used && table->entries[index].deadline) index++;
+    if (index == table->capacity) {
+        const uint32_t capacity = table->capacity ? 2 * table->capacity : 64;
+        struct table_entry *entries = realloc(table->entries, capacity * sizeof *entries);
+        if (!entries) return false;
+        table->entries = entries;
+        table->capacity = capacity;
+    }
+    if (index == table->used) table->used++;
+    table->entries[index] = (struct table_entry){ deadline, ++table->generation };
+    table->lowest_free = index + 1;
+    table->count++;
+    *id = (uint64_t)table->generation << 32 | index;
+    return true;
+}
+
+static void take_out(struct connection_table *table, uint64_t id) {
+    const uint32_t index = (uint32_t)id;
+    table->entries[index].deadline = NULL;
+    table->count--;
+    if (index < table->lowest_free) table->lowest_free = index;
+    while (table->used && !table->entries[table->used - 1].deadline) table->used--;
+}
+
+static struct deadline *find(const struct connection_table *table, uint64_t id) {
+    const uint32_t index = (uint32_t)id;
+    if (index >= table->used || table->entries[index].generation != (uint32_t)(id >> 32))
+        return NULL;
+    return table->entries[index].deadline;
+}
+
 static bool register_socket(struct deadline_thread *deadlines, struct deadline *deadline) {
     pthread_mutex_lock(&deadlines->lock);
-    bool added = connection_table_add(&deadlines->table, deadline, &deadline->id);
+    bool added = add(&deadlines->table, deadline, &deadline->id);
     if (added) {
         struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = deadline->id };
         added = epoll_ctl(deadlines->epoll, EPOLL_CTL_ADD, deadline->fd, &event) == 0;
-        if (!added) connection_table_remove(&deadlines->table, deadline->id);
+        if (!added) take_out(&deadlines->table, deadline->id);
     }
     pthread_mutex_unlock(&deadlines->lock);
     return added;
@@ -88,13 +123,44 @@ struct deadline *deadline_thread_add(struct deadline_thread *deadlines, int fd) 
 void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *deadline) {
     if (!deadline) return;
     pthread_mutex_lock(&deadlines->lock);
-    connection_table_remove(&deadlines->table, deadline->id);
+    take_out(&deadlines->table, deadline->id);
     pthread_mutex_unlock(&deadlines->lock);
     epoll_ctl(deadlines->epoll, EPOLL_CTL_DEL, deadline->fd, NULL);
     pthread_mutex_lock(&deadline->lock); /* a callback under way is waited for */
     pthread_mutex_unlock(&deadline->lock);
     pthread_mutex_destroy(&deadline->lock);
     free(deadline);
+}
+
+/* ---- long answers ---- */
+
+int64_t acked_bytes_count(int fd) {
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
+        length < offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked)
+        return -1;
+    return (int64_t)info.tcpi_bytes_acked;
+}
+
+void acked_bytes_begin(struct acked_bytes *acked, int64_t start_ns, int64_t first) {
+    *acked = (struct acked_bytes){ start_ns, first, first, start_ns };
+}
+
+int64_t acked_bytes_deadline(struct acked_bytes *acked, int fd, int64_t now_ns, long ms,
+                             long rate_bytes) {
+    const int64_t count = acked_bytes_count(fd);
+    if (count > acked->last) {
+        acked->moved_ns = now_ns;
+        acked->last = count;
+    }
+    const int64_t stalled = acked->moved_ns + ms * MS_NS;
+    const double bytes = (double)(acked->last - acked->first);
+    const double allowed_ns = bytes / (double)rate_bytes * 1e9;
+    /* A client that stands still is cut off by then in any case: no number here can overflow. */
+    if (allowed_ns >= (double)(stalled - acked->start_ns)) return stalled;
+    const int64_t least = ms * MS_NS;
+    return acked->start_ns + ((int64_t)allowed_ns > least ? (int64_t)allowed_ns : least);
 }
 
 /* ---- the thread ---- */
@@ -117,7 +183,7 @@ static void notify(struct deadline_thread *deadlines, struct deadline *deadline,
 
 static void handle_event(struct deadline_thread *deadlines, uint64_t id) {
     pthread_mutex_lock(&deadlines->lock);
-    struct deadline *deadline = connection_table_find(&deadlines->table, id);
+    struct deadline *deadline = find(&deadlines->table, id);
     if (deadline) notify(deadlines, deadline, true);
     pthread_mutex_unlock(&deadlines->lock);
 }
@@ -257,8 +323,8 @@ static void release(struct deadline_thread *deadlines) {
     if (deadlines->epoll >= 0) close(deadlines->epoll);
     if (deadlines->wake >= 0) close(deadlines->wake);
     pthread_mutex_destroy(&deadlines->lock);
-    connection_table_release(&deadlines->table);
-    eviction_release(&deadlines->eviction);
+    free(deadlines->table.entries);
+    free(deadlines->eviction.candidates);
     free(deadlines);
 }
 

@@ -76,7 +76,7 @@ void deadline_thread_end_slow(struct deadline_thread *deadlines, long slow_ms);
 
 /* Somebody was refused WANTED of RESOURCE; 0: the last of it was taken. Costs nothing where the
  * thread knows already. Until there is room, those who hold of it and stand still, or are slow, are
- * let go (pressure.h, eviction.h). */
+ * let go (pressure.h). */
 void deadline_thread_note_pressure(struct deadline_thread *deadlines, enum resource resource,
                                    int64_t wanted);
 

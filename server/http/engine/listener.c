@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The library is started without a thread and driven by io_thread.c, which calls back
- * here when all connections are taken: then room is made for those who wait in the backlog. At the
- * end a socket of our own ignores new connections, and an inherited one is left to its others. */
+/* How it works. The library is started without a thread and without a socket; io_thread.c drives it
+ * and accepts for it, and calls back here when all connections are taken: then room is made for
+ * those who wait in the backlog. At the end a socket of our own ignores new connections, and an
+ * inherited one is left to its others. */
 #include "server/http/engine/listener.h"
 
 #include "server/http/engine/connection_eviction.h"
@@ -19,7 +20,7 @@
 struct listener {
     struct listener_options options;
     struct io_thread *io;
-    int fd; /* the library's copy; -1: ours no more */
+    int fd; /* our copy; -1: closed */
 };
 
 /* ---- what the library reports */
@@ -50,15 +51,18 @@ static size_t memory_for(size_t header_bytes_max) {
     return header_bytes_max <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * header_bytes_max;
 }
 
+/* MHD_add_connection leaves a lock locked at the library's own limit (README.md). */
+enum { LIMIT_NEVER_REACHED = 16 };
+
 static struct MHD_Daemon *start_library(struct listener *listener) {
     const struct listener_options *options = &listener->options;
     const unsigned flags =
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG;
     MHD_set_panic_func(on_panic, NULL);
     return MHD_start_daemon(
         flags, 0, NULL, NULL, options->request, options->context, MHD_OPTION_EXTERNAL_LOGGER,
-        on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
-        options->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        on_library_log, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        options->connections_max + LIMIT_NEVER_REACHED, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         memory_for(options->connection.header_bytes_max), MHD_OPTION_NOTIFY_CONNECTION,
         connection_notify, &listener->options.connection, MHD_OPTION_NOTIFY_COMPLETED,
         options->ended, options->context, MHD_OPTION_URI_LOG_CALLBACK, connection_begin_request,
@@ -67,17 +71,15 @@ static struct MHD_Daemon *start_library(struct listener *listener) {
 
 /* How many clients wait for a connection that no thread can give them. */
 static int count_waiting(const void *context) {
-    const struct accept_share *share = context;
-    return accept_balance_is_full(share) ? listen_socket_waiting(share->fd) : 0;
+    const struct listener *listener = context;
+    const bool full = accept_balance_is_full(listener->options.connection.share);
+    return full ? listen_socket_waiting(listener->fd) : 0;
 }
 
-/* In the thread, which alone closes connections of its own: those that are let go end in its next
- * turn, and then the library listens again. */
 static void make_way(void *context) {
     const struct listener *listener = context;
-    const struct connection_options *connection = &listener->options.connection;
-    if (count_waiting(connection->share) > 0)
-        connection_eviction_run(connection->deadlines, count_waiting, connection->share);
+    struct deadline_thread *deadlines = listener->options.connection.deadlines;
+    if (count_waiting(listener)) connection_eviction_run(deadlines, count_waiting, listener);
 }
 
 static struct io_thread *start_thread(struct listener *listener, struct MHD_Daemon *library) {
@@ -86,6 +88,8 @@ static struct io_thread *start_thread(struct listener *listener, struct MHD_Daem
                                     .context = options->context,
                                     .full = make_way,
                                     .full_context = listener,
+                                    .listening = listener->fd,
+                                    .share = options->connection.share,
                                     .connections_max = options->connections_max,
                                     .admission = options->connection.admission };
     return io_thread_start(library, options->pipe, &calls);
@@ -105,16 +109,14 @@ struct listener *listener_open(const struct listener_options *options) {
     listener->fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
     if (options->balance && listener->fd >= 0)
         listener->options.connection.share =
-            accept_balance_join(options->balance, listener->fd, (int)options->connections_max);
+            accept_balance_join(options->balance, (int)options->connections_max);
     const bool admits = prepare_admission(listener);
     struct MHD_Daemon *library = listener->fd >= 0 && admits ? start_library(listener) : NULL;
     if (library) listener->io = start_thread(listener, library);
     if (listener->io) return listener;
     accept_balance_leave(listener->options.connection.share);
-    if (library)
-        MHD_stop_daemon(library); /* and with it the socket */
-    else if (listener->fd >= 0)
-        close(listener->fd);
+    if (library) MHD_stop_daemon(library);
+    if (listener->fd >= 0) close(listener->fd);
     admission_destroy(listener->options.connection.admission);
     free(listener);
     return NULL;
@@ -145,6 +147,7 @@ void listener_close(struct listener *listener) {
     if (!listener) return;
     accept_balance_leave(listener->options.connection.share);
     io_thread_stop(listener->io);
+    if (listener->fd >= 0) close(listener->fd);
     admission_destroy(listener->options.connection.admission);
     free(listener);
 }

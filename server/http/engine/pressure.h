@@ -2,14 +2,18 @@
 /* pressure.h - what clients are refused for want of, and how much must become free for them.
  *
  * A refusal is a demand: it lasts until there is room for what was refused, or for twice
- * patience_ms. Meanwhile clients that hold what is short are let go, those that stand still first
- * (eviction.h). Where that does not suffice, the rate that is asked of the others doubles from look
+ * patience_ms. Meanwhile clients that hold what is short are let go, those that stand still first.
+ * Where that does not suffice, the rate that is asked of the others doubles from look
  * to look, and falls back by half every half second once nobody is refused.
  *
  * Used by:  deadline_thread.c: I/O threads report refusals, the deadlines' thread looks.
  * Owns:     nothing.
  * Threads:  any may report; all else is the looking thread's.
- * Limits:   room is made for the largest refusal since the last look, and for a sixteenth of the
+ * Limits:   everybody has patience_ms from the start of a body or an answer, whatever its rate; a
+ *           slower client that still has some of it left is waited for before a faster one goes.
+ *           Without memory for the list of clients only those that stand still are let go. Answers
+ *           on unix sockets are left alone: nobody knows what was received there.
+ *           Room is made for the largest refusal since the last look, and for a sixteenth of the
  *           whole: a few at a time, so that no more clients lose their work than others need.
  */
 #ifndef BURIN_PRESSURE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a client has received, and until when it is waited for: real bytes, times of our own. */
-#include "server/http/engine/acked_bytes.h"
+#include "server/http/engine/deadline_state.h"
 
 #include "tests/server/http/engine/deadline_thread_pair.h"
 

@@ -2,7 +2,7 @@
 /* Deadlines of every phase on pairs of sockets, and clients that disconnect in every way and at
  * every time.
  *
- * covers: server/http/engine/deadline.c server/http/engine/connection_table.c */
+ * covers: server/http/engine/deadline.c */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>

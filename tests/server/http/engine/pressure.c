@@ -3,7 +3,7 @@
  * what rate is asked meanwhile. */
 #include "server/http/engine/pressure.h"
 
-#include "server/http/engine/deadline_time.h"
+#include "server/http/engine/deadline_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
