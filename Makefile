@@ -122,7 +122,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 # The GPU's JPEG codec on the CPU, for tests where there is no GPU.
 TWINS = $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/twins/*.c))
-TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg_parallel pipeline/codecs/jpeg_tiles pipeline/run_layout server/jobs/codec_choice \
+TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg/parallel pipeline/codecs/jpeg/tiles pipeline/run_layout server/jobs/codec_choice \
   server/worker/self_test replay/jpeg_parallel cuda/codecs/jpeg_copies cuda/codecs/jpeg_copies_ptx75 cuda/codecs/jpeg_decode cuda/codecs/jpeg_decode_ptx75)
 
 .DEFAULT_GOAL = all
@@ -371,7 +371,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/jpeg/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
 	  multipart.c header_params.c)) $(wildcard tests/twins/*.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-struct jpeg_baseline; /* pipeline/codecs/jpeg_baseline.h */
+struct jpeg_baseline; /* pipeline/codecs/jpeg/baseline.h */
 
 /* What `burin devices` prints; 0 or "" where a device has no such thing. */
 struct device_info {

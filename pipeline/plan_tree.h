@@ -59,6 +59,24 @@ int plan_tree_aux_part(const struct plan_tree *tree);
 
 bool plan_tree_has_user_operators(const struct plan_tree *tree);
 
+/* ---- work that branches have in common: those that begin with the same operator may be served by
+ * one more call of it a tree, made once, from whose image each makes its own */
+
+struct plan_common {
+    uint32_t branches;    /* bit b: branch b's first step is served; 0: there is nothing */
+    const struct op *op;  /* theirs */
+    struct params params; /* of the call */
+    struct image image;   /* that it makes: shape alone */
+};
+
+/* Of COUNT branches that begin with IN, the trunk's result; each plan accepts it (plan_shapes). */
+void plan_common_find(struct plan_common *common, const struct plan *const *branches, int count,
+                      const struct image *in);
+
+static inline bool plan_common_serves(const struct plan_common *common, int branch) {
+    return common->branches >> branch & 1;
+}
+
 #ifdef __cplusplus
 }
 #endif

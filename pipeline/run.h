@@ -24,7 +24,6 @@
 
 #include "pipeline/codec.h"
 #include "pipeline/device.h"
-#include "pipeline/plan_common.h"
 #include "pipeline/plan_tree.h"
 
 enum { RUN_BATCH_MAX = 64 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* run_common.h - the one call that branches have in common (plan_common.h), for each item of a
+/* run_common.h - the one call that branches have in common (plan_tree.h), for each item of a
  * batch: it runs between the trunk and the first branch, and its images lie at the beginning of
  * `work` until the last branch is done.
  *

@@ -18,7 +18,7 @@
 #define BURIN_JPEG_DECODE_H
 
 #include "cuda/cuda_op.h"
-#include "pipeline/codecs/jpeg_picture.h"
+#include "pipeline/codecs/jpeg/picture.h"
 
 #ifdef __cplusplus
 extern "C" {

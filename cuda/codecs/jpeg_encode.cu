@@ -3,14 +3,14 @@
  * the place of each (jpeg_encode_place.cuh), strings to files (jpeg_encode_stuff.cuh). Grids follow
  * from the images' sizes, so that nothing is waited for in between. Up to FEW images travel in the
  * kernels' parameters, more by a copy from the pinned memory. What stands before the blocks is
- * written there by jpeg_prologue.c. Scratch: descriptions, then the strings one after another, for
+ * written there by jpeg/prologue.c. Scratch: descriptions, then the strings one after another, for
  * which the tiles take places from one counter; their order does not matter to the files. */
 #include "cuda/codecs/jpeg_encode_place.cuh"
 #include "cuda/codecs/jpeg_encode_stuff.cuh"
 #include "cuda/codecs/jpeg_encode_tile.cuh"
 
 #include "cuda/check.cuh"
-#include "pipeline/codecs/jpeg_prologue.h"
+#include "pipeline/codecs/jpeg/prologue.h"
 
 #include <cassert>
 #include <cstdlib>

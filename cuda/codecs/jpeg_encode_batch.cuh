@@ -7,9 +7,9 @@
 #define BURIN_JPEG_ENCODE_BATCH_CUH
 
 #include "cuda/codecs/jpeg_encode.h"
-#include "pipeline/codecs/jpeg_huffman.h"
-#include "pipeline/codecs/jpeg_splice.h"
-#include "pipeline/codecs/jpeg_tile.h"
+#include "pipeline/codecs/jpeg/huffman.h"
+#include "pipeline/codecs/jpeg/splice.h"
+#include "pipeline/codecs/jpeg/tile.h"
 
 namespace jpeg_encode {
 

@@ -3,7 +3,7 @@
  *
  * Used by:  jpeg_encode_tile.cuh.
  *
- * How it works. A thread takes strips of eight pixels (jpeg_tile.h) in rounds, and asks for the
+ * How it works. A thread takes strips of eight pixels (jpeg/tile.h) in rounds, and asks for the
  * pixels of all rounds before it converts the first. Rows that start at any byte are read in words
  * that are shifted together; beyond the right edge the last pixel goes on.
  */
@@ -12,7 +12,7 @@
 
 #include "cuda/chunk.cuh"
 #include "cuda/codecs/jpeg_encode_memory.cuh"
-#include "pipeline/codecs/jpeg_colour.h"
+#include "pipeline/codecs/jpeg/colour.h"
 
 namespace jpeg_encode {
 

@@ -4,7 +4,7 @@
  * Used by:  jpeg_encode.cu.
  * Limits:   80 registers a thread, so that four blocks share a multiprocessor.
  *
- * How it works. A thread a block of coefficients (jpeg_tile.h), whose samples, then coefficients,
+ * How it works. A thread a block of coefficients (jpeg/tile.h), whose samples, then coefficients,
  * lie in a slot of shared memory; slots are 33 words apart, so that neighbours do not meet in a
  * bank. jpeg_tiles.c is the same with loops for threads. There are two kinds of the kernel: where
  * tiles are few, a third of the time of one whose transform is unrolled is spent on waiting for its

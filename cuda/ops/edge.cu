@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A thread goes down a strip of the image with its window in registers
- * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh, magnitude.cuh) and
+ * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh) and
  * output rows (output.cuh). There is a kernel for each kind of image and window; gray, RGB and RGBA
  * of 8 bits have one more, for requests of nothing but the magnitude. How many rows and blocks each
  * has was tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for

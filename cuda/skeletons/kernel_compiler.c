@@ -1,12 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/kernel_compiler.h"
 
-#include "cuda/skeletons/nvjitlink.h"
 #include "cuda/skeletons/nvrtc.h"
 
+#include "pipeline/shared_library.h"
+
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- libnvJitLink, where it is; source: the documentation of nvJitLink 13 */
+
+enum { INPUT_PTX = 2 };
+
+typedef struct nvjitlink_handle *nvJitLinkHandle;
+
+static struct {
+    int (*version)(unsigned *major, unsigned *minor);
+    int (*create)(nvJitLinkHandle *handle, uint32_t count, const char **options);
+    int (*add)(nvJitLinkHandle handle, int type, const void *data, size_t size, const char *name);
+    int (*complete)(nvJitLinkHandle handle);
+    int (*cubin_size)(nvJitLinkHandle handle, size_t *size);
+    int (*cubin)(nvJitLinkHandle handle, void *cubin);
+    int (*destroy)(nvJitLinkHandle *handle);
+} nvjitlink;
+
+static bool there;
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+    static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12",
+                                         "libnvJitLink.so",
+                                         "/usr/local/cuda/lib64/libnvJitLink.so" };
+    const struct shared_symbol symbols[] = {
+        { "nvJitLinkVersion", &nvjitlink.version },
+        { "nvJitLinkCreate", &nvjitlink.create },
+        { "nvJitLinkAddData", &nvjitlink.add },
+        { "nvJitLinkComplete", &nvjitlink.complete },
+        { "nvJitLinkGetLinkedCubinSize", &nvjitlink.cubin_size },
+        { "nvJitLinkGetLinkedCubin", &nvjitlink.cubin },
+        { "nvJitLinkDestroy", &nvjitlink.destroy },
+    };
+    void *library = shared_library_open(names, sizeof names / sizeof *names);
+    there = library && shared_library_find(library, symbols, sizeof symbols / sizeof *symbols);
+}
+
+static bool is_there(void) {
+    pthread_once(&loaded, load);
+    return there;
+}
+
+int nvjitlink_version(void) {
+    unsigned major = 0, minor = 0;
+    if (!is_there() || nvjitlink.version(&major, &minor) != 0) return 0;
+    return (int)(1000 * major + 10 * minor);
+}
+
+static char *take_cubin(nvJitLinkHandle handle, size_t *size) {
+    if (nvjitlink.cubin_size(handle, size) != 0) return NULL;
+    char *cubin = malloc(*size + 1);
+    if (!cubin) return NULL;
+    cubin[*size] = '\0';
+    if (nvjitlink.cubin(handle, cubin) == 0) return cubin;
+    free(cubin);
+    return NULL;
+}
+
+/* PTX to a cubin of SIZE bytes, a NUL behind them. NULL: the library is not there, or does not
+ * accept the PTX. */
+static char *nvjitlink_compile(const char *ptx, int capability, size_t *size) {
+    char architecture[32];
+    const char *options[] = { architecture };
+    nvJitLinkHandle handle = NULL;
+    if (!is_there()) return NULL;
+    snprintf(architecture, sizeof architecture, "-arch=sm_%d", capability);
+    if (nvjitlink.create(&handle, 1, options) != 0) return NULL;
+    const bool good = nvjitlink.add(handle, INPUT_PTX, ptx, strlen(ptx) + 1, "kernel") == 0 &&
+                      nvjitlink.complete(handle) == 0;
+    char *cubin = good ? take_cubin(handle, size) : NULL;
+    nvjitlink.destroy(&handle);
+    return cubin;
+}
+
+/* ---- the compiler */
 
 /* By it the key knows how PTX is rewritten and what the two headers are. */
 static const char program_version[] =

@@ -2,7 +2,7 @@
 /* kernel_compiler.h - CUDA source to what a GPU is given: a cubin, or PTX that the driver makes one
  * of.
  *
- * NVRTC makes PTX, ptx_negation.c rewrites it, libnvJitLink makes the cubin. Without libnvJitLink,
+ * NVRTC makes PTX, which nvrtc.c rewrites, libnvJitLink makes the cubin. Without libnvJitLink,
  * or where it is older than libnvrtc, the code is the PTX.
  *
  * Used by:  kernel_library.c, `burin bench skeletons`.
@@ -32,6 +32,9 @@ bool kernel_compiler_compile(const char *source, const char *file, int capabilit
                              struct kernel_code *code);
 
 void kernel_code_release(struct kernel_code *code);
+
+/* 1000 * major + 10 * minor of libnvJitLink, 0 where it is not there. */
+int nvjitlink_version(void);
 
 /* All that decides what comes of SOURCE, the versions of libraries and of this program among it, as
  * text. NULL without memory. */

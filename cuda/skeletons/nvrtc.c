@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. libnvrtc is opened when it is first needed. In the PTX that it makes each 32-bit
+ * negation is replaced: ptxas of CUDA 12.8 to 13.3 makes one VIMNMX3 of two minima or maxima, and
+ * loses the sign of an operand that is a negation: seen here with 13.0 on compute capability 9.0
+ * for -min(-a, -b), and by others for max(x, -x): https://github.com/pytorch/pytorch/issues/190973.
+ * A subtraction from a zero in constant memory costs the same and is left alone. */
 #include "cuda/skeletons/nvrtc.h"
 
 #include "pipeline/shared_library.h"
-#include "cuda/skeletons/ptx_negation.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -59,6 +63,41 @@ int nvrtc_version(void) {
     if (nvrtc_missing() || nvrtc.version(&major, &minor) != 0) return 0;
     return 1000 * major + 10 * minor;
 }
+
+/* ---- negations */
+
+/* `neg.s32 A, B;` or `sub.s32 A, 0, B;` at LINE. */
+static bool is_negation(const char *line, char result[32], char operand[32]) {
+    return sscanf(line, " neg.s32 %31[^, \t], %31[^; \t];", result, operand) == 2 ||
+           sscanf(line, " sub.s32 %31[^, \t], 0, %31[^; \t];", result, operand) == 2;
+}
+
+char *ptx_negation_hide(const char *ptx) {
+    static const char behind[] = ".address_size";
+    char *text = NULL, result[32], operand[32];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    while (*ptx) {
+        const size_t length = strcspn(ptx, "\n");
+        if (is_negation(ptx, result, operand))
+            fprintf(out,
+                    "{ .reg .b32 %%burin_z; ld.const.u32 %%burin_z, [burin_zero]; "
+                    "sub.s32 %s, %%burin_z, %s; }\n",
+                    result, operand);
+        else
+            fprintf(out, "%.*s\n", (int)length, ptx);
+        if (strncmp(ptx, behind, sizeof behind - 1) == 0)
+            fputs(".visible .const .align 4 .u32 burin_zero;\n", out);
+        ptx += length + (ptx[length] == '\n');
+    }
+    const bool bad = ferror(out);
+    if (fclose(out) == 0 && !bad) return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- compilation */
 
 /* What the two headers are here. */
 static const char *const header_names[] = { "stdint.h", "cuda_runtime.h" };

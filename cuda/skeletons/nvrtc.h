@@ -35,6 +35,10 @@ struct nvrtc_code {
 /* CAPABILITY: 90 for 9.0. NAME stands in messages. */
 bool nvrtc_compile(const char *source, const char *name, int capability, struct nvrtc_code *code);
 
+/* PTX with each 32-bit negation replaced, as nvrtc_compile does; the caller frees the text.
+ * NULL without memory. */
+char *ptx_negation_hide(const char *ptx);
+
 void nvrtc_release(struct nvrtc_code *code);
 
 #ifdef __cplusplus

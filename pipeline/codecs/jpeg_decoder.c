@@ -5,8 +5,8 @@
  * they may be anything. Behind a scan they may be zeros alone, which pad a file: anything else is
  * what remains of a scan that was misread, since nothing else tells that. */
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/jpeg/segment.h"
 #include "pipeline/codecs/jpeg_guard.h"
-#include "pipeline/codecs/jpeg_segment.h"
 #include "pipeline/codecs/oriented_rows.h"
 
 #include <limits.h>

@@ -9,7 +9,7 @@
  * there is of components that have none; of a scan of some components the smallest one's blocks. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
-#include "pipeline/codecs/jpeg_segment.h"
+#include "pipeline/codecs/jpeg/segment.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "pipeline/codecs/adaptive_deflate.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/isal_place.h"
-#include "pipeline/codecs/png_filter.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -44,6 +43,95 @@ struct writer {
     size_t band_used, piece_used;
     uint32_t adler; /* of a stored stream */
 };
+
+/* ---- filters */
+
+enum filter { FILTER_NONE, FILTER_SUB, FILTER_UP, FILTER_AVERAGE, FILTER_PAETH, FILTER_COUNT };
+
+/* A row has FILTER_BEFORE zero bytes in front and zeros up to a multiple of FILTER_BLOCK behind, so
+ * that one loop of fixed blocks, without branches, serves edges and all. */
+enum { FILTER_BLOCK = 64, FILTER_BEFORE = 64 };
+
+/* Weighing a block of each 256 bytes finds the same filter as weighing all, within 0.1 % of size.
+ */
+enum { SAMPLE_STEP = 4 * FILTER_BLOCK };
+
+static size_t filter_padded(size_t length) {
+    return (length + FILTER_BLOCK - 1) / FILTER_BLOCK * FILTER_BLOCK;
+}
+
+/* The Paeth predictor in 16 bits, without branches: of left, up and corner the nearest to
+ * left + up - corner, in that order. */
+static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner) {
+    const int16_t to_up = (int16_t)(left - corner), to_left = (int16_t)(up - corner);
+    const int16_t sum = (int16_t)(to_up + to_left);
+    const int16_t a = (int16_t)(to_left < 0 ? -to_left : to_left);
+    const int16_t b = (int16_t)(to_up < 0 ? -to_up : to_up);
+    const int16_t c = (int16_t)(sum < 0 ? -sum : sum);
+    const uint8_t other = b <= c ? up : corner;
+    return (a <= b) & (a <= c) ? left : other;
+}
+
+static void filter_block(enum filter filter, const uint8_t *row, const uint8_t *above, size_t pixel,
+                         uint8_t *restrict out) {
+    const uint8_t *left = row - pixel, *corner = above - pixel;
+    switch (filter) {
+    case FILTER_SUB:
+        for (int i = 0; i < FILTER_BLOCK; i++) out[i] = (uint8_t)(row[i] - left[i]);
+        break;
+    case FILTER_UP:
+        for (int i = 0; i < FILTER_BLOCK; i++) out[i] = (uint8_t)(row[i] - above[i]);
+        break;
+    case FILTER_AVERAGE:
+        for (int i = 0; i < FILTER_BLOCK; i++)
+            out[i] = (uint8_t)(row[i] - ((left[i] + above[i]) >> 1));
+        break;
+    case FILTER_PAETH:
+        for (int i = 0; i < FILTER_BLOCK; i++)
+            out[i] = (uint8_t)(row[i] - paeth(left[i], above[i], corner[i]));
+        break;
+    default:
+        for (int i = 0; i < FILTER_BLOCK; i++) out[i] = row[i];
+    }
+}
+
+/* Bytes as signed differences: 255 is 1 away from 0. */
+static uint32_t weigh_block(const uint8_t *block) {
+    uint32_t sum = 0;
+    for (int i = 0; i < FILTER_BLOCK; i++) {
+        const uint8_t negative = (uint8_t)-block[i];
+        sum += block[i] < negative ? block[i] : negative;
+    }
+    return sum;
+}
+
+/* The filter of the least sum of absolute differences (W3C PNG, 12.8). PIXEL: its bytes, 1..8. */
+static enum filter filter_choose(const uint8_t *row, const uint8_t *above, size_t length,
+                                 size_t pixel) {
+    uint64_t weights[FILTER_COUNT] = { 0 };
+    uint8_t block[FILTER_BLOCK];
+    /* The first block has nothing left of it, which would speak against SUB and PAETH for one
+     * pixel. */
+    for (size_t at = length > FILTER_BLOCK ? FILTER_BLOCK : 0; at < length; at += SAMPLE_STEP) {
+        for (int filter = 0; filter < FILTER_COUNT; filter++) {
+            filter_block((enum filter)filter, row + at, above + at, pixel, block);
+            weights[filter] += weigh_block(block);
+        }
+    }
+    int best = 0;
+    for (int filter = 1; filter < FILTER_COUNT; filter++)
+        if (weights[filter] < weights[best]) best = filter;
+    return (enum filter)best;
+}
+
+/* Writes filter_padded(LENGTH) bytes; those past LENGTH mean nothing. */
+static void filter_apply(enum filter filter, const uint8_t *row, const uint8_t *above,
+                         size_t length, size_t pixel, uint8_t *out) {
+    for (size_t at = 0; at < length; at += FILTER_BLOCK)
+        filter_block(filter, row + at, above + at, pixel, out + at);
+}
+
+/* ---- chunks */
 
 /* Deflate's worst: 9 bits a literal and 32 a match of 3 bytes would do with plain codes, Huffman's
  * are no longer; a block of 64 Ki tokens has 328 bytes of header. Stored blocks cost less. */
@@ -87,6 +175,8 @@ static void put_piece(struct writer *writer) {
     if (writer->piece_used) put_chunk(writer, "IDAT", writer->piece, writer->piece_used);
     writer->piece_used = 0;
 }
+
+/* ---- deflate */
 
 /* What begins with the LENGTH bytes at BYTES is to be deflated. */
 static void start_stream(struct writer *writer, int compression, const uint8_t *bytes,
@@ -187,6 +277,8 @@ static void write_band(struct writer *writer, bool last) {
         deflate_bytes(writer, writer->band, writer->band_used, last);
     writer->band_used = 0;
 }
+
+/* ---- the picture */
 
 static void copy_big_endian(const struct image *image, uint32_t y, uint8_t *row) {
     const uint8_t *from = image_row(image, y);

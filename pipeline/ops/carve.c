@@ -2,17 +2,16 @@
 /* How it works. Seam carving: content-aware change of size (definition.h says what exactly is
  * computed).
  *
- * Here are the record and the checks; pipeline/ops/carve/ does the work, and phases.c is where to
- * begin reading. A phase fills energy maps (map_fill.c), finds seams in them (seam_search.c: row by
- * row through dp_row.c), and does to the pixels what was found (picture.c, replay.c). context.c
- * lays out the memory of all. */
+ * Here are the record, the checks and the phases; pipeline/ops/carve/ does their work. A phase
+ * fills energy maps (context.c, which lays out the memory of all too), finds seams in them
+ * (seam_search.c: row by row through dp_row.c), and does to the pixels what was found (picture.c,
+ * replay.c). */
 #include "pipeline/ops/carve/definition.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/carve/context.h"
-#include "pipeline/ops/carve/energy_view.h"
-#include "pipeline/ops/carve/phases.h"
+#include "pipeline/ops/carve/picture.h"
 #include "pipeline/ops/carve/retarget.h"
 #include "pipeline/sample.h"
 
@@ -188,6 +187,117 @@ static uint32_t carve_common(const struct params *const *calls, int count, const
     return served & (served - 1) ? served : 0;
 }
 
+/* ---- show=energy: the picture's energies, gray, in place of carving */
+
+static void draw_rows(const struct carve_context *context, const struct energy_map *map,
+                      uint32_t first, uint32_t end) {
+    const struct image *in = &context->call->in, *out = &context->call->out;
+    uint16_t energies[ENERGY_MAP_RUN + ENERGY_SLACK];
+    for (uint32_t y = first; y < end; y++)
+        for (uint32_t x = 0; x < in->width; x++) {
+            if (x % ENERGY_MAP_RUN == 0)
+                energy_map_compute(map, y, x,
+                                   in->width - x < ENERGY_MAP_RUN ? in->width - x : ENERGY_MAP_RUN,
+                                   energies);
+            const uint32_t energy = energies[x % ENERGY_MAP_RUN];
+            const uint32_t shown = (energy < 255 ? energy : 255) * (out->depth == 16 ? 257 : 1);
+            sample_put(image_row(out, y), (size_t)x * out->channels, out->depth, shown);
+            if (image_has_alpha(out))
+                sample_put(
+                    image_row(out, y), (size_t)x * 2 + 1, out->depth,
+                    sample_get(image_row(in, y), (size_t)(x + 1) * in->channels - 1, in->depth));
+        }
+}
+
+/* Returns the scratch bytes. */
+static size_t lay_view(struct carve_context *context) {
+    context->arena.used = 0;
+    context->upright = carve_context_map(context, false);
+    energy_map_lay(&context->upright, &context->arena, context->now.width, context->now.height,
+                   false);
+    return context->arena.used;
+}
+
+static enum status draw_view(struct carve_context *context) {
+    const int64_t start = clock_ns();
+    lay_view(context);
+    enum status status = carve_fill_map(context, &context->upright);
+    if (!status) status = carve_rows(context, &context->upright, context->now.height, draw_rows);
+    timing_span(context->call->timing, "energy", 1, ns_to_ms(clock_ns() - start));
+    return status;
+}
+
+/* ---- phases */
+
+/* Is there a phase behind PHASE of a picture of WIDTH x HEIGHT? */
+static bool is_last(const struct carve_context *context, const struct carve_phase *phase,
+                    uint32_t width, uint32_t height) {
+    struct carve_phase next;
+    carve_phase_advance(phase, &width, &height);
+    return !carve_next(width, height, context->goal_width, context->goal_height, &next);
+}
+
+static enum status find_seams(struct carve_context *context, const struct carve_phase *phase) {
+    const int64_t start = clock_ns();
+    enum status status = phase->columns ? carve_fill_map(context, &context->upright) : STATUS_OK;
+    if (!status && phase->rows) status = carve_fill_map(context, &context->turned);
+    context->ns[CARVE_AT_ENERGY] += clock_ns() - start;
+    if (status) return status;
+    struct seam_search search = {
+        .upright = phase->columns ? &context->upright : NULL,
+        .turned = phase->rows ? &context->turned : NULL,
+        .columns = phase->columns,
+        .rows = phase->rows,
+        .seams = context->seams,
+        .red = context->drawn ? &context->call->out : NULL,
+        .pool = context->call->pool,
+        .progress = context->call->progress,
+        .done = context->done,
+        .total = context->total,
+    };
+    status = seam_search_run(&search);
+    context->done = search.done;
+    for (int i = 0; i < CARVE_TIMES; i++) context->ns[i] += search.ns[i];
+    return status;
+}
+
+static enum status run_phase(struct carve_context *context, const struct carve_phase *phase) {
+    uint32_t width = context->now.width, height = context->now.height;
+    carve_context_lay(context, phase, width, height);
+    enum status status = find_seams(context, phase);
+    if (status) return status;
+    if (is_last(context, phase, width, height)) {
+        context->work.pixels = NULL;
+        context->later_marks.pixels = context->later_ids.pixels = NULL;
+    }
+    const int64_t start = clock_ns();
+    status = carve_picture_change(context, phase);
+    context->ns[CARVE_AT_REMOVE] += clock_ns() - start;
+    carve_phase_advance(phase, &width, &height);
+    context->now = *carve_picture(context);
+    context->now.width = width;
+    context->now.height = height;
+    context->marks = context->later_marks;
+    context->ids = context->later_ids;
+    return status;
+}
+
+/* For show=seams `out` holds the picture already. */
+static enum status run_phases(struct carve_context *context) {
+    static const char *const names[] = { "energy", "seam", "trace", "remove" };
+    struct carve_phase phase;
+    enum status status = STATUS_OK;
+    if (!context->drawn && !context->total) return carve_picture_copy(context);
+    while (!status && carve_next(context->now.width, context->now.height, context->goal_width,
+                                 context->goal_height, &phase))
+        status = run_phase(context, &phase);
+    for (int i = 0; i < CARVE_TIMES; i++)
+        timing_span(context->call->timing, names[i], 1, ns_to_ms(context->ns[i]));
+    return status;
+}
+
+/* ---- run */
+
 static enum status begin_context(struct carve_context *context, const struct op_call *call,
                                  void *memory) {
     struct side sides[2];
@@ -199,11 +309,9 @@ static enum status begin_context(struct carve_context *context, const struct op_
 static size_t carve_scratch(const struct op_call *call) {
     struct carve_context context;
     if (call->common.width || begin_context(&context, call, NULL)) return 0;
-    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? energy_view_bytes(&context)
+    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? lay_view(&context)
                                                                  : carve_context_bytes(&context);
 }
-
-/* ---- run */
 
 /* The input as RGB, on which seams are drawn. */
 static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
@@ -242,10 +350,10 @@ static enum status carve_run(struct op_call *call) {
     if (!status && call->common.width) return carve_retarget(call);
     if (!status) status = begin_context(&context, call, call->scratch);
     if (status) return status;
-    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return energy_view_draw(&context);
+    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_view(&context);
     if (context.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
     progress_report(call->progress, 0, context.total);
-    status = carve_phases_run(&context);
+    status = run_phases(&context);
     return status ? status : progress_check(call->progress);
 }
 

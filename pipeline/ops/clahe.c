@@ -8,8 +8,13 @@
 #include "pipeline/op.h"
 #include "pipeline/ops/clahe/blend.h"
 #include "pipeline/ops/clahe/plane.h"
-#include "pipeline/ops/clahe/table.h"
+#include "pipeline/reflect.h"
 #include "pipeline/rows/alpha.h"
+#include "pipeline/rows/histogram.h"
+#include "pipeline/rows/simd.h"
+#include "pipeline/sample.h"
+
+#include <string.h>
 
 static const struct param params[] = {
     [CLAHE_TILES] = { .name = "tiles",
@@ -37,6 +42,142 @@ static const struct param params[] = {
 /* A thread takes so many rows at a time. */
 enum { WORKERS_MAX = 16, BAND_ROWS = 16 };
 
+enum { BINS16 = 65536 };
+
+/* Bytes of one table: a sample of new level for each level. */
+static size_t table_bytes(unsigned depth) {
+    return depth == 8 ? 256 : BINS16 * sizeof(uint16_t);
+}
+
+/* Bytes that one thread needs beside it. */
+static size_t work_bytes(unsigned depth) {
+    return depth == 8 ? 256 * sizeof(uint32_t) + sizeof(struct histogram)
+                      : BINS16 * sizeof(uint32_t);
+}
+
+/* ---- a table: counts of the tile's samples */
+
+/* Where a tile lies; `inside` of its columns are the image's, the others are reflected. */
+struct tile {
+    uint32_t left, top, width, height, inside;
+};
+
+static struct tile tile_of(const struct clahe_grid *grid, uint32_t x, uint32_t y) {
+    struct tile tile = { x * grid->x.tile, y * grid->y.tile, grid->x.tile, grid->y.tile, 0 };
+    if (tile.left < grid->x.length) tile.inside = grid->x.length - tile.left;
+    if (tile.inside > tile.width) tile.inside = tile.width;
+    return tile;
+}
+
+static const uint8_t *tile_row(const struct image *gray, const struct tile *tile, uint32_t y) {
+    return image_row(gray, reflect((int32_t)(tile->top + y), gray->height));
+}
+
+static uint32_t sample_beyond(const struct image *gray, const struct tile *tile, const uint8_t *row,
+                              uint32_t x) {
+    return sample_get(row, reflect((int32_t)(tile->left + x), gray->width), gray->depth);
+}
+
+/* Tiles so small that eight tables are more to clear and sum up than they save. */
+static bool is_small(const struct tile *tile) {
+    return (uint64_t)tile->width * tile->height < 4096;
+}
+
+static void count_each(const struct image *gray, const struct tile *tile, uint32_t *counts) {
+    memset(counts, 0, ((size_t)image_max(gray) + 1) * sizeof *counts);
+    for (uint32_t y = 0; y < tile->height; y++) {
+        const uint8_t *row = tile_row(gray, tile, y);
+        for (uint32_t x = 0; x < tile->inside; x++)
+            counts[sample_get(row, tile->left + x, gray->depth)]++;
+        for (uint32_t x = tile->inside; x < tile->width; x++)
+            counts[sample_beyond(gray, tile, row, x)]++;
+    }
+}
+
+static void count_bytes(const struct image *gray, const struct tile *tile,
+                        struct histogram *histogram, uint32_t *counts) {
+    memset(histogram, 0, sizeof *histogram);
+    for (uint32_t y = 0; y < tile->height; y++) {
+        const uint8_t *row = tile_row(gray, tile, y);
+        histogram_add(histogram, row + tile->left, tile->inside);
+        for (uint32_t x = tile->inside; x < tile->width; x++)
+            histogram->table[0][sample_beyond(gray, tile, row, x)]++;
+    }
+    histogram_counts(histogram, counts);
+}
+
+/* ---- the counts clipped, summed up as far as each bin, and scaled to levels */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Returns what was taken of the counts. */
+INLINE uint32_t clip(uint32_t *counts, uint32_t bins, uint32_t limit) {
+    uint32_t excess = 0;
+    for (uint32_t i = 0; i < bins; i++) {
+        const uint32_t count = counts[i], less = count < limit ? count : limit;
+        excess += count - less;
+        counts[i] = less;
+    }
+    return excess;
+}
+
+/* COUNTS become sums up to each bin, and what the clipping took is given back. */
+static void sum_up(uint32_t *counts, uint32_t bins, uint32_t excess) {
+    const struct clahe_share share = clahe_share_of(excess, bins);
+    uint32_t sum = 0, next = 0, rest = share.rest;
+    for (uint32_t i = 0; i < bins; i++) {
+        const bool more = i == next && rest > 0;
+        sum += counts[i] + share.each + more;
+        next += more ? share.step : 0;
+        rest -= more;
+        counts[i] = sum;
+    }
+}
+
+INLINE void scale8(const uint32_t *sums, float scale, uint8_t *levels) {
+    for (uint32_t i = 0; i < 256; i++) levels[i] = (uint8_t)clahe_level(sums[i], scale, 255);
+}
+
+INLINE void scale16(const uint32_t *sums, float scale, uint16_t *levels) {
+    for (uint32_t i = 0; i < BINS16; i++) levels[i] = (uint16_t)clahe_level(sums[i], scale, 65535);
+}
+
+INLINE void make_levels(const struct clahe_grid *grid, uint32_t *counts, unsigned depth,
+                        void *table) {
+    const uint32_t bins = depth == 8 ? 256 : BINS16;
+    sum_up(counts, bins, grid->limit ? clip(counts, bins, grid->limit) : 0);
+    if (depth == 8)
+        scale8(counts, grid->scale, table);
+    else
+        scale16(counts, grid->scale, table);
+}
+
+static void make_levels_plain(const struct clahe_grid *grid, uint32_t *counts, unsigned depth,
+                              void *table) {
+    make_levels(grid, counts, depth, table);
+}
+
+#ifdef __x86_64__
+AVX2 static void make_levels_avx2(const struct clahe_grid *grid, uint32_t *counts, unsigned depth,
+                                  void *table) {
+    make_levels(grid, counts, depth, table);
+}
+#else
+#define make_levels_avx2 make_levels_plain
+#endif
+
+/* TABLE of tile X, Y of GRAY, which has one channel. WORK is aligned to 64 bytes. */
+static void make_table(const struct clahe_grid *grid, const struct image *gray, uint32_t x,
+                       uint32_t y, void *work, void *table) {
+    const struct tile tile = tile_of(grid, x, y);
+    uint32_t *counts = work;
+    if (gray->depth == 8 && !is_small(&tile))
+        count_bytes(gray, &tile, (struct histogram *)(counts + 256), counts);
+    else
+        count_each(gray, &tile, counts);
+    (simd_has_avx2() ? make_levels_avx2 : make_levels_plain)(grid, counts, gray->depth, table);
+}
+
 /* ---- scratch */
 
 /* Bytes of its parts, and their order. */
@@ -61,8 +202,8 @@ static struct layout layout_of(const struct image *in, const struct clahe_grid *
     const size_t row = rounded((size_t)in->width * (in->depth / 8));
     return (struct layout){
         .weights = rounded(((size_t)in->width + in->height) * sizeof(float)),
-        .tables = grid->x.tiles * clahe_table_bytes(in->depth),
-        .work = clahe_work_bytes(in->depth),
+        .tables = grid->x.tiles * table_bytes(in->depth),
+        .work = work_bytes(in->depth),
         .band = in->channels == 1 ? 0 : BAND_ROWS * row,
         .plane = in->channels == 1 ? 0 : in->height * row,
     };
@@ -130,15 +271,14 @@ static void take_planes(void *argument, int worker) {
 }
 
 static uint8_t *table_of(const struct equalizing *all, uint32_t row, uint32_t tile) {
-    return all->tables[row % 2] + tile * clahe_table_bytes(all->call->in.depth);
+    return all->tables[row % 2] + tile * table_bytes(all->call->in.depth);
 }
 
 static void make_tables(void *argument, int worker) {
     struct equalizing *all = argument;
     for (uint32_t tile; take(all, &tile);)
-        clahe_table_make(&all->grid, &all->gray, tile, all->row,
-                         all->work + (size_t)worker * all->size.work,
-                         table_of(all, all->row, tile));
+        make_table(&all->grid, &all->gray, tile, all->row,
+                   all->work + (size_t)worker * all->size.work, table_of(all, all->row, tile));
 }
 
 /* ROWS of the plane from FIRST on, cell by cell, into LEVELS. */

@@ -9,6 +9,8 @@
 #include "pipeline/rows/lookup.h"
 #include "pipeline/sample.h"
 
+#include <math.h>
+
 static const struct param params[] = {
     [GAMMA_GAMMA] = { .name = "gamma",
                       .summary = "Samples are raised to 1 / gamma, over their range",
@@ -20,6 +22,19 @@ static const struct param params[] = {
 };
 
 enum { LEVELS16 = 65536 };
+
+/* MAX in double, and both divisions: equal wherever pow is. */
+static double level(uint32_t value, double max, long gamma) {
+    return floor(max * pow(value / max, 1000.0 / (double)gamma) + 0.5);
+}
+
+void gamma_table8(long gamma, uint8_t table[256]) {
+    for (uint32_t v = 0; v < 256; v++) table[v] = (uint8_t)level(v, 255, gamma);
+}
+
+void gamma_table16(long gamma, uint32_t first, uint32_t end, uint16_t *table) {
+    for (uint32_t v = first; v < end; v++) table[v] = (uint16_t)level(v, 65535, gamma);
+}
 
 static size_t gamma_scratch(const struct op_call *call) {
     return call->in.depth == 8 ? 256 : LEVELS16 * sizeof(uint16_t);

@@ -7,7 +7,6 @@
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/histogram.h"
-#include "pipeline/rows/histogram16.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histogram.h - how often each 8-bit value stands in a run of samples, with AVX2 where the CPU has
- * it.
+/* histogram.h - how often each 8-bit value, or each bin of 16-bit ones, stands in a run of samples,
+ * with AVX2 where the CPU has it.
  *
  * Used by:  ops/histeq.c, ops/histogram.c.
  * Threads:  any; a histogram belongs to one at a time.
- * Limits:   2^32 - 1 of a value in each of eight tables.
+ * Limits:   2^32 - 1 of a value or a bin in each table.
  */
 #ifndef BURIN_HISTOGRAM_H
 #define BURIN_HISTOGRAM_H
@@ -29,5 +29,16 @@ void histogram_add_channels(struct histogram *histograms, const uint8_t *bytes, 
 
 /* Counts V = max(R, G, B) of every pixel. */
 void histogram_add_values(struct histogram *histogram, const uint8_t *rgb, size_t pixels);
+
+/* ---- 16 bits, BINS 1..65536: the bin of v is floor(v * BINS / 65536) */
+
+/* Tables that neighbours are spread over, as long as these fit into the cache. */
+static inline unsigned histogram16_tables(uint32_t bins) {
+    return bins <= 4096 ? 4 : 1;
+}
+
+/* COUNTS[table][colour][BINS], which the caller zeroes and sums up; alpha is left out. */
+void histogram16_add(uint32_t *counts, uint32_t bins, const uint8_t *bytes, size_t pixels,
+                     unsigned channels);
 
 #endif

@@ -8,6 +8,7 @@
 #include "pipeline/utf8.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char directive[] = "#STRUCT";
@@ -26,6 +27,35 @@ struct note {
     const char *value, *range, *words; /* NULL: not said */
     size_t value_length, range_length, words_length;
 };
+
+/* ---- texts */
+
+struct arena_text {
+    struct arena_text *before;
+    char bytes[];
+};
+
+const char *text_arena_copy(struct text_arena *arena, const char *text, size_t length) {
+    struct arena_text *fresh = malloc(sizeof *fresh + length + 1);
+    if (!fresh) {
+        arena->failed = true;
+        return "";
+    }
+    fresh->before = arena->last;
+    arena->last = fresh;
+    memcpy(fresh->bytes, text, length);
+    fresh->bytes[length] = '\0';
+    return fresh->bytes;
+}
+
+void text_arena_release(struct text_arena *arena) {
+    for (struct arena_text *one = arena->last; one;) {
+        struct arena_text *before = one->before;
+        free(one);
+        one = before;
+    }
+    *arena = (struct text_arena){ 0 };
+}
 
 /* ---- the comment */
 

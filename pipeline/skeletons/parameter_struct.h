@@ -15,7 +15,6 @@
 
 #include "pipeline/param.h"
 #include "pipeline/skeletons/declarations.h"
-#include "pipeline/skeletons/text_arena.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +22,16 @@ extern "C" {
 
 enum { PARAMETER_FIELDS_MAX = 10, PARAMETER_STRUCT_BYTES_MAX = PARAMETER_FIELDS_MAX * 8 };
 enum { USER_NAME_MAX = 40 }; /* characters of an operator's, a struct's and a field's name */
+
+/* Small texts that live as long as a user file. */
+struct text_arena {
+    struct arena_text *last;
+    bool failed; /* there was no memory for one of them */
+};
+
+/* LENGTH bytes of TEXT, then a NUL; without memory "". */
+const char *text_arena_copy(struct text_arena *arena, const char *text, size_t length);
+void text_arena_release(struct text_arena *arena);
 
 struct field {
     enum scalar_type type;

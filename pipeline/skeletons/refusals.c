@@ -6,7 +6,6 @@
 #include "pipeline/skeletons/refusals.h"
 
 #include "pipeline/param.h"
-#include "pipeline/skeletons/builtin_names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -46,6 +45,21 @@ static const char *const c_words[] = {
     "union",  "unsigned", "void",  "while",  "true",   "false",
 };
 
+/* Functions that an operator may call: those of exact_math/names.h, and what the skeletons add. */
+static const char *const builtin_names[] = {
+    "exp",       "expf",       "exp2",   "exp2f",  "expm1",   "expm1f", "log",     "logf",
+    "log2",      "log2f",      "log10",  "log10f", "log1p",   "log1pf", "sin",     "sinf",
+    "cos",       "cosf",       "tan",    "tanf",   "asin",    "asinf",  "acos",    "acosf",
+    "atan",      "atanf",      "sinh",   "sinhf",  "cosh",    "coshf",  "tanh",    "tanhf",
+    "sqrt",      "sqrtf",      "cbrt",   "cbrtf",  "floor",   "floorf", "ceil",    "ceilf",
+    "trunc",     "truncf",     "round",  "roundf", "rint",    "rintf",  "fabs",    "fabsf",
+    "nearbyint", "nearbyintf", "pow",    "powf",   "atan2",   "atan2f", "hypot",   "hypotf",
+    "fmod",      "fmodf",      "fmin",   "fminf",  "fmax",    "fmaxf",  "fdim",    "fdimf",
+    "copysign",  "copysignf",  "abs",    "labs",   "llabs",   "lround", "lroundf", "llround",
+    "llroundf",  "lrint",      "lrintf", "llrint", "llrintf", "isnan",  "isinf",   "isfinite",
+    "signbit",   "atomicAdd",
+};
+
 static const char *const headers[] = { "math.h",   "stdint.h",  "stdlib.h",
                                        "limits.h", "stdbool.h", "stddef.h" };
 
@@ -55,6 +69,10 @@ static bool is_one_of(const struct token *token, const char *const *words, size_
     for (size_t i = 0; i < count; i++)
         if (token_is(token, words[i])) return true;
     return false;
+}
+
+static bool is_builtin(const struct token *name) {
+    return is_one_of(name, builtin_names, COUNT(builtin_names));
 }
 
 /* ---- words */
@@ -117,7 +135,7 @@ static void check_define(const struct token *hash, struct diagnostics *diagnosti
     token_shown(name, shown);
     if (!name->preprocessor || name->kind != TOKEN_WORD)
         diagnostics_add(diagnostics, hash->line, NULL, "expected a name behind #define");
-    else if (is_one_of(name, c_words, COUNT(c_words)) || builtin_is_function(name))
+    else if (is_one_of(name, c_words, COUNT(c_words)) || is_builtin(name))
         diagnostics_add(diagnostics, hash->line, NULL,
                         "\"%s\" may not be a macro's name: it has a meaning in C already", shown);
 }
@@ -280,13 +298,14 @@ static void check_calls(const struct tokens *tokens, const struct declarations *
     for (int i = 0; i < tokens->count; i++) {
         const struct token *at = &tokens->list[i];
         if (at->kind != TOKEN_WORD || at->preprocessor || !token_is(at + 1, "(")) continue;
-        if (is_one_of(at, c_words, COUNT(c_words)) || builtin_is_function(at) ||
-            token_is(at, "T") || token_is(at, "E") || declarations_function(declarations, at) ||
-            is_macro(tokens, at) || refusal_of(at))
+        if (is_one_of(at, c_words, COUNT(c_words)) || is_builtin(at) || token_is(at, "T") ||
+            token_is(at, "E") || declarations_function(declarations, at) || is_macro(tokens, at) ||
+            refusal_of(at))
             continue;
         const struct token *type = at;
         if (scalar_type_read(&type) || token_is(at, "defined")) continue;
-        const char *near = builtin_nearest(token_shown(at, shown));
+        const char *near =
+            nearest_name(token_shown(at, shown), builtin_names, COUNT(builtin_names));
         diagnostics_add(diagnostics, at->line, NULL,
                         "there is no function \"%s\" in this file, and it is none that every "
                         "operator may call%s%s%s",
@@ -301,7 +320,7 @@ void refusals_in_declarations(const struct tokens *tokens, const struct declarat
         const struct declaration *one = &declarations->list[i];
         if (one->kind == DECLARATION_CONSTANT) check_variable(one, diagnostics);
         if (one->kind == DECLARATION_FUNCTION && one->name) check_body(one, diagnostics);
-        if (one->kind == DECLARATION_FUNCTION && one->name && builtin_is_function(one->name))
+        if (one->kind == DECLARATION_FUNCTION && one->name && is_builtin(one->name))
             diagnostics_add(diagnostics, one->name->line, NULL,
                             "there is a function %s for every operator already: choose another "
                             "name",

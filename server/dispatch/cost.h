@@ -16,7 +16,7 @@
 #define BURIN_COST_H
 
 #include "pipeline/encode_options.h"
-#include "pipeline/plan_common.h"
+#include "pipeline/plan_tree.h"
 #include "pipeline/probe.h"
 #include "pipeline/timing.h"
 

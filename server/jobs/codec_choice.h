@@ -9,7 +9,7 @@
 #ifndef BURIN_CODEC_CHOICE_H
 #define BURIN_CODEC_CHOICE_H
 
-#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/codecs/jpeg/baseline.h"
 #include "pipeline/run.h"
 #include "server/jobs/job.h"
 

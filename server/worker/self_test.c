@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/worker/self_test.h"
 
-#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/codecs/jpeg/baseline.h"
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
 

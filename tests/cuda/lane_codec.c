@@ -9,7 +9,7 @@
  * environment makes it long.
  * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/file_transfer.cuh cuda/timeline.cu
  */
-#include "tests/pipeline/codecs/jpeg_cases.h"
+#include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/server/jobs/file_scenes.h"
 
 enum { SPAN = 192 << 10, LARGE_SPAN = 16 << 20, LARGE_HOT = 4 << 20 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/codecs/jpeg/baseline.h"
 #include "tests/fuzz/codec_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU's way to decode a JPEG, on the CPU: whatever the bytes, it ends, stays within its arena,
  * and gives the CPU codec's samples or a flag. The last byte divides the subsequences.
- * covers: tests/twins/jpeg_parallel.c pipeline/codecs/jpeg_picture.c
+ * covers: tests/twins/jpeg_parallel.c pipeline/codecs/jpeg/picture.c
  */
 #include "tests/twins/jpeg_parallel.h"
 #include "tests/fuzz/codec_fuzz.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/probe.h"
-#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/codecs/jpeg/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -224,7 +224,7 @@ TABLE = [
      "unit codecs/png_decoder"),
     ("an EXIF orientation of 8 is unknown", "codecs/exif.c", "value <= 8", "value < 8",
      "unit codecs/png_decoder"),
-    ("Paeth prefers the corner to what is above", "codecs/png_filter.c",
+    ("Paeth prefers the corner to what is above", "codecs/png_encoder.c",
      "b <= c ? up : corner", "b < c ? up : corner", "unit pipeline/codec"),
     ("alpha on a background is not rounded", "codecs/flatten.c",
      "(sum + (divisor - 1) / 2) / divisor", "sum / divisor", "unit pipeline/codec"),

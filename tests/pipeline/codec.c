@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Encoding and decoding again, in every format: exact, close, within bounds; notes and profiles.
  * covers: pipeline/codecs/codecs.c pipeline/codecs/flatten.c pipeline/codecs/jpeg_encoder.c
- * covers: pipeline/codecs/png_encoder.c pipeline/codecs/png_filter.c */
+ * covers: pipeline/codecs/png_encoder.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 static const uint32_t sizes[][2] = { { 1, 1 }, { 1, 7 }, { 7, 1 }, { 13, 42 }, { 123, 66 } };

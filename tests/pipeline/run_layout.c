@@ -3,7 +3,7 @@
  * one batch: results and values are those of the same images as pixels alone. Where plans part,
  * those of each way are what the whole way's steps make of the image alone, whatever these have in
  * common.
- * covers: pipeline/run_common.c pipeline/plan_common.c
+ * covers: pipeline/run_common.c
  *
  * How it works. The device is tests/twin_device.h: host memory apart from its own, everything
  * filled with 0xa5 beforehand.

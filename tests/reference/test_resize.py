@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """resize as a whole against Pillow's Image.resize, byte for byte, and what Pillow has not against numpy: 16 bits, light, smart.
-covers: pipeline/ops/resize.c, pipeline/ops/resize/pixels.c, pipeline/ops/resize/light.c, pipeline/ops/resize/smart.c
+covers: pipeline/ops/resize.c, pipeline/ops/resize/scale.c, pipeline/ops/resize/light.c, pipeline/ops/resize/smart.c
 By hand: make reference PYTEST=tests/reference/test_resize.py"""
 import ctypes
 import functools

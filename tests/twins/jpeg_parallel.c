@@ -9,10 +9,10 @@
  * it ends where the next one starts: so all of them together are the serial decode. 5, 6: the
  * transform; upsampling and colours. */
 #include "tests/twins/jpeg_parallel.h"
-#include "pipeline/codecs/jpeg_inverse.h"
-#include "pipeline/codecs/jpeg_join.h"
+#include "pipeline/codecs/jpeg/inverse.h"
+#include "pipeline/codecs/jpeg/join.h"
+#include "pipeline/codecs/jpeg/unstuff.h"
 #include "tests/twins/jpeg_parallel_short.h"
-#include "pipeline/codecs/jpeg_unstuff.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef BURIN_JPEG_PARALLEL_H
 #define BURIN_JPEG_PARALLEL_H
 
-#include "pipeline/codecs/jpeg_picture.h"
+#include "pipeline/codecs/jpeg/picture.h"
 
 /* How the subsequences are divided; the result is the same for any. */
 struct jpeg_division {

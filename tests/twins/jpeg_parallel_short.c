@@ -3,7 +3,7 @@
  * round goes from its last subsequence to its first, so that each reads the end before it as the
  * round before left it. */
 #include "tests/twins/jpeg_parallel_short.h"
-#include "pipeline/codecs/jpeg_join.h"
+#include "pipeline/codecs/jpeg/join.h"
 
 #include <stdlib.h>
 #include <string.h>

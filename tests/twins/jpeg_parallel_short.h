@@ -8,7 +8,7 @@
 #ifndef BURIN_JPEG_PARALLEL_SHORT_H
 #define BURIN_JPEG_PARALLEL_SHORT_H
 
-#include "pipeline/codecs/jpeg_picture.h"
+#include "pipeline/codecs/jpeg/picture.h"
 
 /* In place of a walk, with so many rounds of continuing. */
 void jpeg_parallel_walk_short(struct jpeg_picture *picture, uint32_t rounds);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. First each tile by itself: strips of pixels become samples in slots, a block's
- * samples its coefficients, these its bits, and the bits of all blocks a string (jpeg_tile.h,
- * jpeg_colour.h, jpeg_forward.h, jpeg_huffman.h). Then all strings are joined (jpeg_splice.h). A
+ * samples its coefficients, these its bits, and the bits of all blocks a string (jpeg/tile.h,
+ * jpeg/colour.h, jpeg/forward.h, jpeg/huffman.h). Then all strings are joined (jpeg/splice.h). A
  * loop over workers stands wherever a GPU has threads between two barriers. */
 #include "tests/twins/jpeg_tiles.h"
-#include "pipeline/codecs/jpeg_colour.h"
-#include "pipeline/codecs/jpeg_huffman.h"
-#include "pipeline/codecs/jpeg_prologue.h"
-#include "pipeline/codecs/jpeg_splice.h"
-#include "pipeline/codecs/jpeg_tile.h"
+#include "pipeline/codecs/jpeg/colour.h"
+#include "pipeline/codecs/jpeg/huffman.h"
+#include "pipeline/codecs/jpeg/prologue.h"
+#include "pipeline/codecs/jpeg/splice.h"
+#include "pipeline/codecs/jpeg/tile.h"
 
 #include <stdlib.h>
 

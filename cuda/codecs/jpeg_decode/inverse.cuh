@@ -4,7 +4,7 @@
  * Used by:  jpeg_decode.cu.
  *
  * How it works. Four threads a block, which lies in shared memory, dequantized: each takes a pair
- * of columns, those whose sums are bounded together (jpeg_inverse.h), then two rows. Blocks are 68
+ * of columns, those whose sums are bounded together (jpeg/inverse.h), then two rows. Blocks are 68
  * words apart, so that a warp's eight use all banks, in columns and in rows. They are neighbours in
  * their plane, not in the scan, so that a warp's stores fill whole sectors.
  */
@@ -13,7 +13,7 @@
 
 #include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
-#include "pipeline/codecs/jpeg_inverse.h"
+#include "pipeline/codecs/jpeg/inverse.h"
 
 enum { JPEG_BLOCK_WORDS = 68 };
 

@@ -6,7 +6,7 @@
 #ifndef BURIN_JPEG_PACK_CUH
 #define BURIN_JPEG_PACK_CUH
 
-#include "pipeline/codecs/jpeg_samples.h"
+#include "pipeline/codecs/jpeg/samples.h"
 
 /* One instruction clamps two and packs them in front of what there is. */
 static __device__ __forceinline__ uint32_t jpeg_pack(int32_t a, int32_t b, int32_t c, int32_t d) {

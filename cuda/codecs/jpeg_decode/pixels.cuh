@@ -8,7 +8,7 @@
  * theirs before it works on its own. Of 4:2:0 Cb and Cr are weighed together, 16 bits each. A row's
  * 192 bytes go through shared memory, so that they leave in 16 bytes a thread. Pictures that are
  * turned, rows that do not start at 16 bytes and chroma of one or two columns are made pixel by
- * pixel, by jpeg_samples.h alone.
+ * pixel, by jpeg/samples.h alone.
  */
 #ifndef BURIN_JPEG_PIXELS_CUH
 #define BURIN_JPEG_PIXELS_CUH

@@ -10,7 +10,7 @@
 #ifndef BURIN_JPEG_UNITS_CUH
 #define BURIN_JPEG_UNITS_CUH
 
-#include "pipeline/codecs/jpeg_join.h"
+#include "pipeline/codecs/jpeg/join.h"
 
 enum jpeg_stage {
     JPEG_STAGE_PIECES,

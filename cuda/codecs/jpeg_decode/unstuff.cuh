@@ -11,7 +11,7 @@
 #define BURIN_JPEG_UNSTUFF_CUH
 
 #include "cuda/codecs/jpeg_decode/units.cuh"
-#include "pipeline/codecs/jpeg_unstuff.h"
+#include "pipeline/codecs/jpeg/unstuff.h"
 
 enum { JPEG_THREAD_BYTES = JPEG_PIECE_BYTES / JPEG_PIECE_THREADS };
 

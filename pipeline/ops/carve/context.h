@@ -5,7 +5,7 @@
  * of `in`, keeps it in scratch. Of each phase remain the pixels, the marks of masks and, for
  * show=seams, the ids of pixels; everything else is laid out anew in the same memory.
  *
- * Used by:  ops/carve.c begins it; map_fill.c, picture.c, phases.c and energy_view.c work on it.
+ * Used by:  ops/carve.c begins it; picture.c works on it too.
  * Owns:     nothing; all memory is the operator's scratch.
  */
 #ifndef BURIN_CARVE_CONTEXT_H
@@ -54,6 +54,13 @@ typedef void carve_rows_work(const struct carve_context *context, const struct e
 /* WORK on rows 0 to COUNT - 1 of whatever it is that it works on, by all threads. */
 enum status carve_rows(const struct carve_context *context, const struct energy_map *map,
                        uint32_t count, carve_rows_work *work);
+
+/* What the masks say of pixel (X, Y) of the present picture: bits, as energies carry them
+ * ENERGY_KEEP times. */
+unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y);
+
+/* Fills MAP from the present picture; STATUS_CANCELLED, STATUS_DEADLINE. */
+enum status carve_fill_map(const struct carve_context *context, struct energy_map *map);
 
 /* Does PHASE take seams of both directions? */
 static inline bool carve_phase_is_both(const struct carve_phase *phase) {

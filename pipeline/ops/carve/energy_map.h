@@ -5,7 +5,7 @@
  * image's columns. Energies are the same turned or not, since each is symmetric in x and y. Every
  * row of luma always repeats its border pixels ENERGY_MARGIN columns to both sides.
  *
- * Used by:  context.c lays it out, map_fill.c fills it, seam_search.c takes seams out of it.
+ * Used by:  context.c lays it out and fills it, seam_search.c takes seams out of it.
  * Owns:     nothing; all memory is the operator's scratch.
  * Threads:  each has rows of its own, unless the map is narrow.
  */

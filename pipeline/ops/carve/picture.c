@@ -4,7 +4,6 @@
  * order; there the map's ids say where each pixel that is left came from. */
 #include "pipeline/ops/carve/picture.h"
 
-#include "pipeline/ops/carve/map_fill.h"
 #include "pipeline/ops/carve/replay.h"
 
 #include <string.h>

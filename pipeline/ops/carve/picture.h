@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* picture.h - the pixels that are carved: moved, taken out and doubled as a phase's seams say.
  *
- * Used by:  phases.c.
+ * Used by:  ops/carve.c.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE.
  */
 #ifndef BURIN_CARVE_PICTURE_H

@@ -7,33 +7,91 @@
  * so 2 * reach columns left of the seam and as many from it on. */
 #include "pipeline/ops/carve/seam_search.h"
 
+#include "pipeline/band.h"
 #include "pipeline/ops/carve/column_shift.h"
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/replay.h"
-#include "pipeline/ops/carve/spin_team.h"
+#include "pipeline/timing.h"
 
-#include "pipeline/band.h"
-
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAPS = 2, ROWS_A_LOOK = 16, SHIFT_PIECES = 16 };
+enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
+enum { SECTIONS_ALONE = 64, LONG_NS = 50000, OVER = -1 };
 
 struct work {
     struct seam_search *search;
-    struct spin_team *team;
     struct energy_map *maps[MAPS];  /* to be passed over */
     struct energy_map *own, *other; /* the seam's map; its twin or NULL */
     int64_t traced_ns;              /* upper half's */
     atomic_int status;
     uint32_t columns, rows; /* left to take */
     uint32_t taken;
+
+    void (*section)(struct work *work, int index); /* what the team does */
+    atomic_flag led;
+    int alone;                    /* sections that the leader is still to do alone; the leader's */
+    _Alignas(64) atomic_int open; /* pieces of the section that nobody has claimed; OVER */
+    _Alignas(64) atomic_int done;
 };
 
 static bool stopped(struct work *work) {
     const enum status status = progress_check(work->search->progress);
     if (status) atomic_store_explicit(&work->status, (int)status, memory_order_relaxed);
     return status != STATUS_OK;
+}
+
+/* ---- the team: threads of a pool that stay together for a long row of short sections
+ *
+ * A seam is found in a tenth of a millisecond; waking a pool's threads takes as long. So they are
+ * fetched once, and wait for the next section by looking at one word, `open`. A member that lowers
+ * it by one owns a piece, and the section cannot end, nor its fields change, until that piece is
+ * done. A member that reads 0 touches nothing else. One member leads, whichever comes first; it
+ * works too and waits for nobody who has not begun, so threads that never come cost nothing. Where
+ * others want the cores too, a member may be off its core in the middle of a piece: a leader that
+ * had to wait for long does the next sections alone. */
+
+static inline void breathe(int looks) {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+    if (looks > LOOKS_BEFORE_SLEEP)
+        nanosleep(&(struct timespec){ .tv_nsec = SLEEP_NS }, NULL);
+    else if (looks > LOOKS_BEFORE_YIELD)
+        sched_yield();
+}
+
+/* Works on one piece where one is open. */
+static bool take_piece(struct work *work, int open) {
+    if (open <= 0 || !atomic_compare_exchange_weak_explicit(
+                         &work->open, &open, open - 1, memory_order_acq_rel, memory_order_relaxed))
+        return false;
+    work->section(work, open - 1);
+    atomic_fetch_add_explicit(&work->done, 1, memory_order_release);
+    return true;
+}
+
+/* For the leader: SECTION of every index in 0..count-1, several at a time. */
+static void share(struct work *work, void (*section)(struct work *work, int index), int count) {
+    if (work->alone) {
+        work->alone--;
+        for (int index = 0; index < count; index++) section(work, index);
+        return;
+    }
+    work->section = section;
+    atomic_store_explicit(&work->done, 0, memory_order_relaxed);
+    const int64_t start = clock_ns();
+    atomic_store_explicit(&work->open, count, memory_order_release);
+    int open;
+    while ((open = atomic_load_explicit(&work->open, memory_order_acquire)) > 0)
+        take_piece(work, open);
+    const int64_t worked = clock_ns();
+    for (int looks = 0; atomic_load_explicit(&work->done, memory_order_acquire) < count; looks++)
+        breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
+    if (clock_ns() - worked > 2 * (worked - start) + LONG_NS) work->alone = SECTIONS_ALONE;
 }
 
 /* ---- closing up */
@@ -122,13 +180,12 @@ static void pass_half(struct work *work, struct energy_map *map, int half) {
     map->last[half] = costs[count ? (count - 1) % 2 : 0];
 }
 
-static void pass_piece(void *argument, int index) {
-    struct work *work = argument;
+static void pass_piece(struct work *work, int index) {
     pass_half(work, work->maps[index / HALVES], index % HALVES);
 }
 
 static void pass(struct work *work, int maps) {
-    spin_team_share(work->team, pass_piece, work, maps * HALVES);
+    share(work, pass_piece, maps * HALVES);
     for (int i = 0; i < maps; i++) work->maps[i]->open = false;
     for (int i = 0; i < maps && !work->status; i++) {
         struct energy_map *map = work->maps[i];
@@ -178,8 +235,7 @@ static void trace(const struct energy_map *map, int half) {
     }
 }
 
-static void trace_part(void *argument, int half) {
-    struct work *work = argument;
+static void trace_part(struct work *work, int half) {
     const struct energy_map *map = work->own;
     const int64_t start = clock_ns();
     trace(map, half);
@@ -190,8 +246,7 @@ static void trace_part(void *argument, int half) {
     for (uint32_t i = first; i < rows; i++) close_luma(map, half_row(map, half, i), map->width - 1);
 }
 
-static void close_part(void *argument, int half) {
-    struct work *work = argument;
+static void close_part(struct work *work, int half) {
     const struct energy_map *map = work->own;
     for (uint32_t i = 0; i < half_rows(map, half); i++) {
         const uint32_t y = half_row(map, half, i);
@@ -220,8 +275,7 @@ static void pad_shifted(const struct energy_map *map, const uint16_t *seam, stru
         energy_map_pad_right(energy_map_luma(map, y), map->width);
 }
 
-static void shift_piece(void *argument, int index) {
-    struct work *work = argument;
+static void shift_piece(struct work *work, int index) {
     struct energy_map *map = work->other;
     const uint16_t *seam = work->own->seam;
     const struct band band = band_of(map->width, index, SHIFT_PIECES);
@@ -236,8 +290,7 @@ static void shift_piece(void *argument, int index) {
 }
 
 /* The seam's own map is the twin's, turned: so are its energies. */
-static void energy_part(void *argument, int index) {
-    struct work *work = argument;
+static void energy_part(struct work *work, int index) {
     const struct energy_map *map = work->own;
     const struct band rows = band_of(map->height, index, HALVES);
     for (uint32_t y = rows.first; y < rows.end; y++) {
@@ -256,13 +309,13 @@ static void close_both(struct work *work) {
     struct energy_map *own = work->own;
     int64_t *ns = work->search->ns;
     const int64_t start = clock_ns();
-    spin_team_share(work->team, close_part, work, HALVES);
-    spin_team_share(work->team, shift_piece, work, SHIFT_PIECES);
+    share(work, close_part, HALVES);
+    share(work, shift_piece, SHIFT_PIECES);
     work->other->height--;
     const int64_t closed = clock_ns();
     ns[CARVE_AT_REMOVE] += closed - start;
     if (!own->energy) return;
-    spin_team_share(work->team, energy_part, work, HALVES);
+    share(work, energy_part, HALVES);
     ns[CARVE_AT_ENERGY] += clock_ns() - closed;
 }
 
@@ -272,7 +325,7 @@ static void take_seam(struct work *work) {
     const int64_t start = clock_ns();
     work->other = own == search->upright ? search->turned : search->upright;
     if (!work->other && work->taken++) own->seam += own->height;
-    spin_team_share(work->team, trace_part, work, HALVES);
+    share(work, trace_part, HALVES);
     search->ns[CARVE_AT_TRACE] += work->traced_ns;
     search->ns[CARVE_AT_REMOVE] += clock_ns() - start - work->traced_ns;
     own->width--;
@@ -281,10 +334,8 @@ static void take_seam(struct work *work) {
     *(own == search->upright ? &work->columns : &work->rows) -= 1;
 }
 
-static void lead(struct spin_team *team, void *argument) {
-    struct work *work = argument;
+static void lead(struct work *work) {
     struct seam_search *search = work->search;
-    work->team = team;
     while (work->columns || work->rows) {
         const int64_t start = clock_ns();
         choose(work);
@@ -294,7 +345,23 @@ static void lead(struct spin_team *team, void *argument) {
         if (work->status) return;
         progress_report(search->progress, ++search->done, search->total);
     }
-    if (work->own->open && work->own->masked) spin_team_share(team, close_part, work, HALVES);
+    if (work->own->open && work->own->masked) share(work, close_part, HALVES);
+}
+
+static void member(void *argument, int index) {
+    (void)index;
+    struct work *work = argument;
+    if (!atomic_flag_test_and_set_explicit(&work->led, memory_order_relaxed)) {
+        lead(work);
+        atomic_store_explicit(&work->open, OVER, memory_order_release);
+        return;
+    }
+    int open;
+    for (int looks = 0; (open = atomic_load_explicit(&work->open, memory_order_acquire)) != OVER;)
+        if (take_piece(work, open))
+            looks = 0;
+        else
+            breathe(looks < LOOKS_BEFORE_SLEEP ? looks++ : LOOKS_BEFORE_SLEEP + 1);
 }
 
 /* Threads that may share a section. */
@@ -306,10 +373,15 @@ static int members(const struct seam_search *search) {
 }
 
 enum status seam_search_run(struct seam_search *search) {
-    struct work work = { .search = search, .columns = search->columns, .rows = search->rows };
+    struct work work = {
+        .search = search, .columns = search->columns, .rows = search->rows, .led = ATOMIC_FLAG_INIT
+    };
+    const int most = members(search), threads = pool_threads(search->pool);
     atomic_init(&work.status, STATUS_OK);
+    atomic_init(&work.open, 0);
+    atomic_init(&work.done, 0);
     if (search->upright) search->upright->seam = search->seams;
     if (search->turned) search->turned->seam = search->seams;
-    spin_team_run(search->pool, members(search), lead, &work);
+    pool_run(search->pool, member, &work, most < threads ? most : threads);
     return (enum status)atomic_load(&work.status);
 }

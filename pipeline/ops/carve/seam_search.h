@@ -2,9 +2,9 @@
 /* seam_search.h - finds seams one after the other and takes them out of a map, or of two that are
  * one image, upright and turned.
  *
- * Used by:  phases.c.
+ * Used by:  ops/carve.c.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE: the maps are unfit for anything then.
- * Threads:  at most four of the pool's, as a spin team.
+ * Threads:  at most four of the pool's, as a team that stays together.
  */
 #ifndef BURIN_CARVE_SEAM_SEARCH_H
 #define BURIN_CARVE_SEAM_SEARCH_H

@@ -1,14 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Where pixels are weighed, rows/resample.h does it, and pixels.h before and after.
- * Where they are moved, a row of places says which of the source row each one is. */
+/* How it works. Where pixels are weighed, rows/resample.h does it, and each row is changed before
+ * and after: alpha alone, which is what there is to hurry for, by rows/alpha.h, whose arithmetic is
+ * definition.h's; with light, everything as definition.h says it. Where pixels are moved, a row of
+ * places says which of the source row each one is. */
 #include "pipeline/ops/resize/scale.h"
 
 #include "pipeline/band.h"
 #include "pipeline/ops/resize/definition.h"
+#include "pipeline/ops/resize/light.h"
+#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/resample.h"
 #include "pipeline/sample.h"
 
 #include <string.h>
+
+/* What is done to each row. */
+struct pixels_rule {
+    unsigned channels;     /* of the picture */
+    unsigned depth;        /* of the picture and of the result */
+    unsigned out_channels; /* no fewer: gray becomes colour, and what had no alpha opaque */
+    bool linear;
+};
+
+/* Bits a sample in between, while pixels are weighed. */
+static unsigned pixels_depth_between(const struct pixels_rule *rule) {
+    return rule->linear ? 16 : rule->depth;
+}
+
+/* Whether rows must be changed before they are weighed, and after. */
+static bool pixels_change(const struct pixels_rule *rule) {
+    return rule->linear || rule->channels == 2 || rule->channels == 4;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- rows: the last two arguments are constants (SPECIALISE) */
+
+INLINE void prepare(const struct light_tables *light, const uint8_t *from, uint8_t *to,
+                    size_t pixels, unsigned channels, unsigned depth) {
+    const unsigned colours = channels < 3 ? 1 : 3;
+    for (size_t i = 0; i < pixels * channels; i += channels) {
+        uint32_t alpha = 65535;
+        if (channels > colours) {
+            alpha = sample_get(from, i + colours, depth);
+            if (depth == 8) alpha = resize_alpha_to_16(alpha);
+            sample_put(to, i + colours, 16, alpha);
+        }
+        for (unsigned c = 0; c < colours; c++) {
+            uint32_t colour = sample_get(from, i + c, depth);
+            colour = depth == 8 ? light->of_8[colour] : light->of_16[colour];
+            if (channels > colours) colour = resize_multiply(colour, alpha, 65535);
+            sample_put(to, i + c, 16, colour);
+        }
+    }
+}
+
+INLINE void finish(const struct light_tables *light, const uint8_t *from, uint8_t *to,
+                   size_t pixels, unsigned channels, unsigned depth) {
+    const unsigned colours = channels < 3 ? 1 : 3;
+    for (size_t i = 0; i < pixels * channels; i += channels) {
+        const uint32_t alpha = channels > colours ? sample_get(from, i + colours, 16) : 65535;
+        for (unsigned c = 0; c < colours; c++) {
+            uint32_t colour = sample_get(from, i + c, 16);
+            if (channels > colours) colour = resize_divide(colour, alpha, 65535);
+            colour = depth == 8 ? light->to_8[colour] : light->to_16[colour];
+            sample_put(to, i + c, depth, colour);
+        }
+        if (channels > colours)
+            sample_put(to, i + colours, depth, depth == 8 ? resize_alpha_to_8(alpha) : alpha);
+    }
+}
+
+/* From the last pixel to the first: they lie in the same row. */
+INLINE void widen(uint8_t *row, size_t pixels, unsigned out_channels, unsigned channels,
+                  unsigned depth) {
+    const unsigned colours = channels < 3 ? 1 : 3, out_colours = out_channels < 3 ? 1 : 3;
+    const uint32_t max = depth == 16 ? 65535 : 255;
+    for (size_t i = pixels; i-- > 0;) {
+        uint32_t samples[4];
+        for (unsigned c = 0; c < channels; c++)
+            samples[c] = sample_get(row, i * channels + c, depth);
+        const uint32_t alpha = channels > colours ? samples[colours] : max;
+        for (unsigned c = 0; c < out_colours; c++)
+            sample_put(row, i * out_channels + c, depth, samples[colours == 3 ? c : 0]);
+        if (out_channels > out_colours)
+            sample_put(row, i * out_channels + out_colours, depth, alpha);
+    }
+}
+
+/* The row of PIXELS pixels of the picture's channels that begins ROW gets out_channels. */
+static void pixels_widen(const struct pixels_rule *rule, uint8_t *row, size_t pixels) {
+    if (rule->out_channels != rule->channels)
+        SPECIALISE(rule->channels, rule->depth, widen, row, pixels, rule->out_channels);
+}
+
+/* PIXELS pixels of the picture become what is weighed, of as many channels and of the depth in
+ * between, and back, of out_channels. FROM and TO are apart. */
+static void pixels_prepare(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
+    const struct pixels_rule *rule = argument;
+    if (!rule->linear)
+        alpha_multiply(from, to, pixels, rule->channels, rule->depth);
+    else
+        SPECIALISE(rule->channels, rule->depth, prepare, light_tables(), from, to, pixels);
+}
+
+static void pixels_finish(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
+    const struct pixels_rule *rule = argument;
+    const unsigned channels = rule->channels;
+    if (!pixels_change(rule))
+        memcpy(to, from, pixels * channels * (rule->depth / 8));
+    else if (!rule->linear)
+        alpha_divide(from, to, pixels, channels, rule->depth);
+    else
+        SPECIALISE(channels, rule->depth, finish, light_tables(), from, to, pixels);
+    pixels_widen(rule, to, pixels);
+}
+
+/* ---- a job */
 
 static bool changes(const struct scale *job) {
     return resample_changes(&job->x) || resample_changes(&job->y);

@@ -9,7 +9,7 @@
 #ifndef BURIN_OPS_RESIZE_SCALE_H
 #define BURIN_OPS_RESIZE_SCALE_H
 
-#include "pipeline/ops/resize/pixels.h"
+#include "pipeline/image.h"
 #include "pipeline/pool.h"
 #include "pipeline/progress.h"
 #include "pipeline/rows/resample_weights.h"

@@ -9,7 +9,7 @@
  * GPU.
  * covers: cuda/codecs/jpeg_decode.cu */
 #include "tests/cuda/codecs/jpeg_twice.cuh"
-#include "tests/pipeline/codecs/jpeg_bits.h"
+#include "tests/pipeline/codecs/jpeg/bits.h"
 
 #include <algorithm>
 #include <chrono>

@@ -20,8 +20,8 @@
 #include <vector>
 
 extern "C" {
+#include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/twins/jpeg_parallel.h"
-#include "tests/pipeline/codecs/jpeg_cases.h"
 
 #include <cmocka.h>
 }

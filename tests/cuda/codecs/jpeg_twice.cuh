@@ -22,8 +22,8 @@
 #include <vector>
 
 extern "C" {
+#include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/twins/jpeg_parallel.h"
-#include "tests/pipeline/codecs/jpeg_cases.h"
 }
 
 enum { BATCH = 256, WHOLE_PIXELS = 32000000, GUARD = 0xa5 };

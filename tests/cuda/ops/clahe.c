@@ -10,7 +10,7 @@
  * makes kernels larger, so that fewer blocks run at once.
  * covers: cuda/ops/clahe.cu cuda/ops/clahe/fused8.cuh cuda/ops/clahe/count.cuh
  * covers: cuda/ops/clahe/blend.cuh cuda/ops/clahe/mix.cuh cuda/ops/clahe/pixels.cuh
- * covers: cuda/ops/clahe/scan.cuh cuda/ops/clahe/walk.cuh
+ * covers: cuda/ops/clahe/scan.cuh
  */
 #include "tests/cuda/twin_batch.h"
 

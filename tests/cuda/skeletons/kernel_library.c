@@ -2,13 +2,11 @@
 /* Kernels from memory, from the cache or compiled, with a loader that needs no GPU: it counts, and
  * its kernel is a copy of the code. Without libnvrtc only that message is looked at.
  * covers: cuda/skeletons/kernel_library.c cuda/skeletons/kernel_compiler.c
- * covers: cuda/skeletons/nvjitlink.c
  */
 #include "cuda/skeletons/kernel_library.h"
 
 #include "cuda/skeletons/kernel_cache.h"
 #include "cuda/skeletons/kernel_compiler.h"
-#include "cuda/skeletons/nvjitlink.h"
 #include "cuda/skeletons/nvrtc.h"
 #include "pipeline/skeletons/twin_cache.h"
 

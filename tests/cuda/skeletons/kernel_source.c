@@ -2,12 +2,11 @@
 /* Kernels of users' operators as text: each skeleton's, and what the compiler says of them. Needs
  * no GPU; without libnvrtc the texts alone are looked at.
  * covers: cuda/skeletons/kernel_source.c cuda/skeletons/embedded_kernels.c cuda/skeletons/nvrtc.c
- * covers: cuda/skeletons/function_object.c cuda/skeletons/ptx_negation.c
+ * covers: cuda/skeletons/function_object.c
  */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/skeletons/nvrtc.h"
-#include "cuda/skeletons/ptx_negation.h"
 #include "pipeline/skeletons/reader.h"
 
 #include <setjmp.h>

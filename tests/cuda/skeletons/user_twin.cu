@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 extern "C" {
+#include "cuda/skeletons/kernel_compiler.h"
 #include "cuda/skeletons/kernel_library.h"
-#include "cuda/skeletons/nvjitlink.h"
 #include "cuda/skeletons/nvrtc.h"
 #include "pipeline/device.h"
 #include "pipeline/plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JPEGs with bytes too many, and damaged ones, refused or accepted.
- * covers: pipeline/codecs/jpeg_segment.h pipeline/codecs/jpeg_guard.c */
+ * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg_guard.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 /* ---- bytes that belong to nothing */

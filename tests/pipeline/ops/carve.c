@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve against tables computed by hand; its masks, sizes, memory, progress and how it stops.
- * covers: pipeline/ops/carve/energy_view.c pipeline/ops/carve/context.c
+ * covers: pipeline/ops/carve/context.c
  * covers: pipeline/arena.h */
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"

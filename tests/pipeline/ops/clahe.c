@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* clahe against values by hand, and every way of vectors against plain C at every shape;
  * tests/reference has OpenCV.
- * covers: pipeline/ops/clahe/plane.c pipeline/ops/clahe/table.c pipeline/ops/clahe/blend.c */
+ * covers: pipeline/ops/clahe/plane.c pipeline/ops/clahe/blend.c */
 #include "pipeline/ops/clahe.h"
 
 #include "pipeline/ops/histeq.h"

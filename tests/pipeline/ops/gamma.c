@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* gamma against values by hand: gamma 2 is a square root; tests/reference has
- * the tables of 8 bits whole, of 16 bits one whole and of others a part.
- * covers: pipeline/ops/gamma/table.c */
+ * the tables of 8 bits whole, of 16 bits one whole and of others a part. */
 #include "pipeline/ops/gamma.h"
 
 #include "tests/pipeline/ops/against.h"

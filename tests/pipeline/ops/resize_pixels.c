@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows on their way through resize: every colour under every alpha, fast and plain alike, against
  * definition.h's arithmetic, and that against fractions.
- * covers: pipeline/ops/resize/pixels.c */
-#include "pipeline/ops/resize/pixels.h"
+ * covers: pipeline/ops/resize/scale.c */
+#include "pipeline/ops/resize/scale.c"
 
 #include "pipeline/ops/resize/definition.h"
 #include "pipeline/rows/simd.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* smartcrop against parts found by hand; tests/reference has pictures and numpy.
- * covers: pipeline/ops/smartcrop/search.c pipeline/ops/smartcrop.h */
+ * covers: pipeline/ops/smartcrop.h */
 #include "pipeline/ops/smartcrop.h"
 
 #include "pipeline/plan.h"

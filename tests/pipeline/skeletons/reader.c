@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a file of operators says, and what is told of a broken one.
  * covers: pipeline/skeletons/refusals.c pipeline/skeletons/signature.c
- *   pipeline/skeletons/declarations.c pipeline/skeletons/text_arena.c
+ *   pipeline/skeletons/declarations.c
  *   pipeline/skeletons/parameter_struct.c pipeline/skeletons/scalar_type.c
- *   pipeline/skeletons/diagnostics.c pipeline/skeletons/tokens.c
- *   pipeline/skeletons/builtin_names.c */
+ *   pipeline/skeletons/diagnostics.c pipeline/skeletons/tokens.c */
 #include "pipeline/skeletons/reader.h"
 
 #include <setjmp.h>
