@@ -107,6 +107,8 @@ struct listener *listener_open(const struct listener_options *options) {
     if (!listener) return NULL;
     listener->options = *options;
     listener->fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
+    /* Service managers pass sockets that block. */
+    if (listener->fd >= 0) fcntl(listener->fd, F_SETFL, O_NONBLOCK);
     if (options->balance && listener->fd >= 0)
         listener->options.connection.share =
             accept_balance_join(options->balance, (int)options->connections_max);
