@@ -58,7 +58,7 @@ HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-cl
 DEBUG = -g1
 CFLAGS = -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-# What the sanitizers add takes -O2 four times as long to optimize, and nobody measures such a program.
+# Code with sanitizers takes -O2 four times as long to optimize, and nobody measures such a program.
 OPTIMIZE  = $(if $(SAN),-Og,-O2)
 OPS_FLAGS = $(if $(SAN),,-O3)
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))

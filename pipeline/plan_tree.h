@@ -69,7 +69,7 @@ struct plan_common {
     struct image image;   /* that it makes: shape alone */
 };
 
-/* Of COUNT branches that begin with IN, the trunk's result; each plan accepts it (plan_shapes). */
+/* COUNT branches begin with IN, the trunk's result; each plan accepts it (plan_shapes). */
 void plan_common_find(struct plan_common *common, const struct plan *const *branches, int count,
                       const struct image *in);
 

@@ -57,7 +57,7 @@ static size_t work_bytes(unsigned depth) {
 
 /* ---- a table: counts of the tile's samples */
 
-/* Where a tile lies; `inside` of its columns are the image's, the others are reflected. */
+/* A tile's place; `inside` of its columns are the image's, the others are reflected. */
 struct tile {
     uint32_t left, top, width, height, inside;
 };

@@ -155,7 +155,7 @@ static void body(struct json_writer *json, const struct op *op) {
     put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
 }
 
-/* What an image may come to; each is a status. */
+/* The limits of an image; each failure is a status. */
 static const struct problem {
     const char *status, *meaning;
 } problems[] = {
@@ -194,7 +194,7 @@ static void begin_path(struct json_writer *json, const char *name, const char *t
     json_writer_key_string(json, "operationId", name);
 }
 
-/* What every request with an image takes, but a background; NAME is its operator, or NULL. */
+/* Parameters of every request with an image, but a background; NAME is its operator, or NULL. */
 static void shared_parameters(struct json_writer *json, const char *name, const char *type) {
     put_next(json, type);
     put_next(json, name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);

@@ -302,7 +302,7 @@ static void print_notes(uint32_t notes, const char *warning) {
     if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
 }
 
-/* What is said when it is done, to standard output unless the image goes there. */
+/* The report at the end goes to standard output unless the image goes there. */
 static void report(const struct run_state *state) {
     if (state->options.timing) {
         print_timing(state);

@@ -15,14 +15,14 @@
 
 /* ---- the backlog of one worker */
 
-/* What a GPU does of lone jobs' work at once, in batches and lanes: a 1080p JPEG takes 0.3 ms alone
+/* The work of lone jobs that a GPU does at once, in batches and lanes: a 1080p JPEG takes 0.3 ms alone
  * and 0.05 of many. A core does one. */
 enum { GPU_SPEED = 6 };
 
 /* LATE_MS: no lane ends a short job for so long only if something is wrong with one. */
 enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 
-/* What waits for a lane of short jobs waits for so long at most. */
+/* A job waits for a lane of short jobs for so long at most. */
 enum { CPU_MEDIUM_MS = 10 };
 
 /* The thread that hands out rests for 2 ms where requests wait (io_thread.c), and then waits for a

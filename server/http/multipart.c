@@ -47,7 +47,7 @@ static bool delimiter_is_boundary(const char *text, size_t length) {
     return text[length - 1] != ' ';
 }
 
-/* What comes next begins a line, without a CR LF before it. */
+/* The next bytes begin a line, without a CR LF before it. */
 static void delimiter_at_line_start(struct delimiter *delimiter) {
     delimiter->matched = delimiter->assumed = 2;
 }
@@ -61,7 +61,7 @@ static bool block_may_start(const uint8_t *p) {
     return found;
 }
 
-/* Where a delimiter may begin, as far as its first four bytes tell; END if nowhere. Byte by byte
+/* Returns where a delimiter may begin, by its first four bytes; END if nowhere. Byte by byte
  * first: where one start was, the next is often near. */
 static const uint8_t *delimiter_find(const uint8_t *p, const uint8_t *end) {
     while (p < end) {

@@ -92,7 +92,7 @@ static const uint64_t make_any = 0x3ff0;
 static const uint64_t network_all = 3; /* bind and connect */
 static const uint64_t scoped_sockets = BIT(0), scoped_signals = BIT(1);
 
-/* What belongs to a file that is no folder. */
+/* Rights of a file that is no folder. */
 static uint64_t of_file(void) {
     return execute | write_file | read_file | truncate_file | control_device;
 }

@@ -76,7 +76,7 @@ enum { GROUP_MS = 20 };
 /* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
 enum { LIKE_TIMES = 4, LIKE_MS = 1 };
 
-/* Whoever shares a batch waits for all of it. */
+/* Jobs that share a batch wait for all of it. */
 static bool like_cost(const struct job *a, const struct job *b) {
     const bool more = a->predicted_ms > b->predicted_ms;
     const double most = more ? a->predicted_ms : b->predicted_ms;

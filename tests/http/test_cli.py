@@ -485,8 +485,8 @@ def on_a_terminal(*arguments, feed=None):
     (["histeq"], "^histeq, "), ([], None), (["histeq", "grayscale"], "^step 1 of 2, histeq, "),
     pytest.param(["carve:dx=-900"], r"^carve: \d+ of 900 seams, +\d+ %, ", marks=needs("carve"))])
 def test_run_tells_its_stages(tmp_path, steps, told):
-    """Of a job that takes more than half a second, here for its slow input, whatever its operator. The line is drawn every 0.1 s:
-    carving takes three times that."""
+    """A job that takes more than half a second shows them, here for its slow input. The line is drawn every 0.1 s: carving takes three
+    times that."""
     picture = pnm(noise(*((1800, 1800) if steps == ["carve:dx=-900"] else (300, 200)), 3))
 
     def slowly(pipe):

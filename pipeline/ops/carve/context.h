@@ -55,7 +55,7 @@ typedef void carve_rows_work(const struct carve_context *context, const struct e
 enum status carve_rows(const struct carve_context *context, const struct energy_map *map,
                        uint32_t count, carve_rows_work *work);
 
-/* What the masks say of pixel (X, Y) of the present picture: bits, as energies carry them
+/* The masks' value of pixel (X, Y) of the present picture: bits, as energies carry them
  * ENERGY_KEEP times. */
 unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y);
 

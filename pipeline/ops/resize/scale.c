@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What is done to each row. */
+/* The work on each row. */
 struct pixels_rule {
     unsigned channels;     /* of the picture */
     unsigned depth;        /* of the picture and of the result */

@@ -107,7 +107,7 @@ static bool is_body(enum phase phase) {
     return phase == PHASE_BODY;
 }
 
-/* What a connection holds of RESOURCE. */
+/* A connection's share of RESOURCE. */
 static int64_t share_of(const struct deadline *deadline, enum phase phase, enum resource resource) {
     const int64_t held = atomic_load_explicit(&deadline->held, memory_order_relaxed);
     if (held <= 0 || (!is_body(phase) && !deadline_is_answer(phase))) return 0;
@@ -145,7 +145,7 @@ static int64_t window_of(const struct deadline_thread *deadlines) {
     return deadlines->pressure.options.patience_ms * MS_NS;
 }
 
-/* Where its count begins. Of a short answer nobody asked at its start: it begins at this look. */
+/* The pace counts from the start; a short answer was not measured there: its count begins now. */
 static void begin_pace(struct deadline *deadline, enum phase phase, int64_t started, int64_t now,
                        int64_t count) {
     deadline->pace_of = started;
