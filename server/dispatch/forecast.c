@@ -15,8 +15,8 @@
 
 /* ---- the backlog of one worker */
 
-/* The work of lone jobs that a GPU does at once, in batches and lanes: a 1080p JPEG takes 0.3 ms alone
- * and 0.05 of many. A core does one. */
+/* The work of lone jobs that a GPU does at once, in batches and lanes: a 1080p JPEG takes 0.3 ms
+ * alone and 0.05 of many. A core does one. */
 enum { GPU_SPEED = 6 };
 
 /* LATE_MS: no lane ends a short job for so long only if something is wrong with one. */

@@ -13,8 +13,8 @@
 #include "server/dispatch/worker_list.h"
 
 /* The work that a worker still has to do. On a GPU a job is short or long. Long ones leave a lane
- * free wherever a worker has two or more, so that a short job waits for short jobs alone, and a long one
- * for whatever is ahead of it. On a CPU a job is short, medium or long, and for each of these there
+ * free wherever a worker has two or more, so that a short job waits for short jobs alone, and a
+ * long one for all that is ahead of it. On a CPU a job is short, medium or long, and for each there
  * are as many lanes as there are cores: the system takes a core away from longer ones for a shorter
  * one, whose lane has a higher priority. So none waits for a longer one, on a single core neither.
  * What takes longer than predicted is expected to go on for as long again. */
@@ -112,8 +112,8 @@ void backlog_add(struct backlog *backlog, const struct backlog_job *job);
 void backlog_remove(struct backlog *backlog, const struct backlog_job *job); /* undone or lost */
 
 /* Returns, where lanes are apart, whether one has room for a job of that DURATION. Of short ones
- * some wait there, so that no lane idles until the front has read an answer: it may have to wait for a core
- * itself. MEASURED: it is known by now how long jobs take. */
+ * some wait there, so that no lane idles until the front has read an answer: it may have
+ * to wait for a core itself. MEASURED: it is known by now how long jobs take. */
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured);
 
 /* The worker has stood still for another reason than that it had nothing to do. */
