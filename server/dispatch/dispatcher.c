@@ -152,7 +152,7 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 /* ---- coming and going */
 
-enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
+enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct client *client,
                                 int more, struct failure *failure) {
     if (queue_has_room(dispatcher->queue, client, more)) return STATUS_OK;
     return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",

@@ -50,7 +50,7 @@ void dispatcher_destroy(struct dispatcher *dispatcher);
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
 
 /* Asks queue_has_room; returns STATUS_BUSY if there is none. */
-enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
+enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct client *client,
                                 int more, struct failure *failure);
 
 /* Hands out what waits, as far as workers have room. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/exchange.h"
 
+#include "server/http/identity.h"
 #include "server/http/representation.h"
 #include "server/http/route.h"
 
@@ -42,12 +43,12 @@ static void set_id(struct exchange *exchange) {
 }
 
 /* The lines are looked for only where they are believed. */
-static struct in6_addr find_client(struct MHD_Connection *library, const struct networks *trusted) {
+static struct client find_client(struct MHD_Connection *library, const struct networks *trusted) {
     const struct sockaddr *peer = connection_peer(library);
     struct header_lines lines = { .count = 0 };
-    if (client_peer_is_trusted(trusted, peer))
+    if (identity_is_trusted(trusted, peer))
         connection_header_lines(library, "X-Forwarded-For", &lines);
-    return client_find(trusted, peer, lines.values, lines.count);
+    return identity_find(trusted, peer, lines.values, lines.count);
 }
 
 struct exchange *exchange_begin(const struct front_listener *listener,

@@ -9,7 +9,6 @@
 #ifndef BURIN_EXCHANGE_H
 #define BURIN_EXCHANGE_H
 
-#include "server/http/client.h"
 #include "server/http/engine/connection.h"
 #include "server/http/front_state.h"
 #include "server/http/multipart.h"
@@ -59,7 +58,7 @@ struct exchange {
     const char *method, *path; /* the library's; path: without the query, unescaped */
     char request_id[REQUEST_ID_MAX];
     char label[48];         /* operator's name, "pipeline", "info"...: for metrics and logs */
-    struct in6_addr client; /* who sent it: see client.h */
+    struct client client; /* who sent it: see identity.h */
     struct request_facts facts;
     struct settings settings;
     enum answer answer; /* as Accept says; set once the body is there */

@@ -22,9 +22,9 @@
 #include "pipeline/progress.h"
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
+#include "server/client.h"
 #include "server/dispatch/cost.h"
 
-#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ struct job {
     char request_id[REQUEST_ID_MAX];
     char plan[PLAN_TEXT_MAX];            /* plan_tree.h */
     char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
-    struct in6_addr client;              /* to whom the queue is fair: http/client.h's unit */
+    struct client client;              /* to whom the queue is fair: client_unit */
     struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
     uint64_t body_length;                /* bytes of the slot in use by the upload's images */
