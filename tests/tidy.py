@@ -31,7 +31,7 @@ def stem(name):
 
 # ---- lines, files, functions: two files fit side by side; a file is one noun; 70 lines of a function are the wall.
 
-COLUMNS, FILE_LINES, FUNCTION_LINES = 100, 450, 70
+COLUMNS, FILE_LINES, FUNCTION_LINES = 100, 500, 70
 for name, lines in sources.items():
     for number, line in enumerate(lines, 1):
         if len(line) > COLUMNS:
@@ -65,11 +65,12 @@ walls = [
     (r"cuda/", r"(server|config)/", "cuda/ stands on pipeline/ alone"),
     (r"(server|cuda|pipeline|config)/", r"tests/", "what is shipped includes nothing of its tests and benchmarks"),
     (r"config/", r"(server|cuda)/", "config/ stands on pipeline/ alone"),
-    (r"server/http/", r"pipeline/(run|device|codecs/|ops/)|server/(worker|process)/|server/jobs/channel|cuda/",
-     "http/ links no codec, no operator and no device"),
-    (r"server/http/engine/", r"config/|server/(jobs|dispatch|worker|process)/|server/http/[a-z_]*\.h",
+    (r"server/(http|request)/", r"pipeline/(run|device|codecs/|ops/)|server/(worker|process)/|server/jobs/channel|cuda/",
+     "http/ and request/ link no codec, no operator and no device"),
+    (r"server/request/", r"server/http/", "a request knows no socket and no HTTP library"),
+    (r"server/http/engine/", r"config/|server/(jobs|dispatch|worker|process|request)/|server/http/[a-z_]*\.h",
      "engine/ knows no request: nothing of http/ outside it"),
-    (r"server/(jobs|dispatch|worker|process)/", r"server/http/", "jobs know no HTTP"),
+    (r"server/(jobs|dispatch|worker|process)/", r"server/(http|request)/", "jobs know no request and no HTTP"),
     (r"server/jobs/", r"server/(worker|process)/|server/dispatch/(?!cost)",
      "jobs/ is what the front and its workers agree on: it knows neither side"),
     (r"server/dispatch/", r"server/worker/(?!heartbeat)", "dispatch/ is the front's side of jobs"),

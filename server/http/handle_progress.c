@@ -31,8 +31,8 @@ enum status handle_progress(struct exchange *exchange, struct reply *reply,
     (void)failure;
     struct job_progress now;
     const char *id = exchange->path + strlen(PROGRESS_PATH);
-    const bool found = supervisor_progress(exchange->front->supervisor, id, &now);
-    *reply = reply_json(MHD_HTTP_OK, found ? describe(&exchange->generation->ops, &now)
+    const bool found = supervisor_progress(exchange->front->service.supervisor, id, &now);
+    *reply = reply_json(MHD_HTTP_OK, found ? describe(&exchange->request.generation->ops, &now)
                                            : json_pack("{s:s}", "state", "unknown"));
     return STATUS_OK;
 }

@@ -133,7 +133,7 @@ static inline int add_file_job(const struct bytes *file, const char *plan,
     const int number = file_jobs.count++;
     assert_true(number < FILE_JOBS_MAX);
     for (int side = 0; side < 2; side++) {
-        const int slot = slot_take(file_jobs.slots, 1, &file_jobs);
+        const int slot = slot_take(file_jobs.slots, 1, NULL);
         assert_true(slot >= 0);
         publish_file(slot, file, plan, wish);
         file_jobs.taken[2 * number + side] = slot;

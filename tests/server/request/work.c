@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What holds for several results together: pixels, values, and the time that is predicted. */
-#include "server/http/work.h"
+#include "server/request/work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
