@@ -425,8 +425,9 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
         .step = __atomic_load_n(&shared->progress.step, __ATOMIC_RELAXED),
         .done = __atomic_load_n(&shared->progress.done, __ATOMIC_RELAXED),
         .total = __atomic_load_n(&shared->progress.total, __ATOMIC_RELAXED),
+        .plan = job->plan,
+        .generation = job->generation,
     };
-    memcpy(progress->plan, job->plan, sizeof progress->plan - 1);
     return true;
 }
 

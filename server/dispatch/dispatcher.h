@@ -35,7 +35,8 @@ struct job_progress {
     bool waiting;               /* no worker has it */
     bool in_order;              /* a step begins when the one before is done: not so on a GPU */
     uint32_t step, done, total; /* of the plan; total 0: the step does not tell */
-    char plan[PLAN_TEXT_MAX];
+    struct plan_data plan;
+    uint32_t generation; /* whose operators the plan has; 0: built-in ones alone */
 };
 
 struct dispatcher;

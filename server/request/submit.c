@@ -89,7 +89,7 @@ static enum status check_image(struct request *request, struct work *work,
     if (!status) status = work_size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
     if (!status) status = work_count_values(work, &job->value_count, failure);
-    return status ? status : plan_tree_print(&work->plans, job->plan, sizeof job->plan, failure);
+    return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
 }
 
 static void negotiate(struct request *request, const struct work *work) {
