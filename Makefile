@@ -271,7 +271,7 @@ $(OBJ)/pipeline/skeletons/embedded.o $(OBJ)/cuda/skeletons/embedded_kernels.o: $
 $(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB)
 	@mkdir -p $(@D)
 	@$< $(WEB) >$@
-$(OBJ)/server/http/handle_page.o: $(OBJ)/web_files.inc
+$(OBJ)/server/http/handle_document.o: $(OBJ)/web_files.inc
 
 $(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # A serial program is what vector instructions are compared with.

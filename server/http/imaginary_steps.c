@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The operator's own step is finished first: a resize gets a fit, a crop
- * may have to become one. Then it is taken off the plan, and put back in its place among the steps
- * that other parameters ask for. */
+/* How it works. The operator's own step is finished first: a resize gets a fit, a crop may have to
+ * become one. Then it is taken off the plan, and put back in its place among the steps that other
+ * parameters ask for. */
 #include "server/http/imaginary_rows.h"
 
 #include <stdio.h>

@@ -128,7 +128,7 @@ static enum status store_image(struct request *request, const uint8_t *bytes, si
                     "the body is larger than %ld bytes (body_bytes_max)",
                     request->service->config->body_bytes_max);
     uint8_t *place = store_place(request);
-    if (place != bytes) memmove(place, bytes, length); /* they may overlap: see upload_place */
+    if (place != bytes) memmove(place, bytes, length); /* they may overlap: see upload_buffer */
     job->body_length += length;
     *request->upload.image_length += length;
     return STATUS_OK;
@@ -287,7 +287,7 @@ static enum status take_slot(struct request *request, struct failure *failure) {
 /* In the middle of an image, and behind what the form's parser has kept back of it: if that turns
  * out to be data, it fits in between. A client that announces a body and sends nothing has no slot,
  * so there is no place before the first bytes. */
-void *upload_place(struct request *request, size_t *room) {
+void *upload_buffer(struct request *request, size_t *room) {
     const struct upload *upload = &request->upload;
     size_t kept = 0;
     (void)room; /* a slot has addresses for the largest body, and the head was checked against it */

@@ -59,9 +59,9 @@ enum status upload_begin(struct request *request, const struct upload_head *head
 
 /* The place to receive the next bytes of the body in, so that upload_feed need not copy them: up to
  * *ROOM. NULL: nowhere yet; receive them elsewhere. */
-void *upload_place(struct request *request, size_t *room);
+void *upload_buffer(struct request *request, size_t *room);
 
-/* The first call takes the slot. BYTES may lie at the place that upload_place returned. */
+/* The first call takes the slot. BYTES may lie at the place that upload_buffer returned. */
 enum status upload_feed(struct request *request, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 

@@ -2,7 +2,7 @@
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
 end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
 
-covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
+covers: server/http/drain.c server/http/engine/listener.c
 covers: server/cli/command_serve.c server/stacks.c
 """
 import contextlib

@@ -2,7 +2,7 @@
 """How the page is served: its files as they are in server/web/, in both forms, with what a browser must know of them. What
 the page does in a browser is tests/page/'s.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import gzip
 import pathlib
 import re

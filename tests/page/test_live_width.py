@@ -2,7 +2,7 @@
 """The live width of a carving step: every width that the browser makes of the map of seams is, pixel for pixel, what the
 daemon makes of the picture in that width; and it is made without asking anybody.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import base64
 import itertools
 import struct

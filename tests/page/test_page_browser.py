@@ -2,7 +2,7 @@
 """The page in a real browser: open a picture, change it, look at it, save it. What the canvas shows is compared with what
 `burin run` makes of the same file. After each test: no error in the console, and nothing was asked of anyone but the daemon.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import base64
 import io
 import json
