@@ -55,7 +55,7 @@ enum { LISTENER = 5, PIPE = 2, SHARED = 11, START = 2 + 2 * 3, RELOAD = 12, SPAR
 /* admin_listen serves probes and metrics, a request or two each. */
 enum { ADMIN_CONNECTIONS_MAX = 64 };
 
-/* What is opened after the start in the worst case: a worker that died can then be restarted with
+/* Descriptors opened after the start, in the worst case: a dead worker can be restarted even with
  * all connections open. */
 static long reserve_of(const struct config *config, int io_threads, bool admin) {
     return (io_threads + admin) * LISTENER + START + 2 * io_threads +

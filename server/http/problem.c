@@ -39,8 +39,8 @@ static const char *problem_code(const struct failure *failure, int http_status) 
 /* A message of 231 bytes, twice and escaped, and the rest. */
 enum { BODY_MAX = 1536 };
 
-/* As a JSON string without its quotes. A message may quote what a client sent, in any encoding or
- * cut within a character: only ASCII remains. */
+/* Prints MESSAGE as a JSON string without its quotes. It may quote bytes that a client sent, in any
+ * encoding or cut within a character: only ASCII remains. */
 static void escape(const char *message, char *out) {
     for (; *message; message++) {
         if (*message == '"' || *message == '\\') *out++ = '\\';

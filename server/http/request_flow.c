@@ -14,7 +14,7 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
-#include "server/request/room.h"
+#include "server/request/capacity.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     };
     if (!status) status = upload_begin(&exchange->request, &head, failure);
     if (!status && exchange->route->submit)
-        status = room_check_answer(&exchange->front->service, failure);
+        status = capacity_check_answer(&exchange->front->service, failure);
     return status;
 }
 

@@ -4,7 +4,7 @@
 What is asserted of a size is what its own tests assert (server_test.go, image_test.go), of pictures as large as theirs; of
 pixels, that they are those of Burin's own request.
 
-covers: server/http/imaginary.c server/http/imaginary_rows.c
+covers: server/http/imaginary.c
         server/http/imaginary_steps.c"""
 import functools
 import io

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several results of one upload: each is, byte for byte, what a request for it alone gets; how they come, and what is
 refused.
-covers: server/request/outputs.c server/request/operations.c server/request/work.c server/request/result.c server/http/reply.c
-covers: server/request/zip.c
+covers: server/request/outputs.c server/request/settings.c server/request/result.c server/http/reply.c
 """
 import io
 import json

@@ -97,7 +97,7 @@ struct connection_table {
     int count;
 };
 
-/* What is short of one resource. */
+/* The shortage of one resource. */
 struct demand {
     int64_t wanted;   /* -1: nothing; 0: none is left, though no request was refused yet */
     int64_t until_ns; /* when the demand lapses */
@@ -203,8 +203,8 @@ void deadline_thread_wake(struct deadline_thread *deadlines);
 
 void pressure_init(struct pressure *pressure, const struct pressure_options *options);
 
-/* As deadline_thread_note_pressure. True: the first report since the last look, so the thread must
- * be woken. */
+/* Notes a shortage (deadline_thread_note_pressure). True: the first report since the last look, so
+ * the thread must be woken. */
 bool pressure_report(struct pressure *pressure, enum resource resource, int64_t wanted);
 
 /* Takes the reports. False: nothing is or was lately short; the next look can wait for a report. */

@@ -357,7 +357,7 @@ static void rank(struct idler *idlers, uint32_t count) {
     qsort(idlers, count, sizeof *idlers, by_rank);
 }
 
-/* Connections that may be cut off; *LEAVING: the number of those that were and are still open. */
+/* Connections that may be cut off; *LEAVING: how many were cut off earlier and are still open. */
 static uint32_t find_idlers(const struct deadline_thread *deadlines, struct idler *idlers,
                             int *leaving) {
     const int64_t now = clock_ns();

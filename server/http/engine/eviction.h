@@ -36,7 +36,7 @@
 
 #include <sys/socket.h>
 
-/* What requests hold: slots, by number; bytes of uploads; bytes of answers until they are sent. */
+/* Held by requests: slots, by number; bytes of uploads; bytes of answers until they are sent. */
 enum resource { RESOURCE_SLOTS, RESOURCE_BODIES, RESOURCE_ANSWERS, RESOURCES };
 
 struct pressure_options {
