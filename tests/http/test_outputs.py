@@ -374,7 +374,7 @@ BAD = [
     ("/resize?widths=8000,8001", 422, "pixels_max"),
     ("/histeq?widths=20", 400, "widths"),
     ("/histeq?outputs=%5B%7B%7D%5D", 400, "outputs"),
-    ("/pipeline?widths=20&outputs=%5B%7B%7D%5D", 400, "of its own in outputs"),
+    ("/pipeline?widths=20&outputs=%5B%7B%7D%5D", 400, "per width under outputs"),
     ("/carve?widths=190&show=seams", 400, "show"),
     ("/carve?widths=190&show=energy", 400, "show"),
     ("/carve?widths=190&show=map", 400, "show"),
