@@ -80,11 +80,11 @@ void nvml_read(const struct nvml *nvml, struct gauges *gauges) {
     struct nvml_memory memory;
     unsigned long long millijoules;
     if (nvml->utilization && nvml->utilization(nvml->device, &rates) == 0)
-        gauges_tell(gauges, GAUGE_UTILIZATION, rates.gpu);
+        gauges_set(gauges, GAUGE_UTILIZATION, rates.gpu);
     if (nvml->memory && nvml->memory(nvml->device, &memory) == 0) {
-        gauges_tell(gauges, GAUGE_MEMORY_USED, (int64_t)memory.used);
-        gauges_tell(gauges, GAUGE_MEMORY_TOTAL, (int64_t)memory.total);
+        gauges_set(gauges, GAUGE_MEMORY_USED, (int64_t)memory.used);
+        gauges_set(gauges, GAUGE_MEMORY_TOTAL, (int64_t)memory.total);
     }
     if (nvml->energy && nvml->energy(nvml->device, &millijoules) == 0)
-        gauges_tell(gauges, GAUGE_ENERGY, (int64_t)millijoules);
+        gauges_set(gauges, GAUGE_ENERGY, (int64_t)millijoules);
 }

@@ -5,7 +5,7 @@
 #include "ops.inc"
 #undef OP
 
-/* NULL ends it, so that a program without any operator compiles too. */
+/* The NULL lets a program without any operator compile too. */
 static const struct op *const ops[] = {
 #define OP(name) &op_##name,
 #include "ops.inc"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Upload and download are nothing, operators run where they are called, and memory is
- * cpu_memory.h's. */
+/* How it works. Upload and download do nothing, operators run in the calling thread, and memory
+ * comes from cpu_memory.h. */
 #include "pipeline/cpu_memory.h"
 
 #include <sched.h>
@@ -170,12 +170,12 @@ static enum status cpu_finish(struct lane *lane, struct lane_times *times, struc
     for (int i = 0; spans && i < cpu->spans.span_count; i++)
         timing_span(spans, cpu->spans.spans[i].name, cpu->spans.spans[i].level,
                     cpu->spans.spans[i].ms);
-    cpu->compute_ms = 0; /* a batch may be run again without being laid out anew */
+    cpu->compute_ms = 0; /* the same batch may run again without a new layout */
     cpu->spans.span_count = 0;
     return STATUS_OK;
 }
 
-/* Users' operators were compiled when they were read. */
+/* Users' operators were compiled when their files were read. */
 static enum status prepare_nothing(struct lane *lane, const struct op *op, int depth, int channels,
                                    struct failure *failure) {
     (void)lane, (void)op, (void)depth, (void)channels, (void)failure;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sample.h - samples of 8 or 16 bit behind one pair of functions.
  *
- * An operator writes its row function once with `channels` and `depth` as last arguments and calls
- * it through SPECIALISE: the compiler then sees both as constants and makes one tight loop for
- * each.
+ * An operator writes its row function once, with `channels` and `depth` as last arguments, and
+ * calls it through SPECIALISE, which passes both as constants: the compiler makes one tight loop
+ * for each combination.
  *
  * Used by:  operators.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H

@@ -306,7 +306,7 @@ static void print_gauge_row(const struct gauge_row *row, const struct metrics_no
     bool headed = !row->type;
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        if (!gauges_told(&worker->gauges, row->gauge)) continue;
+        if (!gauges_has(&worker->gauges, row->gauge)) continue;
         if (!headed) head(out, row->name, row->type, row->help);
         headed = true;
         fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, worker->device, row->label,

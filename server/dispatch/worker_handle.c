@@ -83,7 +83,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     worker->heartbeat_thread = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
-    worker->gauges = (struct gauges){ .told = 0 };
+    worker->gauges = (struct gauges){ .known = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
     snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;

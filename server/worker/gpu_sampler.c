@@ -11,12 +11,12 @@ static void read_staging(const struct gpu_sampler_options *options, struct gauge
         const bool busy = __atomic_load_n(&options->busy[i], __ATOMIC_RELAXED);
         bytes[busy] += (int64_t)__atomic_load_n(&options->lanes[i]->pinned_bytes, __ATOMIC_RELAXED);
     }
-    gauges_tell(gauges, GAUGE_PINNED_FREE, bytes[0]);
-    gauges_tell(gauges, GAUGE_PINNED_USED, bytes[1]);
+    gauges_set(gauges, GAUGE_PINNED_FREE, bytes[0]);
+    gauges_set(gauges, GAUGE_PINNED_USED, bytes[1]);
 }
 
 static bool send_reading(const struct gpu_sampler_options *options, const struct nvml *nvml) {
-    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .known = 0 } };
     if (nvml) nvml_read(nvml, &message.gauges);
     read_staging(options, &message.gauges);
     return channel_send(options->channel, &message);
