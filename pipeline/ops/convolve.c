@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The window's rows are copied into a ring whose borders are continued; a row of
- * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache
- * and every loop runs over neighbours. */
+/* How it works. The rows of the window are copied into a ring with continued borders. A row of
+ * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache and
+ * every loop runs over neighbours. */
 #include "pipeline/ops/convolve.h"
 
 #include "pipeline/band.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Colours are counted in bins; neighbours, which are often in the same one, in two tables, so that
- * one does not wait for the other. */
+/* Colours are counted in bins. Neighbours, which often share a bin, go to two tables, so that one
+ * addition need not wait for the other. */
 #include "pipeline/ops/dominant.h"
 
 #include "pipeline/band.h"
@@ -54,7 +54,7 @@ static void count_band(void *argument, int index) {
         SPECIALISE(in->channels, in->depth, count_row, image_row(in, y), in->width, counts);
 }
 
-/* The first of the fullest. */
+/* Returns the first of the fullest bins. */
 static uint32_t fullest(const struct op_call *call, int tables, uint32_t bins) {
     const uint32_t *counts = call->scratch;
     uint32_t best = 0, most = 0;
@@ -77,7 +77,7 @@ static enum status dominant_run(struct op_call *call) {
 
 const struct op op_dominant = {
     .name = "dominant",
-    .summary = "Tells the colour that most pixels are near to, 0..255; passes the image on",
+    .summary = "The colour that most pixels are near to, 0..255; passes the image on",
     .params = params,
     .values = dominant_values,
     .scratch = dominant_scratch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Read this operator first: a record, the shape it puts out, and the plain reference. */
+/* Read this operator first: it has a record, the shape of its output, and the plain reference. */
 #include "pipeline/luma.h"
 
 #include "pipeline/band.h"
@@ -8,7 +8,7 @@
 
 static const struct param params[] = { { .name = NULL } };
 
-/* RGB becomes gray, RGBA gray with alpha; gray stays what it is. */
+/* RGB becomes gray, RGBA gray with alpha; gray is copied. */
 static enum status grayscale_size(const struct params *values, const struct image *in,
                                   struct image *out, struct failure *failure) {
     (void)values, (void)failure;

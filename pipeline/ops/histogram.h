@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histogram.h - which levels belong to a bin, for both devices.
+/* histogram.h - the levels that belong to a bin.
  *
  * Used by:  histogram, on both devices.
  */
@@ -11,7 +11,7 @@
 /* Places in the parameter list. */
 enum { HISTOGRAM_BINS };
 
-/* The first 8-bit level whose bin, histeq_bin(level), is BIN or a later one. */
+/* Returns the first 8-bit level whose histeq_bin is BIN or a later one. */
 HOST_DEVICE uint32_t histogram_first_level(uint32_t bin, uint32_t bins) {
     return (bin * 256 + bins - 1) / bins;
 }
