@@ -17,6 +17,8 @@ extern "C" {
 
 int builtin_op_count(void);
 const struct op *builtin_op_at(int index); /* INDEX is below that count */
+/* NULL: there is none of that name. */
+const struct op *builtin_op_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H
 
+#include "pipeline/luma.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,6 +31,15 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
     }
     const uint16_t sample = (uint16_t)value;
     memcpy(row + 2 * index, &sample, 2);
+}
+
+/* The gray or the luma of the pixel whose first sample is at INDEX. */
+static inline uint32_t sample_luma(const uint8_t *row, size_t index, unsigned channels,
+                                   unsigned depth) {
+    const uint32_t first = sample_get(row, index, depth);
+    return channels < 3
+               ? first
+               : luma(first, sample_get(row, index + 1, depth), sample_get(row, index + 2, depth));
 }
 
 /* Calls row_function(..., channels, depth) with constants. */

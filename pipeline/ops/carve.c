@@ -3,7 +3,7 @@
  *
  * This file has the record, the checks and the phases; pipeline/ops/carve/ does the work. A phase
  * fills energy maps (context.c, which also lays out all memory), finds seams in them
- * (seam_search.c, row by row through dp_row.c), and then changes the pixels (picture.c, replay.c).
+ * (seam_search.c, row by row through dp_row.c), and then changes the pixels (picture.c).
  */
 #include "pipeline/ops/carve/definition.h"
 

@@ -2,13 +2,13 @@
 /* clahe.h - the arithmetic of contrast-limited adaptive histogram equalization that both devices
  * share.
  *
- * The image is cut into tiles. Each tile has a table of new levels, made from its own histogram after
- * clipping: no bin may count more than `limit`. A sample is looked up in the tables of the four tiles
- * whose middles surround it, and the four levels are mixed by distance.
+ * The image is cut into tiles. Each tile has a table of new levels, made from its own histogram
+ * after clipping: no bin may count more than `limit`. A sample is looked up in the tables of the
+ * four tiles whose middles surround it, and the four levels are mixed by distance.
  *
- * All numbers are single floats, and every operation is rounded, in exactly this order: plus, minus,
- * times and divide are the same on both devices, so results agree in every bit. M is the largest
- * sample; there are M + 1 bins.
+ * All numbers are single floats, and every operation is rounded, in exactly this order: plus,
+ * minus, times and divide are the same on both devices, so results agree in every bit. M is the
+ * largest sample; there are M + 1 bins.
  *
  * Used by:  clahe, on both devices.
  * Source:   Zuiderveld, Contrast Limited Adaptive Histogram Equalization, Graphics Gems IV (1994);

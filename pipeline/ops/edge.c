@@ -5,7 +5,6 @@
 #include "pipeline/ops/edge.h"
 
 #include "pipeline/band.h"
-#include "pipeline/luma.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/brightness_row.h"
 #include "pipeline/rows/rgb_luma.h"
@@ -75,13 +74,8 @@ static int edge_bands(const struct op_call *call) {
 
 static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
                             unsigned depth) {
-    for (size_t x = 0; x < width; x++) {
-        const size_t i = x * channels;
-        sample_put(out, x, depth,
-                   channels < 3 ? sample_get(in, i, depth)
-                                : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
-                                       sample_get(in, i + 2, depth)));
-    }
+    for (size_t x = 0; x < width; x++)
+        sample_put(out, x, depth, sample_luma(in, x * channels, channels, depth));
 }
 
 static void make_level_row(const struct image *in, const struct window *window, uint32_t y,
@@ -220,8 +214,7 @@ static enum status edge_run(struct op_call *call) {
 
 const struct op op_edge = {
     .name = "edge",
-    .summary =
-        "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
+    .summary = "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
     .params = params,
     .size = edge_size,
     .scratch = edge_scratch,

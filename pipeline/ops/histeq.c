@@ -143,8 +143,8 @@ static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, 
     const int scale = (int)values->number[HISTEQ_SCALE];
     uint64_t sum = 0, first = 0;
     for (uint32_t start = 0, end; start <= max; start = end) {
-        const uint32_t bin = histeq_bin(start, bins, max);
-        for (end = start; end <= max && histeq_bin(end, bins, max) == bin; end++)
+        const uint32_t bin = levels_bin(start, bins, max);
+        for (end = start; end <= max && levels_bin(end, bins, max) == bin; end++)
             sum += counts[end];
         if (first == 0) first = sum;
         const bool identity = scale == HISTEQ_MINMAX && first == pixels;
@@ -176,7 +176,7 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
             const uint32_t sample = sample_get(row, i + c, depth);
             sample_put(out, i + c, depth,
                        mode == HISTEQ_EACH ? levels[c * (max + 1) + sample]
-                                           : histeq_scaled(sample, value, level, max));
+                                           : levels_scaled(sample, value, level, max));
         }
         if (colours < channels)
             sample_put(out, i + colours, depth, sample_get(row, i + colours, depth));

@@ -77,7 +77,7 @@ static void add_band8(const struct op_call *call, int band, uint32_t *numbers) {
     for (unsigned c = 0; c < image_colours(&call->in); c++, numbers += bins) {
         uint32_t counts[256];
         histogram_counts(&histograms[c], counts);
-        for (uint32_t v = 0; v < 256; v++) numbers[histeq_bin(v, bins, 255)] += counts[v];
+        for (uint32_t v = 0; v < 256; v++) numbers[levels_bin(v, bins, 255)] += counts[v];
     }
 }
 

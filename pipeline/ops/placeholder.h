@@ -34,14 +34,6 @@ struct placeholder {
     struct op_call call;
 };
 
-static inline const struct op *placeholder_resize(void) {
-    const struct op *found = NULL;
-    for (int i = 0; i < builtin_op_count() && !found; i++)
-        if (strcmp(builtin_op_at(i)->name, "resize") == 0) found = builtin_op_at(i);
-    assert(found);
-    return found;
-}
-
 static inline void placeholder_set(struct placeholder *small, const char *name, const char *value) {
     params_set(&small->params, small->call.op->params, "resize", name, value, NULL);
 }
@@ -50,7 +42,8 @@ static inline void placeholder_set(struct placeholder *small, const char *name, 
 static inline void placeholder_ask(struct placeholder *small, const struct op_call *call) {
     struct image *const out = &small->call.out;
     small->call = *call;
-    small->call.op = placeholder_resize();
+    small->call.op = builtin_op_find("resize");
+    assert(small->call.op);
     small->call.params = &small->params;
     params_init(&small->params, small->call.op->params);
     placeholder_set(small, "width", "32");

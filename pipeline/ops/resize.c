@@ -7,6 +7,7 @@
 #include "pipeline/ops/resize/definition.h"
 
 #include "pipeline/arena.h"
+#include "pipeline/band.h"
 #include "pipeline/builtin_ops.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/rectangle.h"
@@ -87,10 +88,7 @@ static const struct param params[] = {
 };
 
 static const struct op *carve(void) {
-    const struct op *found = NULL;
-    for (int i = 0; i < builtin_op_count() && !found; i++)
-        if (strcmp(builtin_op_at(i)->name, "carve") == 0) found = builtin_op_at(i);
-    return found;
+    return builtin_op_find("carve");
 }
 
 /* ---- size and amount of work */
@@ -235,6 +233,52 @@ static size_t resize_scratch(const struct op_call *call) {
     if (frame_make(&frame, call->params, &call->in, NULL)) return 0;
     lay_room(&room, call, &frame);
     return room.arena.used;
+}
+
+/* ---- the space around a picture that is smaller than the result */
+
+struct canvas {
+    const struct frame *frame;
+    struct image out;
+    uint8_t pixel[8];
+    struct pool *pool;
+};
+
+/* Fills pixels FIRST .. END - 1 of a row: one pixel first, then copies of doubling length. */
+static void fill_run(const struct canvas *canvas, uint8_t *row, uint32_t first, uint32_t end) {
+    const size_t pixel = image_pixel_bytes(&canvas->out), bytes = (end - first) * pixel;
+    uint8_t *to = row + first * pixel;
+    if (first == end) return;
+    memcpy(to, canvas->pixel, pixel);
+    for (size_t done = pixel; done < bytes; done *= 2)
+        memcpy(to + done, to, done < bytes - done ? done : bytes - done);
+}
+
+static void fill_around(void *argument, int index) {
+    const struct canvas *canvas = argument;
+    const struct frame_side *x = &canvas->frame->x, *y = &canvas->frame->y;
+    const struct band band = band_of(y->out, index, pool_threads(canvas->pool));
+    for (uint32_t i = band.first; i < band.end; i++) {
+        uint8_t *row = image_row(&canvas->out, i);
+        const bool beside = i >= y->at && i < y->at + y->count;
+        fill_run(canvas, row, 0, beside ? x->at : x->out);
+        if (beside) fill_run(canvas, row, x->at + x->count, x->out);
+    }
+}
+
+static void canvas_fill(const struct frame *frame, const struct image *out, uint32_t rgba,
+                        struct pool *pool) {
+    struct canvas canvas = { .frame = frame, .out = *out, .pool = pool };
+    uint16_t samples[4];
+    if (frame->x.count == frame->x.out && frame->y.count == frame->y.out) return;
+    canvas_pixel(rgba, out->channels, out->depth, samples);
+    for (unsigned c = 0; c < out->channels; c++) {
+        if (out->depth == 16)
+            memcpy(canvas.pixel + 2 * c, &samples[c], 2);
+        else
+            canvas.pixel[c] = (uint8_t)samples[c];
+    }
+    pool_run(pool, fill_around, &canvas, pool_threads(pool));
 }
 
 /* ---- run */

@@ -2,10 +2,10 @@
 /* smartcrop.h - which part of an image is kept.
  *
  * Each pixel has carve's gradient energy (carve/definition.h: 8-bit luma, border replicated). Its
- * weight is min(x + 1, W - x) where the part is narrower than the image, because pictures are busy at
- * their edges too, times min(y + 1, H - y) where it is lower. The part with the greatest sum of
- * weighed energies is kept; of equal ones the nearest to the centre, by |2 left - (W - width)| +
- * |2 top - (H - height)|, then the uppermost, then the leftmost.
+ * weight is min(x + 1, W - x) where the part is narrower than the image, because pictures are busy
+ * at their edges too, times min(y + 1, H - y) where it is lower. The part with the greatest sum of
+ * weighed energies is kept; of equal ones the nearest to the centre, by |2 left - (W - width)| + |2
+ * top - (H - height)|, then the uppermost, then the leftmost.
  *
  * Used by:  smartcrop, on both devices.
  * Limits:   SMARTCROP_PIXELS_MAX, so that sums (below 690 / 16 * pixels^2) fit 64 bits.

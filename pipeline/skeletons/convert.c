@@ -5,7 +5,6 @@
 #include "pipeline/skeletons/convert.h"
 
 #include "pipeline/skeletons/embedded.h"
-#include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
 
 #include <errno.h>
@@ -145,7 +144,7 @@ static void put_cpu(FILE *out, const struct user_file *file) {
         file->name);
     user_text_write(out, file, &options);
     user_text_undefine(out, file);
-    twin_source_loops(out, file, false);
+    user_text_loops(out, file, false);
     fputs("\n/* ---- the functions of op.h */\n", out);
     for (int i = 0; i < file->count; i++) put_cpu_function(out, &file->ops[i]);
 }

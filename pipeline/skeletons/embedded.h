@@ -3,7 +3,7 @@
  *
  * The Makefile makes them from the files of the same name.
  *
- * Used by:  twin_source.c, convert.c, kernel_source.c.
+ * Used by:  user_text.c, convert.c, kernel_source.c.
  * Threads:  any; constants.
  */
 #ifndef BURIN_EMBEDDED_H

@@ -9,7 +9,6 @@
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/shared_object.h"
 #include "pipeline/skeletons/twin_cache.h"
-#include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
 
 #if defined __x86_64__
@@ -55,7 +54,7 @@ static uint64_t cpu_hash(void) {
 
 /* The source under a comment that tells what else decides how it is compiled. */
 static char *key_of(const struct user_file *file, const struct compiler *compiler) {
-    char *source = twin_source(file), *key = NULL;
+    char *source = user_text_twin(file), *key = NULL;
     const int length =
         source ? asprintf(&key, "/* %s\n * %s\n * CPU %016llx */\n%s", compiler->identity,
                           compiler_options(compiler), (unsigned long long)cpu_hash(), source)

@@ -12,7 +12,7 @@
  *   BURIN_WINDOW               3 or 5
  *   BURIN_USES_POSITION        0: the function does not look at x and y
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 

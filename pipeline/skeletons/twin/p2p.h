@@ -8,7 +8,7 @@
  *   BURIN_PARAMS               the parameters' type
  *   BURIN_USES_POSITION        0: the function does not look at `index`
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 

@@ -4,7 +4,7 @@
  * It stands for <stdint.h>, <limits.h>, <stdbool.h> and <stddef.h>, and exact_math.h behind it for
  * <math.h> and <stdlib.h>: a twin includes nothing and is linked with nothing.
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  any; no state.
  */
 #ifndef BURIN_TWIN_PRELUDE_H

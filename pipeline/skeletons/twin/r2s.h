@@ -11,7 +11,7 @@
  *   BURIN_SAMPLE       a sample in memory
  *   BURIN_RESULT       the result's type
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 

@@ -10,7 +10,7 @@
  *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
  *   BURIN_PARAMS, BURIN_RESULT the parameters' and the counts' type
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
