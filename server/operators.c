@@ -6,13 +6,13 @@
 
 #include <stdio.h>
 
-static void tell(void *context, const char *sentence) {
+static void report(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
 }
 
 struct operators_options operators_options_default(void) {
-    return (struct operators_options){ .cache = twin_cache_default(), .tell = tell };
+    return (struct operators_options){ .cache = twin_cache_default(), .report = report };
 }
 
 enum status operators_load(const char *path, struct failure *failure) {

@@ -44,7 +44,7 @@ static void print_sentence(void *context, const char *sentence) {
 static struct operators_options options_of(const char *cache, size_t bytes_max) {
     return (struct operators_options){ .cache = *cache ? cache : twin_cache_default(),
                                        .bytes_max = bytes_max,
-                                       .tell = log_sentence };
+                                       .report = log_sentence };
 }
 
 static struct operators_options options_in(const struct config *config) {
@@ -81,7 +81,7 @@ int user_operators_check(char *const arguments[]) {
     struct rlimit cpu;
     size_t length;
     enum twin_state state;
-    options.tell = print_sentence;
+    options.report = print_sentence;
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     snprintf(config.operators_cache_dir, sizeof config.operators_cache_dir, "%s", cache);
     user_operators_limit(&config);
@@ -204,7 +204,7 @@ static bool add(const struct reading *reading, const char *path, const char *byt
         if (generation_add(reading->fresh, file, path, bytes, length)) return true;
         log_event(LOG_ERROR, "%s: not used: out of memory", path);
     }
-    operators_dir_tell(&options, &diagnostics);
+    operators_dir_report(&options, &diagnostics);
     reader_destroy(file);
     return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each file has a function that prints it. op_cpu.c is the source of the CPU twin and
- * behind it a function for each operator that calls the loop; main.c is a table of the operators in
- * front of a text that is always the same. */
+/* How it works. Each file has a function that prints it. op_cpu.c is the source of the CPU twin,
+ * followed by a function for each operator that calls the loop; main.c is a table of the operators
+ * before a fixed text. */
 #include "pipeline/skeletons/convert.h"
 
 #include "pipeline/skeletons/embedded.h"
@@ -31,7 +31,7 @@ void convert_put_arguments(FILE *out, const struct user_op *op) {
 
 /* ---- op.h */
 
-/* Behind LAST, or behind a comment that follows it on its line. */
+/* Returns the end of LAST, or of a comment that follows it on its line. */
 static const char *end_with_comment(const struct user_file *file, const struct token *last) {
     for (int i = 0; i + 1 < file->tokens.count; i++) {
         const struct token *next = &file->tokens.list[i + 1];
@@ -98,7 +98,7 @@ static void put_rows(FILE *out, const struct user_op *op) {
     fprintf(out, "    rows.params = %s;\n", op->parameters ? "parameters" : "\"\"");
 }
 
-/* rows(&rows), for the picture's depth where the operator takes both. */
+/* Calls rows(&rows), for the picture's depth where the operator takes both. */
 static void put_call(FILE *out, const struct user_op *op) {
     const char *name = op->op.name;
     if (op->op.depth)
@@ -151,7 +151,7 @@ static void put_cpu(FILE *out, const struct user_file *file) {
 
 /* ---- main.c */
 
-/* A call of NAME_cpu or NAME_gpu in the form that all have in common. */
+/* Prints a call of NAME_cpu or NAME_gpu with the arguments that all have in common. */
 static void put_run(FILE *out, const struct user_op *op, const char *side) {
     const bool gpu = strcmp(side, "gpu") == 0;
     fprintf(out,
@@ -217,7 +217,7 @@ static void put_main(FILE *out, const struct user_file *file) {
         "struct parameter {\n    const char *name;\n    enum type type;\n"
         "    size_t offset, size; /* of the field, in bytes */\n"
         "    double def, min, max;\n};\n\n"
-        "/* What a run gives: one of the three. */\n"
+        "/* The result of a run: one of the three. */\n"
         "struct result {\n    struct op_picture picture;\n    long long numbers[3];\n"
         "    int *counts;\n    int bins;\n};\n\n"
         "typedef int run_function(const struct op_picture *in, struct result *result,\n"

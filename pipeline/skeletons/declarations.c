@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The tokens that are neither comments nor preprocessor lines are copied into a row.
- * A declaration goes from one of them to the ';' outside all brackets, or to the '}' of a
- * function's body: that '{' follows a ')'. What a declaration is shows in its first words and its
- * brackets. */
+/* How it works. The tokens that are neither comments nor preprocessor lines are copied into an
+ * array. A declaration ends with the ';' outside all brackets, or with the '}' of a function's
+ * body, whose '{' follows a ')'. Its first words and its brackets show its kind. */
 #include "pipeline/skeletons/declarations.h"
 
 #include <stdlib.h>
@@ -10,14 +9,14 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* What is seen on the way through one declaration. */
+/* The findings of one pass through a declaration. */
 struct scan {
     int depth;
-    char closers[DEPTH_MAX];    /* of the brackets that are open */
+    char closers[DEPTH_MAX];    /* of the open brackets */
     const struct token *open;   /* the first '(' outside all brackets */
     const struct token *body;   /* '{' behind ')' */
     const struct token *equals; /* the first '=' outside all brackets */
-    bool unfinished;            /* the file's end or a directive comes before its own end */
+    bool unfinished;            /* the file's end or a directive comes before its end */
 };
 
 static bool copy_code(const struct tokens *tokens, struct declarations *declarations) {
@@ -39,7 +38,7 @@ static void end_missing(const struct token *first, const struct token *at,
                     token_shown(first, begin), token_shown(at, shown));
 }
 
-/* Counts a bracket in; false: it closes another one than the last that was opened. */
+/* Counts a bracket; false if it does not close the last open one. */
 static bool count_bracket(const struct token *at, struct scan *scan,
                           struct diagnostics *diagnostics) {
     static const char open[] = "([{", close[] = ")]}";
@@ -63,7 +62,8 @@ static bool count_bracket(const struct token *at, struct scan *scan,
     return false;
 }
 
-/* The token behind the declaration that begins at FIRST; or the one at which it went wrong. */
+/* Returns the token after the declaration that begins at FIRST, or the one at which it went wrong.
+ */
 static const struct token *walk(const struct token *first, struct scan *scan,
                                 struct diagnostics *diagnostics) {
     *scan = (struct scan){ 0 };
@@ -125,7 +125,7 @@ static int last_line(const struct token *token) {
     return line;
 }
 
-/* The first of the comments that stand, line after line, just before TEXT; NULL: none does. */
+/* Returns the first of the comments on the lines just before TEXT; NULL where there is none. */
 static const struct token *comment_before(const struct tokens *tokens, const char *text) {
     const struct token *found = NULL, *at = tokens->list;
     int end = 0;
@@ -138,7 +138,8 @@ static const struct token *comment_before(const struct tokens *tokens, const cha
     return found && at->line <= end + 1 ? found : NULL;
 }
 
-/* A result's type behind the directive at *AT, and not the first words of the function itself. */
+/* Reads a result's type after the directive at *AT, unless the words belong to the function itself.
+ */
 static enum scalar_type result_behind(const struct token **at) {
     const struct token *directive = (*at)++, *end = *at;
     const enum scalar_type type = scalar_type_read(&end);
@@ -149,7 +150,7 @@ static enum scalar_type result_behind(const struct token **at) {
     return type;
 }
 
-/* A function's name stands before its parenthesis. */
+/* A function's name precedes its parenthesis. */
 static void name_function(struct declaration *declaration, const struct scan *scan,
                           struct diagnostics *diagnostics) {
     const bool named =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* embedded.h - sources that the program carries as text, to put users' operators into.
+/* embedded.h - sources that the program carries as text, into which users' operators are put.
  *
  * The Makefile makes them from the files of the same name.
  *

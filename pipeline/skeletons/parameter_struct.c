@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The declaration is `typedef struct [tag] { fields } name;`, a field a basic type
- * and one name or several. The comment that stands on the line on which the field ends is read as
- * "default [min,max] meaning": numbers as whole ones, or as thousandths for float and double. */
+/* How it works. The declaration is `typedef struct [tag] { fields } name;`; a field is a basic type
+ * and one or more names. A comment on the line on which the field ends is read as "default
+ * [min,max] meaning", with integers, or with thousandths for float and double. */
 #include "pipeline/skeletons/parameter_struct.h"
 
 #include "pipeline/encode_options.h"
@@ -13,7 +13,7 @@
 
 static const char directive[] = "#STRUCT";
 
-/* Parameters and parts that every request has, beside how its result is written. */
+/* Parameters and parts that every request has, besides those for the result's encoding. */
 static const char *const taken[] = { "device",  "operations", "damaged", "widths", "types",
                                      "outputs", "image",      "file",    "media" };
 enum { TAKEN = sizeof taken / sizeof *taken };
@@ -22,9 +22,9 @@ static const char *taken_name(int index) {
     return index < TAKEN ? taken[index] : encode_option_name(index - TAKEN);
 }
 
-/* What a comment says; texts into the comment. */
+/* The parts of a comment; pointers into its text. */
 struct note {
-    const char *value, *range, *words; /* NULL: not said */
+    const char *value, *range, *words; /* NULL: missing */
     size_t value_length, range_length, words_length;
 };
 
@@ -67,7 +67,7 @@ static bool is_value_end(const char *at, const char *end) {
     return at == end || is_blank(*at) || *at == '[' || *at == ',' || *at == ';' || *at == ':';
 }
 
-/* The number, true or false at AT; its length. */
+/* Returns the length of the number, true or false at AT. */
 static size_t value_length(const char *at, const char *end) {
     size_t length = 0;
     const size_t room = (size_t)(end - at);
@@ -195,7 +195,7 @@ static struct param param_of(enum scalar_type type, const char *name) {
     return param;
 }
 
-/* The comment on the line of AT, behind it; NULL: none. */
+/* Returns the comment after AT on its line; NULL: none. */
 static const struct token *comment_behind(const struct tokens *tokens, const struct token *at) {
     for (int i = 0; i < tokens->count; i++) {
         const struct token *one = &tokens->list[i];
@@ -257,7 +257,7 @@ static bool add_field(struct parameter_struct *out, enum scalar_type type, const
     return true;
 }
 
-/* One line of the struct: a type, names, ';'. Moves *AT behind it. */
+/* Reads one line of the struct: a type, names, ';'. Moves *AT past it. */
 static bool read_fields(const struct tokens *tokens, const struct token **at,
                         struct text_arena *arena, struct parameter_struct *out,
                         struct diagnostics *diagnostics) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The text is copied with "\n" at its lines' ends and cut into tokens; refused words
- * and lines are told; then the outermost declarations are walked, and each directive is put
- * together with the struct or function behind it. A file with any mistake is no file. */
+/* How it works. The text is copied with "\n" as line ends and cut into tokens, and refused words
+ * and lines are reported. Then the outermost declarations are walked, and each directive is joined
+ * with the struct or function after it. A file with any mistake is rejected. */
 #include "pipeline/skeletons/reader.h"
 
 #include "pipeline/registry.h"
@@ -36,7 +36,7 @@ static bool check_characters(const char *text, size_t length, struct diagnostics
     return true;
 }
 
-/* The arena's copy, with every "\r\n" made "\n". */
+/* Makes the arena's copy, with every "\r\n" replaced by "\n". */
 static bool copy_text(struct user_file *file, const char *text, size_t length) {
     char *copy = malloc(length + 1);
     size_t used = 0;
@@ -49,9 +49,9 @@ static bool copy_text(struct user_file *file, const char *text, size_t length) {
     return true;
 }
 
-/* ---- what a record tells of itself */
+/* ---- the record's description of itself */
 
-/* Words of the comments before the directive, up to the first sentence's end. */
+/* Returns the words of the comments before the directive, up to the end of the first sentence. */
 static const char *summary_of(struct user_file *file, const struct declaration *directive) {
     static const char *const made[] = {
         [SKELETON_P2P] = "Each sample on its own",
@@ -204,7 +204,7 @@ static void read_directives(struct user_file *file, struct diagnostics *diagnost
 
 static bool read_file(struct user_file *file, struct diagnostics *diagnostics) {
     if (!tokens_read(file->text, &file->tokens, diagnostics)) return false;
-    if (diagnostics->count) return true; /* what follows would only confuse */
+    if (diagnostics->count) return true; /* later messages would only confuse */
     refusals_in_tokens(&file->tokens, diagnostics);
     const int before = diagnostics->count;
     if (!declarations_read(&file->tokens, &file->declarations, diagnostics)) return false;

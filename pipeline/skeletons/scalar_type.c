@@ -37,7 +37,7 @@ static const struct {
     { "int64_t", SCALAR_LONG },    { "uint64_t", SCALAR_ULONG },
 };
 
-/* How often each of C's words stands there. */
+/* The number of each of C's words. */
 struct words {
     int chars, shorts, ints, longs, signeds, unsigneds, others;
     enum scalar_type other; /* one that stands alone */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The text is copied from one place of interest to the next: an #include or a
- * directive is blanked, a helper gets its prefix, and an operator's function its own. T and E,
- * the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
+/* How it works. The text is copied in stretches: an #include or a directive is blanked, a helper
+ * gets its prefix, and an operator's function its own. T and E, the name of an R2S' second form,
+ * and an R2V's atomicAdd are macros around its function. The CPU twin has a loop after the user's
+ * text for each operator and depth; macros pass names, types and parameters to it. */
 #include "pipeline/skeletons/user_text.h"
 
 #include "pipeline/skeletons/embedded.h"
@@ -17,7 +18,7 @@ enum scalar_type user_text_result(const struct user_op *op, int depth) {
     return op->result ? op->result : depth == 8 ? SCALAR_UCHAR : SCALAR_USHORT;
 }
 
-/* Such an operator's function is written twice, with other types. */
+/* Whether the function is written twice, with different types. */
 static bool is_twofold(const struct user_op *op) {
     return op->generic && !op->result;
 }
@@ -39,7 +40,7 @@ void user_text_line(FILE *out, int line, const char *name) {
     fputs("\"\n", out);
 }
 
-/* The name behind TOKEN, if that begins a line of KIND: "define" or "undef". */
+/* Returns the name after TOKEN if that begins a line of KIND, "define" or "undef". */
 static const struct token *macro_at(const struct token *token, const char *kind) {
     return token->preprocessor && token->first && token_is(token + 1, kind) ? token + 2 : NULL;
 }
@@ -52,7 +53,7 @@ void user_text_undefine(FILE *out, const struct user_file *file) {
     }
 }
 
-/* The line of TEXT that defines the macro NAME; NULL: none does. */
+/* Returns the line of TEXT that defines the macro NAME; NULL: none. */
 static const char *definition_of(const struct token *name, const char *text) {
     static const char define[] = "#define ";
     for (; (text = strstr(text, define)); text++) {
@@ -75,12 +76,12 @@ void user_text_redefine(FILE *out, const struct user_file *file, const char *tex
 
 /* ---- stretches of text */
 
-/* TEXT with everything but ends of lines made blank. */
+/* Blanks TEXT, except line ends. */
 static void blank(FILE *out, const char *text, const char *end) {
     for (; text < end; text++) fputc(*text == '\n' ? '\n' : ' ', out);
 }
 
-/* The declaration that begins with TOKEN; NULL: none does. */
+/* Returns the declaration that begins with TOKEN; NULL: none. */
 static const struct declaration *declaration_at(const struct user_file *file,
                                                 const struct token *token) {
     for (int i = 0; i < file->declarations.count; i++)
@@ -93,8 +94,8 @@ static const char *token_end(const struct token *token) {
     return token->text + token->length;
 }
 
-/* Behind the directive, its result's type or its struct, or behind the line of #include that begins
- * at TOKEN; NULL: TOKEN may be seen. */
+/* Returns the end of the text to blank from TOKEN on: a directive with its result's type or its
+ * struct, or a line of #include; NULL: nothing is blanked. */
 static const char *blank_end(const struct user_file *file, const struct token *token,
                              const struct user_text_options *options) {
     const bool include = token->preprocessor && token->first && token_is(token, "#") &&
@@ -113,7 +114,7 @@ static bool is_helper(const struct declaration *one) {
                    one->kind == DECLARATION_CONSTANT);
 }
 
-/* The text from START to END, in which no operator's function begins. */
+/* Writes the text from START to END, which contains no operator's function. */
 static void put_text(FILE *out, const struct user_file *file, const char *start, const char *end,
                      const struct user_text_options *options) {
     for (int i = 0; i < file->tokens.count; i++) {
@@ -133,7 +134,7 @@ static void put_text(FILE *out, const struct user_file *file, const char *start,
 
 /* ---- functions */
 
-/* With the prefix in place of `static` and `inline`. */
+/* Writes the function with the prefix in place of `static` and `inline`. */
 static void put_function(FILE *out, const struct user_op *op,
                          const struct user_text_options *options) {
     const struct declaration *function = op->function;
@@ -147,7 +148,7 @@ static void put_function(FILE *out, const struct user_op *op,
     fwrite(from, 1, (size_t)(end - from), out);
 }
 
-/* Its atomicAdd knows the list, so that a count beyond it is left out. */
+/* Its atomicAdd gets the list and its length, so that counts beyond them are ignored. */
 static void put_counting(FILE *out, const struct user_op *op,
                          const struct user_text_options *options) {
     fprintf(out, "\n#define atomicAdd(where, number) burin_count(where, number, %.*s, %.*s)\n",
@@ -157,7 +158,7 @@ static void put_counting(FILE *out, const struct user_op *op,
     fprintf(out, "\n#undef atomicAdd\n");
 }
 
-/* T and E, and for the second depth another name, around the function. */
+/* Defines T and E and, for the second depth, a different name around the function. */
 static void put_generic(FILE *out, const struct user_op *op, int depth,
                         const struct user_text_options *options) {
     const char *type = scalar_type_name(user_text_result(op, depth));
@@ -191,8 +192,7 @@ void user_text_write(FILE *out, const struct user_file *file,
     put_text(out, file, at, file->text + file->length, options);
 }
 
-/* ---- the CPU twin: after the user's text a loop for each operator and depth; macros pass names,
- * types and parameters */
+/* ---- the CPU twin */
 
 static const struct {
     const char *file, *text;
@@ -246,7 +246,7 @@ char *user_text_twin(const struct user_file *file) {
     put_part(out, "prelude.h", embedded_prelude);
     put_part(out, "exact_math.h", embedded_exact_math);
     user_text_write(out, file, &options);
-    /* What the user has called `in` or `rows` is no business of the loops. */
+    /* The user's macros, such as `in` or `rows`, must not change the loops. */
     user_text_undefine(out, file);
     user_text_loops(out, file, true);
     const bool bad = ferror(out);
