@@ -229,14 +229,6 @@ static bool reserve_in_turn(struct cpu_memory *memory, const struct lane_need *n
     return reserved;
 }
 
-static enum status fail_to_reserve(const struct lane_need *need, struct failure *failure) {
-    const enum status over = check_wait(need);
-    if (over == STATUS_CANCELLED) return fail(failure, over, "the client has disconnected");
-    if (over) return fail(failure, over, "waited for memory until the time allowed was over");
-    return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job could not be allocated",
-                need->in + need->work + need->out + need->codec);
-}
-
 enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need,
                                struct failure *failure) {
     const size_t bytes = need->in + need->work + need->out + need->codec;
@@ -253,7 +245,12 @@ enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need
         phase == CPU_RUNS_LARGE && __atomic_load_n(&lanes_waiting, __ATOMIC_RELAXED) > 0;
     const bool reserved = (!behind && reserve_areas(memory, need)) || reserve_in_turn(memory, need);
     enter(memory, phase);
-    return reserved ? STATUS_OK : fail_to_reserve(need, failure);
+    if (reserved) return STATUS_OK;
+    const enum status over = check_wait(need);
+    if (over == STATUS_CANCELLED) return fail(failure, over, "the client has disconnected");
+    if (over) return fail(failure, over, "waited for memory until the time allowed was over");
+    return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job could not be allocated",
+                bytes);
 }
 
 void cpu_memory_empty(struct cpu_memory *memory) {

@@ -38,11 +38,6 @@ static bool cpuinfo(const char *key, char *value, size_t size) {
     return found;
 }
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 static void add_vector(struct device_info *info, bool has, const char *name) {
     const size_t used = strlen(info->vectors);
     if (has) snprintf(info->vectors + used, sizeof info->vectors - used, used ? " %s" : "%s", name);
@@ -64,7 +59,9 @@ static void vectors(struct device_info *info) {
 
 static enum status cpu_describe(int index, struct device_info *info, struct failure *failure) {
     (void)index, (void)failure;
-    *info = (struct device_info){ .multiprocessors = cores() };
+    cpu_set_t cores;
+    *info = (struct device_info){ .multiprocessors = 1 };
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0) info->multiprocessors = CPU_COUNT(&cores);
     if (!cpuinfo("model name", info->name, sizeof info->name)) strcpy(info->name, "CPU");
     char mhz[32];
     if (cpuinfo("cpu MHz", mhz, sizeof mhz)) info->clock_mhz = atof(mhz);

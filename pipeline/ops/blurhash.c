@@ -62,21 +62,16 @@ static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32
 
 /* ---- the amount of each wave in each colour */
 
-/* Adds to SUMS what row Y has of WAVES waves across. */
-static void sum_row(const struct picture *picture, uint32_t y, long waves, double (*sums)[3]) {
-    for (long w = 0; w < waves; w++)
-        for (uint32_t x = 0; x < picture->width; x++)
-            for (int c = 0; c < 3; c++)
-                sums[w][c] += picture->across[w][x] * picture->light[y * picture->width + x][c];
-}
-
 /* Sums each row across first, then multiplies the row's sums by the cosines down. */
 static void sum_up(const struct picture *picture, long across, long down, double (*sums)[3]) {
     const double scale = 1.0 / (picture->width * picture->height);
     memset(sums, 0, (size_t)(across * down) * sizeof *sums);
     for (uint32_t y = 0; y < picture->height; y++) {
         double row[SIDE_MAX][3] = { 0 };
-        sum_row(picture, y, across, row);
+        for (long w = 0; w < across; w++)
+            for (uint32_t x = 0; x < picture->width; x++)
+                for (int c = 0; c < 3; c++)
+                    row[w][c] += picture->across[w][x] * picture->light[y * picture->width + x][c];
         for (long w = 0; w < across * down; w++)
             for (int c = 0; c < 3; c++)
                 sums[w][c] += picture->down[w / across][y] * row[w % across][c];
@@ -110,18 +105,6 @@ static uint32_t variation_step(double variation) {
     return step < 0 ? 0 : step > STEPS - 1 ? STEPS - 1 : (uint32_t)step;
 }
 
-static char *put_mean(char *at, const double *mean) {
-    uint32_t rgb = 0;
-    for (int c = 0; c < 3; c++) rgb = rgb << 8 | sample_of(mean[c]);
-    return put(at, rgb, 4);
-}
-
-static char *put_variation(char *at, const double *sums, double largest) {
-    uint32_t steps = 0;
-    for (int c = 0; c < 3; c++) steps = steps * STEPS + variation_step(sums[c] / largest);
-    return put(at, steps, 2);
-}
-
 static size_t blurhash_text(const struct params *values, const struct values *small,
                             char text[VALUES_TEXT_MAX]) {
     const long across = PAIR_FIRST(values->number[0]), down = PAIR_SECOND(values->number[0]);
@@ -136,8 +119,15 @@ static size_t blurhash_text(const struct params *values, const struct values *sm
     const uint32_t largest = largest_step(sums[1], others * 3);
     char *at = put(text, (uint32_t)(across - 1 + (down - 1) * SIDE_MAX), 1);
     at = put(at, largest, 1);
-    at = put_mean(at, sums[0]);
-    for (long i = 1; i <= others; i++) at = put_variation(at, sums[i], (largest + 1) / 166.0);
+    uint32_t mean = 0;
+    for (int c = 0; c < 3; c++) mean = mean << 8 | sample_of(sums[0][c]);
+    at = put(at, mean, 4);
+    for (long i = 1; i <= others; i++) {
+        uint32_t steps = 0;
+        for (int c = 0; c < 3; c++)
+            steps = steps * STEPS + variation_step(sums[i][c] / ((largest + 1) / 166.0));
+        at = put(at, steps, 2);
+    }
     return (size_t)(at - text);
 }
 

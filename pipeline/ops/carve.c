@@ -229,14 +229,6 @@ static enum status draw_view(struct carve_context *context) {
 
 /* ---- phases */
 
-/* Whether no phase follows PHASE, which begins with WIDTH x HEIGHT. */
-static bool is_last(const struct carve_context *context, const struct carve_phase *phase,
-                    uint32_t width, uint32_t height) {
-    struct carve_phase next;
-    carve_phase_advance(phase, &width, &height);
-    return !carve_next(width, height, context->goal_width, context->goal_height, &next);
-}
-
 static enum status find_seams(struct carve_context *context, const struct carve_phase *phase) {
     const int64_t start = clock_ns();
     enum status status = phase->columns ? carve_fill_map(context, &context->upright) : STATUS_OK;
@@ -263,17 +255,18 @@ static enum status find_seams(struct carve_context *context, const struct carve_
 
 static enum status run_phase(struct carve_context *context, const struct carve_phase *phase) {
     uint32_t width = context->now.width, height = context->now.height;
+    struct carve_phase next;
     carve_context_lay(context, phase, width, height);
     enum status status = find_seams(context, phase);
     if (status) return status;
-    if (is_last(context, phase, width, height)) {
-        context->work.pixels = NULL;
+    carve_phase_advance(phase, &width, &height);
+    if (!carve_next(width, height, context->goal_width, context->goal_height, &next)) {
+        context->work.pixels = NULL; /* no later phase needs them */
         context->later_marks.pixels = context->later_ids.pixels = NULL;
     }
     const int64_t start = clock_ns();
     status = carve_picture_change(context, phase);
     context->ns[CARVE_AT_REMOVE] += clock_ns() - start;
-    carve_phase_advance(phase, &width, &height);
     context->now = *carve_picture(context);
     context->now.width = width;
     context->now.height = height;

@@ -49,12 +49,6 @@ static size_t table_bytes(unsigned depth) {
     return depth == 8 ? 256 : BINS16 * sizeof(uint16_t);
 }
 
-/* Bytes of a thread's working memory for one table. */
-static size_t work_bytes(unsigned depth) {
-    return depth == 8 ? 256 * sizeof(uint32_t) + sizeof(struct histogram)
-                      : BINS16 * sizeof(uint32_t);
-}
-
 /* ---- a tile's samples, counted */
 
 /* A tile's place; the columns beyond the first `inside` are reflected. */
@@ -76,11 +70,6 @@ static const uint8_t *tile_row(const struct image *gray, const struct tile *tile
 static uint32_t sample_beyond(const struct image *gray, const struct tile *tile, const uint8_t *row,
                               uint32_t x) {
     return sample_get(row, reflect((int32_t)(tile->left + x), gray->width), gray->depth);
-}
-
-/* Whether clearing and summing eight tables would cost more than they save. */
-static bool is_small(const struct tile *tile) {
-    return (uint64_t)tile->width * tile->height < 4096;
 }
 
 static void count_each(const struct image *gray, const struct tile *tile, uint32_t *counts) {
@@ -171,7 +160,8 @@ static void make_table(const struct clahe_grid *grid, const struct image *gray, 
                        uint32_t y, void *work, void *table) {
     const struct tile tile = tile_of(grid, x, y);
     uint32_t *counts = work;
-    if (gray->depth == 8 && !is_small(&tile))
+    const bool small = (uint64_t)tile.width * tile.height < 4096; /* eight tables cost more */
+    if (gray->depth == 8 && !small)
         count_bytes(gray, &tile, (struct histogram *)(counts + 256), counts);
     else
         count_each(gray, &tile, counts);
@@ -203,7 +193,8 @@ static struct layout layout_of(const struct image *in, const struct clahe_grid *
     return (struct layout){
         .weights = rounded(((size_t)in->width + in->height) * sizeof(float)),
         .tables = grid->x.tiles * table_bytes(in->depth),
-        .work = work_bytes(in->depth),
+        .work = in->depth == 8 ? 256 * sizeof(uint32_t) + sizeof(struct histogram)
+                               : BINS16 * sizeof(uint32_t),
         .band = in->channels == 1 ? 0 : BAND_ROWS * row,
         .plane = in->channels == 1 ? 0 : in->height * row,
     };

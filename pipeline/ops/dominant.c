@@ -24,10 +24,6 @@ static size_t dominant_scratch(const struct op_call *call) {
     return BANDS_MAX * TABLES * DOMINANT_BINS * sizeof(uint32_t);
 }
 
-static uint32_t *band_memory(const struct op_call *call, int band) {
-    return (uint32_t *)call->scratch + (size_t)band * TABLES * DOMINANT_BINS;
-}
-
 static int bands_of(const struct op_call *call) {
     return band_count(call->in.height, pool_threads(call->pool), BANDS_MAX);
 }
@@ -48,7 +44,7 @@ static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
     const struct band band = band_of(in->height, index, bands_of(call));
-    uint32_t *counts = band_memory(call, index);
+    uint32_t *counts = (uint32_t *)call->scratch + (size_t)index * TABLES * DOMINANT_BINS;
     memset(counts, 0, TABLES * DOMINANT_BINS * sizeof *counts);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         SPECIALISE(in->channels, in->depth, count_row, image_row(in, y), in->width, counts);

@@ -23,10 +23,6 @@ static uint32_t rounded(double x) {
     return (uint32_t)floor(x + 0.5);
 }
 
-static uint32_t least_of(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static uint32_t most_of(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
@@ -153,8 +149,8 @@ static void encode(const struct picture *picture, struct hash *hash) {
             (uint32_t)picture->has_alpha << 23,
         3);
     put(hash,
-        least_of(columns, rows) | rounded(63 * p.largest) << 3 | rounded(63 * q.largest) << 9 |
-            (uint32_t)(width > height) << 15,
+        (columns < rows ? columns : rows) | rounded(63 * p.largest) << 3 |
+            rounded(63 * q.largest) << 9 | (uint32_t)(width > height) << 15,
         2);
     struct variations a = { .count = 0 };
     if (picture->has_alpha) {
@@ -199,9 +195,8 @@ static size_t thumbhash_text(const struct params *values, const struct values *s
 
 const struct op op_thumbhash = {
     .name = "thumbhash",
-    .summary =
-        "The ThumbHash in base 64, bytes for a blurred picture with its shape and alpha; "
-        "passes the image on",
+    .summary = "The ThumbHash in base 64, bytes for a blurred picture with its shape and alpha; "
+               "passes the image on",
     .params = params,
     .values = placeholder_values,
     .text = thumbhash_text,

@@ -196,13 +196,6 @@ static bool read_output(int in, char output[COMPILER_OUTPUT_MAX]) {
     }
 }
 
-static bool wait_for(pid_t child, bool in_time) {
-    int status = -1;
-    if (!in_time) kill(in_our_group ? child : -child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 bool compiler_run(const struct compiler *compiler, const char *directory,
                   char output[COMPILER_OUTPUT_MAX]) {
     int ends[2];
@@ -215,10 +208,14 @@ bool compiler_run(const struct compiler *compiler, const char *directory,
     if (good) {
         if (!in_our_group) setpgid(child, child); /* the child does too; the first call counts */
         const bool in_time = read_output(ends[0], output);
-        good = wait_for(child, in_time);
-        if (!in_time)
+        int status = -1;
+        if (!in_time) {
+            kill(in_our_group ? child : -child, SIGKILL);
             snprintf(output, COMPILER_OUTPUT_MAX, "the compiler took longer than %ld ms",
                      2 * limits.cpu_ms);
+        }
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        good = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     close(ends[0]);
     return good;

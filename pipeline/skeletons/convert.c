@@ -16,17 +16,12 @@ static bool is_picture(const struct user_op *op) {
     return op->skeleton == SKELETON_P2P || op->skeleton == SKELETON_N2P;
 }
 
-/* ", const settings *parameters", or nothing. */
-static void put_parameters_argument(FILE *out, const struct user_op *op) {
-    if (op->parameters) fprintf(out, ", const %s *parameters", op->parameters->name);
-}
-
 void convert_put_arguments(FILE *out, const struct user_op *op) {
     fprintf(out, "(const struct op_picture *in");
     if (is_picture(op)) fprintf(out, ", struct op_picture *out");
     if (op->skeleton == SKELETON_R2S) fprintf(out, ", long long numbers[3]");
     if (op->skeleton == SKELETON_R2V) fprintf(out, ", int *counts, int bins");
-    put_parameters_argument(out, op);
+    if (op->parameters) fprintf(out, ", const %s *parameters", op->parameters->name);
 }
 
 /* ---- op.h */

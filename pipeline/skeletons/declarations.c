@@ -30,14 +30,6 @@ static bool copy_code(const struct tokens *tokens, struct declarations *declarat
     return true;
 }
 
-static void end_missing(const struct token *first, const struct token *at,
-                        struct diagnostics *diagnostics) {
-    char shown[TOKEN_SHOWN_MAX], begin[TOKEN_SHOWN_MAX];
-    diagnostics_add(diagnostics, first->line, NULL,
-                    "what begins here with \"%s\" has no end: expected ; or } before %s",
-                    token_shown(first, begin), token_shown(at, shown));
-}
-
 /* Counts a bracket; false if it does not close the last open one. */
 static bool count_bracket(const struct token *at, struct scan *scan,
                           struct diagnostics *diagnostics) {
@@ -69,7 +61,10 @@ static const struct token *walk(const struct token *first, struct scan *scan,
     *scan = (struct scan){ 0 };
     for (const struct token *at = first;; at++) {
         if (at->kind == TOKEN_END || at->kind == TOKEN_DIRECTIVE) {
-            end_missing(first, at, diagnostics);
+            char shown[TOKEN_SHOWN_MAX], begin[TOKEN_SHOWN_MAX];
+            diagnostics_add(diagnostics, first->line, NULL,
+                            "what begins here with \"%s\" has no end: expected ; or } before %s",
+                            token_shown(first, begin), token_shown(at, shown));
             scan->unfinished = true;
             return at;
         }
@@ -119,12 +114,6 @@ static bool add(struct declarations *declarations, int *capacity, struct declara
     return true;
 }
 
-static int last_line(const struct token *token) {
-    int line = token->line;
-    for (size_t i = 0; i < token->length; i++) line += token->text[i] == '\n';
-    return line;
-}
-
 /* Returns the first of the comments on the lines just before TEXT; NULL where there is none. */
 static const struct token *comment_before(const struct tokens *tokens, const char *text) {
     const struct token *found = NULL, *at = tokens->list;
@@ -133,7 +122,8 @@ static const struct token *comment_before(const struct tokens *tokens, const cha
         const bool comment = at->kind == TOKEN_COMMENT && at->first;
         if (comment && (!found || at->line > end + 1)) found = at;
         if (!comment) found = NULL;
-        end = last_line(at);
+        end = at->line;
+        for (size_t i = 0; i < at->length; i++) end += at->text[i] == '\n';
     }
     return found && at->line <= end + 1 ? found : NULL;
 }

@@ -63,10 +63,6 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '*';
 }
 
-static bool is_value_end(const char *at, const char *end) {
-    return at == end || is_blank(*at) || *at == '[' || *at == ',' || *at == ';' || *at == ':';
-}
-
 /* Returns the length of the number, true or false at AT. */
 static size_t value_length(const char *at, const char *end) {
     size_t length = 0;
@@ -77,7 +73,8 @@ static size_t value_length(const char *at, const char *end) {
         while (length < room && strchr("+-.0123456789", at[length])) length++;
         if (length == 1 && !strchr("0123456789", *at)) length = 0;
     }
-    return length && is_value_end(at + length, end) ? length : 0;
+    const char *behind = at + length;
+    return behind == end || is_blank(*behind) || strchr("[,;:", *behind) ? length : 0;
 }
 
 static const char *skip_blanks(const char *at, const char *end) {
@@ -292,14 +289,6 @@ static bool read_fields(const struct tokens *tokens, const struct token **at,
     return true;
 }
 
-static void pad(struct parameter_struct *out) {
-    size_t align = 1;
-    for (int i = 0; i < out->count; i++)
-        if (scalar_type_bytes(out->fields[i].type) > align)
-            align = scalar_type_bytes(out->fields[i].type);
-    out->bytes = (out->bytes + align - 1) / align * align;
-}
-
 static bool expect(const struct token **at, const char *word, struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
     if (token_is(*at, word)) {
@@ -333,7 +322,11 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
     if (!name_is_short(at, diagnostics)) return false;
     out->name = text_arena_copy(arena, at->text, at->length);
     at++;
-    pad(out);
+    size_t align = 1;
+    for (int i = 0; i < out->count; i++)
+        if (scalar_type_bytes(out->fields[i].type) > align)
+            align = scalar_type_bytes(out->fields[i].type);
+    out->bytes = (out->bytes + align - 1) / align * align;
     return expect(&at, ";", diagnostics);
 }
 

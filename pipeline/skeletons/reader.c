@@ -177,22 +177,18 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
     file->count++;
 }
 
-static enum skeleton skeleton_of(const char *directive) {
-    int skeleton = 0;
-    while (token_directives[1 + skeleton] != directive) skeleton++;
-    return (enum skeleton)skeleton;
-}
-
 static void read_directives(struct user_file *file, struct diagnostics *diagnostics) {
     const struct declarations *all = &file->declarations;
     for (int i = 0; i < all->count; i++) {
         const struct declaration *one = &all->list[i];
         const struct declaration *next = i + 1 < all->count ? &all->list[i + 1] : NULL;
         if (one->kind != DECLARATION_DIRECTIVE) continue;
-        if (one->directive == token_directives[0])
+        int place = 0; /* the struct's, then the skeletons' */
+        while (token_directives[place] != one->directive) place++;
+        if (place == 0)
             add_struct(file, one, next, diagnostics);
         else
-            add_op(file, skeleton_of(one->directive), one, next, diagnostics);
+            add_op(file, (enum skeleton)(place - 1), one, next, diagnostics);
     }
     if (!file->count && !diagnostics->count)
         diagnostics_add(diagnostics, 1, NULL,

@@ -77,25 +77,18 @@ static bool is_builtin(const struct token *name) {
 
 /* ---- words */
 
-static bool is_reserved(const struct token *token) {
-    const char *text = token->text;
-    return text[0] == '_' && token->length > 1 &&
-           (text[1] == '_' || isupper((unsigned char)text[1]));
-}
-
-static bool is_ours(const struct token *token) {
-    return token->length >= 6 && strncasecmp(token->text, "burin_", 6) == 0;
-}
-
 /* Returns why TOKEN is refused; NULL: it is accepted. */
 static const char *refusal_of(const struct token *token) {
     for (size_t i = 0; i < COUNT(refused); i++)
         if (token_is(token, refused[i].word)) return refused[i].reason;
     if (is_one_of(token, cpp_words, COUNT(cpp_words)))
         return "it is a word of C++, which the GPU's compiler reads; choose another name";
-    if (is_ours(token)) return "names that begin with burin_ are reserved";
-    return is_reserved(token) ? "names that begin with __ or with _ and a capital are reserved"
-                              : NULL;
+    const char *text = token->text;
+    if (token->length >= 6 && strncasecmp(text, "burin_", 6) == 0)
+        return "names that begin with burin_ are reserved";
+    if (text[0] == '_' && token->length > 1 && (text[1] == '_' || isupper((unsigned char)text[1])))
+        return "names that begin with __ or with _ and a capital are reserved";
+    return NULL;
 }
 
 static void check_word(const struct token *token, struct diagnostics *diagnostics) {
@@ -104,10 +97,6 @@ static void check_word(const struct token *token, struct diagnostics *diagnostic
     if (reason)
         diagnostics_add(diagnostics, token->line, NULL, "\"%s\" is not accepted: %s",
                         token_shown(token, shown), reason);
-}
-
-/* Refuses a type of two words that the GPU lacks. */
-static void check_pair(const struct token *token, struct diagnostics *diagnostics) {
     if ((token_is(token, "long") && token_is(token + 1, "double")) ||
         (token_is(token, "double") && token_is(token + 1, "long")))
         diagnostics_add(diagnostics, token->line, NULL,
@@ -181,9 +170,10 @@ static void check_macro(const struct token *token, struct diagnostics *diagnosti
                         "stands");
 }
 
-/* Refuses C23's [[gnu::constructor]]; neither sign has a meaning in C17, nor in a macro that makes
- * one of them. */
-static void check_attribute(const struct token *token, struct diagnostics *diagnostics) {
+/* Refuses C23's [[gnu::constructor]] (neither sign has a meaning in C17, nor in a macro that makes
+ * one of them), and "...", a range of values: C++ has no ranges, and a compiler may never finish
+ * writing out the table. */
+static void check_punctuator(const struct token *token, struct diagnostics *diagnostics) {
     const struct token *next = token + 1;
     const bool brackets = token_is(token, "[") && token_is(next, "[");
     const bool colons =
@@ -192,12 +182,7 @@ static void check_attribute(const struct token *token, struct diagnostics *diagn
         diagnostics_add(diagnostics, token->line, NULL,
                         "%s is not accepted: an operator has no attributes",
                         brackets ? "[[" : "::");
-}
-
-/* Refuses "...", a range of values: C++ has no ranges, and a compiler may never finish writing out
- * the table. */
-static void check_dots(const struct token *token, struct diagnostics *diagnostics) {
-    if (token_is(token, ".") && token_is(token + 1, ".") && token[1].text == token->text + 1)
+    if (token_is(token, ".") && token_is(next, ".") && next->text == token->text + 1)
         diagnostics_add(diagnostics, token->line, NULL,
                         "... is not accepted: write out each value, and each parameter");
 }
@@ -208,9 +193,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
         const struct token *token = &tokens->list[i];
         const bool begins = token->preprocessor && token->first && token_is(token, "#");
         if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
-        if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
-        if (token->kind == TOKEN_PUNCTUATOR) check_attribute(token, diagnostics);
-        if (token->kind == TOKEN_PUNCTUATOR) check_dots(token, diagnostics);
+        if (token->kind == TOKEN_PUNCTUATOR) check_punctuator(token, diagnostics);
         if (token->preprocessor) check_macro(token, diagnostics);
         if (begins) depth += check_line(token, diagnostics);
         if (token->kind == TOKEN_DIRECTIVE && depth > 0)
@@ -254,14 +237,6 @@ static bool is_constant(const struct token *first, const struct token *end) {
             at = inner ? at + 1 : behind_bracket(at, end);
     }
     return !pointer && (pointers || type);
-}
-
-static void check_variable(const struct declaration *declaration, struct diagnostics *diagnostics) {
-    if (is_constant(declaration->first, declaration->end - 1)) return;
-    char shown[TOKEN_SHOWN_MAX];
-    diagnostics_add(diagnostics, declaration->first->line, NULL,
-                    "a variable outside a function must be const; this begins with \"%s\"",
-                    token_shown(declaration->first, shown));
 }
 
 static void check_body(const struct declaration *function, struct diagnostics *diagnostics) {
@@ -318,7 +293,10 @@ void refusals_in_declarations(const struct tokens *tokens, const struct declarat
     char shown[TOKEN_SHOWN_MAX];
     for (int i = 0; i < declarations->count; i++) {
         const struct declaration *one = &declarations->list[i];
-        if (one->kind == DECLARATION_CONSTANT) check_variable(one, diagnostics);
+        if (one->kind == DECLARATION_CONSTANT && !is_constant(one->first, one->end - 1))
+            diagnostics_add(diagnostics, one->first->line, NULL,
+                            "a variable outside a function must be const; this begins with \"%s\"",
+                            token_shown(one->first, shown));
         if (one->kind == DECLARATION_FUNCTION && one->name) check_body(one, diagnostics);
         if (one->kind == DECLARATION_FUNCTION && one->name && is_builtin(one->name))
             diagnostics_add(diagnostics, one->name->line, NULL,

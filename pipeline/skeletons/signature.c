@@ -70,11 +70,6 @@ static bool take_int(struct cursor *cursor, const char *what) {
     return expected(cursor, what);
 }
 
-/* Skips `static` and `inline`, in any order. */
-static void skip_specifiers(struct cursor *cursor) {
-    while (token_is(cursor->at, "static") || token_is(cursor->at, "inline")) cursor->at++;
-}
-
 /* Takes the function's name and '('. */
 static bool take_head(struct cursor *cursor) {
     if (cursor->at != cursor->function->name)
@@ -175,11 +170,6 @@ static bool take_value(struct cursor *cursor, const char *letter, enum scalar_ty
                                                 : "T, or an integer type");
 }
 
-/* A sample must fit the type to which it is converted. */
-static unsigned depth_of(enum scalar_type type) {
-    return type == SCALAR_NONE || scalar_type_max(type) >= 65535 ? 0 : 8;
-}
-
 static bool read_r2s(struct cursor *cursor) {
     const struct token *a, *b;
     struct user_op *op = cursor->op;
@@ -198,7 +188,8 @@ static bool read_r2s(struct cursor *cursor) {
         return false;
     }
     if (explicit_type) op->result = explicit_type;
-    op->op.depth = depth_of(op->result);
+    /* A sample must fit the type to which it is converted. */
+    op->op.depth = op->result && scalar_type_max(op->result) < 65535 ? 8 : 0;
     return true;
 }
 
@@ -255,7 +246,7 @@ bool signature_read(const struct user_file *file, const struct declaration *dire
                              .op = op,
                              .diagnostics = diagnostics };
     if (!read_result(directive, op, diagnostics)) return false;
-    skip_specifiers(&cursor);
+    while (token_is(cursor.at, "static") || token_is(cursor.at, "inline")) cursor.at++;
     switch (op->skeleton) {
     case SKELETON_P2P: return read_p2p(&cursor, file);
     case SKELETON_N2P: return read_n2p(&cursor, file);

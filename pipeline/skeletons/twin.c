@@ -89,16 +89,14 @@ static void do_band(void *argument, int index) {
 
 /* ---- values */
 
-static enum value_type value_type_of(enum scalar_type type) {
-    const bool is_signed = scalar_type_is_signed(type);
-    if (scalar_type_bytes(type) == 8) return is_signed ? VALUE_INT64 : VALUE_UINT64;
-    return is_signed ? VALUE_INT32 : VALUE_UINT32;
-}
-
 static struct values_shape twin_values(const struct op *op, const struct params *params,
                                        const struct image *in) {
     const struct user_op *user = user_op_of(op);
-    return (struct values_shape){ .type = value_type_of(user_text_result(user, in->depth)),
+    const enum scalar_type type = user_text_result(user, in->depth);
+    const bool is_signed = scalar_type_is_signed(type);
+    const enum value_type wide = is_signed ? VALUE_INT64 : VALUE_UINT64,
+                          narrow = is_signed ? VALUE_INT32 : VALUE_UINT32;
+    return (struct values_shape){ .type = scalar_type_bytes(type) == 8 ? wide : narrow,
                                   .channels = image_colours(in),
                                   .length = (uint32_t)user_op_bins(user, params),
                                   .is_list = user->skeleton == SKELETON_R2V };

@@ -23,13 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "we");
-    if (!file) return false;
-    const bool good = fputs(text, file) >= 0;
-    return fclose(file) == 0 && good;
-}
-
 /* ---- the key */
 
 /* Hashes the name and features of the CPU for which the twin is compiled. /proc/cpuinfo may be
@@ -152,7 +145,9 @@ static bool compile(struct user_file *file, const struct compiler *compiler, con
     char path[TWIN_CACHE_PATH_MAX], variable[SHARED_OBJECT_NAME_MAX];
     char *output = malloc(COMPILER_OUTPUT_MAX);
     snprintf(path, sizeof path, "%s/twin.c", folder);
-    bool good = output && write_file(path, key);
+    FILE *source = fopen(path, "we");
+    bool good = output && source && fputs(key, source) >= 0;
+    if (source) good = fclose(source) == 0 && good;
     if (good) good = compiler_run(compiler, folder, output);
     if (!good) take_messages(file, output ? output : "", diagnostics);
     free(output);

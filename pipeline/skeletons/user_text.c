@@ -109,11 +109,6 @@ static const char *blank_end(const struct user_file *file, const struct token *t
     return token_end(&behind[-1]);
 }
 
-static bool is_helper(const struct declaration *one) {
-    return one && (one->kind == DECLARATION_FUNCTION || one->kind == DECLARATION_PROTOTYPE ||
-                   one->kind == DECLARATION_CONSTANT);
-}
-
 /* Writes the text from START to END, which contains no operator's function. */
 static void put_text(FILE *out, const struct user_file *file, const char *start, const char *end,
                      const struct user_text_options *options) {
@@ -121,7 +116,10 @@ static void put_text(FILE *out, const struct user_file *file, const char *start,
         const struct token *token = &file->tokens.list[i];
         if (token->text < start || token->text >= end) continue;
         const char *behind = blank_end(file, token, options);
-        const bool helper = options->helper && is_helper(declaration_at(file, token));
+        const struct declaration *one = options->helper ? declaration_at(file, token) : NULL;
+        const bool helper =
+            one && (one->kind == DECLARATION_FUNCTION || one->kind == DECLARATION_PROTOTYPE ||
+                    one->kind == DECLARATION_CONSTANT);
         if (!behind && !helper) continue;
         fwrite(start, 1, (size_t)(token->text - start), out);
         start = token->text;

@@ -24,11 +24,6 @@ static void gradient_plain(const uint8_t *restrict here, const uint8_t *restrict
         out[i] = (uint16_t)carve_gradient(here[i], here[i + 1], below[i], below[i + 1]);
 }
 
-/* Exact: the double root of an integer below 2^53 is never rounded up to the next integer. */
-static uint16_t length_of(int32_t gx, int32_t gy) {
-    return (uint16_t)sqrt((double)(gx * gx + gy * gy));
-}
-
 static const int32_t along[2][5] = { { 0, -1, 0, 1, 0 }, { -1, -2, 0, 2, 1 } };
 static const int32_t smooth[2][5] = { { 0, 1, 2, 1, 0 }, { 1, 4, 6, 4, 1 } };
 
@@ -41,7 +36,8 @@ static void sobel_plain(int five, const uint8_t *const rows[5], uint32_t count, 
                 gx += smooth[five][y] * along[five][x] * luma;
                 gy += along[five][y] * smooth[five][x] * luma;
             }
-        out[i] = length_of(gx, gy);
+        /* Exact: the double root of an integer below 2^53 is never rounded up to the next one. */
+        out[i] = (uint16_t)sqrt((double)(gx * gx + gy * gy));
     }
 }
 

@@ -105,15 +105,6 @@ static uint32_t gone_before(const uint16_t *gone, uint32_t count, uint32_t posit
     return first;
 }
 
-static void number_position(const struct block *block, uint32_t line, uint32_t position,
-                            uint32_t number) {
-    const struct replay *replay = block->replay;
-    const uint16_t sample = (uint16_t)number;
-    if (replay->map)
-        memcpy(pixel_at(replay->map, replay->across, block->first + line, position), &sample,
-               sizeof sample);
-}
-
 /* Sorts the positions that go into the end of the line's origins, then fills the origins from the
  * front with the positions between, never past what is still to be read. False: the job was
  * stopped. */
@@ -128,7 +119,10 @@ static bool find_origins(const struct block *block) {
             const uint32_t before = gone_before(gone, s, at);
             memmove(gone + before + 1, gone + before, (s - before) * sizeof *gone);
             gone[before] = (uint16_t)(at + before);
-            number_position(block, line, at + before, s + 1);
+            const uint16_t number = (uint16_t)(s + 1);
+            if (replay->map)
+                memcpy(pixel_at(replay->map, replay->across, block->first + line, at + before),
+                       &number, sizeof number);
         }
     }
     for (uint32_t line = 0; line < block->count; line++) {

@@ -115,13 +115,6 @@ static void close_energy(const struct energy_map *map, uint32_t y, uint32_t widt
     memmove(energy, energy + 1, (width - map->seam[y]) * sizeof *energy);
 }
 
-static void close_ids(const struct energy_map *map, uint32_t y, uint32_t width,
-                      const struct image *red) {
-    uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
-    if (red) carve_paint(red, *ids);
-    memmove(ids, ids + 1, (width - map->seam[y]) * sizeof *ids);
-}
-
 /* Returns the columns of row Y, FIRST to END - 1, whose energies the seam changes. */
 static struct band reached(const struct energy_map *map, uint32_t y) {
     const uint32_t reach = 2 * (uint32_t)carve_reach(map->energy_kind), x = map->seam[y];
@@ -253,7 +246,10 @@ static void close_part(struct work *work, int half) {
         const uint32_t y = half_row(map, half, i);
         if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
         if (map->energy) close_energy(map, y, map->width);
-        if (map->ids) close_ids(map, y, map->width, work->search->red);
+        if (!map->ids) continue;
+        uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
+        if (work->search->red) carve_paint(work->search->red, *ids);
+        memmove(ids, ids + 1, (map->width - map->seam[y]) * sizeof *ids);
     }
 }
 
@@ -365,19 +361,15 @@ static void member(void *argument, int index) {
             breathe(looks < LOOKS_BEFORE_SLEEP ? looks++ : LOOKS_BEFORE_SLEEP + 1);
 }
 
-/* Returns the number of threads that may share a section. */
-static int members(const struct seam_search *search) {
-    const struct energy_map *upright = search->upright, *turned = search->turned;
-    if ((upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned)))
-        return 1;
-    return upright && turned ? MAPS * HALVES : HALVES;
-}
-
 enum status seam_search_run(struct seam_search *search) {
     struct work work = {
         .search = search, .columns = search->columns, .rows = search->rows, .led = ATOMIC_FLAG_INIT
     };
-    const int most = members(search), threads = pool_threads(search->pool);
+    const struct energy_map *upright = search->upright, *turned = search->turned;
+    const bool narrow =
+        (upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned));
+    const int most = narrow ? 1 : upright && turned ? MAPS * HALVES : HALVES;
+    const int threads = pool_threads(search->pool);
     atomic_init(&work.status, STATUS_OK);
     atomic_init(&work.open, 0);
     atomic_init(&work.done, 0);

@@ -33,21 +33,18 @@ static struct sides in_height(const struct image *in, uint32_t height) {
     return (struct sides){ in_proportion(in->width, height, in->height), height };
 }
 
-/* OUTSIDE: the picture covers both lengths, else both contain it. */
-static struct sides in_both(const struct image *in, uint64_t width, uint64_t height, bool outside) {
-    const bool wide = width * in->height <= height * in->width;
-    return wide != outside ? in_width(in, (uint32_t)width) : in_height(in, (uint32_t)height);
-}
-
 static struct sides scaled(const struct params *params, const struct image *in,
                            const struct wish wishes[2]) {
     const uint32_t width = wishes[0].size, height = wishes[1].size;
     const long fit = params->number[RESIZE_FIT];
     struct sides sides = { width, height };
-    if (!width || !height)
+    if (!width || !height) {
         sides = width ? in_width(in, width) : in_height(in, height);
-    else if (fit != FIT_FILL)
-        sides = in_both(in, width, height, fit != FIT_INSIDE && fit != FIT_CONTAIN);
+    } else if (fit != FIT_FILL) {
+        const bool outside = fit != FIT_INSIDE && fit != FIT_CONTAIN;
+        const bool wide = (uint64_t)width * in->height <= (uint64_t)height * in->width;
+        sides = wide != outside ? in_width(in, width) : in_height(in, height);
+    }
     if (params->number[RESIZE_ENLARGE] || (sides.x <= in->width && sides.y <= in->height))
         return sides;
     if (fit != FIT_FILL || !width || !height) return (struct sides){ in->width, in->height };
@@ -66,11 +63,6 @@ static uint32_t start_of(const struct wish *wish, uint64_t length, uint64_t coun
     return (uint32_t)(start < slack ? start : slack);
 }
 
-static uint32_t place_of(const struct wish *wish, uint64_t slack) {
-    if (wish->point >= 0) return (uint32_t)(slack * (uint64_t)wish->point / 1000);
-    return (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
-}
-
 /* SHARE is the percentage of the excess that is removed by seams. */
 static void cut(struct frame_side *side, const struct wish *wish, unsigned share) {
     const uint64_t over = side->to > wish->size ? side->to - wish->size : 0;
@@ -80,8 +72,12 @@ static void cut(struct frame_side *side, const struct wish *wish, unsigned share
 }
 
 static void lay(struct frame_side *side, const struct wish *wish) {
+    const uint64_t slack = wish->size - side->to;
     side->out = wish->size;
-    side->at = place_of(wish, side->out - side->to);
+    if (wish->point >= 0)
+        side->at = (uint32_t)(slack * (uint64_t)wish->point / 1000);
+    else
+        side->at = (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
 }
 
 /* ---- checks */

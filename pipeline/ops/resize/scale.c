@@ -23,11 +23,6 @@ struct pixels_rule {
     bool linear;
 };
 
-/* Returns the bits of a sample while pixels are weighed. */
-static unsigned pixels_depth_between(const struct pixels_rule *rule) {
-    return rule->linear ? 16 : rule->depth;
-}
-
 /* Whether rows must be changed before and after they are weighed. */
 static bool pixels_change(const struct pixels_rule *rule) {
     return rule->linear || rule->channels == 2 || rule->channels == 4;
@@ -119,12 +114,8 @@ static void pixels_finish(const void *argument, const uint8_t *from, uint8_t *to
 
 /* ---- a job */
 
-static bool changes(const struct scale *job) {
-    return resample_changes(&job->x) || resample_changes(&job->y);
-}
-
 static bool moves(const struct scale *job) {
-    return job->nearest || !changes(job);
+    return job->nearest || (!resample_changes(&job->x) && !resample_changes(&job->y));
 }
 
 static struct pixels_rule rule_of(const struct scale *job) {
@@ -143,7 +134,7 @@ static struct resample weighing_of(const struct scale *job, const struct pixels_
                               .out = job->out,
                               .x = job->x,
                               .y = job->y,
-                              .depth = pixels_depth_between(rule),
+                              .depth = rule->linear ? 16 : rule->depth,
                               .prepare = change ? pixels_prepare : NULL,
                               .premultiply = change && !rule->linear,
                               .finish = change || widen ? pixels_finish : NULL,
@@ -151,12 +142,6 @@ static struct resample weighing_of(const struct scale *job, const struct pixels_
                               .pool = job->pool,
                               .progress = job->progress,
                               .scratch = job->scratch };
-}
-
-static enum status weigh(const struct scale *job) {
-    const struct pixels_rule rule = rule_of(job);
-    const struct resample weighing = weighing_of(job, &rule);
-    return resample_run(&weighing);
 }
 
 /* ---- moved */
@@ -203,5 +188,8 @@ size_t scale_bytes(const struct scale *job) {
 }
 
 enum status scale_run(const struct scale *job) {
-    return moves(job) ? move(job) : weigh(job);
+    if (moves(job)) return move(job);
+    const struct pixels_rule rule = rule_of(job);
+    const struct resample weighing = weighing_of(job, &rule);
+    return resample_run(&weighing);
 }
