@@ -54,7 +54,6 @@ enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need
                                struct failure *failure);
 /* Between batches: gives back one piece beyond what is kept; false where there is none. */
 bool cpu_memory_trim(struct cpu_memory *memory);
-/* Gives back all of it. */
 void cpu_memory_empty(struct cpu_memory *memory);
 
 /* Gives back everything that lanes keep between batches, and the free part of the heap. Called

@@ -60,7 +60,6 @@ static inline bool image_has_alpha(const struct image *image) {
     return image->channels == 2 || image->channels == 4;
 }
 
-/* Channels that carry colour: 1 or 3. */
 static inline unsigned image_colours(const struct image *image) {
     return image->channels < 3 ? 1 : 3;
 }
@@ -69,7 +68,6 @@ static inline unsigned image_colours(const struct image *image) {
  * start at any row. */
 struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth);
 
-/* Compares width, height, channels and depth; stride and memory may differ. */
 bool image_same_shape(const struct image *a, const struct image *b);
 
 /* FNV-1a, 64 bit, of the shape and the samples of every row without padding: equal digests on two

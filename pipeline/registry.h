@@ -31,7 +31,6 @@ bool registry_add(const struct op *op);
 /* Whether OP is a user's, not built in. */
 bool registry_is_added(const struct op *op);
 
-/* Returns NULL where there is none of that name. */
 const struct op *registry_find(const char *name);
 
 /* Returns NAME, as a string of an operator's record, if an operator takes an extra image of that

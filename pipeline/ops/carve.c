@@ -209,7 +209,6 @@ static void draw_rows(const struct carve_context *context, const struct energy_m
         }
 }
 
-/* Returns the scratch bytes. */
 static size_t lay_view(struct carve_context *context) {
     context->arena.used = 0;
     context->upright = carve_context_map(context, false);

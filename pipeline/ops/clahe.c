@@ -39,7 +39,6 @@ static const struct param params[] = {
     { .name = NULL },
 };
 
-/* A thread takes BAND_ROWS rows at a time. */
 enum { WORKERS_MAX = 16, BAND_ROWS = 16 };
 
 enum { BINS16 = 65536 };

@@ -174,7 +174,6 @@ static void edge_row(const struct levels *levels, uint32_t y, uint8_t *out,
     memset(out + (width - margin) * sample, 0, margin * sample);
 }
 
-/* Joins the edges and the input's alpha. */
 static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *out, uint32_t width,
                               unsigned channels, unsigned depth) {
     for (size_t x = 0; x < width; x++) {

@@ -61,7 +61,6 @@ static uint32_t *counts_of(const struct op_call *call, int band) {
                         (size_t)band * table_bytes(call->params, &call->in));
 }
 
-/* The levels' table stands after the bands' counts. */
 static uint32_t *levels_of(const struct op_call *call) {
     return counts_of(call, BANDS_MAX);
 }

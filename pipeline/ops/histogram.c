@@ -37,7 +37,6 @@ static int bands_of(const struct op_call *call) {
     return band_count(call->in.height, pool_threads(call->pool), BANDS_MAX);
 }
 
-/* Bytes of one band's counts. */
 static size_t band_bytes(const struct op_call *call) {
     const uint32_t bins = bins_of(call->params);
     return image_colours(&call->in) * (call->in.depth == 8

@@ -25,7 +25,6 @@ static inline struct values_shape reduction_values(const struct op *op, const st
     return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false, 0 };
 }
 
-/* Scratch: a result for each channel of each band. */
 static inline size_t reduction_scratch(const struct op_call *call) {
     (void)call;
     return REDUCTION_BANDS_MAX * REDUCE_CHANNELS_MAX * sizeof(uint64_t);

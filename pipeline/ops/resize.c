@@ -171,7 +171,6 @@ static struct image take_image(struct arena *arena, uint32_t width, uint32_t hei
     return image;
 }
 
-/* The call that removes the seams. */
 static struct op_call carve_call(const struct op_call *call, struct room *room) {
     char number[16];
     params_init(&room->carving, carve()->params);

@@ -143,7 +143,6 @@ static void part_band(void *argument, int index) {
     search->best[index] = best;
 }
 
-/* Finds the best part of the size of CALL's output. */
 static enum status search_best(const struct op_call *call, struct smartcrop_part *best) {
     struct search search = { .call = call };
     const uint32_t tops = call->in.height - call->out.height + 1;

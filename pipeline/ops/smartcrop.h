@@ -25,7 +25,6 @@ HOST_DEVICE uint32_t smartcrop_weight(uint32_t i, uint32_t n, uint32_t window) {
     return window == n ? 1 : i + 1 < n - i ? i + 1 : n - i;
 }
 
-/* A part and its criteria. */
 struct smartcrop_part {
     uint64_t sum;
     uint32_t apart, top, left; /* apart: twice the distance from the centre */

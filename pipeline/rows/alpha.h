@@ -17,7 +17,6 @@ void alpha_multiply(const uint8_t *from, uint8_t *to, size_t pixels, unsigned ch
 void alpha_divide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
                   unsigned depth);
 
-/* Copies IN's alpha to OUT. */
 void alpha_keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels, unsigned depth);
 
 #endif

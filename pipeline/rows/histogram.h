@@ -19,7 +19,6 @@ struct histogram {
 };
 void histogram_counts(const struct histogram *histogram, uint32_t counts[256]);
 
-/* Counts every value of BYTES. */
 void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length);
 
 /* Counts each colour channel separately; HISTOGRAMS has one for each, alpha is left out. */

@@ -112,7 +112,6 @@ static struct resample_layout layout_make(const struct resample *job,
     return layout;
 }
 
-/* Returns the bytes of a row of PIXELS pixels. */
 static size_t row_bytes(const struct resample_layout *layout, uint32_t pixels) {
     return aligned((size_t)pixels * layout->job->in.channels * (layout->job->depth / 8));
 }

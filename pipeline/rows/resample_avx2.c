@@ -78,7 +78,6 @@ PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     return _mm256_loadu2_m128i((const __m128i *)(rows[4] + at), (const __m128i *)(rows[0] + at));
 }
 
-/* Bytes in words. */
 PRIMITIVE bool is_opaque(vec alphas) {
     const vec same = _mm256_cmpeq_epi16(alphas, _mm256_set1_epi16(255));
     return _mm256_movemask_epi8(same) == -1;

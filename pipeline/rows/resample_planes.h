@@ -41,7 +41,6 @@ INLINE unsigned second_of(unsigned pixel) {
     return pixel == 6 ? 8 : pixel == 8 ? 16 : 0;
 }
 
-/* Returns the pixels of one step. */
 INLINE unsigned step_pixels(unsigned pixel) {
     return pixel == 1 ? 16 : pixel == 2 ? 8 : 4;
 }

@@ -17,7 +17,6 @@
 
 enum { RESAMPLE_ROWS_MAX = 16, RESAMPLE_CELL_MAX = 4 };
 
-/* One axis as a way reads it. */
 struct resample_side {
     struct resample_window
         *windows;     /* in cells, one window for each target; NULL: the axis is copied */

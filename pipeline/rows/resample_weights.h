@@ -56,7 +56,6 @@ static inline bool resample_changes(const struct resample_axis *axis) {
     return axis->from != axis->to;
 }
 
-/* Returns the pitch of the weights of AXIS. */
 uint32_t resample_pitch(const struct resample_axis *axis);
 
 /* Returns the bytes for resample_weights_make, a multiple of 8. */

@@ -10,7 +10,6 @@ static void luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
 }
 
 #ifdef __x86_64__
-/* 32 pixels as three vectors of one channel each. */
 struct planes {
     __m256i red, green, blue;
 };

@@ -23,7 +23,6 @@ void rgb_scale_make(struct rgb_scale *scale, const uint8_t level[256]);
 void rgb_scale_apply(const struct rgb_scale *scale, const uint8_t *rgb, uint8_t *out,
                      size_t pixels);
 
-/* Writes V of each pixel. */
 void rgb_scale_values(const uint8_t *rgb, uint8_t *values, size_t pixels);
 
 /* Does the same with a new level for each pixel in LEVELS. */

@@ -11,7 +11,7 @@
 
 /* ---- weights */
 
-/* The largest signed word. */
+/* the largest signed word */
 enum { WEIGHT_MAX = 32767 };
 
 static uint16_t weight_of(const struct gaussian *gaussian, int tap) {

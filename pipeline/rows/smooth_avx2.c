@@ -73,7 +73,6 @@ AVX2 static void pair_up16(const uint8_t *line, size_t channels, size_t samples,
     }
 }
 
-/* Does half of a chunk: 16 samples of two rows. */
 INLINE void across_half16(const struct smooth_taps *taps, const uint8_t *const pairs[2],
                           size_t first, uint8_t *to) {
     __m256i a[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() }, b[2] = { a[0], a[0] };

@@ -13,7 +13,6 @@ enum { VECTOR = 64, LANES = 16, HALF8 = 1 << 23, HALF16 = 1 << 15 };
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 #define INLINE static inline __attribute__((always_inline)) AVX512
 
-/* Joins two rows' sums of 16 bits. */
 INLINE __m512i side_by_side(__m512i first, __m512i second) {
     return _mm512_mask_blend_epi16(0xaaaaaaaa, first, _mm512_slli_epi32(second, 16));
 }

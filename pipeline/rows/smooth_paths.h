@@ -10,7 +10,6 @@
 
 #include "pipeline/rows/smooth.h"
 
-/* Bytes of a chunk and a pair of rows in the ring. */
 static inline size_t smooth_slot_bytes(const struct smooth_taps *taps) {
     return 2 * SMOOTH_CHUNK * (taps->gaussian.depth / 8) * 2;
 }

@@ -126,7 +126,6 @@ AVX2_INLINE __m256i root32(__m256i squares) {
     return _mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps(squares)));
 }
 
-/* Sixteen magnitudes. */
 AVX2_INLINE __m256i sixteen(__m256i x, __m256i y) {
     const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
     return _mm256_packs_epi32(root32(_mm256_madd_epi16(low, low)),
@@ -203,7 +202,6 @@ AVX2_INLINE __m256i twice(__m256i a) {
     return _mm256_add_epi16(a, a);
 }
 
-/* Returns the magnitudes of pixels I .. I + 15. */
 AVX2_INLINE __m256i sixteen_of_columns(const struct columns8 *from, size_t i) {
     const int16_t *v = from->smooth + HALO + i, *s = from->slope + HALO + i;
     const __m256i x = _mm256_add_epi16(_mm256_sub_epi16(at(v + 2), at(v - 2)),

@@ -42,7 +42,6 @@ static void transpose_part(const struct transpose *t, struct part part) {
 /* ---- blocks */
 
 #ifdef __x86_64__
-/* Pixels a side of a block. */
 static uint32_t block_side(size_t pixel) {
     return pixel == 1 ? 16 : pixel == 2 ? 8 : pixel <= 4 ? 4 : 0;
 }

@@ -43,7 +43,6 @@ void carve_context_begin(struct carve_context *context, const struct op_call *ca
 /* Returns the scratch bytes of all phases. */
 size_t carve_context_bytes(struct carve_context *context);
 
-/* Lays out memory for PHASE, which begins with WIDTH x HEIGHT. */
 void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,
                        uint32_t width, uint32_t height);
 
@@ -61,10 +60,8 @@ enum status carve_rows(const struct carve_context *context, const struct energy_
  * ENERGY_KEEP. */
 unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y);
 
-/* Fills MAP from the present picture. */
 enum status carve_fill_map(const struct carve_context *context, struct energy_map *map);
 
-/* Whether PHASE removes seams of both directions. */
 static inline bool carve_phase_is_both(const struct carve_phase *phase) {
     return phase->columns && phase->rows;
 }

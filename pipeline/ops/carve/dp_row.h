@@ -35,7 +35,6 @@ enum { ENERGY_BITS = 0x3fff, ENERGY_KEEP = 0x4000, ENERGY_REMOVE = 0x8000 };
 /* Elements before a row of costs and after its end that dp_* functions may read and write. */
 enum { DP_MARGIN = 16, DP_SLACK = 48 };
 
-/* Bytes of one cost. */
 static inline size_t cost_bytes(enum cost_bits bits) {
     return (size_t)2 << bits;
 }

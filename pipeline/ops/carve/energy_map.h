@@ -77,7 +77,6 @@ static inline uint32_t *energy_map_ids(const struct energy_map *map, uint32_t y)
     return map->ids + (size_t)y * map->stride;
 }
 
-/* Repeats the border pixels of a row of luma. */
 static inline void energy_map_pad_left(uint8_t *row) {
     for (int i = 1; i <= ENERGY_MARGIN; i++) *(row - i) = row[0];
 }

@@ -43,7 +43,6 @@ struct replay {
     struct progress *progress;
 };
 
-/* Copies one pixel of BYTES bytes. */
 static inline void copy_pixel(uint8_t *to, const uint8_t *from, size_t bytes) {
     switch (bytes) {
     case 1: *to = *from; break;
@@ -136,7 +135,6 @@ static bool find_origins(const struct block *block) {
     return true;
 }
 
-/* Paints the positions that are no origin. */
 static void paint_line(const struct block *block, uint32_t line) {
     const struct replay *replay = block->replay;
     const uint16_t *origins = origins_of(block, line);
@@ -361,7 +359,6 @@ static void settle_marks(const struct carve_context *context, const struct energ
         }
 }
 
-/* Whether COUNT ids are consecutive. */
 static bool is_id_run(const uint32_t *ids, uint32_t count) {
     uint32_t differences = 0;
     for (uint32_t i = 0; i < count; i++) differences |= ids[i] ^ (ids[0] + i);

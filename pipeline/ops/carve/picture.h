@@ -14,10 +14,8 @@
 /* A pixel of the operator's input has the id y * width + x, an inserted pixel this one: */
 #define CARVE_NEW UINT32_MAX
 
-/* Scratch bytes for LINES lines of LENGTH pixels. */
 size_t carve_origins_bytes(uint32_t lines, uint32_t length);
 
-/* Makes pixel ID of RED red, alpha kept. */
 void carve_paint(const struct image *red, uint32_t id);
 
 /* Returns the image that holds the picture after the present phase. */

@@ -301,7 +301,6 @@ static void energy_part(struct work *work, int index) {
 
 /* ---- seams */
 
-/* Closes up both maps. */
 static void close_both(struct work *work) {
     struct energy_map *own = work->own;
     int64_t *ns = work->search->ns;

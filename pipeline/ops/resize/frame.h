@@ -38,7 +38,6 @@ extern "C" {
 
 enum { FRAME_GROWTH_MAX = 4, FRAME_PIXELS_MIN = 1 << 24 };
 
-/* One axis. */
 struct frame_side {
     uint32_t from;  /* the picture's own length */
     uint32_t to;    /* scaled; may be over IMAGE_SIDE_MAX where the frame is not `whole` */

@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-/* How each row is changed. */
 struct pixels_rule {
     unsigned channels;     /* of the picture */
     unsigned depth;        /* of the picture and of the result */
