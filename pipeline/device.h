@@ -45,11 +45,11 @@ struct lane_options {
     size_t staging_bytes; /* allocated, touched and pinned at open, each way; CPU: kept at most */
     size_t arena_bytes;   /* device memory allocated at open */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own thread */
-    /* What all lanes of the process may borrow together for jobs that do not fit; device memory:
-     * for each device. 0: no bound. */
+    /* The most that all lanes of the process borrow together for jobs that do not fit; device
+     * memory: for each device. 0: no bound. */
     size_t pinned_pool_bytes, device_pool_bytes;
     size_t idle_bytes; /* CPU: kept each way even where no recent batch used as much */
-    /* CPU: what all lanes may have together for batches larger than that. 0: no bound. */
+    /* CPU: the most that all lanes have together for batches larger than that. 0: no bound. */
     size_t cpu_memory_bytes;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each plane is processed from the top down: first the tables of a row of tiles, then
- * the rows of samples between the middles of these tiles and of those above. So only two rows of
- * tables are kept, and the samples just counted are still in the cache. Threads share the tiles of
- * a row, then its samples. */
+/* How it works. Each plane is processed from the top down: the tables of one row of tiles are made,
+ * then the rows of samples between its middles and those of the row above are looked up. So only
+ * two rows of tables are kept, and the samples just counted are still in the cache. Threads share
+ * the tiles of a row, then its samples. */
 #include "pipeline/ops/clahe.h"
 
 #include "pipeline/op.h"

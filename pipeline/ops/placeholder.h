@@ -34,6 +34,12 @@ struct placeholder {
     struct op_call call;
 };
 
+static inline const struct op *placeholder_resize(void) {
+    const struct op *resize = builtin_op_find("resize");
+    assert(resize);
+    return resize;
+}
+
 static inline void placeholder_set(struct placeholder *small, const char *name, const char *value) {
     params_set(&small->params, small->call.op->params, "resize", name, value, NULL);
 }
@@ -42,8 +48,7 @@ static inline void placeholder_set(struct placeholder *small, const char *name, 
 static inline void placeholder_ask(struct placeholder *small, const struct op_call *call) {
     struct image *const out = &small->call.out;
     small->call = *call;
-    small->call.op = builtin_op_find("resize");
-    assert(small->call.op);
+    small->call.op = placeholder_resize();
     small->call.params = &small->params;
     params_init(&small->params, small->call.op->params);
     placeholder_set(small, "width", "32");

@@ -21,7 +21,7 @@ void carve_paint(const struct image *red, uint32_t id);
 /* Returns the image that holds the picture after the present phase. */
 const struct image *carve_picture(const struct carve_context *context);
 
-/* Changes the pixels as PHASE's seams say, or writes the map of these seams. */
+/* Changes the pixels as PHASE's seams say, or writes the seams' map. */
 enum status carve_picture_change(struct carve_context *context, const struct carve_phase *phase);
 
 /* Without any phase: copies the input, or writes a map without seams. */
