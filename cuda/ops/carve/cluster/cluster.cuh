@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
+/* fast_one_axis.cuh - one direction, no masks, compute capability 9.0: one launch for all seams.
  *
  * Used by:  method.cuh.
  * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *fits is
  *           false then, nothing was queued, and the caller takes another method.
- * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
+ * Limits:   compute capability 9.0; what fast_one_axis/plan.cuh takes.
  *
- * args.cuh tells who does what; plan.cuh how many of them there are.
+ * args.cuh explains the parts, plan.cuh chooses their number.
  */
 #ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
 #define BURIN_CARVE_CLUSTER_CLUSTER_CUH
@@ -17,7 +17,7 @@
 #include "cuda/ops/carve/cluster/sweep.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 
-/* The first energies of a search: the whole plane with what lies beside it, a block a row. */
+/* The first energies of a search: the whole plane with its borders, a block a row. */
 static __global__ void energy_plane_kernel(const __grid_constant__ struct cluster_args args) {
     const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.width,
                                      (int)args.height };
@@ -46,15 +46,13 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 #endif
 }
 
-/* ---- the method
- *
- * Under MPS and MIG there may be fewer multiprocessors than was thought; the driver refuses such a
- * launch and spoils nothing. */
+/* ---- the method. Under MPS and MIG fewer multiprocessors may be available than counted; the
+ * driver refuses such a launch, and the context is unharmed. */
 
 typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
 
-/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a sweeper's
- * columns and a step's rows; rows behind the last are read as 0. */
+/* Describes the plane of energies to the copy engine: pairs of columns, boxes of a sweeper's
+ * columns and a step's rows; rows after the last read as 0. */
 static inline enum status describe_energies(CUtensorMap *plane, const struct cluster_args *args,
                                             struct failure *failure) {
     const cuuint64_t sizes[] = { args->energy_stride / 2, args->height };
@@ -101,12 +99,12 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
     *fits = !is_cluster_refusal(error);
     if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
-    if (error) cudaGetLastError(); /* a refusal must not meet the next check */
+    if (error) cudaGetLastError(); /* so that the next check does not see the refusal */
     CUDA_TRY(failure, ended);
     return STATUS_OK;
 }
 
-/* SCRATCH: as the plan was made for. */
+/* SCRATCH: as large as the plan says. */
 static inline enum status cluster_queue(const struct cuda_context *context,
                                         const struct cluster_plan *plan, uint8_t *scratch,
                                         bool *fits, struct failure *failure) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* plan.cuh - who does what in the cluster method, and where it lies; the host's part, no CUDA call.
+/* plan.cuh - the number of blocks and warps for each part of the fast one-axis method, and their
+ * memory; the host's part, without CUDA calls.
  *
- * Used by:  cluster.cuh; dual/plan.cuh makes one for each axis; method.cuh to choose.
- * Fails:    cluster_plan_make returns false for a search that the method does not take.
+ * Used by:  fast_one_axis.cuh; fast_both_axes/plan.cuh makes one for each axis; method.cuh to
+ *           choose.
+ * Fails:    one_axis_plan_make returns false for a search that the method does not take.
  * Threads:  any.
- * Limits:   no masks, one direction; sides up to CLUSTER_WIDTH_MAX; compute capability 9.0; as many
+ * Limits:   no masks, one direction; sides up to FAST_WIDTH_MAX; compute capability 9.0; as many
  *           blocks as limits->resident says are resident at once.
  *
- * How it works: sweepers get as few columns as 16 blocks allow, the bands as few steps as the
- * remaining blocks allow, and shared memory is filled with stages and maps until it is full.
+ * How it works: sweepers get as few columns as 16 blocks allow, bands as few steps as the remaining
+ * blocks allow; stages and maps fill the rest of shared memory.
  */
 #ifndef BURIN_CARVE_CLUSTER_PLAN_CUH
 #define BURIN_CARVE_CLUSTER_PLAN_CUH
@@ -21,12 +23,12 @@
 
 #include <string.h>
 
-/* ---- what the choice of a method depends on beside the search itself: plans ask the device
- * nothing, so that what was chosen when memory was counted is chosen again when it is used, and a
- * test can name any device */
+/* ---- the device's part in the choice of a method. Plans ask the device nothing, so that the
+ * choice made when memory is counted is made again when it is used, and a test can name any device.
+ * */
 
-/* Kernels of which all blocks must be resident at once, in clusters: by the method and by the
- * columns of a sweeper's lane. */
+/* Kernels whose blocks must all be resident at once, in clusters: by the method and the columns of
+ * a sweeper's lane. */
 enum cluster_kernel_id {
     CLUSTER_LANE_6,
     CLUSTER_LANE_8,
@@ -39,13 +41,13 @@ struct carve_limits {
     int capability; /* 90 for 9.0 */
     uint32_t multiprocessors;
     uint32_t shared_bytes; /* that a block may have */
-    /* How many blocks of KERNEL are resident at once, each with all of shared_bytes, in clusters of
-     * CLUSTER; 0: none, or the device could not be asked. */
+    /* Returns how many blocks of KERNEL are resident at once, each with all of shared_bytes, in
+     * clusters of CLUSTER; 0: none, or the device gave no answer. */
     uint32_t (*resident)(const struct carve_limits *limits, enum cluster_kernel_id kernel,
                          uint32_t cluster);
 };
 
-/* Multiprocessors of one search. */
+/* Multiprocessors that one search may take. */
 static inline uint32_t limits_share(const struct carve_limits *limits) {
     return cooperative_share(limits->multiprocessors);
 }
@@ -56,7 +58,7 @@ struct cluster_plan {
     struct cluster_args args;
     enum cluster_kernel_id kernel;
     uint32_t cluster, blocks, shared_bytes;
-    size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
+    size_t bytes, cleared_from, cleared; /* of scratch; of those that are zeroed first */
 };
 
 static inline void cluster_layout(struct cluster_plan *plan, struct arena *arena) {
@@ -85,8 +87,8 @@ static inline uint32_t lane_columns(const struct cluster_args *args) {
     return (args->own + 2 * args->halo) / 32;
 }
 
-/* Columns of a sweeper: 6 a lane make a row quickest; where 4 warps a block are not enough for the
- * width, 8, and wider ones a narrower halo. */
+/* Columns of a sweeper: with 6 a lane a row is quickest; where 4 warps a block do not cover the
+ * width, 8, with a narrower halo if it is wider still. */
 static inline void plan_sweep_columns(struct cluster_args *args, uint32_t widest) {
     const uint32_t lane = widest <= 6144 ? 6 : 8;
     args->halo = lane == 6 ? 48 : widest <= 8192 ? 64 : 32;
@@ -94,7 +96,7 @@ static inline void plan_sweep_columns(struct cluster_args *args, uint32_t widest
     args->sweepers = (args->width + args->own - 1) / args->own;
 }
 
-/* Blocks of a half's cluster, with at most WARPS sweepers of MOST each if 16 will do. */
+/* Blocks of a half's cluster: at most WARPS sweepers of MOST each, if 16 blocks are enough. */
 static inline uint32_t plan_cluster(uint32_t most, uint32_t warps) {
     uint32_t cluster = 1;
     while (cluster < CLUSTER_BLOCKS_MAX && warps * cluster < most) cluster *= 2;
@@ -111,8 +113,8 @@ static inline uint32_t sweep_bytes(const struct cluster_args *args) {
            args->stages * args->block_sweepers * STEP_ROWS * 2 * 32 * lane_columns(args);
 }
 
-/* As many stages as MOST bytes of shared memory hold; false where they are too few: from one
- * exchange to the next nobody should wait for energies. */
+/* Takes as many stages as MOST bytes of shared memory hold; false where those are too few for
+ * sweepers to go from one exchange to the next without waiting for energies. */
 static inline bool plan_stages(struct cluster_args *args, uint32_t most) {
     args->stages = STAGES_MAX;
     while (args->stages > 2 && sweep_bytes(args) > most) args->stages--;
@@ -124,16 +126,16 @@ static inline void plan_bands(struct cluster_args *args, uint32_t band_steps) {
     args->band_steps = band_steps;
     uint32_t first = 0;
     for (int half = 0; half < 2; half++) {
-        struct cluster_half *mine = &args->halves[half];
-        halve(*mine, half, args->height, band_steps);
-        mine->first_band = first;
-        mine->first_row = half == 0 ? 0 : args->halves[0].rows;
-        first += mine->bands;
+        struct cluster_half *of = &args->halves[half];
+        halve(*of, half, args->height, band_steps);
+        of->first_band = first;
+        of->first_row = half == 0 ? 0 : args->halves[0].rows;
+        first += of->bands;
     }
 }
 
-/* Which bands are late: where a band has several steps, and more tiles a step than warps, these
- * would still be at the first one, all columns of it, when the halves meet. */
+/* Chooses the late bands: where a band has several steps, and a step more tiles than the block has
+ * warps, these bands would still be at their first step, with all columns, when the halves meet. */
 static inline void plan_late_bands(struct cluster_args *args) {
     const bool slow = args->band_steps > 1 && args->width > TILE_OWN * BLOCK_THREADS / 32;
     args->late_bands = slow ? LATE_BANDS : 0;
@@ -156,8 +158,8 @@ static inline uint32_t plan_room(const struct carve_limits *limits, enum cluster
     return resident < share ? resident : share;
 }
 
-/* What both cluster methods ask of a search whose longest side is LONGEST and whose paths have ROWS
- * rows at most. */
+/* Whether both fast methods accept a search whose longest side is LONGEST and whose paths have at
+ * most ROWS rows. */
 static inline bool cluster_accepts(const struct carve_limits *limits,
                                    const struct seam_search *search, uint32_t longest,
                                    uint32_t rows) {
@@ -168,7 +170,7 @@ static inline bool cluster_accepts(const struct carve_limits *limits,
 }
 
 /* Bands of STEPS steps: 1 where they fit, 0 where fewer or more blocks are needed, -1 where no
- * number of steps will do. */
+ * number of steps fits. */
 static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, uint32_t room) {
     struct cluster_args *args = &plan->args;
     const uint32_t most = plan->shared_bytes, cluster = args->cluster;
@@ -182,7 +184,7 @@ static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, u
     return bytes > most ? -1 : 1;
 }
 
-/* SCRATCH: NULL while it is only measured. */
+/* SCRATCH: NULL where it is only measured. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct carve_limits *limits,
                                      const struct seam_search *search, uint8_t *scratch) {
     struct cluster_args *args = &plan->args;
@@ -197,7 +199,7 @@ static inline bool cluster_plan_make(struct cluster_plan *plan, const struct car
     args->seam_columns = search->seams;
     args->progress = search->progress, args->done = search->done;
     plan_sweep_columns(args, args->width);
-    /* 2 warps to a block, since shuffles and energies of all warps of a block go one way. */
+    /* 2 warps a block, since shuffles and energies of a block's warps share one path. */
     plan_sweepers(args, plan_cluster(args->sweepers, 2));
     plan->shared_bytes = limits->shared_bytes;
     if (!plan_stages(args, plan->shared_bytes)) return false;

@@ -1,56 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-/* args.cuh - the dual method: its kernel's arguments, and what its blocks keep of a step.
+/* args.cuh - the fast both-axes method: its kernel's arguments, and its blocks' state in a step.
  *
- * Used by:  all files of dual/.
+ * Used by:  all files of fast_both_axes/.
  * Limits:   bytes a pixel: energies 4, luma's second copy 1, seams at most 2, costs 1/2 and a
  *           little.
  *
- * How it works. Two axes, each with cluster_args of its own: the image with its vertical seams, and
+ * How it works. Two axes, each with axis_args of its own: the image with its vertical seams, and
  * the image turned with its horizontal ones, which are vertical there. Each has its plane of
- * energies, its sweepers, band blocks and traceback blocks, which do what they do for one direction
- * (cluster/args.cuh). A step:
- *   1 Both axes look for their least seam and follow it through all bands. The axis that has fewer
- *     rows is done with that long before the other, so that its seam is known in advance.
- *   2 Both tell what their seam costs. The first traceback block of the axis with more rows has it
- *     last: it compares and gives the verdict (cluster/args.cuh), which all blocks wait for. The
- *     loser's bands do not wait for their own seam.
- *   3 The winner's bands close the gaps in their rows, as ever. Those of the loser copy the whole
- *     seam: in their plane it runs across. Of every column one element goes, and what lies between
- *     it and the middle moves by one row towards the edge that the half begins at: a quarter of the
- *     plane, on average. Halves stay equal, or the first has a row more: the one that shrinks gives
- *     its innermost row to the columns whose seam lies in the other. Where in a column of equal
- *     seams the halves meet does not matter: all minimal seams form a lattice, and the one that the
- *     rule chooses is the leftmost in every row, whatever row one begins in.
+ * energies, its sweepers, band blocks and traceback blocks, which do the same as for one direction
+ * (fast_one_axis/args.cuh). A step:
+ *   1 Both axes look for their least seam and follow it through all bands. The axis with fewer rows
+ *     is done long before the other, so that its seam is known in advance.
+ *   2 Both publish what their seam costs. The first traceback block of the axis with more rows has
+ *     its cost last: it compares and gives the verdict (fast_one_axis/args.cuh), for which all
+ *     blocks wait. The loser's bands do not wait for their own seam.
+ *   3 The winner's bands close the gaps in their rows, as for one direction. Those of the loser
+ *     copy the whole seam, which in their plane runs across. Every column loses one element, and
+ *     those between it and the middle move by one row towards the edge where the half begins: a
+ *     quarter of the plane, on average. Halves stay equal, or the first has a row more: the half
+ *     that shrinks gives its innermost row to the columns whose seam lies in the other. Where in a
+ *     column of equal seams the halves meet does not matter: all minimal seams form a lattice, and
+ *     the rule chooses the leftmost in every row, whatever row the walk begins in.
  *   4 Energies around the seam are the same numbers in both planes: the winner's bands compute them
  *     and write them into both. The loser's bands leave those elements alone.
- *   5 `ready`: energies of both planes are as the next step needs them, once all bands say so.
- *     Sweepers begin before that: with the winner's bands, they need of their own only those that
- *     they have come to.
- *   6 There is one plane of luma, the image's, in two copies in turn: from one to the other all
- *     bands of both axes move some rows, while the sweepers are at the next step. Only the winner's
- *     bands read luma, and rows beside a band are there like any other, so that nobody keeps any.
+ *   5 `ready`: energies of both planes are as the next step needs them, once all bands have set it.
+ *     Sweepers begin before that: besides the winner's bands they need only those of their own
+ *     bands that they have come to.
+ *   6 There is one plane of luma, the image's, in two copies used in turn: all bands of both axes
+ *     move some rows from one to the other, while the sweepers are at the next step. Only the
+ *     winner's bands read luma; rows beside a band are in the plane too, so that no copies are
+ *     kept.
  * Before a band's rows move in the loser's plane, the band before has copied the first of them
- * (`behind`), at the step's beginning; `settled` says so, and that the band's luma has moved.
+ * (`behind`), at the step's beginning; `settled` shows that, and that the band's luma has moved.
  *
- * Shapes change from step to step, bands at the middle end with their last row. Band and traceback
- * blocks have a copy of their axis's arguments in shared memory that is as if the search were as it
- * is at this step, so that what was written for one direction serves here; its width is so much
- * more than there is as the step's number says, which those functions take off again. An axis that
- * has no seams left to give ends, and the other goes on alone.
+ * Shapes change from step to step; bands at the middle end with their last row. Band and traceback
+ * blocks keep a copy of their axis's arguments in shared memory that describes the search at this
+ * step, so that functions written for one direction serve here; its width is larger than the real
+ * one by the step's number, which those functions subtract. An axis without seams left ends, and
+ * the other goes on alone.
  *
- * Origins: the seams that went are written down, 2 bytes for every pixel taken out, and every pixel
- * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
- * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
+ * Origins: removed seams are recorded, 2 bytes for every pixel removed, and at the end every
+ * remaining pixel goes back through them. That costs pixels times steps, some 0.6 us a step at
+ * 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
  *
  * Words between blocks are as safe as for one direction. Band blocks write for step s + 1 when all
  * bands and traceback blocks are ready for it, so that all jumps, entries and crossings of s have
- * been read. Sweepers begin it when their axis's traceback blocks are: those had the jumps of all
- * its bands, and a band stores them behind its last look at the costs and the meeting point of s.
- * Traceback blocks write meeting points, totals and the verdict of s + 1 behind their sweepers'
- * last row, and so behind all bands of their axis that are left; the total of s was read before
- * anybody was ready. Flags only rise. The winner's bands read the whole seam only after they are
- * ready: crossings have two places in turn. Two bits are enough for the tags of costs here too:
- * columns and steps only become fewer.
+ * been read. Sweepers begin it when their axis's traceback blocks are ready: those had the jumps of
+ * all its bands, and a band stores them after its last look at the costs and the meeting point of
+ * s. Traceback blocks write meeting points, totals and the verdict of s + 1 after their sweepers'
+ * last row, and so after all remaining bands of their axis; the total of s was read before any
+ * block was ready. Flags only rise. The winner's bands read the whole seam only after they are
+ * ready: crossings have two places used in turn. Two bits are enough for the tags of costs here
+ * too: columns and steps only become fewer.
  */
 #ifndef BURIN_CARVE_DUAL_ARGS_CUH
 #define BURIN_CARVE_DUAL_ARGS_CUH
@@ -61,55 +62,54 @@
 static const uint32_t DUAL_STOPPED = ~0u;
 
 struct dual_args {
-    struct cluster_args axes[2]; /* as before the first step; luma and progress are not theirs */
-    uint8_t *luma[2];            /* the image's: before even steps in the first */
+    struct cluster_args axes[2]; /* as before the first step; luma and progress unused */
+    uint8_t *luma[2];            /* the image's; the first before even steps */
     uint32_t luma_stride;
-    uint32_t
-        *crossings[2];     /* of each axis, at odd steps; at even ones the axis's own are written */
-    uint32_t *settled;     /* of each band of both axes: step + 1 */
-    uint32_t *totals;      /* of each axis: what its seam costs, tagged */
-    uint32_t *made;        /* steps, in the end; DUAL_STOPPED where somebody stopped it */
-    uint16_t *seams;       /* those that went, one behind the other */
-    uint32_t behind, path; /* where a band block has them in shared memory */
-    uint32_t shared;       /* where every band block and traceback block has its shared memory */
-    uint32_t longer;       /* the axis that has more rows */
-    uint32_t *origins;     /* of the search */
+    uint32_t *crossings[2]; /* of each axis, at odd steps; even ones use the axis's own */
+    uint32_t *settled;      /* of each band of both axes: step + 1 */
+    uint32_t *totals;       /* of each axis: its seam's cost, tagged */
+    uint32_t *made;         /* number of steps, at the end, or DUAL_STOPPED */
+    uint16_t *seams;        /* the removed ones, one after another */
+    uint32_t behind, path;  /* places in a band block's shared memory */
+    uint32_t shared;        /* shared memory of every band and traceback block, in bytes */
+    uint32_t longer;        /* the axis that has more rows */
+    uint32_t *origins;      /* of the search */
     uint32_t origin_stride;
     struct kernel_progress *progress;
     uint32_t done;
 };
 
 struct dual_state {
-    uint32_t step, verdict; /* the verdict of the step before, 0 at the first */
+    uint32_t step, verdict; /* `verdict`: of the step before, 0 at the first */
     uint64_t written;       /* of dual_args.seams */
 };
 
 struct dual_position {
-    uint32_t axis, number; /* the band's in its axis */
-    uint32_t flag;         /* and in both axes */
+    uint32_t axis, number; /* `number`: the band's in its axis */
+    uint32_t flag;         /* its number in both axes */
 };
 
-/* The seam that goes, as a band block sees it. */
+/* The removed seam, as a band block sees it. */
 struct dual_seam {
-    bool own, ends; /* of the block's own axis; the last one of all */
-    uint32_t lines; /* how many it has: the winner's rows, the loser's columns */
+    bool own, ends; /* `own`: of the block's own axis; `ends`: the last one of all */
+    uint32_t lines; /* its lines: the winner's rows, the loser's columns */
 };
 
-/* The judge's: since when, and whether it is at work. */
+/* The judging block's clock. */
 struct dual_clock {
     struct span_clock spans[3]; /* SPAN_SEAM... */
     bool on;
 };
 
-/* Of a band block and traceback block, what is the same for all its threads. The first one writes,
- * between two barriers. */
+/* Shared by all threads of a band or traceback block. The first thread writes it, between two
+ * barriers. */
 struct __align__(16) dual_shared {
-    struct cluster_args args; /* the axis's, as it is at this step */
+    struct cluster_args args; /* the axis's, as at this step */
     struct dual_state state;
     uint32_t verdict, stop;
-    bool over; /* nothing is left for the axis, or the band, to do */
+    bool over; /* the axis, or the band, has no work left */
     struct dual_clock clock;
-    /* Of band blocks alone: */
+    /* band blocks alone: */
     struct band band;
     struct dual_position place;
     struct dual_seam seam;
@@ -133,12 +133,12 @@ DEVICE uint32_t *dual_crossings(const struct dual_args &dual, uint32_t axis, uin
     return step & 1 ? dual.crossings[axis] : dual.axes[axis].crossings;
 }
 
-/* Whether nothing comes behind the step that the verdict is on. */
+/* Whether the step of VERDICT is the last one. */
 DEVICE bool verdict_ends(const struct cluster_args &args, uint32_t step, uint32_t verdict) {
     return (verdict & VERDICT_LAST) || step + 1 == args.seams;
 }
 
-/* All threads: the shared memory is AXIS's, before the first step. */
+/* Called by all threads: fills the shared memory with AXIS's arguments, before the first step. */
 DEVICE void dual_begin(const struct dual_args &dual, uint32_t axis) {
     const uint32_t *from = (const uint32_t *)&dual.axes[axis];
     struct dual_shared &shared = dual_shared(dual);
@@ -149,7 +149,7 @@ DEVICE void dual_begin(const struct dual_args &dual, uint32_t axis) {
     __syncthreads();
 }
 
-/* One thread: the arguments in shared memory become what they are at this step. */
+/* Called by one thread: brings the arguments in shared memory up to date for this step. */
 DEVICE void dual_enter(const struct dual_args &dual) {
     struct dual_shared &shared = dual_shared(dual);
     struct cluster_args &args = shared.args;
@@ -163,7 +163,7 @@ DEVICE void dual_enter(const struct dual_args &dual) {
     args.crossings = dual_crossings(dual, axis, shared.state.step);
 }
 
-/* One thread: the step is done with. LINES: of the seam that went. */
+/* Called by one thread, at the end of the step. LINES: of the removed seam. */
 DEVICE void dual_advance(struct dual_shared &shared, uint32_t lines) {
     shared.state.step++;
     shared.state.verdict = shared.verdict;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* blocks.cuh - band and traceback blocks of the dual method, step by step.
+/* blocks.cuh - band and traceback blocks of the fast both-axes method, step by step.
  *
- * Used by:  dual.cuh.
+ * Used by:  fast_both_axes.cuh.
  *
- * How it works: args.cuh says what a step is; the parts are those of cluster/band.cuh and
- * cluster/traceback.cuh, run on the copy of the arguments in shared memory. Between two barriers
- * the first thread alone brings that copy up to date.
+ * How it works: args.cuh explains a step; the parts are those of fast_one_axis/band.cuh and
+ * fast_one_axis/traceback.cuh, run on the copy of the arguments in shared memory. Between two
+ * barriers the first thread brings that copy up to date.
  */
 #ifndef BURIN_CARVE_DUAL_BLOCKS_CUH
 #define BURIN_CARVE_DUAL_BLOCKS_CUH
@@ -14,8 +14,8 @@
 
 /* ---- band blocks */
 
-/* Energies are as the step before has left them; before anybody changes them again, the row behind
- * the band is copied. Luma that the block had to move is moved. */
+/* Energies are as the step before left them: copies the row after the band before it changes, and
+ * moves the block's luma. */
 DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const int half = shared.band.half;
@@ -31,8 +31,8 @@ DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &
     if (thread_index() == 0) store_release(dual.settled + shared.place.flag, shared.state.step + 1);
 }
 
-/* A warp: the seam's column in the band's last row, or NOT_MET where by then the verdict is that
- * this axis's seam stays. */
+/* Called by a warp: returns the seam's column in the band's last row, or NOT_MET if the verdict is
+ * known first and keeps this axis's seam. */
 DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_shared &shared) {
     const uint32_t step = shared.state.step;
     uint32_t entry = 0, verdict = 0;
@@ -46,7 +46,8 @@ DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_sh
     return entry & 0x7fff;
 }
 
-/* The verdict, and the band's part of the axis's seam, told. By then all others have settled. */
+/* Publishes the band's part of the axis's seam, and waits for the verdict. By then all others have
+ * settled. */
 DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const uint32_t step = shared.state.step, warp = thread_index() / 32;
@@ -68,7 +69,8 @@ DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &sh
     __syncthreads();
 }
 
-/* Both planes of energies as the next step needs them; then the rest of the seam, for the luma. */
+/* Updates both planes of energies for the next step, then collects the rest of the seam, for the
+ * luma. */
 DEVICE void dual_energies(const struct dual_args &dual, const struct dual_shared &shared) {
     const bool own = shared.seam.own, mark = shared.place.number == 0 && thread_index() == 0;
     if (own) {
@@ -104,8 +106,8 @@ DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &sha
         seam[y] = (uint16_t)band_column(shared.band, y);
 }
 
-/* One thread: the shared memory before the step; `over` where the axis or the band has come to its
- * end. */
+/* Called by one thread: prepares the shared memory for the step; `over` where the axis or the band
+ * has ended. */
 DEVICE void dual_band_enter(const struct dual_args &dual) {
     struct dual_shared &shared = dual_shared(dual);
     const struct cluster_half *first = dual.axes[shared.place.axis].halves;
@@ -120,8 +122,8 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
 }
 
-/* Band NUMBER of AXIS, until it, or its axis, or all has come to an end. Who leaves before the
- * others has told all that they will ever wait for. */
+/* Band NUMBER of AXIS, until it, or its axis, or the whole search ends. A block that leaves early
+ * has published all that others will ever wait for. */
 static __device__ void dual_band_block(const struct dual_args &dual, uint32_t axis,
                                        uint32_t number) {
     struct dual_shared &shared = dual_shared(dual);
@@ -145,8 +147,8 @@ static __device__ void dual_band_block(const struct dual_args &dual, uint32_t ax
 
 /* ---- traceback blocks */
 
-/* A warp: what the axis's seam costs is TOTAL. The judge compares it with the other's, of which
- * OTHER is what was told a while ago, and gives the verdict. */
+/* Called by a warp: the axis's seam costs TOTAL. The judge compares it with the other axis's, of
+ * which OTHER is an early load, and gives the verdict. */
 DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &args,
                        const struct dual_state &state, bool judges, uint32_t total,
                        uint32_t other) {
@@ -170,15 +172,15 @@ DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &
                   VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
 }
 
-/* Where the time of the search goes, by the first thread of the block that judges. */
+/* Adds up the times of the search, by the first thread of the judging block. */
 DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock &clock, int span) {
     if (thread_index() || !clock.on) return;
     clock_tell(args, clock.spans[span], span);
     for (struct span_clock &each : clock.spans) each.began = global_timer();
 }
 
-/* The judge's clock goes on at the end of the step before; whoever takes over goes on from what the
- * other told. */
+/* The judge's clock goes on at the end of the step before; a block that takes over goes on from the
+ * times that the other stored. */
 DEVICE void dual_clock_start(const struct cluster_args &args, struct dual_clock &clock, bool judges,
                              uint32_t step) {
     if (!judges || !args.progress || thread_index() >= 32) return;
@@ -202,15 +204,16 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     const uint32_t step = state.step, warps = meet_warps(args);
     const bool mark = number == 0 && thread_index() == 0;
     if (judges && thread_index() == 0) {
-        /* While the sweepers are under way, before this warp has looked for the meeting point, and
-         * so before anybody gives the verdict. */
+        /* While the sweepers are under way: before this warp looks for the meeting point, and so
+         * before any verdict. */
         volatile struct kernel_progress *progress = dual.progress;
         atomicExch(&dual_shared(dual).stop, progress && progress->stop ? 1u : 0u);
         if (progress && step % 8 == 0) progress->done = dual.done + step;
     }
     dual_clock_start(args, clock, judges, step);
     if (thread_index() / 32 < warps) {
-        /* May be there already: one trip less behind the meeting. */
+        /* The other's total may have arrived already, which saves a round trip after the
+         * meeting. */
         const uint32_t other =
             judges && thread_index() % 32 == 0 ? load_relaxed(dual.totals + !args.dual.axis) : 0;
         const uint32_t total = trace_meet(args, number, memory, step);
@@ -228,7 +231,7 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     dual_clock_store(args, clock, SPAN_TRACE);
 }
 
-/* The traceback block of a half of AXIS, until the axis, or all, has come to an end. */
+/* The traceback block of a half of AXIS, until the axis or the whole search ends. */
 static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t axis, int number) {
     struct dual_shared &shared = dual_shared(dual);
     const struct dual_axis &share = dual.axes[axis].dual;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
- *
- * How it works. The energies of the image and of its transpose are filled first. Then one
- * kernel runs all steps, its blocks divided between both directions (blocks.cuh). At the end the
- * origins of the pixels that are left say what becomes of the image.
+/* fast_both_axes.cuh - both directions weighed, no masks, compute capability 9.0: one launch for
+ * all steps.
  *
  * Used by:  method.cuh.
- * Fails:    as cluster.cuh says: *fits is false where the blocks do not fit at once.
- * Limits:   compute capability 9.0; what dual/plan.cuh takes.
+ * Fails:    as fast_one_axis.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what fast_both_axes/plan.cuh takes.
+ *
+ * How it works. First the energies of the image and of its transpose are computed. Then one kernel
+ * runs all steps, its blocks divided between both directions (blocks.cuh). At the end the origins
+ * of the remaining pixels give the image.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
 #define BURIN_CARVE_DUAL_DUAL_CUH
@@ -16,8 +17,8 @@
 #include "cuda/ops/carve/dual/blocks.cuh"
 #include "cuda/ops/carve/dual/plan.cuh"
 
-/* Energies of both planes, in which energy_outside() stands everywhere. A thread has 8 pixels of a
- * column of the image, which are 8 of a row in the other plane. */
+/* Energies of both planes, which are filled with energy_outside() before. A thread has 8 pixels of
+ * an image's column, which are 8 of a row in the other plane. */
 static __global__ void dual_energy_kernel(const __grid_constant__ struct dual_args dual) {
     const struct cluster_args &across = dual.axes[0], &turned = dual.axes[1];
     const uint32_t width = across.width, height = across.height, groups = (height + 7) / 8;
@@ -38,17 +39,17 @@ static __global__ void dual_energy_kernel(const __grid_constant__ struct dual_ar
         }
 }
 
-enum { ORIGIN_PIXELS = 4 }; /* a thread's */
+enum { ORIGIN_PIXELS = 4 }; /* of a thread */
 
-/* Where the pixels of a part of a row were a step before. */
+/* The places, one step earlier, of the pixels in a part of a row. */
 struct origin_walk {
     uint32_t x[ORIGIN_PIXELS], y[ORIGIN_PIXELS];
     uint32_t width, height;
     const uint16_t *seam; /* the last one that is undone */
 };
 
-/* Every pixel that is left goes back through all steps to where it came from; a warp has a part of
- * a row. Of a search that was broken off nobody wants to know. */
+/* Every remaining pixel goes back through all steps to its origin; a warp has a part of a row. A
+ * stopped search has no use for origins. */
 static __global__ void dual_origins_kernel(const __grid_constant__ struct dual_args dual) {
     const struct cluster_args &args = dual.axes[0];
     const uint32_t width = args.width - args.dual.goes;
@@ -87,7 +88,7 @@ struct dual_planes {
     CUtensorMap axes[2];
 };
 
-/* Blocks: four clusters of sweepers, four traceback blocks, bands. */
+/* Blocks: four clusters of sweepers, four traceback blocks, then bands. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     dual_kernel(const __grid_constant__ struct dual_args dual,
@@ -128,7 +129,7 @@ static inline enum status dual_prepare(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* SCRATCH: as the plan was made for. */
+/* SCRATCH: as large as the plan says. */
 static inline enum status dual_queue(const struct cuda_context *context,
                                      const struct dual_plan *plan, uint8_t *scratch, bool *fits,
                                      struct failure *failure) {

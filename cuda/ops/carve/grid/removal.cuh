@@ -10,8 +10,8 @@
 #ifndef BURIN_CARVE_GRID_REMOVAL_CUH
 #define BURIN_CARVE_GRID_REMOVAL_CUH
 
-#include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/close_gap.cuh"
+#include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/grid/traceback.cuh"
 
 enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
