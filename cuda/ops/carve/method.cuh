@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* method.cuh - which method takes the seams out of a search, and running it.
+/* method.cuh - chooses the method that removes the seams of a search, and runs it.
  *
- * Used by:  carve_context.cuh chooses once a phase; carve.cu runs what was chosen.
- * Fails:    as check.cuh says. A method whose blocks the device does not hold at once gives way to
- *           the grid method, which runs with any number of blocks.
+ * Used by:  carve_context.cuh chooses once a phase; carve.cu runs the choice.
+ * Fails:    as check.cuh says. A fast method whose blocks the device does not hold at once gives
+ *           way to any_gpu, which runs with any number of blocks.
  * Threads:  any.
  *
  * How it works: the choice is a function of carve_limits and of the search (carve.cu has the
- * table). Scratch is always enough for the grid method too, so that it can take over at the last
- * moment. The one thing that the device is asked is how many blocks of a kernel are resident at
- * once: an answer is kept for the life of the process, a question that failed is asked again.
+ * table). Scratch is always enough for any_gpu too, which can take over at the last moment. The
+ * only question to the device is how many blocks of a kernel are resident at once: an answer is
+ * kept for the life of the process, a question that failed is asked again.
  */
 #ifndef BURIN_CARVE_METHOD_CUH
 #define BURIN_CARVE_METHOD_CUH
@@ -20,11 +20,11 @@
 
 /* ---- resident blocks */
 
-/* False where it could not be told at present. */
+/* False where there is no answer at present. */
 typedef bool (*residency_question)(const void *argument, uint32_t *blocks);
 
-/* What was found before, or what QUESTION says now, which is kept in *KEPT (+ 1; 0: not known) only
- * if it could be told. Two threads that are first at once find the same. */
+/* Returns the kept answer, or asks QUESTION and keeps the answer in *KEPT (+ 1; 0: unknown) unless
+ * the question fails. Two threads that ask at once find the same. */
 static inline uint32_t residency_find(uint32_t *kept, residency_question question,
                                       const void *argument) {
     uint32_t blocks = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
@@ -49,7 +49,7 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     int clusters = 0;
     config.numAttrs = 1;
     cudaError_t error = cudaFuncGetAttributes(&facts, kernel);
-    /* Made from the code of an older generation the kernel is empty. */
+    /* Compiled for an older generation the kernel is empty. */
     const bool empty = !error && facts.ptxVersion < 90;
     if (!error && !empty)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -62,7 +62,7 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     return !error;
 }
 
-/* NULL where there are more devices than are known. */
+/* NULL for a device whose number is too large. */
 static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
     static uint32_t kept[DEVICES_MAX][CLUSTER_KERNELS][CLUSTER_BLOCKS_MAX + 1];
@@ -97,10 +97,10 @@ enum carve_method { METHOD_CLUSTER, METHOD_DUAL, METHOD_GRID };
 
 struct method_choice {
     enum carve_method method;
-    size_t scratch; /* bytes: for the method, and for the grid's in its place */
+    size_t scratch; /* bytes: for the method, or for any_gpu in its place */
 };
 
-/* The quickest for SEARCH, of which pointers need only be NULL or not. */
+/* The quickest for SEARCH; of its pointers only NULL or not NULL counts. */
 static inline struct method_choice method_choose(const struct carve_limits *limits,
                                                  const struct seam_search *search) {
     struct cluster_plan cluster;
@@ -115,7 +115,7 @@ static inline struct method_choice method_choose(const struct carve_limits *limi
     return choice;
 }
 
-/* ---- running it; *FITS is false where the blocks do not fit at once and nothing was taken out */
+/* ---- running it; *FITS is false where the blocks do not fit at once and nothing was removed */
 
 template <class PLAN, class MAKE, class QUEUE>
 static enum status plan_run(const struct cuda_context *context, const struct carve_limits *limits,

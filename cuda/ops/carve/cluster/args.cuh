@@ -156,7 +156,7 @@ DEVICE void clock_make(const struct cluster_args &args, struct span_clock &clock
                       : 0;
 }
 
-DEVICE void clock_tell(const struct cluster_args &args, struct span_clock &clock, int span) {
+DEVICE void clock_store(const struct cluster_args &args, struct span_clock &clock, int span) {
     if (!args.progress) return;
     clock.spent += global_timer() - clock.began;
     ((volatile struct kernel_progress *)args.progress)->span_us[span] =

@@ -317,7 +317,7 @@ static __device__ void band_block(const struct cluster_args &args, uint32_t numb
         if (thread_index() == 0)
             store_release(args.ready + number, (seam + 1) | (uint32_t)last << 31);
         if (first) timeline_mark(args, seam, MARK_READY);
-        if (first) clock_tell(args, clock, SPAN_REMOVE);
+        if (first) clock_store(args, clock, SPAN_REMOVE);
         remove_luma(args, band, seam);
     }
 }

@@ -257,7 +257,7 @@ DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp
         uint32_t *to = half.costs + (uint64_t)half.steps * args.cost_stride + warp.x;
         if (warp.own) sweep_store<LANE>(sweep_row_costs_of(costs, head, to));
         if (first) timeline_mark(args, seam, MARK_SWEEP_END);
-        if (first) clock_tell(args, clock, SPAN_SEAM);
+        if (first) clock_store(args, clock, SPAN_SEAM);
     }
 }
 

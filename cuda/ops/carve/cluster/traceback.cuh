@@ -362,7 +362,7 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
         if (thread_index() == 32) memory->next = 0;
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_TRACED);
-        if (mark) clock_tell(args, memory->clock, SPAN_TRACE);
+        if (mark) clock_store(args, memory->clock, SPAN_TRACE);
     }
     if (mark && args.progress)
         ((volatile struct kernel_progress *)args.progress)->done = args.done + seam;

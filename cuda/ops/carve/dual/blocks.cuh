@@ -175,7 +175,7 @@ DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &
 /* Adds up the times of the search, by the first thread of the judging block. */
 DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock &clock, int span) {
     if (thread_index() || !clock.on) return;
-    clock_tell(args, clock.spans[span], span);
+    clock_store(args, clock.spans[span], span);
     for (struct span_clock &each : clock.spans) each.began = global_timer();
 }
 

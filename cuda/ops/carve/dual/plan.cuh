@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* plan.cuh - who does what in the dual method, and where it lies; the host's part, no CUDA call.
+/* plan.cuh - the blocks and memory of the fast both-axes method; the host's part, no CUDA calls.
  *
- * Used by:  dual.cuh; method.cuh to choose.
- * Fails:    dual_plan_make returns false for a search that the method does not take.
+ * Used by:  fast_both_axes.cuh; method.cuh to choose.
+ * Fails:    both_axes_plan_make returns false for a search that the method does not take.
  * Threads:  any.
- * Limits:   no masks, both directions; both sides up to CLUSTER_WIDTH_MAX, and 2 of each stay;
+ * Limits:   no masks, both directions; both sides up to FAST_WIDTH_MAX, and 2 of each stay;
  *           compute capability 9.0; blocks as limits->resident says.
  *
- * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel
+ * How it works: a one_axis_plan for each axis, with sweepers of the same shape, since one kernel
  * runs both; three attempts, from many blocks for sweepers to many for bands.
  */
 #ifndef BURIN_CARVE_DUAL_PLAN_CUH
@@ -16,7 +16,7 @@
 #include "cuda/ops/carve/cluster/plan.cuh"
 #include "cuda/ops/carve/dual/args.cuh"
 
-/* axes: their arguments and places; the launch is as the first one says. */
+/* `axes`: their arguments and memory; the launch follows the first one. */
 struct dual_plan {
     struct dual_args args;
     struct cluster_plan axes[2];
@@ -25,13 +25,13 @@ struct dual_plan {
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
-/* Columns of a band block's and a traceback block's tables: the width that the arguments in shared
- * memory say there is, which is the image's and a column more for every seam of the other axis. */
+/* Columns of a band or traceback block's tables: the width in the arguments in shared memory, which
+ * is the image's and a column more for every seam of the other axis. */
 static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }
 
-/* Where a block's own things lie in shared memory; false where they do not fit. */
+/* Places in a block's shared memory; false where it is too small. */
 static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
     struct dual_args *dual = &plan->args;
     const uint32_t round = 16, widest = plan->axes[0].args.width > plan->axes[1].args.width
@@ -40,9 +40,9 @@ static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
     uint32_t bytes = 0;
     for (int axis = 0; axis < 2; axis++) {
         const struct cluster_args *args = &plan->axes[axis].args;
-        const uint32_t mine =
+        const uint32_t needed =
             band_bytes(dual_columns(args), 0, args->band_steps, args->reach, false);
-        bytes = mine > bytes ? mine : bytes;
+        bytes = needed > bytes ? needed : bytes;
     }
     dual->behind = (bytes + round - 1) / round * round;
     dual->path = dual->behind + 2 * ((widest + round) / round * round);
@@ -50,7 +50,7 @@ static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
     return dual->path + 2 * ((widest + round) / round * round) <= dual->shared;
 }
 
-/* Bands of the axes, STEPS each, in BLOCKS blocks; false where it does not go. */
+/* Bands of the axes, STEPS each, in BLOCKS blocks; false where they do not fit. */
 static inline bool dual_plan_bands(struct dual_plan *plan, const uint32_t steps[2],
                                    uint32_t blocks) {
     uint32_t bands = 0;
@@ -68,8 +68,8 @@ static inline bool dual_plan_bands(struct dual_plan *plan, const uint32_t steps[
     return bands <= blocks;
 }
 
-/* The bands that are done soonest: of the fewest pixels, in the axis that has more of them; none of
- * more than HIGHEST steps. */
+/* Chooses the bands that are done soonest, those with the fewest pixels in the axis that has more
+ * of them; none with more than HIGHEST steps. */
 static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, uint32_t blocks,
                                      uint32_t most) {
     uint32_t steps[2], best[2] = {}, least = UINT32_MAX;
@@ -85,7 +85,7 @@ static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, u
            dual_shared_layout(plan, most);
 }
 
-/* Sweepers a block, if clusters of at most 16 will do, and steps a band at most. */
+/* Sweepers a block, if clusters of at most 16 are enough, and the most steps of a band. */
 struct dual_attempt {
     uint32_t warps, highest;
 };
@@ -94,7 +94,8 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_li
                                    const struct dual_attempt *one) {
     struct cluster_plan *launch = &plan->axes[0];
     const uint32_t most = launch->shared_bytes = limits->shared_bytes;
-    /* Sweepers' columns as for the longer row of the two; blocks of each cluster as many. */
+    /* Sweepers have the columns for the longer row of the two; both clusters have the same number
+     * of blocks. */
     struct cluster_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
     const uint32_t widest = down->width > across->width ? down->width : across->width;
     plan_sweep_columns(down, widest);
@@ -122,7 +123,7 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_li
     return true;
 }
 
-/* Scratch out of ARENA. Tagged memory of both axes, and what is between, is cleared. */
+/* Takes scratch from ARENA. Tagged memory of both axes is cleared, with what lies between. */
 static inline void dual_layout(struct dual_plan *plan, struct arena *arena) {
     struct dual_args *dual = &plan->args;
     const struct cluster_args *args = &plan->axes[0].args;
@@ -151,7 +152,7 @@ static inline void dual_layout(struct dual_plan *plan, struct arena *arena) {
 }
 
 /* False where the search does not fit. Rows are quickest with few warps a block, bands with few
- * rows: large images need the blocks for them. SCRATCH may be NULL while it is only measured. */
+ * rows: large images need the blocks for bands. SCRATCH may be NULL where it is only measured. */
 static inline bool dual_plan_make(struct dual_plan *plan, const struct carve_limits *limits,
                                   const struct seam_search *search, uint8_t *scratch) {
     static const struct dual_attempt attempts[] = { { 5, 7 },
@@ -159,7 +160,7 @@ static inline bool dual_plan_make(struct dual_plan *plan, const struct carve_lim
                                                     { BLOCK_SWEEPERS_MAX, BAND_STEPS_MAX } };
     struct arena arena = { scratch, 0 };
     memset(plan, 0, sizeof *plan);
-    /* Sides that stay two rows long have two halves at every step. */
+    /* Sides that keep two rows have two halves at every step. */
     const uint32_t longer = search->width > search->height ? search->width : search->height;
     if (!cluster_accepts(limits, search, longer, longer) || !search->columns || !search->rows ||
         search->columns + 2 > search->width || search->rows + 2 > search->height)

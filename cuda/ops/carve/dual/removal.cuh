@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - the dual method: a seam out of both planes of energies, and of the luma.
+/* removal.cuh - the fast both-axes method: removes a seam from both energy planes and the luma.
  *
- * Used by:  dual/blocks.cuh.
+ * Used by:  fast_both_axes/blocks.cuh.
  *
- * How it works: the axis whose seam goes closes gaps along its rows, as cluster/removal.cuh does.
- * In the other's plane the seam runs across: columns move by a row, in place, in vectors of 8
- * columns, each thread fetching rows ahead of those that it writes. Luma goes from one copy to the
- * other.
+ * How it works: the axis whose seam is removed closes gaps along its rows, as
+ * fast_one_axis/removal.cuh does. In the other's plane the seam runs across: columns move by a row,
+ * in place, in vectors of 8 columns, and each thread fetches rows ahead of its writes. Luma goes
+ * from one copy to the other.
  */
 #ifndef BURIN_CARVE_DUAL_REMOVAL_CUH
 #define BURIN_CARVE_DUAL_REMOVAL_CUH
@@ -32,18 +32,18 @@ DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &
     __syncthreads();
 }
 
-/* The row behind the band's last, in its half. */
+/* The row after the band's last, in its half. */
 DEVICE uint32_t band_end(const struct cluster_args &args, const struct band &band) {
     return min(band.end_step * STEP_ROWS, args.halves[band.half].rows);
 }
 
 /* ---- the winner's plane */
 
-/* Luma as it will be without the seam, the axis's rows being lines of the seam. What is turned has
- * the same energy. */
+/* Luma as if the seam were removed; the axis's rows are lines of the seam. A turned window has the
+ * same energy. */
 struct luma_seam {
     const uint8_t *luma;
-    uint32_t along, across; /* bytes from one of the axis's columns to the next, and of its rows */
+    uint32_t along, across; /* bytes between the axis's columns, and between its rows */
     int width, height;      /* without the seam */
     struct seam_near seam;
     __device__ __forceinline__ int at(int x, int y) const {
@@ -53,7 +53,7 @@ struct luma_seam {
     }
 };
 
-/* The seam goes out of the band's rows, while energies around it are computed anew. */
+/* Removes the seam from the band's rows, while energies around it are computed. */
 DEVICE void dual_close(const struct dual_args &dual, const struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const uint32_t step = shared.state.step;
@@ -89,16 +89,16 @@ DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &s
 
 /* ---- the loser's plane */
 
-enum { SHIFT_BATCH = 4 }; /* rows under way at once */
+enum { SHIFT_BATCH = 4 }; /* rows under way together */
 
-/* A thread's part: 8 columns of some rows of a half; rows are less than 2^15, two in a word. */
+/* A thread's part: 8 columns of some rows of a half; row numbers are less than 2^15, two in a
+ * word. */
 struct shift {
     uint16_t *column; /* of the half's row 0 */
     uint32_t stride;
-    uint32_t cuts[4]; /* from these rows on a column moves */
-    uint32_t near,
-        spread; /* rows cut - NEAR and SPREAD behind that are not the thread's to write */
-    int least;  /* of the cuts */
+    uint32_t cuts[4];      /* from these rows on a column moves */
+    uint32_t near, spread; /* rows cut - near to cut - near + spread are written elsewhere */
+    int least;             /* of the cuts */
 };
 
 DEVICE uint32_t twice(uint32_t value) {
@@ -128,7 +128,7 @@ DEVICE struct shift shift_of(const struct dual_args &dual, const struct dual_sha
     return shift;
 }
 
-/* Row I from what is there and what is in the next. */
+/* Row I, from its present content and the next row's. */
 DEVICE void shift_row_of(const struct shift &shift, int i, uint4 here, uint4 next) {
     const uint32_t old[] = { here.x, here.y, here.z, here.w }, row = twice((uint32_t)i);
     const uint32_t moved[] = { next.x, next.y, next.z, next.w };
@@ -152,7 +152,7 @@ DEVICE void shift_row_of(const struct shift &shift, int i, uint4 here, uint4 nex
     }
 }
 
-/* Rows FROM..TO-1, ascending; LAST: row TO as it was. */
+/* Rows FROM..TO-1, ascending; LAST: row TO before the shift. */
 DEVICE void shift_rows(const struct shift &shift, int from, int to, uint4 last) {
     from = max(from, shift.least);
     if (from >= to) return;
@@ -174,9 +174,9 @@ DEVICE void shift_rows(const struct shift &shift, int from, int to, uint4 last) 
     }
 }
 
-/* The band's columns move up behind the seam. Threads share the columns, and where those are few
- * the rows too: of each part the row behind it is fetched before anybody writes. All threads take
- * as many turns, since there is a barrier in each. */
+/* The band's columns move up behind the seam. Threads share the columns, and if those are few the
+ * rows too: the row after each part is fetched before any thread writes. All threads take the same
+ * number of turns, since each turn has a barrier. */
 DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &shared) {
     const uint32_t lines = shared.seam.lines, vectors = (lines + 7) / 8;
     const uint32_t parts = vectors < BLOCK_THREADS ? BLOCK_THREADS / vectors : 1;
@@ -205,7 +205,7 @@ DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &s
 
 /* ---- luma */
 
-/* Row Y of the image without a horizontal seam, by a warp. */
+/* Called by a warp: row Y of the image without a horizontal seam. */
 DEVICE void dual_luma_turned(const uint8_t *from, uint8_t *to, uint32_t stride, uint32_t width,
                              const uint16_t *path, uint32_t y) {
 #pragma unroll 1

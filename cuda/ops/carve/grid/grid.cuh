@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* grid.cuh - the grid method: any search on any GPU, in one cooperative launch.
+/* any_gpu.cuh - any search on any GPU, in one cooperative launch.
  *
- * Used by:  method.cuh, also where another method's blocks do not fit at once.
+ * Used by:  method.cuh, also where a fast method's blocks do not fit at once.
  * Fails:    as check.cuh says.
  * Limits:   none of size, energy, masks or direction; any number of blocks. Bytes a pixel: cells 2,
  *           luma 1 (where there are masks, their plane), edges 1/4 (masks: 1/2), maps 1/8. Both
- *           directions: cells 4, edges and maps twice, and 2 for every pixel that is taken out.
+ *           directions: cells 4, edges and maps twice, and 2 for every pixel removed.
  *
- * How it works. A step: sweep and map (grid/traceback.cuh), choose, trace, remove
- * (grid/removal.cuh), and one barrier of all blocks. What lies between these goes through tagged
+ * How it works. A step: sweep and map (any_gpu/traceback.cuh), choose, trace, remove
+ * (any_gpu/removal.cuh), and one barrier of all blocks. Between these parts data passes in tagged
  * words.
  */
 #ifndef BURIN_CARVE_GRID_GRID_CUH
@@ -26,9 +26,9 @@ struct grid_args {
     int energy;
     uint8_t *luma[2];
     uint16_t *cells[2];
-    const uint8_t *marks; /* NULL: none; luma's stride */
+    const uint8_t *marks; /* NULL: no masks; it has luma's stride */
     uint32_t luma_stride, cell_stride;
-    struct axis_memory memories[2]; /* vertical seams', horizontal ones' */
+    struct axis_memory memories[2]; /* of vertical seams, of horizontal ones */
     uint16_t *seams;                /* of all steps, each as long as the seam was */
     uint8_t *turned;                /* [step] both directions: whether the seam was horizontal */
     uint32_t *origins;
@@ -38,14 +38,15 @@ struct grid_args {
     uint32_t done;
 };
 
-/* How far all blocks are; each keeps it for itself. The size follows from what is left to take out:
- * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
+/* The progress of all blocks; each block has a copy. The size follows from the number of seams
+ * left: nvcc 13.0 took a width that was counted down in here for the arguments' own and never
+ * changed it. */
 struct grid_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* barriers so far */
-    uint32_t columns, rows; /* seams that are still to go */
-    int luma, cells;        /* which of the planes */
-    size_t written;         /* of seams */
+    uint32_t columns, rows; /* seams left to remove */
+    int luma, cells;        /* number of the current plane */
+    size_t written;         /* of `seams` */
 };
 
 struct grid_shared {
@@ -76,14 +77,14 @@ DEVICE struct cell_plane plane_of(const struct grid_args &args, const struct gri
              turned ? width : height, turned };
 }
 
-/* ---- meetings */
+/* ---- barriers */
 
 DEVICE bool is_reporter(void) {
     return blockIdx.x == 0 && threadIdx.x == 0;
 }
 
-/* All blocks have come; false where they are to leave, all at the same barrier. The counter's upper
- * half is the number of that one. */
+/* Waits for all blocks; false: they leave, all at the same barrier, whose number is in the
+ * counter's upper half. */
 static __device__ bool grid_barrier(const struct grid_args &args, struct grid_state &state,
                                     bool stop, struct grid_shared &shared) {
     const uint32_t round = ++state.round;
@@ -103,8 +104,8 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
     return !shared.leave;
 }
 
-/* Tells how far we are and asks whether to go on. The answer takes a microsecond to come: it is not
- * needed before the step's last barrier. */
+/* Reports progress and asks whether to go on. The answer takes a microsecond: it is needed only at
+ * the step's last barrier. */
 DEVICE bool report_progress(const struct grid_args &args, const struct grid_state &state) {
     if (!args.progress || !is_reporter()) return false;
     volatile struct kernel_progress *const progress = args.progress;
@@ -130,8 +131,8 @@ static __device__ void first_cells(const struct grid_args &args) {
     }
 }
 
-/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside
- * one another. */
+/* Tasks of sweepers come first, then those of the mappers; both by search, with its two halves
+ * adjacent. */
 template <class COST>
 DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory &memory,
                         uint32_t task, bool leads, uint32_t i, uint32_t tag) {
@@ -165,8 +166,8 @@ static __device__ void search_bands(const struct grid_args &args, const struct g
         }
     for (uint32_t t = grid_warp(); t < tiles; t += grid_warps()) {
         const bool turned = BOTH && t >= down;
-        tell_best<COST>(turned ? planes[1] : planes[0], args.memories[turned],
-                        turned ? t - down : t, state.tag);
+        publish_best<COST>(turned ? planes[1] : planes[0], args.memories[turned],
+                           turned ? t - down : t, state.tag);
     }
 }
 
@@ -178,7 +179,7 @@ DEVICE bool is_cheaper(uint64_t a, uint32_t a_length, uint64_t b, uint32_t b_len
     return carve_rank(a, a_length) < carve_rank(b, b_length);
 }
 
-/* One warp. */
+/* Called by one warp. */
 template <class COST>
 static __device__ void choose_seam(const struct grid_args &args, const struct grid_state &state,
                                    struct grid_shared &shared) {
@@ -240,8 +241,8 @@ static __device__ void remove_seam(const struct removal &e, bool turned) {
     for (uint32_t y = grid_warp(); y < e.height; y += grid_warps()) remove_in_row(e, (int)y);
 }
 
-/* Every pixel that is left goes back through all steps to where it came from. */
-static __device__ void tell_origins(const struct grid_args &args, const struct grid_state &state) {
+/* Every remaining pixel goes back through all steps to its origin. */
+static __device__ void store_origins(const struct grid_args &args, const struct grid_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
     for (uint32_t t = grid_warp(); t < left_height; t += grid_warps())
         for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32) {
@@ -288,7 +289,7 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         }
         if (!grid_barrier(args, state, stop, shared)) return;
     }
-    if (BOTH) tell_origins(args, state);
+    if (BOTH) store_origins(args, state);
     if (args.progress && is_reporter())
         ((volatile struct kernel_progress *)args.progress)->done = args.done + state.tag;
 }
@@ -309,7 +310,7 @@ static inline void grid_layout_axis(struct axis_memory *memory, struct arena *ar
     memory->path = arena_take<uint32_t>(arena, lines);
 }
 
-/* The arguments, in scratch out of ARENA. *TAGS: bytes of it, the first ones, to be cleared. */
+/* The arguments, and their memory from ARENA. *TAGS: its first bytes, which are to be cleared. */
 static inline void grid_layout(const struct seam_search *search, struct arena *arena,
                                struct grid_args *args, size_t *tags) {
     const int parts = search->marks ? 2 : 1;
@@ -341,7 +342,7 @@ static inline void grid_layout(const struct seam_search *search, struct arena *a
     args->origin_stride = search->origin_stride;
 }
 
-/* Scratch bytes for SEARCH, of which pointers need only be NULL or not. */
+/* Scratch bytes for SEARCH; of its pointers only NULL or not NULL counts. */
 static inline size_t grid_scratch(const struct seam_search *search) {
     struct arena arena = {};
     struct grid_args args;
@@ -350,7 +351,7 @@ static inline size_t grid_scratch(const struct seam_search *search) {
     return arena.bytes;
 }
 
-/* The kernel does with any number of blocks: with half as many where the driver refuses. */
+/* The kernel works with any number of blocks: where the driver refuses, half as many are tried. */
 static inline cudaError_t grid_launch(const struct cuda_context *context,
                                       const struct cooperative_launch *launch, uint32_t blocks) {
     cudaError_t error;
@@ -365,7 +366,7 @@ static inline cudaError_t grid_launch(const struct cuda_context *context,
     return error ? error : ended;
 }
 
-/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. */
+/* Removes the seams of SEARCH. Origins are numbered by origin_stride. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
@@ -382,8 +383,7 @@ static inline enum status grid_run(const struct cuda_context *context,
         (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], GRID_THREADS, 0,
         arguments
     };
-    /* Four roles a multiprocessor, so that each has a scheduler for itself, and no row of the image
-     * for anyone to do twice. */
+    /* Four roles a multiprocessor: each has a scheduler for itself, and no row is done twice. */
     const uint32_t roles =
         2 * (1 + MAPPERS) * ((args.memories[0].stride + args.memories[1].stride) / WINDOW_OWN);
     const uint32_t wanted = max((roles + 3) / 4, (args.height + GRID_WARPS - 1) / GRID_WARPS);
