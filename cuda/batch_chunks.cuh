@@ -50,7 +50,7 @@ template <int CAPACITY> struct batch_of {
     struct batch_image images[CAPACITY];
 };
 
-/* Where one chunk lies in memory. */
+/* One chunk's place in memory. */
 struct chunk_memory {
     const uint8_t *in;
     uint8_t *out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. All grids follow from headers and lengths alone, so that nothing is read back
- * between the launches: descriptors up, eight kernels, verdicts down, whatever the batch's size. A
+ * between the launches: descriptors up, eight kernels, verdicts down, for a batch of any size. A
  * kernel moves both descriptors and verdicts: the GPU has one engine for copies in each direction,
  * where a few KB wait for the 60 MB of another lane.
  *   1 tables of the Huffman codes, and how much each piece of a scan keeps (unstuff.cuh)

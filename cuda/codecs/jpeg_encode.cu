@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Three kernels, whatever the batch: tiles to strings of bits (jpeg_encode_tile.cuh),
+/* How it works. Three kernels for any batch: tiles to strings of bits (jpeg_encode_tile.cuh),
  * the place of each (jpeg_encode_place.cuh), strings to files (jpeg_encode_stuff.cuh). Grids follow
  * from the images' sizes, so that nothing is waited for in between. Up to FEW images travel in the
  * kernels' parameters, more by a copy from pinned memory. jpeg/prologue.c writes the headers into

@@ -110,7 +110,7 @@ struct jpeg_before {
     uint32_t kept, restarts;
 };
 
-/* What the pieces before PIECE keep. */
+/* The sums over the pieces before PIECE. */
 static __device__ __forceinline__ struct jpeg_before
 jpeg_sum_pieces(const struct jpeg_picture *picture, uint32_t piece, uint32_t *shared) {
     struct jpeg_before before = { 0, 0 };
