@@ -12,7 +12,8 @@
  *
  *   method          takes                      where
  *   fast_one_axis   one direction, no masks    compute capability 9.0; sides up to 16000; half a
- *                                              path costs less than 2^28 - 2^22
+ *                                              path costs less than 2^28 - 2^22; all blocks
+ *                                              resident
  *   fast_both_axes  both directions, no masks  the same for both sides, of which 2 rows stay
  *   any_gpu         everything else, and       any GPU, any number of blocks
  *                   refused launches

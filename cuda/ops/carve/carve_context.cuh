@@ -143,7 +143,7 @@ static struct needs needs_of(struct carve_context *carve) {
         lay_out_search(&search, &own);
         raise_to(carve->phases ? &needs.later : &needs.first, own.bytes + choice.scratch);
         carve->methods[carve->phases] = choice.method;
-        carve->timed = carve->timed && choice.method != METHOD_GRID;
+        carve->timed = carve->timed && choice.method != METHOD_ANY_GPU;
         if (is_both(&phase)) continue;
         carve->origin_map.phases[carve->phases] = { { NULL, NULL, (search.width + 31) / 32,
                                                       search.height, search.width,

@@ -10,8 +10,8 @@
  * WINDOW_OWN in the middle are right (a trapezoid): the warp's tile. So within a band no warp waits
  * for another, and between two bands only for its neighbours, whose edges are tagged words.
  */
-#ifndef BURIN_CARVE_GRID_BANDS_CUH
-#define BURIN_CARVE_GRID_BANDS_CUH
+#ifndef BURIN_CARVE_ANY_GPU_BANDS_CUH
+#define BURIN_CARVE_ANY_GPU_BANDS_CUH
 
 #include "cuda/ops/carve/tagged_words.cuh"
 #include "pipeline/ops/carve/definition.h"

@@ -10,10 +10,10 @@
  * a neighbour that sends its next message but one has received one that was sent after the inbox
  * was read.
  */
-#ifndef BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
-#define BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_ENERGY_PIPELINE_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_ENERGY_PIPELINE_CUH
 
-#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 #include <cuda.h>
 
@@ -115,7 +115,7 @@ DEVICE void barrier_wait(uint32_t barrier, uint32_t parity, int where) {
 
 /* Returns how many bands from BAND on have had SEAM seams removed; `ended` when those were all. A
  * block whose sweepers have no work may be so late that it sees the flags of the seam itself. */
-DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluster_half &half,
+DEVICE uint32_t bands_ready(const struct axis_args &args, const struct axis_half &half,
                             uint32_t band, uint32_t seam, bool &ended) {
     const uint32_t lane = thread_index() % 32;
     for (uint32_t spins = 0;; spins++) {
@@ -134,34 +134,34 @@ DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluste
  * of the step before the last one, then of the last one. Waits for the other axis's bands, if they
  * had to renew energies in this axis's plane, and for the traceback blocks, which have then read
  * the last row's costs; it does not wait for the axis's own bands. */
-DEVICE struct axis_shape producer_shape(const struct cluster_args &args, struct cluster_half &half,
+DEVICE struct axis_shape producer_shape(const struct axis_args &args, struct axis_half &half,
                                         int number, uint32_t step, uint32_t &verdict) {
-    const struct dual_axis &dual = args.dual;
-    const uint32_t before = verdict, resolver = dual.bands + 2 * dual.axis;
+    const struct both_part &both = args.both;
+    const uint32_t before = verdict, resolver = both.bands + 2 * both.axis;
     verdict = step ? wait_verdict(args, step - 1) : 0;
     const struct axis_shape shape = axis_shape_at(args, step, verdict);
     halve(half, number, shape.height, args.band_steps);
     if (shape.over || step == 0) return shape;
-    wait_told(args, dual.ready, resolver, resolver + 2, step);
+    wait_flags(args, both.ready, resolver, resolver + 2, step);
     if (!verdict_is_own(args, before, verdict))
-        wait_told(args, dual.ready, dual.axis ? 0 : dual.across,
-                  dual.axis ? dual.across : dual.bands, step);
+        wait_flags(args, both.ready, both.axis ? 0 : both.across,
+                   both.axis ? both.across : both.bands, step);
     return shape;
 }
 
 /* The loading warp, for HERE sweepers, beginning with the half's sweeper FIRST. */
 template <int LANE>
-DEVICE void producer(const struct cluster_args &args, const CUtensorMap &plane, int number,
+DEVICE void producer(const struct axis_args &args, const CUtensorMap &plane, int number,
                      uint8_t *shared, uint32_t first, uint32_t here) {
     const uint32_t base = shared_address(shared), lane = thread_index() % 32;
-    struct cluster_half half = args.halves[number];
+    struct axis_half half = args.halves[number];
     const int column = (int)(ENERGY_PAD + first * args.own - args.halo);
     struct pipeline_stage stage = {};
     uint32_t verdict = 0;
     for (uint32_t seam = 0; seam < args.seams; seam++) {
         uint32_t known = 0; /* bands that are ready */
         struct axis_shape shape = { args.width - seam, args.height, false };
-        if (args.dual.verdicts) shape = producer_shape(args, half, number, seam, verdict);
+        if (args.both.verdicts) shape = producer_shape(args, half, number, seam, verdict);
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + SWEEP_FULL + 8 * stage.number,
                            band = step / args.band_steps;

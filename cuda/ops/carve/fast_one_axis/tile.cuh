@@ -12,10 +12,10 @@
  * long, since energy_outside() is more than any pixel's energy. So no cost or parent inside ever
  * comes from there.
  */
-#ifndef BURIN_CARVE_CLUSTER_TILE_CUH
-#define BURIN_CARVE_CLUSTER_TILE_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_TILE_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_TILE_CUH
 
-#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
@@ -44,7 +44,7 @@ DEVICE uint32_t odd_of(uint32_t rows) {
 /* Energies of a tile's rows, loaded before their costs are known. Missing ones are 0, since
  * registers that are written only at times count as in use throughout the loops around; to fetch
  * any row in their place is slower (2 to 29 % of a seam). */
-DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_args &args, int half,
+DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct axis_args &args, int half,
                           uint32_t step, int x) {
     const uint32_t rows = step_rows(args.halves[half], step), odd = odd_of(rows);
     const uint16_t *row = half_energies(args, half, step * STEP_ROWS) + x;
@@ -58,7 +58,7 @@ DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_arg
     }
 }
 
-DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int half, uint32_t step,
+DEVICE void tile_costs(struct tile &tile, const struct axis_args &args, int half, uint32_t step,
                        uint32_t seam, int x) {
     const int width = (int)(args.width - seam);
     const bool inside = x >= 0 && x < width;

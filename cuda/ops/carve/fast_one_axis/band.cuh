@@ -9,11 +9,11 @@
  * band before. Once the traceback block has published where the seam enters the band, the block
  * finds its crossing of every row and removes it.
  */
-#ifndef BURIN_CARVE_CLUSTER_BAND_CUH
-#define BURIN_CARVE_CLUSTER_BAND_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_BAND_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_BAND_CUH
 
-#include "cuda/ops/carve/cluster/removal.cuh"
-#include "cuda/ops/carve/cluster/tile.cuh"
+#include "cuda/ops/carve/fast_one_axis/removal.cuh"
+#include "cuda/ops/carve/fast_one_axis/tile.cuh"
 
 static __host__ __device__ inline uint32_t band_plane(uint32_t width) {
     return (width + TILE_OWN - 1) / TILE_OWN * TILE_OWN;
@@ -38,7 +38,7 @@ static __host__ __device__ inline uint32_t band_bytes(uint32_t width, uint32_t l
 /* ---- whether the halves have met */
 
 /* Starts the load; its result is used later. */
-DEVICE uint32_t band_load_meet(const struct cluster_args &args, const struct band &band,
+DEVICE uint32_t band_load_meet(const struct axis_args &args, const struct band &band,
                                uint32_t meet) {
     return meet == NOT_MET ? load_relaxed(args.meets + band.half) : 0;
 }
@@ -57,8 +57,8 @@ DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
     return warp_least(lane < warps ? known[lane] : NOT_MET);
 }
 
-DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t step,
-                                       uint32_t meet, uint32_t width) {
+DEVICE struct column_range band_window(const struct axis_half &half, uint32_t step, uint32_t meet,
+                                       uint32_t width) {
     if (meet == NOT_MET) return { 0, width - 1 };
     return reachable_range(half, min((step + 1) * STEP_ROWS, half.rows), meet, width);
 }
@@ -67,10 +67,10 @@ DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t
 
 /* The block's warps share the wanted tiles of a step, beginning with warp FIRST. Returns the warp
  * that comes next; MEET may become known meanwhile. */
-DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &band, uint32_t step,
+DEVICE uint32_t band_step(const struct axis_args &args, const struct band &band, uint32_t step,
                           uint32_t seam, uint32_t &meet, uint32_t first) {
     const uint32_t warps = BLOCK_THREADS / 32, width = args.width - seam;
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     uint32_t *parents = band_parents(band, step - band.step);
     struct column_range window = band_window(half, step, meet, width);
     const uint32_t from = (window.from > STEP_ROWS ? window.from - STEP_ROWS : 0) / TILE_OWN;
@@ -99,9 +99,9 @@ DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &ba
 /* Four columns a thread, all loaded at once: finds where they come from in the row before the step;
  * at the band's last step, in the row before the band, which it publishes to the traceback block.
  * Each step begins with another thread, to share the work. */
-DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &band, uint32_t step,
+DEVICE void band_find_jumps(const struct axis_args &args, const struct band &band, uint32_t step,
                             uint32_t seam, uint32_t meet) {
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     const uint32_t last = args.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
     const uint32_t thread =
         (thread_index() + k * (BLOCK_THREADS / args.band_steps)) % BLOCK_THREADS;
@@ -136,7 +136,7 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
  * are known to have met, of the columns that the seam can reach, for all steps at once. Other
  * columns may be left out at any time, since they are not read: the seam's columns of a step lead
  * to columns within its reach in the step before. */
-DEVICE void band_search(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+DEVICE void band_search(const struct axis_args &args, const struct band &band, uint32_t seam) {
     uint32_t meet = NOT_MET, warp = 0;
     if (band.late) {
         if (thread_index() == 0) {
@@ -182,8 +182,7 @@ DEVICE void band_search(const struct cluster_args &args, const struct band &band
 
 /* Waits for the seam's column in the band's last row. Bit 15 of it in band_memory marks the last
  * seam of all. */
-DEVICE uint32_t band_entry(const struct cluster_args &args, const struct band &band,
-                           uint32_t seam) {
+DEVICE uint32_t band_entry(const struct axis_args &args, const struct band &band, uint32_t seam) {
     for (uint32_t spins = 0;; spins++) {
         const uint32_t word = load_relaxed(args.entries + band.number);
         if (word >> 16 == seam + 1) {
@@ -206,9 +205,9 @@ DEVICE uint32_t band_back(const struct band &band, uint32_t k, uint32_t x) {
 /* A warp a step, where parents are not kept: computes those around the seam again. Costs are still
  * this seam's: sweepers write those of the next seam only after bands that are ready, and the band
  * before this one is not ready before it has this one's crossings. */
-DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &band, uint32_t entry,
+DEVICE void band_walk_thin(const struct axis_args &args, const struct band &band, uint32_t entry,
                            uint32_t seam) {
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     const uint32_t steps = band.end_step - band.step, lane = thread_index() % 32;
     uint32_t *parents = band_parents(band, 0) + thread_index() / 32 * TILE_COLUMNS;
 #pragma unroll 1
@@ -230,7 +229,7 @@ DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &b
 }
 
 /* Called by the first warp. */
-DEVICE void band_store_crossings(const struct cluster_args &args, const struct band &band,
+DEVICE void band_store_crossings(const struct axis_args &args, const struct band &band,
                                  uint32_t seam) {
     const uint32_t rows = band.bottom - band.top;
 #pragma unroll 1
@@ -243,8 +242,7 @@ DEVICE void band_store_crossings(const struct cluster_args &args, const struct b
 }
 
 /* Called by the first warp: the seam row by row, a lane a step, where parents are kept. */
-DEVICE void band_walk_rows(const struct cluster_args &args, const struct band &band,
-                           uint32_t entry) {
+DEVICE void band_walk_rows(const struct axis_args &args, const struct band &band, uint32_t entry) {
     const uint32_t k = thread_index();
     if (k < band.end_step - band.step)
         walk_rows(band_back(band, k, entry), band_parents(band, k),
@@ -253,7 +251,7 @@ DEVICE void band_walk_rows(const struct cluster_args &args, const struct band &b
     __syncwarp();
 }
 
-DEVICE void band_walk(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+DEVICE void band_walk(const struct axis_args &args, const struct band &band, uint32_t seam) {
     if (band.thin) {
         band_walk_thin(args, band, band_entry(args, band, seam), seam);
         __syncthreads();
@@ -264,10 +262,10 @@ DEVICE void band_walk(const struct cluster_args &args, const struct band &band, 
     __syncthreads();
 }
 
-DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
+DEVICE struct band band_make(const struct axis_args &args, uint32_t number) {
     struct band band;
     band.half = number >= args.halves[0].bands;
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     band.number = number;
     band.step = (number - half.first_band) * args.band_steps;
     band.end_step = min(band.step + args.band_steps, half.steps);
@@ -284,7 +282,7 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
     return band;
 }
 
-static __device__ void band_block(const struct cluster_args &args, uint32_t number) {
+static __device__ void band_block(const struct axis_args &args, uint32_t number) {
     if (thread_index() == 0) band_memory()->band = band_make(args, number);
     __syncthreads();
     const struct band &band = band_memory()->band;

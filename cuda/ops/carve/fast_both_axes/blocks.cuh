@@ -7,17 +7,17 @@
  * fast_one_axis/traceback.cuh, run on the copy of the arguments in shared memory. Between two
  * barriers the first thread brings that copy up to date.
  */
-#ifndef BURIN_CARVE_DUAL_BLOCKS_CUH
-#define BURIN_CARVE_DUAL_BLOCKS_CUH
+#ifndef BURIN_CARVE_FAST_BOTH_AXES_BLOCKS_CUH
+#define BURIN_CARVE_FAST_BOTH_AXES_BLOCKS_CUH
 
-#include "cuda/ops/carve/dual/removal.cuh"
+#include "cuda/ops/carve/fast_both_axes/removal.cuh"
 
 /* ---- band blocks */
 
 /* Energies are as the step before left them: copies the row after the band before it changes, and
  * moves the block's luma. */
-DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &shared) {
-    const struct cluster_args &args = shared.args;
+DEVICE void both_settle(const struct both_args &both, const struct both_shared &shared) {
+    const struct axis_args &args = shared.args;
     const int half = shared.band.half;
     const uint32_t end = band_end(args, shared.band), width = args.width - shared.state.step;
     if (thread_index() < 32) wait_ready(args, shared.state.step);
@@ -26,19 +26,19 @@ DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &
                               ? half_energies(args, half, end)
                               : half_energies(args, !half, args.halves[!half].rows - 1);
     for (uint32_t x = 8 * thread_index(); x < width; x += 8 * BLOCK_THREADS)
-        *(uint4 *)(block_shared + dual.behind + 2 * x) = __ldcg((const uint4 *)(row + x));
+        *(uint4 *)(block_shared + both.behind + 2 * x) = __ldcg((const uint4 *)(row + x));
     __syncthreads();
-    if (thread_index() == 0) store_release(dual.settled + shared.place.flag, shared.state.step + 1);
+    if (thread_index() == 0) store_release(both.settled + shared.place.flag, shared.state.step + 1);
 }
 
 /* Called by a warp: returns the seam's column in the band's last row, or NOT_MET if the verdict is
  * known first and keeps this axis's seam. */
-DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_shared &shared) {
+DEVICE uint32_t both_entry(const struct axis_args &args, const struct both_shared &shared) {
     const uint32_t step = shared.state.step;
     uint32_t entry = 0, verdict = 0;
     for (uint32_t spins = 0; entry >> 16 != step + 1; spins++) {
         entry = __shfl_sync(~0u, load_relaxed(args.entries + shared.band.number), 0);
-        verdict = __shfl_sync(~0u, load_relaxed(args.dual.verdicts + step), 0);
+        verdict = __shfl_sync(~0u, load_relaxed(args.both.verdicts + step), 0);
         if (verdict && !verdict_is_own(args, shared.state.verdict, verdict)) return NOT_MET;
         if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
@@ -48,10 +48,10 @@ DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_sh
 
 /* Publishes the band's part of the axis's seam, and waits for the verdict. By then all others have
  * settled. */
-DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &shared) {
-    const struct cluster_args &args = shared.args;
+DEVICE void both_trace_seam(const struct both_args &both, struct both_shared &shared) {
+    const struct axis_args &args = shared.args;
     const uint32_t step = shared.state.step, warp = thread_index() / 32;
-    if (warp == 1) wait_told(args, dual.settled, 0, args.dual.bands, step + 1);
+    if (warp == 1) wait_flags(args, both.settled, 0, args.both.bands, step + 1);
     if (thread_index() == 32) {
         shared.verdict = wait_verdict(args, step);
         shared.seam.own = verdict_is_own(args, shared.state.verdict, shared.verdict);
@@ -60,7 +60,7 @@ DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &sh
     }
     __syncwarp();
     if (warp == 0) {
-        const uint32_t entry = dual_entry(args, shared);
+        const uint32_t entry = both_entry(args, shared);
         if (entry != NOT_MET) {
             band_walk_rows(args, shared.band, entry);
             band_store_crossings(args, shared.band, step);
@@ -71,52 +71,52 @@ DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &sh
 
 /* Updates both planes of energies for the next step, then collects the rest of the seam, for the
  * luma. */
-DEVICE void dual_energies(const struct dual_args &dual, const struct dual_shared &shared) {
+DEVICE void both_energies(const struct both_args &both, const struct both_shared &shared) {
     const bool own = shared.seam.own, mark = shared.place.number == 0 && thread_index() == 0;
     if (own) {
-        dual_close(dual, shared);
+        both_close(both, shared);
     } else {
-        dual_gather(dual, shared);
-        dual_shift(dual, shared);
+        both_gather(both, shared);
+        both_shift(both, shared);
     }
     __syncthreads();
     if (mark) timeline_mark(shared.args, shared.state.step, MARK_MOVED);
-    if (own) dual_renew(dual, shared);
+    if (own) both_renew(both, shared);
     __syncthreads();
     if (thread_index() == 0)
-        store_release(shared.args.dual.ready + shared.place.flag, shared.state.step + 1);
+        store_release(shared.args.both.ready + shared.place.flag, shared.state.step + 1);
     if (mark) timeline_mark(shared.args, shared.state.step, MARK_READY);
-    if (own) dual_gather(dual, shared);
+    if (own) both_gather(both, shared);
 }
 
-DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &shared) {
-    const struct cluster_args &args = shared.args;
+DEVICE void both_band_step(const struct both_args &both, struct both_shared &shared) {
+    const struct axis_args &args = shared.args;
     const bool mark = shared.place.number == 0 && thread_index() == 0;
-    dual_settle(dual, shared);
+    both_settle(both, shared);
     band_search(args, shared.band, shared.state.step);
-    dual_trace_seam(dual, shared);
+    both_trace_seam(both, shared);
     if (mark) timeline_mark(args, shared.state.step, MARK_WALKED);
     if (!shared.seam.ends) {
-        dual_energies(dual, shared);
-        dual_luma(dual, shared);
+        both_energies(both, shared);
+        both_luma(both, shared);
     }
     if (!shared.seam.own) return;
-    uint16_t *seam = dual.seams + shared.state.written; /* for the origins */
+    uint16_t *seam = both.seams + shared.state.written; /* for the origins */
     for (uint32_t y = shared.band.top + thread_index(); y < shared.band.bottom; y += BLOCK_THREADS)
         seam[y] = (uint16_t)band_column(shared.band, y);
 }
 
 /* Called by one thread: prepares the shared memory for the step; `over` where the axis or the band
  * has ended. */
-DEVICE void dual_band_enter(const struct dual_args &dual) {
-    struct dual_shared &shared = dual_shared(dual);
-    const struct cluster_half *first = dual.axes[shared.place.axis].halves;
+DEVICE void both_band_enter(const struct both_args &both) {
+    struct both_shared &shared = both_shared(both);
+    const struct axis_half *first = both.axes[shared.place.axis].halves;
     const uint32_t half = shared.place.number >= first[1].first_band;
-    dual_enter(dual);
+    both_enter(both);
     shared.over |= shared.place.number - first[half].first_band >= shared.args.halves[half].bands;
-    const struct cluster_args &other = dual.axes[!shared.place.axis];
+    const struct axis_args &other = both.axes[!shared.place.axis];
     const struct axis_shape shape = axis_shape_at(other, shared.state.step, shared.state.verdict);
-    struct cluster_half halves[2];
+    struct axis_half halves[2];
     for (int k = 0; k < 2; k++) halve(halves[k], k, shape.height, other.band_steps);
     shared.others = shape.over ? 0 : halves[0].bands + halves[1].bands;
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
@@ -124,56 +124,56 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
 
 /* Band NUMBER of AXIS, until it, or its axis, or the whole search ends. A block that leaves early
  * has published all that others will ever wait for. */
-static __device__ void dual_band_block(const struct dual_args &dual, uint32_t axis,
+static __device__ void both_band_block(const struct both_args &both, uint32_t axis,
                                        uint32_t number) {
-    struct dual_shared &shared = dual_shared(dual);
-    dual_begin(dual, axis);
+    struct both_shared &shared = both_shared(both);
+    both_begin(both, axis);
     if (thread_index() == 0) {
-        shared.place = { axis, number, number + (axis ? dual.axes[axis].dual.across : 0) };
-        dual_band_enter(dual);
+        shared.place = { axis, number, number + (axis ? both.axes[axis].both.across : 0) };
+        both_band_enter(both);
     }
     __syncthreads();
     while (!shared.over) {
-        dual_band_step(dual, shared);
+        both_band_step(both, shared);
         if (shared.seam.ends) return;
         __syncthreads();
-        if (thread_index() == 0) dual_advance(shared, shared.seam.lines), dual_band_enter(dual);
+        if (thread_index() == 0) both_advance(shared, shared.seam.lines), both_band_enter(both);
         __syncthreads();
     }
     if (thread_index()) return;
-    store_release(dual.settled + shared.place.flag, ~0u);
-    store_release(shared.args.dual.ready + shared.place.flag, ~0u);
+    store_release(both.settled + shared.place.flag, ~0u);
+    store_release(shared.args.both.ready + shared.place.flag, ~0u);
 }
 
 /* ---- traceback blocks */
 
 /* Called by a warp: the axis's seam costs TOTAL. The judge compares it with the other axis's, of
  * which OTHER is an early load, and gives the verdict. */
-DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &args,
-                       const struct dual_state &state, bool judges, uint32_t total,
+DEVICE void both_judge(const struct both_args &both, const struct axis_args &args,
+                       const struct both_state &state, bool judges, uint32_t total,
                        uint32_t other) {
-    const uint32_t lane = thread_index() % 32, axis = args.dual.axis, tag = seam_tag(state.step);
+    const uint32_t lane = thread_index() % 32, axis = args.both.axis, tag = seam_tag(state.step);
     if (lane) return;
     if (!judges) {
-        store_relaxed(dual.totals + axis, tag << 30 | total);
+        store_relaxed(both.totals + axis, tag << 30 | total);
         return;
     }
     uint32_t turned = axis;
-    if (!dual_axis_shape(dual, !axis, state).over) {
+    if (!both_axis_shape(both, !axis, state).over) {
         for (uint32_t spins = 0; other >> 30 != tag; spins++) {
-            other = load_relaxed(dual.totals + !axis);
+            other = load_relaxed(both.totals + !axis);
             if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_TOTAL);
         }
         other &= (1u << 30) - 1;
         turned = axis ? total < other : other < total;
     }
-    const uint32_t flags = atomicOr(&dual_shared(dual).stop, 0u) ? VERDICT_LAST : 0;
-    store_relaxed(args.dual.verdicts + state.step,
+    const uint32_t flags = atomicOr(&both_shared(both).stop, 0u) ? VERDICT_LAST : 0;
+    store_relaxed(args.both.verdicts + state.step,
                   VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
 }
 
 /* Adds up the times of the search, by the first thread of the judging block. */
-DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock &clock, int span) {
+DEVICE void both_clock_store(const struct axis_args &args, struct both_clock &clock, int span) {
     if (thread_index() || !clock.on) return;
     clock_store(args, clock.spans[span], span);
     for (struct span_clock &each : clock.spans) each.began = global_timer();
@@ -181,12 +181,12 @@ DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock 
 
 /* The judge's clock goes on at the end of the step before; a block that takes over goes on from the
  * times that the other stored. */
-DEVICE void dual_clock_start(const struct cluster_args &args, struct dual_clock &clock, bool judges,
+DEVICE void both_clock_start(const struct axis_args &args, struct both_clock &clock, bool judges,
                              uint32_t step) {
     if (!judges || !args.progress || thread_index() >= 32) return;
     wait_ready(args, step);
     if (thread_index()) return;
-    if (clock.on && step) dual_clock_store(args, clock, SPAN_REMOVE);
+    if (clock.on && step) both_clock_store(args, clock, SPAN_REMOVE);
     if (clock.on) return;
     for (int span = SPAN_SEAM; span <= SPAN_REMOVE; span++) {
         clock_make(args, clock.spans[span], span);
@@ -196,30 +196,30 @@ DEVICE void dual_clock_start(const struct cluster_args &args, struct dual_clock 
 }
 
 /* One step of a traceback block, up to the entries of its bands. */
-DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_args &args,
-                            int number, const struct dual_state &state, bool judges) {
-    struct dual_clock &clock = dual_shared(dual).clock;
+DEVICE void both_trace_step(const struct both_args &both, const struct axis_args &args, int number,
+                            const struct both_state &state, bool judges) {
+    struct both_clock &clock = both_shared(both).clock;
     struct trace_memory *memory = (struct trace_memory *)block_shared;
-    const struct cluster_half &half = args.halves[number];
+    const struct axis_half &half = args.halves[number];
     const uint32_t step = state.step, warps = meet_warps(args);
     const bool mark = number == 0 && thread_index() == 0;
     if (judges && thread_index() == 0) {
         /* While the sweepers are under way: before this warp looks for the meeting point, and so
          * before any verdict. */
-        volatile struct kernel_progress *progress = dual.progress;
-        atomicExch(&dual_shared(dual).stop, progress && progress->stop ? 1u : 0u);
-        if (progress && step % 8 == 0) progress->done = dual.done + step;
+        volatile struct kernel_progress *progress = both.progress;
+        atomicExch(&both_shared(both).stop, progress && progress->stop ? 1u : 0u);
+        if (progress && step % 8 == 0) progress->done = both.done + step;
     }
-    dual_clock_start(args, clock, judges, step);
+    both_clock_start(args, clock, judges, step);
     if (thread_index() / 32 < warps) {
         /* The other's total may have arrived already, which saves a round trip after the
          * meeting. */
         const uint32_t other =
-            judges && thread_index() % 32 == 0 ? load_relaxed(dual.totals + !args.dual.axis) : 0;
+            judges && thread_index() % 32 == 0 ? load_relaxed(both.totals + !args.both.axis) : 0;
         const uint32_t total = trace_meet(args, number, memory, step);
-        if (total != ~0u && number == 0) dual_judge(dual, args, state, judges, total, other);
+        if (total != ~0u && number == 0) both_judge(both, args, state, judges, total, other);
         if (mark) timeline_mark(args, step, MARK_MEET);
-        dual_clock_store(args, clock, SPAN_SEAM);
+        both_clock_store(args, clock, SPAN_SEAM);
     }
     trace_gather_all(args, number, memory, step);
     __syncthreads();
@@ -228,39 +228,39 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     if (thread_index() == 32) memory->next = 0;
     __syncthreads();
     if (mark) timeline_mark(args, step, MARK_TRACED);
-    dual_clock_store(args, clock, SPAN_TRACE);
+    both_clock_store(args, clock, SPAN_TRACE);
 }
 
 /* The traceback block of a half of AXIS, until the axis or the whole search ends. */
-static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t axis, int number) {
-    struct dual_shared &shared = dual_shared(dual);
-    const struct dual_axis &share = dual.axes[axis].dual;
+static __device__ void both_trace_block(const struct both_args &both, uint32_t axis, int number) {
+    struct both_shared &shared = both_shared(both);
+    const struct both_part &share = both.axes[axis].both;
     uint32_t *ready = share.ready + share.bands + 2 * axis + (uint32_t)number;
-    dual_begin(dual, axis);
+    both_begin(both, axis);
     if (thread_index() == 0) {
-        shared.args.progress = dual.progress;
+        shared.args.progress = both.progress;
         shared.clock.on = false;
         struct trace_memory *memory = (struct trace_memory *)block_shared;
         trace_init(memory);
-        dual_enter(dual);
+        both_enter(both);
     }
     __syncthreads();
     while (!shared.over) {
         const bool judges =
-            number == 0 && (axis == dual.longer || dual_axis_shape(dual, !axis, shared.state).over);
-        dual_trace_step(dual, shared.args, number, shared.state, judges);
+            number == 0 && (axis == both.longer || both_axis_shape(both, !axis, shared.state).over);
+        both_trace_step(both, shared.args, number, shared.state, judges);
         if (thread_index() == 0) {
             const uint32_t step = shared.state.step;
             store_release(ready, step + 1);
             shared.verdict = wait_verdict(shared.args, step);
             const bool ends = verdict_ends(shared.args, step, shared.verdict);
-            dual_advance(shared, 0);
-            dual_enter(dual);
+            both_advance(shared, 0);
+            both_enter(both);
             shared.over |= ends;
             if (ends && judges) {
-                *dual.made = shared.verdict & VERDICT_LAST ? DUAL_STOPPED : step + 1;
-                volatile struct kernel_progress *progress = dual.progress;
-                if (progress) progress->done = dual.done + step + 1;
+                *both.made = shared.verdict & VERDICT_LAST ? BOTH_STOPPED : step + 1;
+                volatile struct kernel_progress *progress = both.progress;
+                if (progress) progress->done = both.done + step + 1;
             }
         }
         __syncthreads();

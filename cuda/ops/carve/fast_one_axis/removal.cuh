@@ -7,12 +7,12 @@
  * the rows beside the band: the block keeps copies of those in shared memory and carves them
  * itself. The block's last warps compute energies while the others close the gaps.
  */
-#ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
-#define BURIN_CARVE_CLUSTER_REMOVAL_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_REMOVAL_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_REMOVAL_CUH
 
 #include "cuda/ops/carve/close_gap.cuh"
-#include "cuda/ops/carve/cluster/args.cuh"
 #include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum {
     BAND_REACH_MAX = 2,
@@ -99,7 +99,7 @@ struct luma_band {
 };
 
 /* Row K of the rows beside the band; height or more where there is none. */
-DEVICE uint32_t beside_row(const struct cluster_args &args, const struct band &band, uint32_t k) {
+DEVICE uint32_t beside_row(const struct axis_args &args, const struct band &band, uint32_t k) {
     const uint32_t reach = (uint32_t)args.reach;
     return k < reach ? band.top - reach + k : band.bottom + k - reach;
 }
@@ -116,7 +116,7 @@ DEVICE uint16_t *renew_place(const struct band &band) {
 }
 
 /* Column of the band's place I; below 0 or at least WIDTH where there is none. */
-DEVICE int renew_column(const struct cluster_args &args, const struct band &band, uint32_t i,
+DEVICE int renew_column(const struct axis_args &args, const struct band &band, uint32_t i,
                         int width) {
     const uint32_t stages = renew_slots(args.reach), stage = i % stages;
     const int spread = 2 * args.reach, x = (int)band_column(band, band.top + i / stages) - spread;
@@ -124,7 +124,7 @@ DEVICE int renew_column(const struct cluster_args &args, const struct band &band
 }
 
 /* Called by each of the last warps. */
-DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct band &band,
+DEVICE struct seam_near renew_seam(const struct axis_args &args, const struct band &band,
                                    uint32_t seam) {
     const uint32_t warp = thread_index() / 32 - (BLOCK_THREADS / 32 - RENEW_WARPS);
     uint32_t *beside = band_memory()->beside[warp];
@@ -145,8 +145,8 @@ DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct
 /* The last warps: computes energies from LUMA, which still has the seam; the image has WIDTH
  * columns without it. */
 template <class Luma>
-DEVICE void renew_energies(const struct cluster_args &args, const struct band &band,
-                           const Luma &luma, int width) {
+DEVICE void renew_energies(const struct axis_args &args, const struct band &band, const Luma &luma,
+                           int width) {
     const uint32_t thread = thread_index() - (BLOCK_THREADS - 32 * RENEW_WARPS);
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
 #pragma unroll 1
@@ -159,7 +159,7 @@ DEVICE void renew_energies(const struct cluster_args &args, const struct band &b
 }
 
 /* Called by all threads, after all rows are closed up. */
-DEVICE void renew_store(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+DEVICE void renew_store(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
     const int width = (int)(args.width - seam) - 1;
 #pragma unroll 1
@@ -176,8 +176,7 @@ DEVICE bool renews() {
 }
 
 /* Energies, a warp a row, while the last warps compute those around the seam. */
-DEVICE void close_energies(const struct cluster_args &args, const struct band &band,
-                           uint32_t seam) {
+DEVICE void close_energies(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, end = 2 * (args.width - seam + ENERGY_PAD);
 #pragma unroll 1
     for (uint32_t row = thread_index() / 32; row < rows; row += BLOCK_THREADS / 32 - RENEW_WARPS) {
@@ -187,8 +186,7 @@ DEVICE void close_energies(const struct cluster_args &args, const struct band &b
     }
 }
 
-DEVICE void remove_energies(const struct cluster_args &args, const struct band &band,
-                            uint32_t seam) {
+DEVICE void remove_energies(const struct axis_args &args, const struct band &band, uint32_t seam) {
     if (!renews()) return close_energies(args, band, seam);
     const int width = (int)(args.width - seam) - 1;
     const struct luma_band luma = { args.luma, args.luma_stride, band.halo,
@@ -197,7 +195,7 @@ DEVICE void remove_energies(const struct cluster_args &args, const struct band &
 }
 
 /* Luma, of the band and of the copies beside it, after the parts that others wait for. */
-DEVICE void remove_luma(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+DEVICE void remove_luma(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, tasks = rows + 2 * (uint32_t)args.reach;
 #pragma unroll 1
     for (uint32_t task = thread_index() / 32; task < tasks; task += BLOCK_THREADS / 32) {

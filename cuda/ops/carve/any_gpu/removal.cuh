@@ -7,12 +7,12 @@
  * computed from the old one at any time during the move. Cells move within their row in place; only
  * between rows they too go from one plane to another.
  */
-#ifndef BURIN_CARVE_GRID_REMOVAL_CUH
-#define BURIN_CARVE_GRID_REMOVAL_CUH
+#ifndef BURIN_CARVE_ANY_GPU_REMOVAL_CUH
+#define BURIN_CARVE_ANY_GPU_REMOVAL_CUH
 
+#include "cuda/ops/carve/any_gpu/traceback.cuh"
 #include "cuda/ops/carve/close_gap.cuh"
 #include "cuda/ops/carve/energy.cuh"
-#include "cuda/ops/carve/grid/traceback.cuh"
 
 enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
 

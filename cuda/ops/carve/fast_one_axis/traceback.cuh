@@ -11,10 +11,10 @@
  * never waits behind a late band; afterwards they help the others. The first half's block also
  * reports progress, and it alone decides which seam is the last.
  */
-#ifndef BURIN_CARVE_CLUSTER_TRACEBACK_CUH
-#define BURIN_CARVE_CLUSTER_TRACEBACK_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_TRACEBACK_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_TRACEBACK_CUH
 
-#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum {
     MEET_BATCH = 3, /* groups of 4 columns, for a lane that looks for the meeting point */
@@ -93,7 +93,7 @@ DEVICE bool trace_load(uint4 (&words)[GATHER_BATCH], const uint32_t *row, uint32
 
 /* Called by a warp: loads jumps of the columns in WINDOW out of ROW; MAP: the place of column 0 in
  * shared memory. False where the halves have met while it waited for a WHOLE row. */
-DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory *memory,
+DEVICE bool trace_load_band(const struct axis_args &args, struct trace_memory *memory,
                             const uint32_t *row, struct column_range window, uint32_t map,
                             uint32_t seam, bool whole) {
     const uint32_t lane = thread_index() % 32, size = trace_jump_bytes(args.band_steps * STEP_ROWS);
@@ -122,9 +122,9 @@ DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory
     return true;
 }
 
-DEVICE void trace_gather(const struct cluster_args &args, int number, struct trace_memory *memory,
+DEVICE void trace_gather(const struct axis_args &args, int number, struct trace_memory *memory,
                          uint32_t band, uint32_t seam) {
-    const struct cluster_half &half = args.halves[number];
+    const struct axis_half &half = args.halves[number];
     const uint32_t rows = args.band_steps * STEP_ROWS, size = trace_jump_bytes(rows);
     const uint32_t width = args.width - seam, windows = sizeof *memory;
     const uint32_t behind = half.bands - 1 - band; /* bands between this one and the middle */
@@ -153,8 +153,8 @@ DEVICE void trace_gather(const struct cluster_args &args, int number, struct tra
 }
 
 /* All warps, each as soon as it is free: bands from the edge to the middle, one after the other. */
-DEVICE void trace_gather_all(const struct cluster_args &args, int number,
-                             struct trace_memory *memory, uint32_t seam) {
+DEVICE void trace_gather_all(const struct axis_args &args, int number, struct trace_memory *memory,
+                             uint32_t seam) {
     const uint32_t bands = args.halves[number].bands;
     for (;;) {
         uint32_t band = 0;
@@ -177,7 +177,7 @@ struct meet_costs {
 
 /* COST_BESIDE, with TAG, stands for columns outside the image. All lanes have 4 columns from X
  * on. */
-DEVICE struct meet_costs meet_load(const struct cluster_args &args, uint32_t x, uint32_t width,
+DEVICE struct meet_costs meet_load(const struct axis_args &args, uint32_t x, uint32_t width,
                                    uint32_t tag) {
     const uint32_t *down = cost_row(args, 0, args.halves[0].steps) + x;
     const uint32_t *up = cost_row(args, 1, args.halves[1].steps) + x;
@@ -215,14 +215,14 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     }
 }
 
-DEVICE uint32_t meet_warps(const struct cluster_args &args) {
+DEVICE uint32_t meet_warps(const struct axis_args &args) {
     const uint32_t columns = 4 * 32 * MEET_BATCH;
     return min((args.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
 }
 
 /* Called by one of the meet_warps(): its minimum of T[m][x] + min3(B[m+1]), above the place. All
  * costs of a round are loaded again until all have arrived. */
-DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
+DEVICE uint64_t trace_least(const struct axis_args &args, uint32_t seam) {
     const uint32_t width = args.width - seam, tag = seam_tag(seam), span = 128 * meet_warps(args);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
@@ -250,7 +250,7 @@ DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
 
 /* Called by a warp that looks: the last one publishes where the halves meet, and returns the seam's
  * cost; others return ~0. */
-DEVICE uint32_t trace_meet(const struct cluster_args &args, int number, struct trace_memory *memory,
+DEVICE uint32_t trace_meet(const struct axis_args &args, int number, struct trace_memory *memory,
                            uint32_t seam) {
     uint64_t least = trace_least(args, seam);
     uint32_t others = 0;
@@ -275,7 +275,7 @@ DEVICE uint32_t trace_meet(const struct cluster_args &args, int number, struct t
 /* ---- progress, and whether to stop */
 
 /* Called by the block's last thread; the answer is needed only when the halves have met. */
-DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct trace_memory *memory,
+DEVICE void trace_poll_stop(const struct axis_args &args, int half, struct trace_memory *memory,
                             uint32_t seam) {
     if (thread_index() != BLOCK_THREADS - 1) return;
     if (half == 0) {
@@ -310,7 +310,7 @@ DEVICE uint32_t trace_walk(struct trace_memory *memory, uint32_t bands, uint32_t
 }
 
 /* Called by the first warp: one lane goes from band to band, then all lanes publish the entries. */
-DEVICE void trace_store_entries(const struct cluster_args &args, const struct cluster_half &half,
+DEVICE void trace_store_entries(const struct axis_args &args, const struct axis_half &half,
                                 struct trace_memory *memory, uint32_t x, uint32_t seam) {
     const uint32_t head = (seam + 1) << 16 | memory->last << 15;
     if (thread_index() == 0) {
@@ -334,7 +334,7 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-static __device__ void trace_block(const struct cluster_args &args, int number) {
+static __device__ void trace_block(const struct axis_args &args, int number) {
     struct trace_memory *memory = (struct trace_memory *)block_shared;
     const bool mark = number == 0 && thread_index() == 0;
     bool last = false;

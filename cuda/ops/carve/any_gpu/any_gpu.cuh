@@ -11,17 +11,17 @@
  * (any_gpu/removal.cuh), and one barrier of all blocks. Between these parts data passes in tagged
  * words.
  */
-#ifndef BURIN_CARVE_GRID_GRID_CUH
-#define BURIN_CARVE_GRID_GRID_CUH
+#ifndef BURIN_CARVE_ANY_GPU_CUH
+#define BURIN_CARVE_ANY_GPU_CUH
 
 #include "cuda/cooperative.cuh"
-#include "cuda/ops/carve/grid/removal.cuh"
+#include "cuda/ops/carve/any_gpu/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
 
-enum { GRID_THREADS = 512, GRID_WARPS = GRID_THREADS / 32 };
+enum { ANY_GPU_THREADS = 512, ANY_GPU_WARPS = ANY_GPU_THREADS / 32 };
 
-struct grid_args {
+struct any_gpu_args {
     uint32_t width, height, columns, rows;
     int energy;
     uint8_t *luma[2];
@@ -41,7 +41,7 @@ struct grid_args {
 /* The progress of all blocks; each block has a copy. The size follows from the number of seams
  * left: nvcc 13.0 took a width that was counted down in here for the arguments' own and never
  * changed it. */
-struct grid_state {
+struct any_gpu_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* barriers so far */
     uint32_t columns, rows; /* seams left to remove */
@@ -49,7 +49,7 @@ struct grid_state {
     size_t written;         /* of `seams` */
 };
 
-struct grid_shared {
+struct any_gpu_shared {
     bool turned, leave;
     uint32_t column;
 };
@@ -59,19 +59,19 @@ DEVICE uint32_t grid_warp(void) {
 }
 
 DEVICE uint32_t grid_warps(void) {
-    return gridDim.x * GRID_WARPS;
+    return gridDim.x * ANY_GPU_WARPS;
 }
 
-DEVICE uint32_t width_of(const struct grid_args &args, const struct grid_state &state) {
+DEVICE uint32_t width_of(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     return args.width - args.columns + state.columns;
 }
 
-DEVICE uint32_t height_of(const struct grid_args &args, const struct grid_state &state) {
+DEVICE uint32_t height_of(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     return args.height - args.rows + state.rows;
 }
 
-DEVICE struct cell_plane plane_of(const struct grid_args &args, const struct grid_state &state,
-                                  bool turned) {
+DEVICE struct cell_plane plane_of(const struct any_gpu_args &args,
+                                  const struct any_gpu_state &state, bool turned) {
     const uint32_t width = width_of(args, state), height = height_of(args, state);
     return { args.cells[state.cells], args.cell_stride, turned ? height : width,
              turned ? width : height, turned };
@@ -85,8 +85,8 @@ DEVICE bool is_reporter(void) {
 
 /* Waits for all blocks; false: they leave, all at the same barrier, whose number is in the
  * counter's upper half. */
-static __device__ bool grid_barrier(const struct grid_args &args, struct grid_state &state,
-                                    bool stop, struct grid_shared &shared) {
+static __device__ bool grid_barrier(const struct any_gpu_args &args, struct any_gpu_state &state,
+                                    bool stop, struct any_gpu_shared &shared) {
     const uint32_t round = ++state.round;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -106,7 +106,7 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
 
 /* Reports progress and asks whether to go on. The answer takes a microsecond: it is needed only at
  * the step's last barrier. */
-DEVICE bool report_progress(const struct grid_args &args, const struct grid_state &state) {
+DEVICE bool report_progress(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     if (!args.progress || !is_reporter()) return false;
     volatile struct kernel_progress *const progress = args.progress;
     progress->done = args.done + state.tag - 1;
@@ -115,7 +115,7 @@ DEVICE bool report_progress(const struct grid_args &args, const struct grid_stat
 
 /* ---- the parts of a step */
 
-static __device__ void first_cells(const struct grid_args &args) {
+static __device__ void first_cells(const struct any_gpu_args &args) {
     const struct luma_plane luma = { args.luma[0], args.luma_stride, (int)args.width,
                                      (int)args.height };
     for (uint32_t y = grid_warp(); y < args.height; y += grid_warps()) {
@@ -149,7 +149,8 @@ DEVICE uint32_t bands_most(uint32_t lines) {
 }
 
 template <class COST, bool BOTH>
-static __device__ void search_bands(const struct grid_args &args, const struct grid_state &state) {
+static __device__ void search_bands(const struct any_gpu_args &args,
+                                    const struct any_gpu_state &state) {
     const struct cell_plane planes[2] = { plane_of(args, state, false),
                                           plane_of(args, state, true) };
     const uint32_t down = !BOTH || state.columns ? tiles_of(planes[0]) : 0;
@@ -181,8 +182,9 @@ DEVICE bool is_cheaper(uint64_t a, uint32_t a_length, uint64_t b, uint32_t b_len
 
 /* Called by one warp. */
 template <class COST>
-static __device__ void choose_seam(const struct grid_args &args, const struct grid_state &state,
-                                   struct grid_shared &shared) {
+static __device__ void choose_seam(const struct any_gpu_args &args,
+                                   const struct any_gpu_state &state,
+                                   struct any_gpu_shared &shared) {
     struct candidate<COST> down = {}, across = {};
     if (state.columns)
         down = wait_best<COST>(plane_of(args, state, false), args.memories[0], state.tag);
@@ -198,8 +200,9 @@ static __device__ void choose_seam(const struct grid_args &args, const struct gr
 }
 
 template <class COST>
-static __device__ void grid_trace(const struct grid_args &args, const struct grid_state &state,
-                                  bool turned, uint32_t column) {
+static __device__ void any_gpu_trace(const struct any_gpu_args &args,
+                                     const struct any_gpu_state &state, bool turned,
+                                     uint32_t column) {
     const struct cell_plane plane = plane_of(args, state, turned);
     const uint32_t start = bands_of(plane.lines, FROM_START);
     const uint32_t all = start + bands_of(plane.lines, FROM_END);
@@ -208,7 +211,7 @@ static __device__ void grid_trace(const struct grid_args &args, const struct gri
                          t < start ? t : t - start, column, args.seams + state.written, state.tag);
 }
 
-DEVICE struct removal removal_of(const struct grid_args &args, const struct grid_state &state,
+DEVICE struct removal removal_of(const struct any_gpu_args &args, const struct any_gpu_state &state,
                                  bool turned) {
     return { args.luma[state.luma],
              args.luma[!state.luma],
@@ -242,7 +245,8 @@ static __device__ void remove_seam(const struct removal &e, bool turned) {
 }
 
 /* Every remaining pixel goes back through all steps to its origin. */
-static __device__ void store_origins(const struct grid_args &args, const struct grid_state &state) {
+static __device__ void store_origins(const struct any_gpu_args &args,
+                                     const struct any_gpu_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
     for (uint32_t t = grid_warp(); t < left_height; t += grid_warps())
         for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32) {
@@ -261,10 +265,10 @@ static __device__ void store_origins(const struct grid_args &args, const struct 
 }
 
 template <class COST, bool BOTH>
-static __global__ void __launch_bounds__(GRID_THREADS, 1)
-    grid_kernel(const __grid_constant__ struct grid_args args) {
-    __shared__ struct grid_shared shared;
-    struct grid_state state = { 0, 0, args.columns, args.rows, 0, 0, 0 };
+static __global__ void __launch_bounds__(ANY_GPU_THREADS, 1)
+    any_gpu_kernel(const __grid_constant__ struct any_gpu_args args) {
+    __shared__ struct any_gpu_shared shared;
+    struct any_gpu_state state = { 0, 0, args.columns, args.rows, 0, 0, 0 };
     first_cells(args);
     if (!grid_barrier(args, state, false, shared)) return;
     while (state.columns + state.rows) {
@@ -275,7 +279,7 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         if (threadIdx.x < 32) choose_seam<COST>(args, state, shared);
         __syncthreads();
         const bool turned = BOTH && shared.turned;
-        grid_trace<COST>(args, state, turned, shared.column);
+        any_gpu_trace<COST>(args, state, turned, shared.column);
         if (!BOTH && state.columns == 1) break;
         if (turned && !grid_barrier(args, state, false, shared)) return;
         remove_seam(removal_of(args, state, turned), turned);
@@ -300,8 +304,8 @@ static inline uint32_t round_up(uint32_t n, uint32_t to) {
     return (n + to - 1) / to * to;
 }
 
-static inline void grid_layout_axis(struct axis_memory *memory, struct arena *arena,
-                                    uint32_t columns, uint32_t lines, int parts) {
+static inline void any_gpu_layout_axis(struct axis_memory *memory, struct arena *arena,
+                                       uint32_t columns, uint32_t lines, int parts) {
     const size_t slots = (lines + BAND - 1) / BAND + 1;
     memory->stride = round_up(columns, WINDOW_OWN);
     memory->edges = arena_take<uint64_t>(arena, parts * slots * memory->stride);
@@ -311,16 +315,16 @@ static inline void grid_layout_axis(struct axis_memory *memory, struct arena *ar
 }
 
 /* The arguments, and their memory from ARENA. *TAGS: its first bytes, which are to be cleared. */
-static inline void grid_layout(const struct seam_search *search, struct arena *arena,
-                               struct grid_args *args, size_t *tags) {
+static inline void any_gpu_layout(const struct seam_search *search, struct arena *arena,
+                                  struct any_gpu_args *args, size_t *tags) {
     const int parts = search->marks ? 2 : 1;
     const uint32_t width = search->width, height = search->height;
     const uint32_t stride = round_up(width, BAND);
     const size_t cells = (size_t)stride * height + 8;
     *args = { width, height, search->columns, search->rows, search->energy };
     args->barrier = arena_take<uint64_t>(arena, 1);
-    grid_layout_axis(&args->memories[0], arena, width, height, parts);
-    if (search->rows) grid_layout_axis(&args->memories[1], arena, height, width, parts);
+    any_gpu_layout_axis(&args->memories[0], arena, width, height, parts);
+    if (search->rows) any_gpu_layout_axis(&args->memories[1], arena, height, width, parts);
     *tags = arena->bytes;
     args->luma[0] = search->luma;
     args->luma[1] = search->marks;
@@ -343,17 +347,17 @@ static inline void grid_layout(const struct seam_search *search, struct arena *a
 }
 
 /* Scratch bytes for SEARCH; of its pointers only NULL or not NULL counts. */
-static inline size_t grid_scratch(const struct seam_search *search) {
+static inline size_t any_gpu_scratch(const struct seam_search *search) {
     struct arena arena = {};
-    struct grid_args args;
+    struct any_gpu_args args;
     size_t tags;
-    grid_layout(search, &arena, &args, &tags);
+    any_gpu_layout(search, &arena, &args, &tags);
     return arena.bytes;
 }
 
 /* The kernel works with any number of blocks: where the driver refuses, half as many are tried. */
-static inline cudaError_t grid_launch(const struct cuda_context *context,
-                                      const struct cooperative_launch *launch, uint32_t blocks) {
+static inline cudaError_t any_gpu_launch(const struct cuda_context *context,
+                                         const struct cooperative_launch *launch, uint32_t blocks) {
     cudaError_t error;
     const cudaStream_t stream =
         cooperative_lane_begin_long(context->cooperative, context->stream, launch->kernel, &error);
@@ -367,27 +371,27 @@ static inline cudaError_t grid_launch(const struct cuda_context *context,
 }
 
 /* Removes the seams of SEARCH. Origins are numbered by origin_stride. */
-static inline enum status grid_run(const struct cuda_context *context,
-                                   const struct seam_search *search, struct failure *failure) {
+static inline enum status any_gpu_run(const struct cuda_context *context,
+                                      const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
-    struct grid_args args;
+    struct any_gpu_args args;
     size_t tags;
-    grid_layout(search, &arena, &args, &tags);
+    any_gpu_layout(search, &arena, &args, &tags);
     CUDA_TRY(failure, cudaMemsetAsync(search->scratch, 0, tags, context->stream));
     void (*const kernels[])(
-        struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
-                              grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
+        struct any_gpu_args) = { any_gpu_kernel<uint32_t, false>, any_gpu_kernel<uint32_t, true>,
+                                 any_gpu_kernel<uint64_t, false>, any_gpu_kernel<uint64_t, true> };
     const uint32_t most = cooperative_share((unsigned)context->multiprocessors);
     void *arguments[] = { &args };
     const struct cooperative_launch launch = {
-        (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], GRID_THREADS, 0,
+        (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], ANY_GPU_THREADS, 0,
         arguments
     };
     /* Four roles a multiprocessor: each has a scheduler for itself, and no row is done twice. */
     const uint32_t roles =
         2 * (1 + MAPPERS) * ((args.memories[0].stride + args.memories[1].stride) / WINDOW_OWN);
-    const uint32_t wanted = max((roles + 3) / 4, (args.height + GRID_WARPS - 1) / GRID_WARPS);
-    CUDA_TRY(failure, grid_launch(context, &launch, min(wanted, most)));
+    const uint32_t wanted = max((roles + 3) / 4, (args.height + ANY_GPU_WARPS - 1) / ANY_GPU_WARPS);
+    CUDA_TRY(failure, any_gpu_launch(context, &launch, min(wanted, most)));
     return STATUS_OK;
 }
 

@@ -53,22 +53,22 @@
  * ready: crossings have two places used in turn. Two bits are enough for the tags of costs here
  * too: columns and steps only become fewer.
  */
-#ifndef BURIN_CARVE_DUAL_ARGS_CUH
-#define BURIN_CARVE_DUAL_ARGS_CUH
+#ifndef BURIN_CARVE_FAST_BOTH_AXES_ARGS_CUH
+#define BURIN_CARVE_FAST_BOTH_AXES_ARGS_CUH
 
-#include "cuda/ops/carve/cluster/band.cuh"
-#include "cuda/ops/carve/cluster/traceback.cuh"
+#include "cuda/ops/carve/fast_one_axis/band.cuh"
+#include "cuda/ops/carve/fast_one_axis/traceback.cuh"
 
-static const uint32_t DUAL_STOPPED = ~0u;
+static const uint32_t BOTH_STOPPED = ~0u;
 
-struct dual_args {
-    struct cluster_args axes[2]; /* as before the first step; luma and progress unused */
-    uint8_t *luma[2];            /* the image's; the first before even steps */
+struct both_args {
+    struct axis_args axes[2]; /* as before the first step; luma and progress unused */
+    uint8_t *luma[2];         /* the image's; the first before even steps */
     uint32_t luma_stride;
     uint32_t *crossings[2]; /* of each axis, at odd steps; even ones use the axis's own */
     uint32_t *settled;      /* of each band of both axes: step + 1 */
     uint32_t *totals;       /* of each axis: its seam's cost, tagged */
-    uint32_t *made;         /* number of steps, at the end, or DUAL_STOPPED */
+    uint32_t *made;         /* number of steps, at the end, or BOTH_STOPPED */
     uint16_t *seams;        /* the removed ones, one after another */
     uint32_t behind, path;  /* places in a band block's shared memory */
     uint32_t shared;        /* shared memory of every band and traceback block, in bytes */
@@ -79,92 +79,92 @@ struct dual_args {
     uint32_t done;
 };
 
-struct dual_state {
+struct both_state {
     uint32_t step, verdict; /* `verdict`: of the step before, 0 at the first */
-    uint64_t written;       /* of dual_args.seams */
+    uint64_t written;       /* of both_args.seams */
 };
 
-struct dual_position {
+struct both_position {
     uint32_t axis, number; /* `number`: the band's in its axis */
     uint32_t flag;         /* its number in both axes */
 };
 
 /* The removed seam, as a band block sees it. */
-struct dual_seam {
+struct both_seam {
     bool own, ends; /* `own`: of the block's own axis; `ends`: the last one of all */
     uint32_t lines; /* its lines: the winner's rows, the loser's columns */
 };
 
 /* The judging block's clock. */
-struct dual_clock {
+struct both_clock {
     struct span_clock spans[3]; /* SPAN_SEAM... */
     bool on;
 };
 
 /* Shared by all threads of a band or traceback block. The first thread writes it, between two
  * barriers. */
-struct __align__(16) dual_shared {
-    struct cluster_args args; /* the axis's, as at this step */
-    struct dual_state state;
+struct __align__(16) both_shared {
+    struct axis_args args; /* the axis's, as at this step */
+    struct both_state state;
     uint32_t verdict, stop;
     bool over; /* the axis, or the band, has no work left */
-    struct dual_clock clock;
+    struct both_clock clock;
     /* band blocks alone: */
     struct band band;
-    struct dual_position place;
-    struct dual_seam seam;
+    struct both_position place;
+    struct both_seam seam;
     uint32_t others; /* bands of the other axis at this step */
 };
 
-DEVICE struct dual_shared &dual_shared(const struct dual_args &dual) {
-    return *(struct dual_shared *)(block_shared + dual.shared);
+DEVICE struct both_shared &both_shared(const struct both_args &both) {
+    return *(struct both_shared *)(block_shared + both.shared);
 }
 
-DEVICE uint16_t *dual_path(const struct dual_args &dual) {
-    return (uint16_t *)(block_shared + dual.path);
+DEVICE uint16_t *both_path(const struct both_args &both) {
+    return (uint16_t *)(block_shared + both.path);
 }
 
-DEVICE struct axis_shape dual_axis_shape(const struct dual_args &dual, uint32_t axis,
-                                         const struct dual_state &state) {
-    return axis_shape_at(dual.axes[axis], state.step, state.verdict);
+DEVICE struct axis_shape both_axis_shape(const struct both_args &both, uint32_t axis,
+                                         const struct both_state &state) {
+    return axis_shape_at(both.axes[axis], state.step, state.verdict);
 }
 
-DEVICE uint32_t *dual_crossings(const struct dual_args &dual, uint32_t axis, uint32_t step) {
-    return step & 1 ? dual.crossings[axis] : dual.axes[axis].crossings;
+DEVICE uint32_t *both_crossings(const struct both_args &both, uint32_t axis, uint32_t step) {
+    return step & 1 ? both.crossings[axis] : both.axes[axis].crossings;
 }
 
 /* Whether the step of VERDICT is the last one. */
-DEVICE bool verdict_ends(const struct cluster_args &args, uint32_t step, uint32_t verdict) {
+DEVICE bool verdict_ends(const struct axis_args &args, uint32_t step, uint32_t verdict) {
     return (verdict & VERDICT_LAST) || step + 1 == args.seams;
 }
 
 /* Called by all threads: fills the shared memory with AXIS's arguments, before the first step. */
-DEVICE void dual_begin(const struct dual_args &dual, uint32_t axis) {
-    const uint32_t *from = (const uint32_t *)&dual.axes[axis];
-    struct dual_shared &shared = dual_shared(dual);
+DEVICE void both_begin(const struct both_args &both, uint32_t axis) {
+    const uint32_t *from = (const uint32_t *)&both.axes[axis];
+    struct both_shared &shared = both_shared(both);
     uint32_t *to = (uint32_t *)&shared.args;
-    for (uint32_t i = thread_index(); i < sizeof(struct cluster_args) / 4; i += BLOCK_THREADS)
+    for (uint32_t i = thread_index(); i < sizeof(struct axis_args) / 4; i += BLOCK_THREADS)
         to[i] = from[i];
     if (thread_index() == 0) shared.state = {};
     __syncthreads();
 }
 
 /* Called by one thread: brings the arguments in shared memory up to date for this step. */
-DEVICE void dual_enter(const struct dual_args &dual) {
-    struct dual_shared &shared = dual_shared(dual);
-    struct cluster_args &args = shared.args;
-    const uint32_t axis = args.dual.axis;
-    const struct axis_shape shape = dual_axis_shape(dual, axis, shared.state);
+DEVICE void both_enter(const struct both_args &both) {
+    struct both_shared &shared = both_shared(both);
+    struct axis_args &args = shared.args;
+    const uint32_t axis = args.both.axis;
+    const struct axis_shape shape = both_axis_shape(both, axis, shared.state);
     shared.over = shape.over;
     args.width = shape.width + shared.state.step;
     args.height = shape.height;
     halve(args.halves[0], 0, shape.height, args.band_steps);
     halve(args.halves[1], 1, shape.height, args.band_steps);
-    args.crossings = dual_crossings(dual, axis, shared.state.step);
+    args.crossings = both_crossings(both, axis, shared.state.step);
 }
 
 /* Called by one thread, at the end of the step. LINES: of the removed seam. */
-DEVICE void dual_advance(struct dual_shared &shared, uint32_t lines) {
+DEVICE void both_advance(struct both_shared &shared, uint32_t lines) {
     shared.state.step++;
     shared.state.verdict = shared.verdict;
     shared.state.written += lines;

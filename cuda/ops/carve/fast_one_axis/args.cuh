@@ -23,8 +23,8 @@
  * other's crossings. All blocks are resident at once (cooperative launch), so that no block waits
  * for one that cannot run.
  */
-#ifndef BURIN_CARVE_CLUSTER_ARGS_CUH
-#define BURIN_CARVE_CLUSTER_ARGS_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_ARGS_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_ARGS_CUH
 
 #include "cuda/ops/carve/seam_search.cuh"
 #include "cuda/ops/carve/tagged_words.cuh"
@@ -34,7 +34,7 @@ enum {
     STEP_ROWS = 16,      /* rows from one kept row of costs to the next */
     ENERGY_PAD = 128,    /* columns left of the image in the plane of energies */
     ENERGY_PAD_RIGHT = 320,
-    CLUSTER_WIDTH_MAX = 16000, /* the widest that was tried; columns have 15 bits */
+    FAST_WIDTH_MAX = 16000, /* the widest that was tried; columns have 15 bits */
     HALO_MAX = 64,
     BLOCK_SWEEPERS_MAX = 8, /* of one block */
     STAGES_MAX = 12,
@@ -58,7 +58,7 @@ static __host__ __device__ inline uint32_t energy_outside(int energy) {
 /* Stands for the column where the halves meet before it is known. */
 static const uint32_t NOT_MET = ~0u;
 
-struct cluster_half {
+struct axis_half {
     uint32_t rows, steps, bands;
     uint32_t first_band; /* number of the first band, counted through both halves */
     uint32_t first_row;  /* in the plane of energies */
@@ -66,7 +66,7 @@ struct cluster_half {
 };
 
 /* One axis's part in a search of both directions (fast_both_axes/fast_both_axes.cuh). */
-struct dual_axis {
+struct both_part {
     uint32_t *verdicts; /* of each step, 0 before it is known; NULL: one direction alone */
     uint32_t *ready;    /* of each band and traceback block of both axes: steps done */
     uint32_t bands;     /* of both axes */
@@ -75,7 +75,7 @@ struct dual_axis {
     uint32_t goes;      /* seams of this axis to remove, out of args.seams */
 };
 
-struct cluster_args {
+struct axis_args {
     uint32_t width, height, seams;
     int energy, reach;
     uint8_t *luma;
@@ -84,7 +84,7 @@ struct cluster_args {
 
     uint16_t *energies; /* first row, column 0; beside the image it holds energy_outside() */
     uint32_t energy_stride;
-    struct cluster_half halves[2];
+    struct axis_half halves[2];
     uint32_t cost_stride;
     /* For each band and each column of its last row: the column in the last row of the band before,
      * below 16 bits with the seam's number + 1. */
@@ -110,7 +110,7 @@ struct cluster_args {
     uint32_t late_bands;
     bool thin; /* bands keep no parents */
 
-    struct dual_axis dual;
+    struct both_part both;
     struct kernel_progress *progress;
     uint32_t done;
     uint64_t *timeline; /* NULL, or TIMELINE_MARKS times in ns for each seam */
@@ -134,7 +134,7 @@ enum {
 /* Declared here, since the compiler must see the object itself. */
 extern __shared__ __align__(128) uint8_t block_shared[];
 
-DEVICE void timeline_mark(const struct cluster_args &args, uint32_t seam, int mark) {
+DEVICE void timeline_mark(const struct axis_args &args, uint32_t seam, int mark) {
     if (args.timeline) args.timeline[seam * TIMELINE_MARKS + mark] = global_timer();
 }
 
@@ -150,13 +150,13 @@ struct span_clock {
 };
 
 /* Called once: continues from the sum of earlier searches. */
-DEVICE void clock_make(const struct cluster_args &args, struct span_clock &clock, int span) {
+DEVICE void clock_make(const struct axis_args &args, struct span_clock &clock, int span) {
     clock.spent = args.progress
                       ? 1000ull * ((volatile struct kernel_progress *)args.progress)->span_us[span]
                       : 0;
 }
 
-DEVICE void clock_store(const struct cluster_args &args, struct span_clock &clock, int span) {
+DEVICE void clock_store(const struct axis_args &args, struct span_clock &clock, int span) {
     if (!args.progress) return;
     clock.spent += global_timer() - clock.began;
     ((volatile struct kernel_progress *)args.progress)->span_us[span] =
@@ -182,20 +182,20 @@ DEVICE uint32_t warp_least(uint32_t value) {
 
 /* The plane of energies has the rows of the first half, then those of the second in its own order,
  * so that the rows of a step are adjacent in both. */
-DEVICE uint16_t *half_energies(const struct cluster_args &args, int half, uint32_t i) {
+DEVICE uint16_t *half_energies(const struct axis_args &args, int half, uint32_t i) {
     return args.energies + (uint64_t)(args.halves[half].first_row + i) * args.energy_stride;
 }
 
-DEVICE uint16_t *energy_row(const struct cluster_args &args, uint32_t y) {
+DEVICE uint16_t *energy_row(const struct axis_args &args, uint32_t y) {
     const uint32_t middle = args.halves[0].rows;
     return y < middle ? half_energies(args, 0, y) : half_energies(args, 1, args.height - 1 - y);
 }
 
-DEVICE uint32_t *cost_row(const struct cluster_args &args, int half, uint32_t step) {
+DEVICE uint32_t *cost_row(const struct axis_args &args, int half, uint32_t step) {
     return args.halves[half].costs + (uint64_t)step * args.cost_stride;
 }
 
-DEVICE uint32_t step_rows(const struct cluster_half &half, uint32_t step) {
+DEVICE uint32_t step_rows(const struct axis_half &half, uint32_t step) {
     return min((uint32_t)STEP_ROWS, half.rows - step * STEP_ROWS);
 }
 
@@ -207,8 +207,8 @@ struct column_range {
 
 /* Columns that a seam through MEET in the half's last row can cross in row I - 1, and a few
  * more. */
-DEVICE struct column_range reachable_range(const struct cluster_half &half, uint32_t i,
-                                           uint32_t meet, uint32_t width) {
+DEVICE struct column_range reachable_range(const struct axis_half &half, uint32_t i, uint32_t meet,
+                                           uint32_t width) {
     const uint32_t reach = half.rows - i + 8;
     return { meet > reach ? (meet - reach) & ~7u : 0, min(width - 1, meet + reach) };
 }
@@ -221,7 +221,7 @@ static const uint32_t VERDICT_THERE = 1u << 31;
 static const uint32_t VERDICT_LAST = 1u << 30; /* the search ends with this step */
 static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
 
-enum { DUAL_TRACERS = 4 }; /* of both axes; their flags follow those of the bands */
+enum { BOTH_TRACERS = 4 }; /* of both axes; their flags follow those of the bands */
 
 /* The image as an axis sees it at a step. */
 struct axis_shape {
@@ -229,7 +229,7 @@ struct axis_shape {
     bool over; /* the axis has no work left */
 };
 
-static __host__ __device__ __forceinline__ void halve(struct cluster_half &half, int number,
+static __host__ __device__ __forceinline__ void halve(struct axis_half &half, int number,
                                                       uint32_t height, uint32_t band_steps) {
     half.rows = number == 0 ? (height - 1) / 2 + 1 : height / 2;
     half.steps = (half.rows + STEP_ROWS - 1) / STEP_ROWS;
@@ -238,17 +238,17 @@ static __host__ __device__ __forceinline__ void halve(struct cluster_half &half,
 
 /* The shape before STEP; VERDICT is that of the step before, or 0. ARGS are as the host made
  * them. */
-DEVICE struct axis_shape axis_shape_at(const struct cluster_args &args, uint32_t step,
+DEVICE struct axis_shape axis_shape_at(const struct axis_args &args, uint32_t step,
                                        uint32_t verdict) {
-    const uint32_t down = verdict & VERDICT_COUNT, own = args.dual.axis ? step - down : down;
+    const uint32_t down = verdict & VERDICT_COUNT, own = args.both.axis ? step - down : down;
     return { args.width - own, args.height - (step - own),
-             own == args.dual.goes || (verdict & VERDICT_LAST) };
+             own == args.both.goes || (verdict & VERDICT_LAST) };
 }
 
-DEVICE uint32_t wait_verdict(const struct cluster_args &args, uint32_t step) {
-    uint32_t word = load_relaxed(args.dual.verdicts + step);
+DEVICE uint32_t wait_verdict(const struct axis_args &args, uint32_t step) {
+    uint32_t word = load_relaxed(args.both.verdicts + step);
     for (uint32_t spins = 0; !word; spins++) {
-        word = load_relaxed(args.dual.verdicts + step);
+        word = load_relaxed(args.both.verdicts + step);
         if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_VERDICT);
     }
     return word;
@@ -256,14 +256,14 @@ DEVICE uint32_t wait_verdict(const struct cluster_args &args, uint32_t step) {
 
 /* Whether the axis's own seam was removed at the step of VERDICT; BEFORE: the verdict before that,
  * or 0. */
-DEVICE bool verdict_is_own(const struct cluster_args &args, uint32_t before, uint32_t verdict) {
+DEVICE bool verdict_is_own(const struct axis_args &args, uint32_t before, uint32_t verdict) {
     const uint32_t turned = (verdict & VERDICT_COUNT) == (before & VERDICT_COUNT);
-    return turned == args.dual.axis;
+    return turned == args.both.axis;
 }
 
 /* Called by a warp: waits until the FLAGS from FROM to before END are COUNT or more, and acquires
  * what was written before. Blocks that have left have set the greatest flag. */
-DEVICE void wait_flags(const struct cluster_args &args, const uint32_t *flags, uint32_t from,
+DEVICE void wait_flags(const struct axis_args &args, const uint32_t *flags, uint32_t from,
                        uint32_t end, uint32_t count) {
 #pragma unroll 1
     for (uint32_t i = from + thread_index() % 32; i < end; i += 32)
@@ -272,8 +272,8 @@ DEVICE void wait_flags(const struct cluster_args &args, const uint32_t *flags, u
 }
 
 /* Called by a warp: waits until all bands and traceback blocks of both axes are ready for STEP. */
-DEVICE void wait_ready(const struct cluster_args &args, uint32_t step) {
-    wait_flags(args, args.dual.ready, 0, args.dual.bands + DUAL_TRACERS, step);
+DEVICE void wait_ready(const struct axis_args &args, uint32_t step) {
+    wait_flags(args, args.both.ready, 0, args.both.bands + BOTH_TRACERS, step);
 }
 
 #endif

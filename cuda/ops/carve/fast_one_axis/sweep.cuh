@@ -13,10 +13,10 @@
  * inbox, in the shared memory of its own or another block, each word tagged with the exchange's
  * number; the receiver polls. A further warp loads energies ahead (energy_pipeline.cuh).
  */
-#ifndef BURIN_CARVE_CLUSTER_SWEEP_CUH
-#define BURIN_CARVE_CLUSTER_SWEEP_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_SWEEP_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_SWEEP_CUH
 
-#include "cuda/ops/carve/cluster/energy_pipeline.cuh"
+#include "cuda/ops/carve/fast_one_axis/energy_pipeline.cuh"
 
 template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
 
@@ -74,7 +74,7 @@ DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<L
 }
 
 template <int LANE>
-DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_warp &warp,
+DEVICE void sweep_receive(const struct axis_args &args, const struct sweep_warp &warp,
                           struct sweep_costs<LANE> &costs) {
     uint32_t(&cost)[LANE] = costs.cost;
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
@@ -130,7 +130,7 @@ template <int LANE> DEVICE void sweep_next_stage(struct sweep_cursor<LANE> &curs
 
 /* Waits until the present stage is full, then fetches its first energies. */
 template <int LANE>
-DEVICE void sweep_wait_stage(const struct cluster_args &args, struct sweep_cursor<LANE> &cursor) {
+DEVICE void sweep_wait_stage(const struct axis_args &args, struct sweep_cursor<LANE> &cursor) {
     barrier_wait(sweep_full_barrier(cursor), cursor.stage.round & 1, STUCK_FULL);
     __syncwarp();
     cursor.ahead.rows[0] = sweep_fetch<LANE>(sweep_stage(cursor));
@@ -149,7 +149,7 @@ enum { SWEEP_RELEASES_AT = 3, SWEEP_STORES_AT = 5, SWEEP_ASKS_AT = 8, SWEEP_HEAR
  * they are discarded, and the warp waits. ENDS: no stage follows the last step. TO: where the lane
  * stores costs. */
 template <int LANE>
-DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp &warp,
+DEVICE void sweep_step(const struct axis_args &args, const struct sweep_warp &warp,
                        struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,
                        uint32_t head, uint32_t *to, bool ends) {
     enum { pitch = stage_bytes<LANE>::ROW };
@@ -192,7 +192,7 @@ DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> 
  * beginning with those of the row before the first step, which are not read. As many steps as cover
  * the least halo are one piece of code: a turn of a loop takes as long as a row. */
 template <int LANE>
-DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_half &half,
+DEVICE void sweep_seam(const struct axis_args &args, const struct axis_half &half,
                        struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
                        struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to) {
     enum { EVERY = LANE == 6 ? 3 : 2 };
@@ -218,9 +218,9 @@ DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_hal
 }
 
 template <int LANE>
-DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp warp,
-                  uint8_t *shared, uint32_t in_block, uint32_t stage_size) {
-    struct cluster_half half = args.halves[number];
+DEVICE void sweep(const struct axis_args &args, int number, struct sweep_warp warp, uint8_t *shared,
+                  uint32_t in_block, uint32_t stage_size) {
+    struct axis_half half = args.halves[number];
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     struct span_clock &clock = *(struct span_clock *)(shared + SWEEP_CLOCK);
     struct sweep_cursor<LANE> cursor = {};
@@ -262,7 +262,7 @@ DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp
 }
 
 template <int LANE>
-DEVICE struct sweep_warp sweep_warp_of(const struct cluster_args &args, uint32_t number,
+DEVICE struct sweep_warp sweep_warp_of(const struct axis_args &args, uint32_t number,
                                        uint32_t shared, uint32_t in_block) {
     const uint32_t lane = thread_index() % 32, margin = args.halo / LANE;
     const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
@@ -287,7 +287,7 @@ DEVICE struct sweep_warp sweep_warp_of(const struct cluster_args &args, uint32_t
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
 template <int LANE>
-static __device__ void sweep_block(const struct cluster_args &args, const CUtensorMap &plane,
+static __device__ void sweep_block(const struct axis_args &args, const CUtensorMap &plane,
                                    int half) {
     uint8_t *shared = block_shared;
     const uint32_t rank = blockIdx.x % args.cluster;

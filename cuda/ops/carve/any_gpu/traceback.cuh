@@ -9,10 +9,10 @@
  * middle is known, a seam jumps from band to band through the maps, and every band is run again
  * around the seam's column alone, all bands at the same time, to find each line's pixel.
  */
-#ifndef BURIN_CARVE_GRID_TRACEBACK_CUH
-#define BURIN_CARVE_GRID_TRACEBACK_CUH
+#ifndef BURIN_CARVE_ANY_GPU_TRACEBACK_CUH
+#define BURIN_CARVE_ANY_GPU_TRACEBACK_CUH
 
-#include "cuda/ops/carve/grid/bands.cuh"
+#include "cuda/ops/carve/any_gpu/bands.cuh"
 
 enum { MAPPERS = 2 }; /* warps that share the maps of a tile's half */
 
