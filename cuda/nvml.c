@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the part of NVML that is used, as its library has it; every call returns 0 if it worked */
+/* ---- the part of NVML that is used, as declared by its library; every call returns 0 on
+ * success */
 
 struct nvml_device;
 
@@ -20,12 +21,12 @@ struct nvml_memory {
 };
 
 struct nvml {
-    void *object; /* of dlopen */
+    void *object; /* from dlopen */
     struct nvml_device *device;
     int (*init)(void);
     int (*shutdown)(void);
     int (*find)(const char *bus, struct nvml_device **device);
-    /* NULL where the library is too old for it. */
+    /* NULL where the library is too old */
     int (*utilization)(struct nvml_device *device, struct nvml_utilization *rates);
     int (*memory)(struct nvml_device *device, struct nvml_memory *memory);
     int (*energy)(struct nvml_device *device, unsigned long long *millijoules);

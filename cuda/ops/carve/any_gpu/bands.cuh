@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* bands.cuh - the dynamic programme by one warp: a window of columns through a band of lines.
  *
- * Used by:  grid/traceback.cuh.
+ * Used by:  any_gpu/traceback.cuh.
  * Limits:   sides below 2^16.
  *
  * How it works: a line is a row for vertical seams, a column for horizontal ones. Bands are BAND
- * lines and start at multiples of it. A warp holds WINDOW columns, four a lane; of what stands at
- * the band's far edge the outer BAND columns of either side are spoilt by what was not known, the
- * WINDOW_OWN in the middle are right (a trapezoid): the warp's tile. So within a band nobody waits
- * for anybody, and between two bands for the neighbours alone, whose edges are tagged words.
+ * lines and start at multiples of it. A warp holds WINDOW columns, four a lane. At the band's far
+ * edge the BAND outermost columns on either side are spoilt by unknown neighbours, and the
+ * WINDOW_OWN in the middle are right (a trapezoid): the warp's tile. So within a band no warp waits
+ * for another, and between two bands only for its neighbours, whose edges are tagged words.
  */
-#ifndef BURIN_CARVE_GRID_BANDS_CUH
-#define BURIN_CARVE_GRID_BANDS_CUH
+#ifndef BURIN_CARVE_ANY_GPU_BANDS_CUH
+#define BURIN_CARVE_ANY_GPU_BANDS_CUH
 
 #include "cuda/ops/carve/tagged_words.cuh"
 #include "pipeline/ops/carve/definition.h"
@@ -19,7 +19,7 @@
 enum { BAND = 32, LANE_COLUMNS = 4, WINDOW = 32 * LANE_COLUMNS, WINDOW_OWN = WINDOW - 2 * BAND };
 enum { FROM_START, FROM_END };
 
-/* A pixel's word: energy in the lower 14 bits, and what its key is made of. */
+/* A pixel's word: energy in the lower 14 bits, above it what its key is made of. */
 enum { CELL_ENERGY = 0x3fff, CELL_STAYS = 1 << 14, CELL_KEEP = 1 << 15 };
 
 /* The image as seams of one direction see it. */
@@ -30,23 +30,23 @@ struct cell_plane {
     bool turned; /* lines are the image's columns */
 };
 
-/* Memory of one direction, all of it tagged; cleared before the first step. */
+/* Memory of one direction; all its words are tagged. Cleared before the first step. */
 struct axis_memory {
     uint64_t *edges; /* [slot][half of the cost][column] */
     uint32_t *maps;  /* [slot][column]: tag << 8 | column of the window at the near edge */
-    uint64_t *best;  /* [tile][4]: total's lower and upper half, column */
+    uint64_t *best;  /* [tile][4]: lower and upper half of the total, column */
     uint32_t *path;  /* [line]: tag << 16 | column */
     uint32_t stride; /* columns of a slot, a multiple of WINDOW_OWN */
 };
 
-/* One band of one half. Slots of both halves in one row: those from the start come first, and the
- * band in the middle has one of each. */
+/* One band of one half. One row of slots serves both halves: those of the first half come first,
+ * and the middle band has one of each. */
 struct band_range {
     uint32_t slot;
-    int near;        /* slot of the band before, -1 where there is none */
+    int near;        /* slot of the band before, or -1 */
     uint32_t line;   /* of the band's step 0 */
     int step;        /* lines from a step to the next: 1 or -1 */
-    int first, last; /* steps first..last-1 of the BAND exist */
+    int first, last; /* the band's existing steps, of BAND: first..last-1 */
 };
 
 DEVICE uint32_t middle_line(uint32_t lines) {
@@ -59,7 +59,7 @@ DEVICE uint32_t bands_of(uint32_t lines, int half) {
     return middle + 1 < lines ? (lines + BAND - 1) / BAND - (middle + 1) / BAND : 0;
 }
 
-/* Band I of a half, counted from where it begins. */
+/* Band I of a half, counted from the half's start. */
 DEVICE struct band_range range_of(uint32_t lines, int half, uint32_t i) {
     const uint32_t middle = middle_line(lines), all = (lines + BAND - 1) / BAND;
     if (half == FROM_START)
@@ -71,7 +71,7 @@ DEVICE struct band_range range_of(uint32_t lines, int half, uint32_t i) {
 
 /* ---- energies of a band, in registers */
 
-/* Where a lane's columns begin; they exist from 0 to columns - 1. */
+/* A lane's columns; columns 0 to columns - 1 exist. */
 struct window {
     int column;
     bool used; /* the first of them exists */
@@ -151,7 +151,7 @@ DEVICE uint64_t *edge_at(const struct axis_memory &memory, uint32_t slot, uint32
     return memory.edges + (size_t)(slot * parts + part) * memory.stride + column;
 }
 
-/* Four words of PART, waited for. The whole warp comes here. */
+/* Four words of PART, once they have arrived. Called by the whole warp. */
 DEVICE void wait_part(uint32_t (&halves)[LANE_COLUMNS], const uint64_t *from, bool used,
                       uint32_t tag) {
     ulonglong2 low = {}, high = {};
@@ -190,14 +190,14 @@ DEVICE void costs_before(COST (&costs)[LANE_COLUMNS], const struct axis_memory &
         if (window.outside[i]) costs[i] = ~(COST)0;
 }
 
-DEVICE void tell_part(uint64_t *to, const uint32_t (&halves)[LANE_COLUMNS], uint32_t tag) {
+DEVICE void publish_part(uint64_t *to, const uint32_t (&halves)[LANE_COLUMNS], uint32_t tag) {
     store_relaxed_pair(to, tagged(halves[0], tag), tagged(halves[1], tag));
     store_relaxed_pair(to + 2, tagged(halves[2], tag), tagged(halves[3], tag));
 }
 
 template <class COST>
-DEVICE void tell_edge(const COST (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
-                      uint32_t slot, int column, uint32_t tag) {
+DEVICE void publish_edge(const COST (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
+                         uint32_t slot, int column, uint32_t tag) {
     constexpr int PARTS = sizeof(COST) / 4;
 #pragma unroll
     for (int part = 0; part < PARTS; part++) {
@@ -205,11 +205,11 @@ DEVICE void tell_edge(const COST (&costs)[LANE_COLUMNS], const struct axis_memor
 #pragma unroll
         for (int i = 0; i < LANE_COLUMNS; i++)
             halves[i] = (uint32_t)((uint64_t)costs[i] >> 32 * part);
-        tell_part(edge_at(memory, slot, PARTS, part, column), halves, tag);
+        publish_part(edge_at(memory, slot, PARTS, part, column), halves, tag);
     }
 }
 
-/* There already, or waited for. */
+/* Returns the cost, which may have to arrive first. */
 template <class COST>
 DEVICE COST cost_at(const struct axis_memory &memory, uint32_t slot, int column, uint32_t tag) {
     constexpr int PARTS = sizeof(COST) / 4;
@@ -230,8 +230,8 @@ DEVICE COST cost_at(const struct axis_memory &memory, uint32_t slot, int column,
 
 /* ---- the sweep */
 
-/* What a sweep notes: nothing; for every column the one it comes from at the near edge; or for
- * every pixel which neighbour it comes from, two bits each, a byte a step. */
+/* Records of a sweep: nothing; for every column its source at the near edge; or for every pixel
+ * the neighbour it comes from, two bits each, a byte a step. */
 enum { COSTS, SOURCES, TURNS };
 
 template <class COST> DEVICE COST least(COST a, COST b, COST c) {
@@ -268,8 +268,9 @@ DEVICE void sweep_line(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED], co
     if (NOTES == TURNS) notes[k / 4] |= turns << 8 * (k % 4);
 }
 
-/* SOURCES: notes[i] of column i, from what it is set to before. TURNS: steps 4j..4j+3 in notes[j].
- * Sweepers, for whom all others wait, take whole bands without asking line by line. */
+/* SOURCES: notes[i] is column i's source, and keeps its value where none is found. TURNS: steps
+ * 4j..4j+3 in notes[j]. Sweepers, the part that all others wait for, take whole bands without a
+ * test for each line. */
 template <class COST, int NOTES, int NOTED>
 DEVICE void sweep_band(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED],
                        const band_cells &cells, const struct band_range &range,

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, nothing exchanged.
+/* tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, without any exchange.
  *
  * Used by:  band.cuh; the ladder of tests/bench/kernels.
  * Limits:   costs of half an image below TILE_COST_MAX.
  *
- * How it works: a lane has 4 columns, a tile 128, of which 16 on either side are only there to be
- * used up: a row spoils one more column at each end. Costs are kept times 16 with the neighbour's
- * number in the low bits while the least is taken, so that one comparison finds cost and parent,
- * and the smallest column wins a tie.
- * Outside the image costs only have to be larger than at the border: a path that leaves the image
- * is dearer than one that stays on the border column for as long, since energy_outside() is more
- * than any pixel's energy. So neither costs nor parents inside ever come from there.
+ * How it works: a lane has 4 columns, a tile 128; the 16 outermost on either side are spoilt, since
+ * each row spoils one more column at each end. While the minimum is taken, costs are kept times 16
+ * with the neighbour's number in the low bits, so that one comparison finds cost and parent, and
+ * the smallest column wins a tie. Outside the image costs only have to be larger than at the
+ * border: a path that leaves the image costs more than one that stays on the border column for as
+ * long, since energy_outside() is more than any pixel's energy. So no cost or parent inside ever
+ * comes from there.
  */
-#ifndef BURIN_CARVE_CLUSTER_TILE_CUH
-#define BURIN_CARVE_CLUSTER_TILE_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_TILE_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_TILE_CUH
 
-#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
-/* More than any path's cost in a search that is taken; times 16, with 16 rows outside the image
+/* More than any path's cost in a search that is accepted; times 16, with 16 rows outside the image
  * added, it stays below 2^32. */
 static const uint32_t TILE_FAR = (1u << 28) - (1u << 21);
-/* What the costs of half an image must stay below. */
+/* Limit of the costs of half an image. */
 static const uint32_t TILE_COST_MAX = TILE_FAR - (1u << 21);
 
 /* A lane's part. parents: 4 bits for two rows, the first two lowest: the second row's parent (0
@@ -35,17 +35,16 @@ DEVICE int tile_column(uint32_t number) {
     return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(thread_index() % 32);
 }
 
-/* Rows of a step are counted so that its last row is an odd one: where their number is odd there is
- * no row 0. */
+/* Rows of a step are counted so that the last row is odd; if their number is odd there is no row
+ * 0. */
 DEVICE uint32_t odd_of(uint32_t rows) {
     return rows & 1;
 }
 
-/* Energies of a tile's rows, before anybody knows the costs that they are to be added to. Those
- * that are not there are 0, since registers that are written only at times count as in use all
- * through the loops around; to fetch any row in their place is slower (2 to 29 % of a seam).
- */
-DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_args &args, int half,
+/* Energies of a tile's rows, loaded before their costs are known. Missing ones are 0, since
+ * registers that are written only at times count as in use throughout the loops around; to fetch
+ * any row in their place is slower (2 to 29 % of a seam). */
+DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct axis_args &args, int half,
                           uint32_t step, int x) {
     const uint32_t rows = step_rows(args.halves[half], step), odd = odd_of(rows);
     const uint16_t *row = half_energies(args, half, step * STEP_ROWS) + x;
@@ -59,7 +58,7 @@ DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_arg
     }
 }
 
-DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int half, uint32_t step,
+DEVICE void tile_costs(struct tile &tile, const struct axis_args &args, int half, uint32_t step,
                        uint32_t seam, int x) {
     const int width = (int)(args.width - seam);
     const bool inside = x >= 0 && x < width;
@@ -83,8 +82,9 @@ DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int h
     tile.cost[3] = 16 * min(words.w & mask, TILE_FAR);
 }
 
-/* One row: the least of three, neighbours told apart by multiples of MARK; energy added. Where MARK
- * is 4, the second of two rows, the marks of both are kept as parents and taken off. */
+/* One row: the minimum of three, in which multiples of MARK distinguish the neighbours, plus the
+ * energy. With MARK 4, the second of two rows, the marks of both are saved as parents and
+ * removed. */
 template <uint32_t MARK> DEVICE void tile_row(struct tile &tile, uint2 energies) {
     const uint32_t left = __shfl_up_sync(~0u, tile.cost[3], 1);
     const uint32_t right = __shfl_down_sync(~0u, tile.cost[0], 1);
@@ -100,7 +100,7 @@ template <uint32_t MARK> DEVICE void tile_row(struct tile &tile, uint2 energies)
             tile.parents[k] = __funnelshift_r(tile.parents[k], least, 4);
             least &= ~15u;
         }
-        /* The low or the high half of the pair times 16. */
+        /* The low or the high half of the pair, times 16. */
         tile.cost[k] = __dp2a_lo(pair, k % 2 ? 0x1000u : 0x10u, least);
     }
 }

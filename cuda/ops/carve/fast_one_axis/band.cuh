@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /* band.cuh - a band block: parents and jumps of a band of rows, its part of the seam, the removal.
  *
- * Used by:  cluster.cuh; dual/blocks.cuh does the same parts in another order.
+ * Used by:  fast_one_axis.cuh; fast_both_axes/blocks.cuh runs the same parts in another order.
  * Limits:   bands of up to BAND_STEPS_MAX steps of 16 rows, as shared memory allows.
  *
- * How it works: behind the sweepers, parents of every step of the band, and from them the column
- * that each column of the band's last row comes from in the last row of the band before (`jumps`).
- * Once the traceback block has said where the seam enters the band: its crossing of every row, and
- * the removal.
+ * How it works: behind the sweepers the block computes the parents of every step of the band, and
+ * from them the `jumps`: for each column of the band's last row the column in the last row of the
+ * band before. Once the traceback block has published where the seam enters the band, the block
+ * finds its crossing of every row and removes it.
  */
-#ifndef BURIN_CARVE_CLUSTER_BAND_CUH
-#define BURIN_CARVE_CLUSTER_BAND_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_BAND_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_BAND_CUH
 
-#include "cuda/ops/carve/cluster/removal.cuh"
-#include "cuda/ops/carve/cluster/tile.cuh"
+#include "cuda/ops/carve/fast_one_axis/removal.cuh"
+#include "cuda/ops/carve/fast_one_axis/tile.cuh"
 
 static __host__ __device__ inline uint32_t band_plane(uint32_t width) {
     return (width + TILE_OWN - 1) / TILE_OWN * TILE_OWN;
 }
 
-/* Bytes of parents: of all steps, or, THIN, of one at a time and later of a tile a warp. */
+/* Bytes of parents: of all steps, or, THIN, of one step at a time and later of a tile for each
+ * warp. */
 static __host__ __device__ inline uint32_t band_parents_bytes(uint32_t width, uint32_t band_steps,
                                                               bool thin) {
     const uint32_t step = 4 * band_plane(width), tiles = 4 * TILE_COLUMNS * BLOCK_THREADS / 32;
@@ -36,8 +37,8 @@ static __host__ __device__ inline uint32_t band_bytes(uint32_t width, uint32_t l
 
 /* ---- whether the halves have met */
 
-/* The answer is looked at later. */
-DEVICE uint32_t band_load_meet(const struct cluster_args &args, const struct band &band,
+/* Starts the load; its result is used later. */
+DEVICE uint32_t band_load_meet(const struct axis_args &args, const struct band &band,
                                uint32_t meet) {
     return meet == NOT_MET ? load_relaxed(args.meets + band.half) : 0;
 }
@@ -46,8 +47,8 @@ DEVICE uint32_t band_meet_from(uint32_t word, uint32_t seam, uint32_t meet) {
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-/* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
- * turn, since a warp may be at the next while another still reads. */
+/* A barrier of the block: afterwards all threads know MEET if one of its warps did. TURN alternates
+ * between odd and even, since a warp may be at the next call while another still reads. */
 DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
     uint32_t *known = band_memory()->known[turn % 2];
     const uint32_t warps = BLOCK_THREADS / 32, lane = thread_index() % 32;
@@ -56,20 +57,20 @@ DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
     return warp_least(lane < warps ? known[lane] : NOT_MET);
 }
 
-DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t step,
-                                       uint32_t meet, uint32_t width) {
+DEVICE struct column_range band_window(const struct axis_half &half, uint32_t step, uint32_t meet,
+                                       uint32_t width) {
     if (meet == NOT_MET) return { 0, width - 1 };
     return reachable_range(half, min((step + 1) * STEP_ROWS, half.rows), meet, width);
 }
 
 /* ---- parents and jumps */
 
-/* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
- * FIRST. Returns whose the next would be; MEET may become known on the axis. */
-DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &band, uint32_t step,
+/* The block's warps share the wanted tiles of a step, beginning with warp FIRST. Returns the warp
+ * that comes next; MEET may become known meanwhile. */
+DEVICE uint32_t band_step(const struct axis_args &args, const struct band &band, uint32_t step,
                           uint32_t seam, uint32_t &meet, uint32_t first) {
     const uint32_t warps = BLOCK_THREADS / 32, width = args.width - seam;
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     uint32_t *parents = band_parents(band, step - band.step);
     struct column_range window = band_window(half, step, meet, width);
     const uint32_t from = (window.from > STEP_ROWS ? window.from - STEP_ROWS : 0) / TILE_OWN;
@@ -95,12 +96,12 @@ DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &ba
     return (first + end - from) % warps;
 }
 
-/* Four columns a thread, all under way at once: where they come from in the row before the step;
- * at the band's last step, where from in the row before the band, told to the traceback block.
- * Steps are shared out among the threads from different ones on. */
-DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &band, uint32_t step,
+/* Four columns a thread, all loaded at once: finds where they come from in the row before the step;
+ * at the band's last step, in the row before the band, which it publishes to the traceback block.
+ * Each step begins with another thread, to share the work. */
+DEVICE void band_find_jumps(const struct axis_args &args, const struct band &band, uint32_t step,
                             uint32_t seam, uint32_t meet) {
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     const uint32_t last = args.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
     const uint32_t thread =
         (thread_index() + k * (BLOCK_THREADS / args.band_steps)) % BLOCK_THREADS;
@@ -131,11 +132,11 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
     }
 }
 
-/* Parents and jumps of the band: of all columns, step by step behind the sweepers; from when the
- * halves are known to have met, of the columns that the seam can reach, and all steps at once. Who
- * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
- * lead to columns within its reach in the step before. */
-DEVICE void band_search(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+/* Parents and jumps of the band: of all columns, step by step behind the sweepers; once the halves
+ * are known to have met, of the columns that the seam can reach, for all steps at once. Other
+ * columns may be left out at any time, since they are not read: the seam's columns of a step lead
+ * to columns within its reach in the step before. */
+DEVICE void band_search(const struct axis_args &args, const struct band &band, uint32_t seam) {
     uint32_t meet = NOT_MET, warp = 0;
     if (band.late) {
         if (thread_index() == 0) {
@@ -150,7 +151,7 @@ DEVICE void band_search(const struct cluster_args &args, const struct band &band
         meet = band_memory()->meet;
     }
     if (!band.late) {
-        /* Far enough behind the sweepers that nobody would do anything but ask. */
+        /* So far behind the sweepers that all warps would only poll. */
         if (thread_index() == 0 && band.step >= 4) {
             const uint32_t *word = cost_row(args, band.half, band.step - 2);
             spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
@@ -165,11 +166,11 @@ DEVICE void band_search(const struct cluster_args &args, const struct band &band
         meet = band_agree(step, meet);
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) {
-            /* The last one's are told, through those before. */
+            /* The last step publishes its jumps, through those of earlier steps. */
             if (k > step && k + 1 == end) __syncthreads();
             band_find_jumps(args, band, k, seam, meet);
         }
-        /* Parents of a step take the place of those of the step before. */
+        /* Parents of a step replace those of the step before. */
         if (band.thin) __syncthreads();
     }
     if (band.number + 1 == args.halves[0].bands && thread_index() == 0)
@@ -179,10 +180,9 @@ DEVICE void band_search(const struct cluster_args &args, const struct band &band
 
 /* ---- the way through the band */
 
-/* Waits for the seam's column in the band's last row. In band_memory, bit 15 of it tells the last
+/* Waits for the seam's column in the band's last row. Bit 15 of it in band_memory marks the last
  * seam of all. */
-DEVICE uint32_t band_entry(const struct cluster_args &args, const struct band &band,
-                           uint32_t seam) {
+DEVICE uint32_t band_entry(const struct axis_args &args, const struct band &band, uint32_t seam) {
     for (uint32_t spins = 0;; spins++) {
         const uint32_t word = load_relaxed(args.entries + band.number);
         if (word >> 16 == seam + 1) {
@@ -202,12 +202,12 @@ DEVICE uint32_t band_back(const struct band &band, uint32_t k, uint32_t x) {
     return x;
 }
 
-/* A warp a step, parents not kept: those around the seam once more. Costs are still this seam's:
- * sweepers write those of the next only behind bands that are ready, and the band before this one
- * is not before it has this one's crossings. */
-DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &band, uint32_t entry,
+/* A warp a step, where parents are not kept: computes those around the seam again. Costs are still
+ * this seam's: sweepers write those of the next seam only after bands that are ready, and the band
+ * before this one is not ready before it has this one's crossings. */
+DEVICE void band_walk_thin(const struct axis_args &args, const struct band &band, uint32_t entry,
                            uint32_t seam) {
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     const uint32_t steps = band.end_step - band.step, lane = thread_index() % 32;
     uint32_t *parents = band_parents(band, 0) + thread_index() / 32 * TILE_COLUMNS;
 #pragma unroll 1
@@ -228,8 +228,8 @@ DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &b
     }
 }
 
-/* The first warp. */
-DEVICE void band_store_crossings(const struct cluster_args &args, const struct band &band,
+/* Called by the first warp. */
+DEVICE void band_store_crossings(const struct axis_args &args, const struct band &band,
                                  uint32_t seam) {
     const uint32_t rows = band.bottom - band.top;
 #pragma unroll 1
@@ -241,9 +241,8 @@ DEVICE void band_store_crossings(const struct cluster_args &args, const struct b
     }
 }
 
-/* The first warp: the seam row by row, a lane a step, where there are parents. */
-DEVICE void band_walk_rows(const struct cluster_args &args, const struct band &band,
-                           uint32_t entry) {
+/* Called by the first warp: the seam row by row, a lane a step, where parents are kept. */
+DEVICE void band_walk_rows(const struct axis_args &args, const struct band &band, uint32_t entry) {
     const uint32_t k = thread_index();
     if (k < band.end_step - band.step)
         walk_rows(band_back(band, k, entry), band_parents(band, k),
@@ -252,7 +251,7 @@ DEVICE void band_walk_rows(const struct cluster_args &args, const struct band &b
     __syncwarp();
 }
 
-DEVICE void band_walk(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+DEVICE void band_walk(const struct axis_args &args, const struct band &band, uint32_t seam) {
     if (band.thin) {
         band_walk_thin(args, band, band_entry(args, band, seam), seam);
         __syncthreads();
@@ -263,10 +262,10 @@ DEVICE void band_walk(const struct cluster_args &args, const struct band &band, 
     __syncthreads();
 }
 
-DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
+DEVICE struct band band_make(const struct axis_args &args, uint32_t number) {
     struct band band;
     band.half = number >= args.halves[0].bands;
-    const struct cluster_half &half = args.halves[band.half];
+    const struct axis_half &half = args.halves[band.half];
     band.number = number;
     band.step = (number - half.first_band) * args.band_steps;
     band.end_step = min(band.step + args.band_steps, half.steps);
@@ -283,7 +282,7 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
     return band;
 }
 
-static __device__ void band_block(const struct cluster_args &args, uint32_t number) {
+static __device__ void band_block(const struct axis_args &args, uint32_t number) {
     if (thread_index() == 0) band_memory()->band = band_make(args, number);
     __syncthreads();
     const struct band &band = band_memory()->band;
@@ -291,7 +290,8 @@ static __device__ void band_block(const struct cluster_args &args, uint32_t numb
     struct span_clock &clock = band_memory()->clock;
     bool last = false;
     if (first) clock_make(args, clock, SPAN_REMOVE);
-    /* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
+    /* Copies the rows beside the band before they change: no block removes a seam before all have
+     * begun. */
     const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
     for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
         const uint32_t y = beside_row(args, band, i / vectors);
@@ -315,7 +315,7 @@ static __device__ void band_block(const struct cluster_args &args, uint32_t numb
         if (thread_index() == 0)
             store_release(args.ready + number, (seam + 1) | (uint32_t)last << 31);
         if (first) timeline_mark(args, seam, MARK_READY);
-        if (first) clock_tell(args, clock, SPAN_REMOVE);
+        if (first) clock_store(args, clock, SPAN_REMOVE);
         remove_luma(args, band, seam);
     }
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
+/* fast_one_axis.cuh - one direction, no masks, compute capability 9.0: one launch for all seams.
  *
  * Used by:  method.cuh.
  * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *fits is
  *           false then, nothing was queued, and the caller takes another method.
- * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
+ * Limits:   compute capability 9.0; what fast_one_axis/plan.cuh takes.
  *
- * args.cuh tells who does what; plan.cuh how many of them there are.
+ * args.cuh explains the parts, plan.cuh chooses their number.
  */
-#ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
-#define BURIN_CARVE_CLUSTER_CLUSTER_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_CUH
 
 #include "cuda/cooperative.cuh"
 #include "cuda/cuda_op.h"
-#include "cuda/ops/carve/cluster/plan.cuh"
-#include "cuda/ops/carve/cluster/sweep.cuh"
+#include "cuda/ops/carve/fast_one_axis/plan.cuh"
+#include "cuda/ops/carve/fast_one_axis/sweep.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 
-/* The first energies of a search: the whole plane with what lies beside it, a block a row. */
-static __global__ void energy_plane_kernel(const __grid_constant__ struct cluster_args args) {
+/* The first energies of a search: the whole plane with its borders, a block a row. */
+static __global__ void energy_plane_kernel(const __grid_constant__ struct axis_args args) {
     const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.width,
                                      (int)args.height };
     const int end = (int)args.energy_stride - ENERGY_PAD;
@@ -32,8 +32,8 @@ static __global__ void energy_plane_kernel(const __grid_constant__ struct cluste
 /* LANE: columns of a sweeper's lane. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
-    cluster_kernel(const __grid_constant__ struct cluster_args args,
-                   const __grid_constant__ CUtensorMap plane) {
+    one_axis_kernel(const __grid_constant__ struct axis_args args,
+                    const __grid_constant__ CUtensorMap plane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint32_t block = blockIdx.x, others = 2 * args.cluster;
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
@@ -46,16 +46,14 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 #endif
 }
 
-/* ---- the method
- *
- * Under MPS and MIG there may be fewer multiprocessors than was thought; the driver refuses such a
- * launch and spoils nothing. */
+/* ---- the method. Under MPS and MIG fewer multiprocessors may be available than counted; the
+ * driver refuses such a launch, and the context is unharmed. */
 
-typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
+typedef void (*one_axis_kernel_pointer)(struct axis_args args, CUtensorMap plane);
 
-/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a sweeper's
- * columns and a step's rows; rows behind the last are read as 0. */
-static inline enum status describe_energies(CUtensorMap *plane, const struct cluster_args *args,
+/* Describes the plane of energies to the copy engine: pairs of columns, boxes of a sweeper's
+ * columns and a step's rows; rows after the last read as 0. */
+static inline enum status describe_energies(CUtensorMap *plane, const struct axis_args *args,
                                             struct failure *failure) {
     const cuuint64_t sizes[] = { args->energy_stride / 2, args->height };
     const cuuint64_t strides[] = { 2ull * args->energy_stride };
@@ -85,7 +83,7 @@ static inline bool is_cluster_refusal(cudaError_t error) {
 
 template <class... PARAMS>
 static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
-                                   const struct cluster_plan &plan, bool *fits,
+                                   const struct one_axis_plan &plan, bool *fits,
                                    struct failure *failure, PARAMS... params) {
     const unsigned most = context->cooperative_blocks_max;
     *fits = !most || plan.blocks <= most;
@@ -101,20 +99,20 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
     *fits = !is_cluster_refusal(error);
     if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
-    if (error) cudaGetLastError(); /* a refusal must not meet the next check */
+    if (error) cudaGetLastError(); /* so that the next check does not see the refusal */
     CUDA_TRY(failure, ended);
     return STATUS_OK;
 }
 
-/* SCRATCH: as the plan was made for. */
-static inline enum status cluster_queue(const struct cuda_context *context,
-                                        const struct cluster_plan *plan, uint8_t *scratch,
-                                        bool *fits, struct failure *failure) {
-    cluster_kernel_pointer kernel = cluster_kernel<8>;
+/* SCRATCH: as large as the plan says. */
+static inline enum status one_axis_queue(const struct cuda_context *context,
+                                         const struct one_axis_plan *plan, uint8_t *scratch,
+                                         bool *fits, struct failure *failure) {
+    one_axis_kernel_pointer kernel = one_axis_kernel<8>;
     CUtensorMap plane;
     const enum status status = describe_energies(&plane, &plan->args, failure);
     if (status) return status;
-    if (plan->kernel == CLUSTER_LANE_6) kernel = cluster_kernel<6>;
+    if (plan->kernel == ONE_AXIS_LANE_6) kernel = one_axis_kernel<6>;
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     energy_plane_kernel<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->args);

@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - a seam's pixels out of a band of rows, and the energies around them anew.
+/* removal.cuh - removes a seam's pixels from a band of rows, and renews the energies around it.
  *
- * Used by:  band.cuh; dual/removal.cuh for the axis whose seam goes.
+ * Used by:  band.cuh; fast_both_axes/removal.cuh for the axis whose seam is removed.
  *
- * How it works: a band's luma and energies are written by its own block alone. Energies need luma
- * of the rows beside the band too: the block keeps copies of those in shared memory and carves them
+ * How it works: only a band's own block writes its luma and energies. Energies also need luma of
+ * the rows beside the band: the block keeps copies of those in shared memory and carves them
  * itself. The block's last warps compute energies while the others close the gaps.
  */
-#ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
-#define BURIN_CARVE_CLUSTER_REMOVAL_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_REMOVAL_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_REMOVAL_CUH
 
 #include "cuda/ops/carve/close_gap.cuh"
-#include "cuda/ops/carve/cluster/args.cuh"
 #include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum {
     BAND_REACH_MAX = 2,
     BAND_ROWS_MAX = STEP_ROWS * BAND_STEPS_MAX,
-    /* The block's last warps compute energies while the others close up the rest: as many as leave
-     * 16 for the 16 rows of a step. */
+    /* The block's last warps compute energies while the others close the gaps: 16 are left for the
+     * 16 rows of a step. */
     RENEW_WARPS = BLOCK_THREADS / 32 - 16,
 };
 
-/* A band's rows, by the image's numbers, and where in shared memory its block keeps what. */
+/* A band's rows, in the image's numbers, and the places of its block's shared memory, in bytes. */
 struct band {
     int half;
-    uint32_t number; /* of both halves' */
+    uint32_t number; /* among both halves' bands */
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
-    bool thin;            /* parents of one step only, others in their place later */
-    bool late;            /* does nothing before the halves have met */
+    bool thin;            /* parents of one step only; later others take their place */
+    bool late;            /* idle before the halves have met */
     uint32_t plane;       /* columns of parents and jumps */
-    uint32_t halo;        /* luma of the rows beside: reach above, reach below */
-    uint32_t jumps;       /* as differences, at most 16; a row a step */
+    uint32_t halo;        /* luma of the rows beside: `reach` above, `reach` below */
+    uint32_t jumps;       /* as differences of at most 16; a row a step */
     uint32_t renewed;     /* energies around the seam, 16 bits each, renew_slots a row */
 };
 
-/* Shared memory of a band block; behind it parents, halo, jumps and energies anew. */
+/* Shared memory of a band block; parents, halo, jumps and new energies follow. */
 struct __align__(16) band_memory {
     uint32_t entry, meet;
     struct span_clock clock;
-    struct band band;                      /* its own; in registers there is no room for it */
+    struct band band;                      /* its own; registers have no room for it */
     uint32_t known[2][BLOCK_THREADS / 32]; /* of each warp: the meeting point or NOT_MET */
     uint32_t columns[BAND_ROWS_MAX];       /* the seam, in the order of the half's rows */
-    /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
+    /* The seam in the rows that are copied; each warp that needs it loads its own. */
     uint32_t beside[RENEW_WARPS][2 * BAND_REACH_MAX];
 };
 
@@ -64,8 +64,8 @@ DEVICE uint32_t band_column(const struct band &band, uint32_t y) {
     return band_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
-/* Nothing in it refers to the arguments or the band: what a function that is not inlined is given
- * by reference has to lie in memory, at all its uses. */
+/* Holds no reference to the arguments or the band: an object that a function without inlining gets
+ * by reference must lie in memory wherever it is used. */
 struct seam_near {
     int top, bottom, reach;
     bool upwards;           /* the half's rows are counted upwards */
@@ -73,7 +73,7 @@ struct seam_near {
     __device__ __forceinline__ bool inside(int y) const {
         return y >= top && y < bottom;
     }
-    /* Of a row that is not the band's: its number among those beside. */
+    /* The number, among the rows beside the band, of row Y outside it. */
     __device__ __forceinline__ int outside(int y) const {
         return (y < top ? y - top : y - bottom) + reach;
     }
@@ -83,7 +83,7 @@ struct seam_near {
     }
 };
 
-/* Luma as it will be without the seam, while it is still there. */
+/* Luma as if the seam were removed, while it is still there. */
 struct luma_band {
     const uint8_t *luma;
     uint32_t stride, halo;
@@ -98,13 +98,13 @@ struct luma_band {
     }
 };
 
-/* Row K of those beside the band; height or more where there is none. */
-DEVICE uint32_t beside_row(const struct cluster_args &args, const struct band &band, uint32_t k) {
+/* Row K of the rows beside the band; height or more where there is none. */
+DEVICE uint32_t beside_row(const struct axis_args &args, const struct band &band, uint32_t k) {
     const uint32_t reach = (uint32_t)args.reach;
     return k < reach ? band.top - reach + k : band.bottom + k - reach;
 }
 
-/* ---- energies around the seam: 2 reach columns on either side of it have it in their window */
+/* ---- energies around the seam: their windows contain it in 2 reach columns on either side */
 
 /* Places for a row's energies. */
 static __host__ __device__ inline uint32_t renew_slots(int reach) {
@@ -115,20 +115,21 @@ DEVICE uint16_t *renew_place(const struct band &band) {
     return (uint16_t *)(block_shared + band.renewed);
 }
 
-/* Column of the band's place I, below 0 or at least WIDTH where there is none. */
-DEVICE int renew_column(const struct cluster_args &args, const struct band &band, uint32_t i,
+/* Column of the band's place I; below 0 or at least WIDTH where there is none. */
+DEVICE int renew_column(const struct axis_args &args, const struct band &band, uint32_t i,
                         int width) {
     const uint32_t stages = renew_slots(args.reach), stage = i % stages;
     const int spread = 2 * args.reach, x = (int)band_column(band, band.top + i / stages) - spread;
     return stage <= 2 * (uint32_t)spread ? x + (int)stage : width;
 }
 
-/* One of the last warps. */
-DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct band &band,
+/* Called by each of the last warps. */
+DEVICE struct seam_near renew_seam(const struct axis_args &args, const struct band &band,
                                    uint32_t seam) {
     const uint32_t warp = thread_index() / 32 - (BLOCK_THREADS / 32 - RENEW_WARPS);
     uint32_t *beside = band_memory()->beside[warp];
-    /* A lane a row beside the band: where the seam crosses it, which its own band tells. */
+    /* A lane a row beside the band: waits for the seam's crossing, which the row's own band
+     * publishes. */
     const uint32_t k = thread_index() % 32;
     const uint32_t y = k < 2 * (uint32_t)args.reach ? beside_row(args, band, k) : args.height;
     for (uint32_t spins = 0; y < args.height; spins++) {
@@ -141,11 +142,11 @@ DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct
     return { (int)band.top, (int)band.bottom, args.reach, band.half == 1, beside };
 }
 
-/* The last warps: from LUMA, in which the seam still is, the image being WIDTH columns without it.
- */
+/* The last warps: computes energies from LUMA, which still has the seam; the image has WIDTH
+ * columns without it. */
 template <class Luma>
-DEVICE void renew_energies(const struct cluster_args &args, const struct band &band,
-                           const Luma &luma, int width) {
+DEVICE void renew_energies(const struct axis_args &args, const struct band &band, const Luma &luma,
+                           int width) {
     const uint32_t thread = thread_index() - (BLOCK_THREADS - 32 * RENEW_WARPS);
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
 #pragma unroll 1
@@ -157,8 +158,8 @@ DEVICE void renew_energies(const struct cluster_args &args, const struct band &b
     }
 }
 
-/* All threads, when all rows are closed up. */
-DEVICE void renew_store(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+/* Called by all threads, after all rows are closed up. */
+DEVICE void renew_store(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
     const int width = (int)(args.width - seam) - 1;
 #pragma unroll 1
@@ -168,15 +169,14 @@ DEVICE void renew_store(const struct cluster_args &args, const struct band &band
     }
 }
 
-/* ---- the rest closes up */
+/* ---- closing the gap */
 
 DEVICE bool renews() {
     return thread_index() / 32 >= BLOCK_THREADS / 32 - RENEW_WARPS;
 }
 
-/* Energies, a warp a row, while the last warps compute those around the seam anew. */
-DEVICE void close_energies(const struct cluster_args &args, const struct band &band,
-                           uint32_t seam) {
+/* Energies, a warp a row, while the last warps compute those around the seam. */
+DEVICE void close_energies(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, end = 2 * (args.width - seam + ENERGY_PAD);
 #pragma unroll 1
     for (uint32_t row = thread_index() / 32; row < rows; row += BLOCK_THREADS / 32 - RENEW_WARPS) {
@@ -186,8 +186,7 @@ DEVICE void close_energies(const struct cluster_args &args, const struct band &b
     }
 }
 
-DEVICE void remove_energies(const struct cluster_args &args, const struct band &band,
-                            uint32_t seam) {
+DEVICE void remove_energies(const struct axis_args &args, const struct band &band, uint32_t seam) {
     if (!renews()) return close_energies(args, band, seam);
     const int width = (int)(args.width - seam) - 1;
     const struct luma_band luma = { args.luma, args.luma_stride, band.halo,
@@ -195,8 +194,8 @@ DEVICE void remove_energies(const struct cluster_args &args, const struct band &
     renew_energies(args, band, luma, width);
 }
 
-/* And luma, of the band and of the copies beside, when nobody waits for it any more. */
-DEVICE void remove_luma(const struct cluster_args &args, const struct band &band, uint32_t seam) {
+/* Luma, of the band and of the copies beside it, after the parts that others wait for. */
+DEVICE void remove_luma(const struct axis_args &args, const struct band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, tasks = rows + 2 * (uint32_t)args.reach;
 #pragma unroll 1
     for (uint32_t task = thread_index() / 32; task < tasks; task += BLOCK_THREADS / 32) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - the grid method: a seam out of the luma and of the pixels' cells.
+/* removal.cuh - the any-GPU method: removes a seam from the luma and from the pixels' cells.
  *
- * Used by:  grid.cuh.
+ * Used by:  any_gpu.cuh.
  *
  * How it works: luma goes from one plane to another, so that the energies along the seam can be
- * computed anew from the old one, whoever has moved what by then. Cells move within their row in
- * place; only between rows they too go from one plane to another.
+ * computed from the old one at any time during the move. Cells move within their row in place; only
+ * between rows they too go from one plane to another.
  */
-#ifndef BURIN_CARVE_GRID_REMOVAL_CUH
-#define BURIN_CARVE_GRID_REMOVAL_CUH
+#ifndef BURIN_CARVE_ANY_GPU_REMOVAL_CUH
+#define BURIN_CARVE_ANY_GPU_REMOVAL_CUH
 
-#include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/any_gpu/traceback.cuh"
 #include "cuda/ops/carve/close_gap.cuh"
-#include "cuda/ops/carve/grid/traceback.cuh"
+#include "cuda/ops/carve/energy.cuh"
 
 enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
 
@@ -20,9 +20,9 @@ DEVICE int clamped(int at, int size) {
     return min(max(at, 0), size - 1);
 }
 
-/* Luma as it is once the seam is out. cut: where the seam crosses the rows y - 2 to y + 2 around
- * the pixel that is asked for (turned: the columns x - 2 to x + 2), those outside the image being
- * those at its border. DX and DY are constants, so that it stays in registers. */
+/* Luma as if the seam were removed. cut: where the seam crosses the rows y - 2 to y + 2 around the
+ * pixel (turned: the columns x - 2 to x + 2); outside the image the border's value. DX and DY are
+ * constants, so that the array stays in registers. */
 struct luma_cut {
     const uint8_t *luma;
     uint32_t stride;
@@ -40,7 +40,7 @@ DEVICE int tap(const struct luma_cut &luma, int x, int y, int dx, int dy) {
     return __ldcg(luma.luma + (size_t)row * luma.stride + column);
 }
 
-/* Before and after; the size before. */
+/* Planes before and after; the size before. */
 struct removal {
     const uint8_t *luma;
     uint8_t *luma_to;
@@ -53,16 +53,16 @@ struct removal {
     uint32_t tag;
 };
 
-/* Columns a lane's pixel is away from the seam when energies are computed anew: as far as the seam
- * and a step of it to the side reach. */
+/* The greatest distance from the seam at which a lane's pixel needs a new energy: the reach of
+ * energy, and a step of the seam to the side. */
 DEVICE int repaired(int energy) {
     return 4 * carve_reach(energy);
 }
 
-/* The seam's column in this row and in its neighbours, waited for. So are its ends: until they are
- * known, a band's cells may still be wanted for the maps that lead there. 16 bits of the tag do: an
- * axis's path is written anew with each of its seams, and between two of them lie at most 65534 of
- * the other axis. */
+/* Waits for the seam's column in this row and in its neighbours. Waits for its ends too: until they
+ * are known, maps that lead to a band may still need its cells. 16 bits of the tag are enough: an
+ * axis's path is written for each of its seams, with at most 65534 seams of the other axis in
+ * between. */
 DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     const int lane = threadIdx.x % 32, last = (int)e.height - 1;
     uint32_t entry = e.tag << 16;
@@ -82,7 +82,7 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     for (int i = 0; i < CUTS; i++) cut[i] = (int)(__shfl_sync(~0u, entry, i) & 0xffff);
 }
 
-/* Row Y by one warp: a vertical seam's pixel out. */
+/* Called by a warp: removes a vertical seam's pixel from row Y. */
 DEVICE void remove_in_row(const struct removal &e, int y) {
     struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
     wait_cuts(luma.cut, e, y);
@@ -104,15 +104,15 @@ DEVICE void remove_in_row(const struct removal &e, int y) {
     if (repairs) to[x] = (uint16_t)cell;
 }
 
-/* ---- rows out of columns: the path is complete, nobody waits for it */
+/* ---- rows out of columns: the path is complete, so that nothing is waited for */
 
 DEVICE int cut_at(const struct removal &e, int x) {
     return (int)(__ldcg(e.path + clamped(x, (int)e.width)) & 0xffff);
 }
 
-enum { VECTOR = 8 }; /* columns a lane moves at once */
+enum { VECTOR = 8 }; /* columns a lane moves together */
 
-/* VECTOR columns of the new row Y. Those along the seam are repair_column's to write. */
+/* VECTOR columns of the new row Y. repair_column() writes those along the seam. */
 DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
     const int half = repaired(e.energy) / 2;
     const uint4 *const cells = (const uint4 *)(e.cells + (size_t)y * e.cell_stride + x);

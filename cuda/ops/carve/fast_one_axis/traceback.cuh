@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-/* traceback.cuh - the traceback blocks: where the halves meet, and from band to band outward.
+/* traceback.cuh - the traceback blocks: find where the halves meet, and follow the seam outward.
  *
- * Used by:  cluster.cuh; dual/blocks.cuh does the same parts in another order.
- * Limits:   maps of as many bands as shared memory holds; of the others plan_maps() says how much.
+ * Used by:  fast_one_axis.cuh; fast_both_axes/blocks.cuh runs the same parts in another order.
+ * Limits:   maps of as many bands as shared memory holds; plan_maps() handles the others.
  *
- * How it works: one block a half; both find the same meeting point. Jumps are gathered in shared
- * memory, as differences of one byte, or two where bands are high: while the sweepers are still
- * under way, all of a band; when the halves have met, of bands that are not there yet, only the
- * columns that the seam can reach. Some warps do nothing but look for the meeting point, so that
- * nobody waits behind a band that is late; afterwards they help with the others.
- * The first half's block also reports progress: it alone decides which seam is the last.
+ * How it works: one block a half; both find the same meeting point. They gather jumps in shared
+ * memory, as differences of one byte, or two where bands are high. While the sweepers are under
+ * way, they gather whole bands; once the halves have met, only the columns that the seam can reach,
+ * of the remaining bands. Some warps only look for the meeting point, so that the search for it
+ * never waits behind a late band; afterwards they help the others. The first half's block also
+ * reports progress, and it alone decides which seam is the last.
  */
-#ifndef BURIN_CARVE_CLUSTER_TRACEBACK_CUH
-#define BURIN_CARVE_CLUSTER_TRACEBACK_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_TRACEBACK_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_TRACEBACK_CUH
 
-#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
 
 enum {
-    MEET_BATCH = 3, /* of 4 columns, for a lane that looks for the meeting point */
+    MEET_BATCH = 3, /* groups of 4 columns, for a lane that looks for the meeting point */
     MEET_WARPS_MAX = 10,
 };
 
 struct __align__(16) trace_memory {
     struct span_clock clock;
-    /* Of the warps that have looked: the least sum, over its place, and how many. */
+    /* Over the warps that have looked: the least sum above its place; their number. */
     unsigned long long least;
     uint32_t looked;
     uint32_t last;
-    uint32_t met;  /* the seam's number + 1, the meeting point's column in the half's last row */
-    uint32_t next; /* the next band to be gathered */
+    uint32_t met;             /* the seam's number + 1, and the meeting point's column */
+    uint32_t next;            /* the next band to be gathered */
     uint32_t maps[BANDS_MAX]; /* where column 0 of each band's map is or would be, in bytes */
     uint16_t entries[BANDS_MAX];
 };
@@ -37,19 +37,19 @@ static __host__ __device__ inline uint32_t trace_plane(uint32_t width) {
     return (width + 15) / 16 * 16;
 }
 
-/* Columns of the maps of the COUNT bands next to the middle, which the seam can reach: of the
- * nearest one 8 columns to either side of the meeting point, of the next ROWS more, and so on; up
+/* Columns in the maps of the COUNT bands next to the middle, as far as the seam can reach: in the
+ * nearest band 8 columns to either side of the meeting point, in the next ROWS more, and so on; up
  * to 12 for the point itself and for whole vectors. */
 static __host__ __device__ inline uint32_t trace_windows(uint32_t count, uint32_t rows) {
     return count ? count * (count - 1) * rows + 32 * count : 0;
 }
 
-/* Differences are at most as large as the band is high. */
+/* A difference is at most the height of the band. */
 static __host__ __device__ inline uint32_t trace_jump_bytes(uint32_t rows) {
     return rows < 128 ? 1 : 2;
 }
 
-/* BANDS: of which jumps are gathered; ROWS: of a band. */
+/* BANDS: with gathered jumps; ROWS: of a band. */
 static __host__ __device__ inline uint64_t trace_bytes(uint32_t width, uint32_t bands,
                                                        uint32_t window_bands, uint32_t rows) {
     const uint32_t windows = window_bands < bands ? window_bands : bands;
@@ -63,7 +63,7 @@ DEVICE void trace_init(struct trace_memory *memory) {
     memory->looked = memory->last = memory->met = memory->next = 0;
 }
 
-/* A warp: the meeting point, as the column in the half's last row, once it is known. */
+/* Called by a warp: returns the meeting point, as the column in the half's last row, or NOT_MET. */
 DEVICE uint32_t trace_met(struct trace_memory *memory, uint32_t seam) {
     uint32_t word = 0;
     if (thread_index() % 32 == 0) word = atomicOr(&memory->met, 0u);
@@ -75,8 +75,8 @@ DEVICE uint32_t trace_met(struct trace_memory *memory, uint32_t seam) {
 
 enum { GATHER_BATCH = 8, GATHER_SPAN = 4 * 32 };
 
-/* Whether all jumps of a round are there: 4 columns at X, and as many GATHER_SPAN further, up to
- * the window's end. */
+/* Whether all jumps of a round have arrived: 4 columns at X, and at every GATHER_SPAN after it, up
+ * to the window's end. */
 DEVICE bool trace_load(uint4 (&words)[GATHER_BATCH], const uint32_t *row, uint32_t x, uint32_t to,
                        uint32_t head) {
     bool here = true;
@@ -91,9 +91,9 @@ DEVICE bool trace_load(uint4 (&words)[GATHER_BATCH], const uint32_t *row, uint32
     return __all_sync(~0u, here);
 }
 
-/* A warp: jumps of the columns in WINDOW out of ROW; MAP: the place of column 0 in shared memory.
- * False where, while it waits for a WHOLE row, the halves have met. */
-DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory *memory,
+/* Called by a warp: loads jumps of the columns in WINDOW out of ROW; MAP: the place of column 0 in
+ * shared memory. False where the halves have met while it waited for a WHOLE row. */
+DEVICE bool trace_load_band(const struct axis_args &args, struct trace_memory *memory,
                             const uint32_t *row, struct column_range window, uint32_t map,
                             uint32_t seam, bool whole) {
     const uint32_t lane = thread_index() % 32, size = trace_jump_bytes(args.band_steps * STEP_ROWS);
@@ -122,16 +122,16 @@ DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory
     return true;
 }
 
-DEVICE void trace_gather(const struct cluster_args &args, int number, struct trace_memory *memory,
+DEVICE void trace_gather(const struct axis_args &args, int number, struct trace_memory *memory,
                          uint32_t band, uint32_t seam) {
-    const struct cluster_half &half = args.halves[number];
+    const struct axis_half &half = args.halves[number];
     const uint32_t rows = args.band_steps * STEP_ROWS, size = trace_jump_bytes(rows);
     const uint32_t width = args.width - seam, windows = sizeof *memory;
     const uint32_t behind = half.bands - 1 - band; /* bands between this one and the middle */
     const bool whole = behind >= args.window_bands;
     const uint32_t *row = args.jumps + (uint64_t)(half.first_band + band) * args.jump_stride;
-    /* Until the halves have met, or, where there is room for a WHOLE row, its last column has been
-     * told. */
+    /* Waits until the halves have met or, where there is room for a WHOLE row, the last jump has
+     * arrived. */
     const uint32_t *word = row + args.width - seam - 1;
     uint32_t meet = trace_met(memory, seam);
     for (uint32_t spins = 0; meet == NOT_MET; spins++) {
@@ -152,10 +152,9 @@ DEVICE void trace_gather(const struct cluster_args &args, int number, struct tra
     if (thread_index() % 32 == 0) memory->maps[band] = map;
 }
 
-/* All warps, each as soon as it has nothing else to do: bands from the edge to the middle, one
- * after the other. */
-DEVICE void trace_gather_all(const struct cluster_args &args, int number,
-                             struct trace_memory *memory, uint32_t seam) {
+/* All warps, each as soon as it is free: bands from the edge to the middle, one after the other. */
+DEVICE void trace_gather_all(const struct axis_args &args, int number, struct trace_memory *memory,
+                             uint32_t seam) {
     const uint32_t bands = args.halves[number].bands;
     for (;;) {
         uint32_t band = 0;
@@ -168,17 +167,17 @@ DEVICE void trace_gather_all(const struct cluster_args &args, int number,
 
 /* ---- where the halves meet */
 
-/* More than any path's cost; with what it is added to it stays below 2^30. */
+/* More than any path's cost; sums with it stay below 2^30. */
 static const uint32_t COST_BESIDE = 1u << 28;
 
 struct meet_costs {
     uint4 above, below;
-    uint32_t beside; /* of the lane at the warp's left or right end: what no lane has */
+    uint32_t beside; /* for the lane at the warp's left or right end, the cost that no lane has */
 };
 
-/* COST_BESIDE, with TAG, stands for what is not in the image. All lanes have 4 columns from X on.
- */
-DEVICE struct meet_costs meet_load(const struct cluster_args &args, uint32_t x, uint32_t width,
+/* COST_BESIDE, with TAG, stands for columns outside the image. All lanes have 4 columns from X
+ * on. */
+DEVICE struct meet_costs meet_load(const struct axis_args &args, uint32_t x, uint32_t width,
                                    uint32_t tag) {
     const uint32_t *down = cost_row(args, 0, args.halves[0].steps) + x;
     const uint32_t *up = cost_row(args, 1, args.halves[1].steps) + x;
@@ -195,7 +194,7 @@ DEVICE bool meet_loaded(const struct meet_costs &costs, uint32_t tag) {
     return have_tag(costs.above, tag) && have_tag(costs.below, tag) && costs.beside >> 30 == tag;
 }
 
-/* The least of T[m][x] + min3(B[m+1]) of 4 columns, and 4 x + which of the three. */
+/* The minimum of T[m][x] + min3(B[m+1]) over 4 columns, and 4 x + which of the three. */
 DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t width, uint32_t &sum,
                        uint32_t &place) {
     const uint32_t mask = (1u << 30) - 1;
@@ -211,19 +210,19 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     for (int k = 0; k < 4; k++) {
         const uint32_t least = __vimin3_u32(below[k], below[k + 1], below[k + 2]);
         const uint32_t which = least == below[k] ? 0 : least == below[k + 1] ? 1 : 2;
-        const uint32_t mine = (above[k] & mask) + least;
-        if (x + k < width && mine < sum) sum = mine, place = 4 * (x + k) + which;
+        const uint32_t here = (above[k] & mask) + least;
+        if (x + k < width && here < sum) sum = here, place = 4 * (x + k) + which;
     }
 }
 
-DEVICE uint32_t meet_warps(const struct cluster_args &args) {
+DEVICE uint32_t meet_warps(const struct axis_args &args) {
     const uint32_t columns = 4 * 32 * MEET_BATCH;
     return min((args.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
 }
 
-/* One of those: its least of T[m][x] + min3(B[m+1]), over the place. All costs of a round are asked
- * for at once until all are there. */
-DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
+/* Called by one of the meet_warps(): its minimum of T[m][x] + min3(B[m+1]), above the place. All
+ * costs of a round are loaded again until all have arrived. */
+DEVICE uint64_t trace_least(const struct axis_args &args, uint32_t seam) {
     const uint32_t width = args.width - seam, tag = seam_tag(seam), span = 128 * meet_warps(args);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
@@ -249,9 +248,9 @@ DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
     return (uint64_t)least << 32 | warp_least(sum == least ? place : ~0u);
 }
 
-/* A warp that looks: if it is the last one, it tells all who wait for it where the halves meet, and
- * returns what the seam costs; else ~0. */
-DEVICE uint32_t trace_meet(const struct cluster_args &args, int number, struct trace_memory *memory,
+/* Called by a warp that looks: the last one publishes where the halves meet, and returns the seam's
+ * cost; others return ~0. */
+DEVICE uint32_t trace_meet(const struct axis_args &args, int number, struct trace_memory *memory,
                            uint32_t seam) {
     uint64_t least = trace_least(args, seam);
     uint32_t others = 0;
@@ -275,8 +274,8 @@ DEVICE uint32_t trace_meet(const struct cluster_args &args, int number, struct t
 
 /* ---- progress, and whether to stop */
 
-/* The last thread of the block; the answer is needed only when the halves have met. */
-DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct trace_memory *memory,
+/* Called by the block's last thread; the answer is needed only when the halves have met. */
+DEVICE void trace_poll_stop(const struct axis_args &args, int half, struct trace_memory *memory,
                             uint32_t seam) {
     if (thread_index() != BLOCK_THREADS - 1) return;
     if (half == 0) {
@@ -294,8 +293,8 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
     memory->last = word >> 1 == seam + 1 && (word & 1);
 }
 
-/* One lane: from the entry X of the last band to that of the first whose jumps are not gathered, in
- * maps of JUMPs. Where the next map is does not wait for where in this one. */
+/* Called by one lane: from the entry X of the last band to that of the first band without gathered
+ * jumps, in maps of JUMPs. The next map's place does not depend on the result in this one. */
 template <class Jump>
 DEVICE uint32_t trace_walk(struct trace_memory *memory, uint32_t bands, uint32_t direct,
                            uint32_t x) {
@@ -310,8 +309,8 @@ DEVICE uint32_t trace_walk(struct trace_memory *memory, uint32_t bands, uint32_t
     return x;
 }
 
-/* The first warp: one lane goes from band to band, then all tell the bands. */
-DEVICE void trace_store_entries(const struct cluster_args &args, const struct cluster_half &half,
+/* Called by the first warp: one lane goes from band to band, then all lanes publish the entries. */
+DEVICE void trace_store_entries(const struct axis_args &args, const struct axis_half &half,
                                 struct trace_memory *memory, uint32_t x, uint32_t seam) {
     const uint32_t head = (seam + 1) << 16 | memory->last << 15;
     if (thread_index() == 0) {
@@ -335,7 +334,7 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-static __device__ void trace_block(const struct cluster_args &args, int number) {
+static __device__ void trace_block(const struct axis_args &args, int number) {
     struct trace_memory *memory = (struct trace_memory *)block_shared;
     const bool mark = number == 0 && thread_index() == 0;
     bool last = false;
@@ -350,7 +349,7 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
             timeline_mark(args, seam, MARK_MEET), memory->clock.began = global_timer();
         trace_gather_all(args, number, memory, seam);
         if (seam == 0) {
-            /* Before anything is taken out, all bands have copied their neighbours' rows. */
+            /* All bands must have copied their neighbours' rows before anything is removed. */
             const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
             for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
                 spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
@@ -363,7 +362,7 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
         if (thread_index() == 32) memory->next = 0;
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_TRACED);
-        if (mark) clock_tell(args, memory->clock, SPAN_TRACE);
+        if (mark) clock_store(args, memory->clock, SPAN_TRACE);
     }
     if (mark && args.progress)
         ((volatile struct kernel_progress *)args.progress)->done = args.done + seam;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - the dual method: a seam out of both planes of energies, and of the luma.
+/* removal.cuh - the fast both-axes method: removes a seam from both energy planes and the luma.
  *
- * Used by:  dual/blocks.cuh.
+ * Used by:  fast_both_axes/blocks.cuh.
  *
- * How it works: the axis whose seam goes closes gaps along its rows, as cluster/removal.cuh does.
- * In the other's plane the seam runs across: columns move by a row, in place, in vectors of 8
- * columns, each thread fetching rows ahead of those that it writes. Luma goes from one copy to the
- * other.
+ * How it works: the axis whose seam is removed closes gaps along its rows, as
+ * fast_one_axis/removal.cuh does. In the other's plane the seam runs across: columns move by a row,
+ * in place, in vectors of 8 columns, and each thread fetches rows ahead of its writes. Luma goes
+ * from one copy to the other.
  */
-#ifndef BURIN_CARVE_DUAL_REMOVAL_CUH
-#define BURIN_CARVE_DUAL_REMOVAL_CUH
+#ifndef BURIN_CARVE_FAST_BOTH_AXES_REMOVAL_CUH
+#define BURIN_CARVE_FAST_BOTH_AXES_REMOVAL_CUH
 
-#include "cuda/ops/carve/dual/args.cuh"
+#include "cuda/ops/carve/fast_both_axes/args.cuh"
 
-DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
+DEVICE void both_gather(const struct both_args &both, const struct both_shared &shared) {
     const uint32_t *crossings =
-        dual_crossings(dual, shared.seam.own == shared.place.axis, shared.state.step);
+        both_crossings(both, shared.seam.own == shared.place.axis, shared.state.step);
     const uint32_t tag = shared.state.step + 1, lines = shared.seam.lines;
 #pragma unroll 1
     for (uint32_t i = 4 * thread_index(); i < lines; i += 4 * BLOCK_THREADS) {
@@ -26,24 +26,24 @@ DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &
                    (i + 2 >= lines || words.z >> 16 == tag) &&
                    (i + 3 >= lines || words.w >> 16 == tag);
         });
-        *(uint2 *)(dual_path(dual) + i) =
+        *(uint2 *)(both_path(both) + i) =
             make_uint2((words.x & 0xffff) | words.y << 16, (words.z & 0xffff) | words.w << 16);
     }
     __syncthreads();
 }
 
-/* The row behind the band's last, in its half. */
-DEVICE uint32_t band_end(const struct cluster_args &args, const struct band &band) {
+/* The row after the band's last, in its half. */
+DEVICE uint32_t band_end(const struct axis_args &args, const struct band &band) {
     return min(band.end_step * STEP_ROWS, args.halves[band.half].rows);
 }
 
 /* ---- the winner's plane */
 
-/* Luma as it will be without the seam, the axis's rows being lines of the seam. What is turned has
- * the same energy. */
+/* Luma as if the seam were removed; the axis's rows are lines of the seam. A turned window has the
+ * same energy. */
 struct luma_seam {
     const uint8_t *luma;
-    uint32_t along, across; /* bytes from one of the axis's columns to the next, and of its rows */
+    uint32_t along, across; /* bytes between the axis's columns, and between its rows */
     int width, height;      /* without the seam */
     struct seam_near seam;
     __device__ __forceinline__ int at(int x, int y) const {
@@ -53,28 +53,28 @@ struct luma_seam {
     }
 };
 
-/* The seam goes out of the band's rows, while energies around it are computed anew. */
-DEVICE void dual_close(const struct dual_args &dual, const struct dual_shared &shared) {
-    const struct cluster_args &args = shared.args;
+/* Removes the seam from the band's rows, while energies around it are computed. */
+DEVICE void both_close(const struct both_args &both, const struct both_shared &shared) {
+    const struct axis_args &args = shared.args;
     const uint32_t step = shared.state.step;
     if (!renews()) return close_energies(args, shared.band, step);
     const int width = (int)(args.width - step) - 1;
     const bool turned = shared.place.axis == 1;
-    const struct luma_seam luma = { dual.luma[step & 1],
-                                    turned ? dual.luma_stride : 1,
-                                    turned ? 1 : dual.luma_stride,
+    const struct luma_seam luma = { both.luma[step & 1],
+                                    turned ? both.luma_stride : 1,
+                                    turned ? 1 : both.luma_stride,
                                     width,
                                     (int)args.height,
                                     renew_seam(args, shared.band, step) };
     renew_energies(args, shared.band, luma, width);
 }
 
-DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &shared) {
-    const struct cluster_args &args = shared.args, &other = dual.axes[!shared.place.axis];
+DEVICE void both_renew(const struct both_args &both, const struct both_shared &shared) {
+    const struct axis_args &args = shared.args, &other = both.axes[!shared.place.axis];
     const struct band &band = shared.band;
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
     const int width = (int)(args.width - shared.state.step) - 1;
-    struct cluster_half upper;
+    struct axis_half upper;
     halve(upper, 0, (uint32_t)width, 1);
     renew_store(args, band, shared.state.step);
 #pragma unroll 1
@@ -89,27 +89,27 @@ DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &s
 
 /* ---- the loser's plane */
 
-enum { SHIFT_BATCH = 4 }; /* rows under way at once */
+enum { SHIFT_BATCH = 4 }; /* rows under way together */
 
-/* A thread's part: 8 columns of some rows of a half; rows are less than 2^15, two in a word. */
+/* A thread's part: 8 columns of some rows of a half; row numbers are less than 2^15, two in a
+ * word. */
 struct shift {
     uint16_t *column; /* of the half's row 0 */
     uint32_t stride;
-    uint32_t cuts[4]; /* from these rows on a column moves */
-    uint32_t near,
-        spread; /* rows cut - NEAR and SPREAD behind that are not the thread's to write */
-    int least;  /* of the cuts */
+    uint32_t cuts[4];      /* from these rows on a column moves */
+    uint32_t near, spread; /* rows cut - near to cut - near + spread are written elsewhere */
+    int least;             /* of the cuts */
 };
 
 DEVICE uint32_t twice(uint32_t value) {
     return value * 0x10001;
 }
 
-DEVICE struct shift shift_of(const struct dual_args &dual, const struct dual_shared &shared,
+DEVICE struct shift shift_of(const struct both_args &both, const struct both_shared &shared,
                              uint32_t x) {
-    const struct cluster_args &args = shared.args;
+    const struct axis_args &args = shared.args;
     const uint32_t half = (uint32_t)shared.band.half, lines = shared.seam.lines;
-    const uint4 four = *(const uint4 *)(dual_path(dual) + x);
+    const uint4 four = *(const uint4 *)(both_path(both) + x);
     const uint32_t pairs[] = { four.x, four.y, four.z, four.w }, last = twice(args.height - 1);
     struct shift shift;
     shift.column = half_energies(args, (int)half, 0) + x;
@@ -128,7 +128,7 @@ DEVICE struct shift shift_of(const struct dual_args &dual, const struct dual_sha
     return shift;
 }
 
-/* Row I from what is there and what is in the next. */
+/* Row I, from its present content and the next row's. */
 DEVICE void shift_row_of(const struct shift &shift, int i, uint4 here, uint4 next) {
     const uint32_t old[] = { here.x, here.y, here.z, here.w }, row = twice((uint32_t)i);
     const uint32_t moved[] = { next.x, next.y, next.z, next.w };
@@ -152,7 +152,7 @@ DEVICE void shift_row_of(const struct shift &shift, int i, uint4 here, uint4 nex
     }
 }
 
-/* Rows FROM..TO-1, ascending; LAST: row TO as it was. */
+/* Rows FROM..TO-1, ascending; LAST: row TO before the shift. */
 DEVICE void shift_rows(const struct shift &shift, int from, int to, uint4 last) {
     from = max(from, shift.least);
     if (from >= to) return;
@@ -174,15 +174,15 @@ DEVICE void shift_rows(const struct shift &shift, int from, int to, uint4 last) 
     }
 }
 
-/* The band's columns move up behind the seam. Threads share the columns, and where those are few
- * the rows too: of each part the row behind it is fetched before anybody writes. All threads take
- * as many turns, since there is a barrier in each. */
-DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &shared) {
+/* The band's columns move up behind the seam. Threads share the columns, and if those are few the
+ * rows too: the row after each part is fetched before any thread writes. All threads take the same
+ * number of turns, since each turn has a barrier. */
+DEVICE void both_shift(const struct both_args &both, const struct both_shared &shared) {
     const uint32_t lines = shared.seam.lines, vectors = (lines + 7) / 8;
     const uint32_t parts = vectors < BLOCK_THREADS ? BLOCK_THREADS / vectors : 1;
     const uint32_t each = vectors < BLOCK_THREADS ? vectors : BLOCK_THREADS;
     const uint32_t begin = shared.band.step * STEP_ROWS, end = band_end(shared.args, shared.band);
-    struct cluster_half after;
+    struct axis_half after;
     halve(after, shared.band.half, shared.args.height - 1, 1);
     const uint32_t rows = min(end, after.rows) - begin;
     const uint32_t part = (rows + parts - 1) / parts, own = thread_index() / each * part;
@@ -194,9 +194,9 @@ DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &s
         struct shift shift = {};
         uint4 last = make_uint4(0, 0, 0, 0);
         if (works) {
-            shift = shift_of(dual, shared, x);
+            shift = shift_of(both, shared, x);
             last = to < (int)end ? *(const uint4 *)(shift.column + (uint64_t)to * shift.stride)
-                                 : *(const uint4 *)(block_shared + dual.behind + 2 * x);
+                                 : *(const uint4 *)(block_shared + both.behind + 2 * x);
         }
         __syncthreads();
         if (works) shift_rows(shift, from, to, last);
@@ -205,8 +205,8 @@ DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &s
 
 /* ---- luma */
 
-/* Row Y of the image without a horizontal seam, by a warp. */
-DEVICE void dual_luma_turned(const uint8_t *from, uint8_t *to, uint32_t stride, uint32_t width,
+/* Called by a warp: row Y of the image without a horizontal seam. */
+DEVICE void both_luma_turned(const uint8_t *from, uint8_t *to, uint32_t stride, uint32_t width,
                              const uint16_t *path, uint32_t y) {
 #pragma unroll 1
     for (uint32_t x = 16 * (thread_index() % 32); x < width; x += 16 * 32) {
@@ -227,9 +227,9 @@ DEVICE void dual_luma_turned(const uint8_t *from, uint8_t *to, uint32_t stride, 
 }
 
 /* Rows of the image, shared out among the warps of all bands. */
-DEVICE void dual_luma(const struct dual_args &dual, const struct dual_shared &shared) {
-    const struct cluster_half *halves = shared.args.halves;
-    const uint32_t warps = BLOCK_THREADS / 32, stride = dual.luma_stride, lines = shared.seam.lines;
+DEVICE void both_luma(const struct both_args &both, const struct both_shared &shared) {
+    const struct axis_half *halves = shared.args.halves;
+    const uint32_t warps = BLOCK_THREADS / 32, stride = both.luma_stride, lines = shared.seam.lines;
     const uint32_t bands = halves[0].bands + halves[1].bands + shared.others;
     const uint32_t rank = shared.place.number - halves[shared.band.half].first_band +
                           (shared.band.half ? halves[0].bands : 0) +
@@ -237,15 +237,15 @@ DEVICE void dual_luma(const struct dual_args &dual, const struct dual_shared &sh
     const bool turned = shared.seam.own == shared.place.axis;
     const uint32_t length =
         shared.seam.own ? shared.args.width - shared.state.step : shared.args.height;
-    const uint8_t *from = dual.luma[shared.state.step & 1];
-    uint8_t *to = dual.luma[~shared.state.step & 1];
-    const uint16_t *path = dual_path(dual);
+    const uint8_t *from = both.luma[shared.state.step & 1];
+    uint8_t *to = both.luma[~shared.state.step & 1];
+    const uint16_t *path = both_path(both);
 #pragma unroll 1
     for (uint32_t y = rank * warps + thread_index() / 32; y < (turned ? length - 1 : lines);
          y += bands * warps) {
         const uint64_t at = (uint64_t)y * stride;
         if (turned)
-            dual_luma_turned(from + at, to + at, stride, lines, path, y);
+            both_luma_turned(from + at, to + at, stride, lines, path, y);
         else
             close_gap<GAP_SHARED, 4>(from + at, to + at, 0, path[y], length - 1, stride, 8);
     }

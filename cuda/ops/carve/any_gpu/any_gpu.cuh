@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-/* grid.cuh - the grid method: any search on any GPU, in one cooperative launch.
+/* any_gpu.cuh - any search on any GPU, in one cooperative launch.
  *
- * Used by:  method.cuh, also where another method's blocks do not fit at once.
+ * Used by:  method.cuh, also where a fast method's blocks do not fit at once.
  * Fails:    as check.cuh says.
  * Limits:   none of size, energy, masks or direction; any number of blocks. Bytes a pixel: cells 2,
  *           luma 1 (where there are masks, their plane), edges 1/4 (masks: 1/2), maps 1/8. Both
- *           directions: cells 4, edges and maps twice, and 2 for every pixel that is taken out.
+ *           directions: cells 4, edges and maps twice, and 2 for every pixel removed.
  *
- * How it works. A step: sweep and map (grid/traceback.cuh), choose, trace, remove
- * (grid/removal.cuh), and one barrier of all blocks. What lies between these goes through tagged
+ * How it works. A step: sweep and map (any_gpu/traceback.cuh), choose, trace, remove
+ * (any_gpu/removal.cuh), and one barrier of all blocks. Between these parts data passes in tagged
  * words.
  */
-#ifndef BURIN_CARVE_GRID_GRID_CUH
-#define BURIN_CARVE_GRID_GRID_CUH
+#ifndef BURIN_CARVE_ANY_GPU_CUH
+#define BURIN_CARVE_ANY_GPU_CUH
 
 #include "cuda/cooperative.cuh"
-#include "cuda/ops/carve/grid/removal.cuh"
+#include "cuda/ops/carve/any_gpu/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
 
-enum { GRID_THREADS = 512, GRID_WARPS = GRID_THREADS / 32 };
+enum { ANY_GPU_THREADS = 512, ANY_GPU_WARPS = ANY_GPU_THREADS / 32 };
 
-struct grid_args {
+struct any_gpu_args {
     uint32_t width, height, columns, rows;
     int energy;
     uint8_t *luma[2];
     uint16_t *cells[2];
-    const uint8_t *marks; /* NULL: none; luma's stride */
+    const uint8_t *marks; /* NULL: no masks; it has luma's stride */
     uint32_t luma_stride, cell_stride;
-    struct axis_memory memories[2]; /* vertical seams', horizontal ones' */
+    struct axis_memory memories[2]; /* of vertical seams, of horizontal ones */
     uint16_t *seams;                /* of all steps, each as long as the seam was */
     uint8_t *turned;                /* [step] both directions: whether the seam was horizontal */
     uint32_t *origins;
@@ -38,17 +38,18 @@ struct grid_args {
     uint32_t done;
 };
 
-/* How far all blocks are; each keeps it for itself. The size follows from what is left to take out:
- * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
-struct grid_state {
+/* The progress of all blocks; each block has a copy. The size follows from the number of seams
+ * left: nvcc 13.0 took a width that was counted down in here for the arguments' own and never
+ * changed it. */
+struct any_gpu_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* barriers so far */
-    uint32_t columns, rows; /* seams that are still to go */
-    int luma, cells;        /* which of the planes */
-    size_t written;         /* of seams */
+    uint32_t columns, rows; /* seams left to remove */
+    int luma, cells;        /* number of the current plane */
+    size_t written;         /* of `seams` */
 };
 
-struct grid_shared {
+struct any_gpu_shared {
     bool turned, leave;
     uint32_t column;
 };
@@ -58,34 +59,34 @@ DEVICE uint32_t grid_warp(void) {
 }
 
 DEVICE uint32_t grid_warps(void) {
-    return gridDim.x * GRID_WARPS;
+    return gridDim.x * ANY_GPU_WARPS;
 }
 
-DEVICE uint32_t width_of(const struct grid_args &args, const struct grid_state &state) {
+DEVICE uint32_t width_of(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     return args.width - args.columns + state.columns;
 }
 
-DEVICE uint32_t height_of(const struct grid_args &args, const struct grid_state &state) {
+DEVICE uint32_t height_of(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     return args.height - args.rows + state.rows;
 }
 
-DEVICE struct cell_plane plane_of(const struct grid_args &args, const struct grid_state &state,
-                                  bool turned) {
+DEVICE struct cell_plane plane_of(const struct any_gpu_args &args,
+                                  const struct any_gpu_state &state, bool turned) {
     const uint32_t width = width_of(args, state), height = height_of(args, state);
     return { args.cells[state.cells], args.cell_stride, turned ? height : width,
              turned ? width : height, turned };
 }
 
-/* ---- meetings */
+/* ---- barriers */
 
 DEVICE bool is_reporter(void) {
     return blockIdx.x == 0 && threadIdx.x == 0;
 }
 
-/* All blocks have come; false where they are to leave, all at the same barrier. The counter's upper
- * half is the number of that one. */
-static __device__ bool grid_barrier(const struct grid_args &args, struct grid_state &state,
-                                    bool stop, struct grid_shared &shared) {
+/* Waits for all blocks; false: they leave, all at the same barrier, whose number is in the
+ * counter's upper half. */
+static __device__ bool grid_barrier(const struct any_gpu_args &args, struct any_gpu_state &state,
+                                    bool stop, struct any_gpu_shared &shared) {
     const uint32_t round = ++state.round;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -103,9 +104,9 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
     return !shared.leave;
 }
 
-/* Tells how far we are and asks whether to go on. The answer takes a microsecond to come: it is not
- * needed before the step's last barrier. */
-DEVICE bool report_progress(const struct grid_args &args, const struct grid_state &state) {
+/* Reports progress and asks whether to go on. The answer takes a microsecond: it is needed only at
+ * the step's last barrier. */
+DEVICE bool report_progress(const struct any_gpu_args &args, const struct any_gpu_state &state) {
     if (!args.progress || !is_reporter()) return false;
     volatile struct kernel_progress *const progress = args.progress;
     progress->done = args.done + state.tag - 1;
@@ -114,7 +115,7 @@ DEVICE bool report_progress(const struct grid_args &args, const struct grid_stat
 
 /* ---- the parts of a step */
 
-static __device__ void first_cells(const struct grid_args &args) {
+static __device__ void first_cells(const struct any_gpu_args &args) {
     const struct luma_plane luma = { args.luma[0], args.luma_stride, (int)args.width,
                                      (int)args.height };
     for (uint32_t y = grid_warp(); y < args.height; y += grid_warps()) {
@@ -130,8 +131,8 @@ static __device__ void first_cells(const struct grid_args &args) {
     }
 }
 
-/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside
- * one another. */
+/* Tasks of sweepers come first, then those of the mappers; both by search, with its two halves
+ * adjacent. */
 template <class COST>
 DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory &memory,
                         uint32_t task, bool leads, uint32_t i, uint32_t tag) {
@@ -148,7 +149,8 @@ DEVICE uint32_t bands_most(uint32_t lines) {
 }
 
 template <class COST, bool BOTH>
-static __device__ void search_bands(const struct grid_args &args, const struct grid_state &state) {
+static __device__ void search_bands(const struct any_gpu_args &args,
+                                    const struct any_gpu_state &state) {
     const struct cell_plane planes[2] = { plane_of(args, state, false),
                                           plane_of(args, state, true) };
     const uint32_t down = !BOTH || state.columns ? tiles_of(planes[0]) : 0;
@@ -165,8 +167,8 @@ static __device__ void search_bands(const struct grid_args &args, const struct g
         }
     for (uint32_t t = grid_warp(); t < tiles; t += grid_warps()) {
         const bool turned = BOTH && t >= down;
-        tell_best<COST>(turned ? planes[1] : planes[0], args.memories[turned],
-                        turned ? t - down : t, state.tag);
+        publish_best<COST>(turned ? planes[1] : planes[0], args.memories[turned],
+                           turned ? t - down : t, state.tag);
     }
 }
 
@@ -178,10 +180,11 @@ DEVICE bool is_cheaper(uint64_t a, uint32_t a_length, uint64_t b, uint32_t b_len
     return carve_rank(a, a_length) < carve_rank(b, b_length);
 }
 
-/* One warp. */
+/* Called by one warp. */
 template <class COST>
-static __device__ void choose_seam(const struct grid_args &args, const struct grid_state &state,
-                                   struct grid_shared &shared) {
+static __device__ void choose_seam(const struct any_gpu_args &args,
+                                   const struct any_gpu_state &state,
+                                   struct any_gpu_shared &shared) {
     struct candidate<COST> down = {}, across = {};
     if (state.columns)
         down = wait_best<COST>(plane_of(args, state, false), args.memories[0], state.tag);
@@ -197,8 +200,9 @@ static __device__ void choose_seam(const struct grid_args &args, const struct gr
 }
 
 template <class COST>
-static __device__ void grid_trace(const struct grid_args &args, const struct grid_state &state,
-                                  bool turned, uint32_t column) {
+static __device__ void any_gpu_trace(const struct any_gpu_args &args,
+                                     const struct any_gpu_state &state, bool turned,
+                                     uint32_t column) {
     const struct cell_plane plane = plane_of(args, state, turned);
     const uint32_t start = bands_of(plane.lines, FROM_START);
     const uint32_t all = start + bands_of(plane.lines, FROM_END);
@@ -207,7 +211,7 @@ static __device__ void grid_trace(const struct grid_args &args, const struct gri
                          t < start ? t : t - start, column, args.seams + state.written, state.tag);
 }
 
-DEVICE struct removal removal_of(const struct grid_args &args, const struct grid_state &state,
+DEVICE struct removal removal_of(const struct any_gpu_args &args, const struct any_gpu_state &state,
                                  bool turned) {
     return { args.luma[state.luma],
              args.luma[!state.luma],
@@ -240,8 +244,9 @@ static __device__ void remove_seam(const struct removal &e, bool turned) {
     for (uint32_t y = grid_warp(); y < e.height; y += grid_warps()) remove_in_row(e, (int)y);
 }
 
-/* Every pixel that is left goes back through all steps to where it came from. */
-static __device__ void tell_origins(const struct grid_args &args, const struct grid_state &state) {
+/* Every remaining pixel goes back through all steps to its origin. */
+static __device__ void store_origins(const struct any_gpu_args &args,
+                                     const struct any_gpu_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
     for (uint32_t t = grid_warp(); t < left_height; t += grid_warps())
         for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32) {
@@ -260,10 +265,10 @@ static __device__ void tell_origins(const struct grid_args &args, const struct g
 }
 
 template <class COST, bool BOTH>
-static __global__ void __launch_bounds__(GRID_THREADS, 1)
-    grid_kernel(const __grid_constant__ struct grid_args args) {
-    __shared__ struct grid_shared shared;
-    struct grid_state state = { 0, 0, args.columns, args.rows, 0, 0, 0 };
+static __global__ void __launch_bounds__(ANY_GPU_THREADS, 1)
+    any_gpu_kernel(const __grid_constant__ struct any_gpu_args args) {
+    __shared__ struct any_gpu_shared shared;
+    struct any_gpu_state state = { 0, 0, args.columns, args.rows, 0, 0, 0 };
     first_cells(args);
     if (!grid_barrier(args, state, false, shared)) return;
     while (state.columns + state.rows) {
@@ -274,7 +279,7 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         if (threadIdx.x < 32) choose_seam<COST>(args, state, shared);
         __syncthreads();
         const bool turned = BOTH && shared.turned;
-        grid_trace<COST>(args, state, turned, shared.column);
+        any_gpu_trace<COST>(args, state, turned, shared.column);
         if (!BOTH && state.columns == 1) break;
         if (turned && !grid_barrier(args, state, false, shared)) return;
         remove_seam(removal_of(args, state, turned), turned);
@@ -288,7 +293,7 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         }
         if (!grid_barrier(args, state, stop, shared)) return;
     }
-    if (BOTH) tell_origins(args, state);
+    if (BOTH) store_origins(args, state);
     if (args.progress && is_reporter())
         ((volatile struct kernel_progress *)args.progress)->done = args.done + state.tag;
 }
@@ -299,8 +304,8 @@ static inline uint32_t round_up(uint32_t n, uint32_t to) {
     return (n + to - 1) / to * to;
 }
 
-static inline void grid_layout_axis(struct axis_memory *memory, struct arena *arena,
-                                    uint32_t columns, uint32_t lines, int parts) {
+static inline void any_gpu_layout_axis(struct axis_memory *memory, struct arena *arena,
+                                       uint32_t columns, uint32_t lines, int parts) {
     const size_t slots = (lines + BAND - 1) / BAND + 1;
     memory->stride = round_up(columns, WINDOW_OWN);
     memory->edges = arena_take<uint64_t>(arena, parts * slots * memory->stride);
@@ -309,17 +314,17 @@ static inline void grid_layout_axis(struct axis_memory *memory, struct arena *ar
     memory->path = arena_take<uint32_t>(arena, lines);
 }
 
-/* The arguments, in scratch out of ARENA. *TAGS: bytes of it, the first ones, to be cleared. */
-static inline void grid_layout(const struct seam_search *search, struct arena *arena,
-                               struct grid_args *args, size_t *tags) {
+/* The arguments, and their memory from ARENA. *TAGS: its first bytes, which are to be cleared. */
+static inline void any_gpu_layout(const struct seam_search *search, struct arena *arena,
+                                  struct any_gpu_args *args, size_t *tags) {
     const int parts = search->marks ? 2 : 1;
     const uint32_t width = search->width, height = search->height;
     const uint32_t stride = round_up(width, BAND);
     const size_t cells = (size_t)stride * height + 8;
     *args = { width, height, search->columns, search->rows, search->energy };
     args->barrier = arena_take<uint64_t>(arena, 1);
-    grid_layout_axis(&args->memories[0], arena, width, height, parts);
-    if (search->rows) grid_layout_axis(&args->memories[1], arena, height, width, parts);
+    any_gpu_layout_axis(&args->memories[0], arena, width, height, parts);
+    if (search->rows) any_gpu_layout_axis(&args->memories[1], arena, height, width, parts);
     *tags = arena->bytes;
     args->luma[0] = search->luma;
     args->luma[1] = search->marks;
@@ -341,18 +346,18 @@ static inline void grid_layout(const struct seam_search *search, struct arena *a
     args->origin_stride = search->origin_stride;
 }
 
-/* Scratch bytes for SEARCH, of which pointers need only be NULL or not. */
-static inline size_t grid_scratch(const struct seam_search *search) {
+/* Scratch bytes for SEARCH; of its pointers only NULL or not NULL counts. */
+static inline size_t any_gpu_scratch(const struct seam_search *search) {
     struct arena arena = {};
-    struct grid_args args;
+    struct any_gpu_args args;
     size_t tags;
-    grid_layout(search, &arena, &args, &tags);
+    any_gpu_layout(search, &arena, &args, &tags);
     return arena.bytes;
 }
 
-/* The kernel does with any number of blocks: with half as many where the driver refuses. */
-static inline cudaError_t grid_launch(const struct cuda_context *context,
-                                      const struct cooperative_launch *launch, uint32_t blocks) {
+/* The kernel works with any number of blocks: where the driver refuses, half as many are tried. */
+static inline cudaError_t any_gpu_launch(const struct cuda_context *context,
+                                         const struct cooperative_launch *launch, uint32_t blocks) {
     cudaError_t error;
     const cudaStream_t stream =
         cooperative_lane_begin_long(context->cooperative, context->stream, launch->kernel, &error);
@@ -365,29 +370,28 @@ static inline cudaError_t grid_launch(const struct cuda_context *context,
     return error ? error : ended;
 }
 
-/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. */
-static inline enum status grid_run(const struct cuda_context *context,
-                                   const struct seam_search *search, struct failure *failure) {
+/* Removes the seams of SEARCH. Origins are numbered by origin_stride. */
+static inline enum status any_gpu_run(const struct cuda_context *context,
+                                      const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
-    struct grid_args args;
+    struct any_gpu_args args;
     size_t tags;
-    grid_layout(search, &arena, &args, &tags);
+    any_gpu_layout(search, &arena, &args, &tags);
     CUDA_TRY(failure, cudaMemsetAsync(search->scratch, 0, tags, context->stream));
     void (*const kernels[])(
-        struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
-                              grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
+        struct any_gpu_args) = { any_gpu_kernel<uint32_t, false>, any_gpu_kernel<uint32_t, true>,
+                                 any_gpu_kernel<uint64_t, false>, any_gpu_kernel<uint64_t, true> };
     const uint32_t most = cooperative_share((unsigned)context->multiprocessors);
     void *arguments[] = { &args };
     const struct cooperative_launch launch = {
-        (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], GRID_THREADS, 0,
+        (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], ANY_GPU_THREADS, 0,
         arguments
     };
-    /* Four roles a multiprocessor, so that each has a scheduler for itself, and no row of the image
-     * for anyone to do twice. */
+    /* Four roles a multiprocessor: each has a scheduler for itself, and no row is done twice. */
     const uint32_t roles =
         2 * (1 + MAPPERS) * ((args.memories[0].stride + args.memories[1].stride) / WINDOW_OWN);
-    const uint32_t wanted = max((roles + 3) / 4, (args.height + GRID_WARPS - 1) / GRID_WARPS);
-    CUDA_TRY(failure, grid_launch(context, &launch, min(wanted, most)));
+    const uint32_t wanted = max((roles + 3) / 4, (args.height + ANY_GPU_WARPS - 1) / ANY_GPU_WARPS);
+    CUDA_TRY(failure, any_gpu_launch(context, &launch, min(wanted, most)));
     return STATUS_OK;
 }
 

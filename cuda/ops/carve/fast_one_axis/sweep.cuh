@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sweep.cuh - the sweepers: nothing but the costs of paths, as fast as a row can follow a row.
+/* sweep.cuh - the sweepers: only the costs of paths, as fast as one row can follow another.
  *
- * Used by:  cluster.cuh and dual.cuh.
+ * Used by:  fast_one_axis.cuh and fast_both_axes.cuh.
  * Limits:   6 or 8 columns a lane, at most BLOCK_SWEEPERS_MAX warps a block.
  *
  * How it works: a half's columns are spread over the warps of a cluster, at most one for each
  * scheduler of a block where that is enough. A lane has 6 or 8 columns, a warp 32 times as many:
  * its own and `halo` more on either side, which it computes redundantly, so that warps exchange
- * costs only every `halo` rows. Lanes exchange their edges every row. (Every second or fourth row
- * with more columns computed twice is no faster, nor are costs of 16 bits, two in a word:
- * tests/bench/kernels/carve_rows.cu.) Exchange: costs are pushed into the neighbour's inbox, in its
- * own or another block's shared memory, each word tagged with the exchange's number; the receiver
- * polls. A further warp loads energies ahead (energy_pipeline.cuh).
+ * costs only every `halo` rows. Lanes exchange their edges every row. (Exchanging every second or
+ * fourth row, with more columns computed twice, is no faster, nor are costs of 16 bits, two in a
+ * word: tests/bench/kernels/carve_rows.cu.) In an exchange, costs are pushed into the neighbour's
+ * inbox, in the shared memory of its own or another block, each word tagged with the exchange's
+ * number; the receiver polls. A further warp loads energies ahead (energy_pipeline.cuh).
  */
-#ifndef BURIN_CARVE_CLUSTER_SWEEP_CUH
-#define BURIN_CARVE_CLUSTER_SWEEP_CUH
+#ifndef BURIN_CARVE_FAST_ONE_AXIS_SWEEP_CUH
+#define BURIN_CARVE_FAST_ONE_AXIS_SWEEP_CUH
 
-#include "cuda/ops/carve/cluster/energy_pipeline.cuh"
+#include "cuda/ops/carve/fast_one_axis/energy_pipeline.cuh"
 
 template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
 
-/* The outermost columns: the least of what the lane has itself, and the energy on top, is there
- * before the neighbours' costs are; with those it is one instruction more. Energies are picked by
- * byte, which the compiler does not merge with the addition that is to be part of that instruction.
- */
+/* The outermost columns: the minimum of the lane's own costs, with the energy added, is ready
+ * before the neighbours' costs arrive; those then take one more instruction. Energies are picked by
+ * byte, because the compiler does not merge that with the addition, which is to be part of the
+ * instruction. */
 template <int LANE>
 DEVICE void sweep_row(struct sweep_costs<LANE> &costs,
                       const struct sweep_energies<LANE> &energies) {
@@ -48,14 +48,14 @@ DEVICE void sweep_row(struct sweep_costs<LANE> &costs,
 template <int LANE>
 DEVICE struct sweep_row_costs<LANE> sweep_row_costs_of(const struct sweep_costs<LANE> &costs,
                                                        uint32_t head, uint32_t *to) {
-    struct sweep_row_costs<LANE> told;
+    struct sweep_row_costs<LANE> row;
 #pragma unroll
-    for (int k = 0; k < LANE; k++) told.words[k] = costs.cost[k] | head;
-    told.to = to;
-    return told;
+    for (int k = 0; k < LANE; k++) row.words[k] = costs.cost[k] | head;
+    row.to = to;
+    return row;
 }
 
-/* To both neighbours: no lane has to do with both. */
+/* Sends to both neighbours: no lane has columns for both. */
 template <int LANE>
 DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<LANE> &costs) {
     const uint32_t to = warp.to + inbox_turn(warp.exchanges);
@@ -74,7 +74,7 @@ DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<L
 }
 
 template <int LANE>
-DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_warp &warp,
+DEVICE void sweep_receive(const struct axis_args &args, const struct sweep_warp &warp,
                           struct sweep_costs<LANE> &costs) {
     uint32_t(&cost)[LANE] = costs.cost;
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
@@ -105,11 +105,11 @@ DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_wa
 /* Energies are fetched two rows ahead, into the next step too. */
 template <int LANE> struct sweep_ahead { struct sweep_energies<LANE> rows[2]; };
 
-/* Where a sweeper is in the ring, and what it has of the next rows. */
+/* A sweeper's place in the ring, and its next rows of energies. */
 template <int LANE> struct sweep_cursor {
     struct pipeline_stage stage;
     struct sweep_ahead<LANE> ahead;
-    uint32_t release;     /* the barrier of the stage that is to be given back next */
+    uint32_t release;     /* the barrier of the stage that is released next */
     uint32_t base;        /* of the block's shared memory */
     const uint8_t *first; /* the lane's columns in the first stage */
     uint32_t stage_size, stages;
@@ -128,31 +128,32 @@ template <int LANE> DEVICE void sweep_next_stage(struct sweep_cursor<LANE> &curs
     next_stage(cursor.stage, cursor.stages);
 }
 
-/* Until the present stage is full; its first energies are fetched. */
+/* Waits until the present stage is full, then fetches its first energies. */
 template <int LANE>
-DEVICE void sweep_wait_stage(const struct cluster_args &args, struct sweep_cursor<LANE> &cursor) {
+DEVICE void sweep_wait_stage(const struct axis_args &args, struct sweep_cursor<LANE> &cursor) {
     barrier_wait(sweep_full_barrier(cursor), cursor.stage.round & 1, STUCK_FULL);
     __syncwarp();
     cursor.ahead.rows[0] = sweep_fetch<LANE>(sweep_stage(cursor));
     cursor.ahead.rows[1] = sweep_fetch<LANE>(sweep_stage(cursor) + stage_bytes<LANE>::ROW);
 }
 
-/* Behind these rows of a step a sweeper does what is not rows, in the time in which it waits for
- * the neighbouring lanes' costs; apart, so that no row has two of them, and the answer some rows
- * behind the question. */
+/* After these rows of a step a sweeper does its other work, in the time in which it waits for the
+ * neighbouring lanes' costs. The rows differ, so that no row has two such tasks, and the answer is
+ * read some rows after the question. */
 enum { SWEEP_RELEASES_AT = 3, SWEEP_STORES_AT = 5, SWEEP_ASKS_AT = 8, SWEEP_HEARS_AT = 11 };
 
 /* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
- * a row. The row before is told; the stage before is given back: whoever shuffles costs has used
- * all energies of the step before. Whether the next stage is full is asked long before the answer
- * is looked at, and its first energies are fetched; where it was not full, they are of no use, and
- * it is waited for. ENDS: behind the last step no stage is asked for. TO: where the lane tells. */
+ * a row. The costs of the row before are stored, and the stage before is released: a warp that
+ * shuffles costs has used all energies of the step before. Whether the next stage is full is asked
+ * long before the answer is used, and its first energies are fetched meanwhile; if it was not full,
+ * they are discarded, and the warp waits. ENDS: no stage follows the last step. TO: where the lane
+ * stores costs. */
 template <int LANE>
-DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp &warp,
+DEVICE void sweep_step(const struct axis_args &args, const struct sweep_warp &warp,
                        struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,
                        uint32_t head, uint32_t *to, bool ends) {
     enum { pitch = stage_bytes<LANE>::ROW };
-    const struct sweep_row_costs<LANE> told = sweep_row_costs_of(costs, head, to);
+    const struct sweep_row_costs<LANE> kept = sweep_row_costs_of(costs, head, to);
     const uint8_t *from = sweep_stage(cursor);
     const uint32_t release = cursor.release;
     bool full = false;
@@ -165,7 +166,7 @@ DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp 
             r + 2 < STEP_ROWS ? from + (r + 2) * pitch : next + (r + 2 - STEP_ROWS) * pitch);
         sweep_row(costs, energies);
         if (r == SWEEP_RELEASES_AT && warp.lane == 0) mbarrier_arrive(release);
-        if (r == SWEEP_STORES_AT && warp.own) sweep_store<LANE>(told);
+        if (r == SWEEP_STORES_AT && warp.own) sweep_store<LANE>(kept);
         if (r == SWEEP_ASKS_AT)
             full = mbarrier_test_wait(sweep_full_barrier(cursor), cursor.stage.round & 1);
         if (r == SWEEP_HEARS_AT) full = __all_sync(~0u, full);
@@ -173,7 +174,7 @@ DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp 
     if (!full && !ends) sweep_wait_stage(args, cursor);
 }
 
-/* Fewer rows than a step's. */
+/* Fewer rows than a step has. */
 template <int LANE>
 DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
                        struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to,
@@ -187,11 +188,11 @@ DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> 
     sweep_next_stage(cursor);
 }
 
-/* The costs of a seam down to the middle. The first stage is full. TO: where the lane tells costs,
- * from the row before the first step on (which nobody reads). As many steps as make up the least
- * halo are one piece of code: a turn of a loop takes as long as a row. */
+/* The costs of a seam down to the middle. The first stage is full. TO: where the lane stores costs,
+ * beginning with those of the row before the first step, which are not read. As many steps as cover
+ * the least halo are one piece of code: a turn of a loop takes as long as a row. */
 template <int LANE>
-DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_half &half,
+DEVICE void sweep_seam(const struct axis_args &args, const struct axis_half &half,
                        struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
                        struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to) {
     enum { EVERY = LANE == 6 ? 3 : 2 };
@@ -217,9 +218,9 @@ DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_hal
 }
 
 template <int LANE>
-DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp warp,
-                  uint8_t *shared, uint32_t in_block, uint32_t stage_size) {
-    struct cluster_half half = args.halves[number];
+DEVICE void sweep(const struct axis_args &args, int number, struct sweep_warp warp, uint8_t *shared,
+                  uint32_t in_block, uint32_t stage_size) {
+    struct axis_half half = args.halves[number];
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     struct span_clock &clock = *(struct span_clock *)(shared + SWEEP_CLOCK);
     struct sweep_cursor<LANE> cursor = {};
@@ -256,12 +257,12 @@ DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp
         uint32_t *to = half.costs + (uint64_t)half.steps * args.cost_stride + warp.x;
         if (warp.own) sweep_store<LANE>(sweep_row_costs_of(costs, head, to));
         if (first) timeline_mark(args, seam, MARK_SWEEP_END);
-        if (first) clock_tell(args, clock, SPAN_SEAM);
+        if (first) clock_store(args, clock, SPAN_SEAM);
     }
 }
 
 template <int LANE>
-DEVICE struct sweep_warp sweep_warp_of(const struct cluster_args &args, uint32_t number,
+DEVICE struct sweep_warp sweep_warp_of(const struct axis_args &args, uint32_t number,
                                        uint32_t shared, uint32_t in_block) {
     const uint32_t lane = thread_index() % 32, margin = args.halo / LANE;
     const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
@@ -286,11 +287,11 @@ DEVICE struct sweep_warp sweep_warp_of(const struct cluster_args &args, uint32_t
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
 template <int LANE>
-static __device__ void sweep_block(const struct cluster_args &args, const CUtensorMap &plane,
+static __device__ void sweep_block(const struct axis_args &args, const CUtensorMap &plane,
                                    int half) {
     uint8_t *shared = block_shared;
     const uint32_t rank = blockIdx.x % args.cluster;
-    /* So the compiler knows that it is the same for all lanes. */
+    /* shows the compiler that all lanes have the same value */
     const uint32_t warp = __shfl_sync(~0u, thread_index() / 32, 0);
     const uint32_t first = rank * args.block_sweepers;
     const uint32_t here =
@@ -307,8 +308,8 @@ static __device__ void sweep_block(const struct cluster_args &args, const CUtens
     mbarrier_init_fence();
     cluster_barrier();
     if (warp < here) {
-        const struct sweep_warp mine = sweep_warp_of<LANE>(args, first + warp, base, warp);
-        sweep<LANE>(args, half, mine, shared, warp, here * stage_bytes<LANE>::ALL);
+        const struct sweep_warp sweeper = sweep_warp_of<LANE>(args, first + warp, base, warp);
+        sweep<LANE>(args, half, sweeper, shared, warp, here * stage_bytes<LANE>::ALL);
     } else if (here && warp == here) {
         producer<LANE>(args, plane, half, shared, first, here);
     }

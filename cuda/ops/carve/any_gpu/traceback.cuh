@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* traceback.cuh - the grid method: from the costs to the seam.
+/* traceback.cuh - the any-GPU method: from the costs to the seam.
  *
- * Used by:  grid.cuh.
+ * Used by:  any_gpu.cuh.
  *
- * How it works: sweepers run the bands from both ends to the middle and note nothing but edges, so
- * that the chain of bands is as short as it can be. Mappers run the same bands behind them and note
- * for every column at a band's far edge where it comes from at its near edge. Then the least total
- * at the middle is known, a seam jumps from band to band through the maps, and every band of it is
- * run once more around its column alone, all at the same time, to know each line's pixel.
+ * How it works: sweepers run the bands from both ends to the middle and record only edges, so that
+ * the chain of bands is as short as it can be. Mappers run the same bands behind them and record
+ * for every column at a band's far edge its source at the near edge. Then the least total at the
+ * middle is known, a seam jumps from band to band through the maps, and every band is run again
+ * around the seam's column alone, all bands at the same time, to find each line's pixel.
  */
-#ifndef BURIN_CARVE_GRID_TRACEBACK_CUH
-#define BURIN_CARVE_GRID_TRACEBACK_CUH
+#ifndef BURIN_CARVE_ANY_GPU_TRACEBACK_CUH
+#define BURIN_CARVE_ANY_GPU_TRACEBACK_CUH
 
-#include "cuda/ops/carve/grid/bands.cuh"
+#include "cuda/ops/carve/any_gpu/bands.cuh"
 
 enum { MAPPERS = 2 }; /* warps that share the maps of a tile's half */
 
@@ -24,7 +24,7 @@ DEVICE struct window tile_window(const struct cell_plane &plane, uint32_t tile) 
     return window_at((int)(tile * WINDOW_OWN) - BAND, plane.columns);
 }
 
-/* The lane's columns belong to the tile itself, not to what its neighbours know better. */
+/* Whether the lane's columns belong to the tile, and not to its neighbours. */
 DEVICE bool owns_columns(const struct window &window) {
     const unsigned lane = threadIdx.x % 32;
     return lane >= BAND / LANE_COLUMNS && lane < (BAND + WINDOW_OWN) / LANE_COLUMNS && window.used;
@@ -54,7 +54,7 @@ DEVICE void run_band(const struct cell_plane &plane, const struct axis_memory &m
     sweep_band<COST, NOTES>(costs, sources, cells, range, window);
     if (!owns_columns(window)) return;
     if (NOTES == COSTS) {
-        tell_edge(costs, memory, range.slot, window.column, tag);
+        publish_edge(costs, memory, range.slot, window.column, tag);
     } else {
         uint32_t entry[LANE_COLUMNS];
 #pragma unroll
@@ -89,14 +89,14 @@ template <class COST> DEVICE void take_best(struct candidate<COST> &candidate) {
     }
 }
 
-/* Slot of the last band from the end, whose edge is the line behind the middle. */
+/* Slot of the last band from the end, whose edge is the line after the middle. */
 DEVICE uint32_t last_slot(uint32_t lines, int half) {
     return range_of(lines, half, bands_of(lines, half) - 1).slot;
 }
 
 template <class COST>
-DEVICE void tell_best(const struct cell_plane &plane, const struct axis_memory &memory,
-                      uint32_t tile, uint32_t tag) {
+DEVICE void publish_best(const struct cell_plane &plane, const struct axis_memory &memory,
+                         uint32_t tile, uint32_t tag) {
     const struct window window = tile_window(plane, tile);
     COST start[LANE_COLUMNS], end[LANE_COLUMNS + 2] = {}, costs[LANE_COLUMNS] = {};
     wait_edge(start, memory, (int)last_slot(plane.lines, FROM_START), window, tag);
@@ -123,7 +123,7 @@ DEVICE void tell_best(const struct cell_plane &plane, const struct axis_memory &
     store_relaxed_pair(best + 2, tagged(candidate.column, tag), 0);
 }
 
-/* The best of all tiles, in every lane of the warp that asks. */
+/* The best of all tiles, in every lane of the calling warp. */
 template <class COST>
 DEVICE struct candidate<COST> wait_best(const struct cell_plane &plane,
                                         const struct axis_memory &memory, uint32_t tag) {
@@ -149,7 +149,8 @@ DEVICE struct candidate<COST> wait_best(const struct cell_plane &plane,
 
 /* ---- the way back */
 
-/* Where the seam that crosses the middle in COLUMN crosses the far edge of band I. */
+/* For the seam that crosses the middle in COLUMN: the column in which it crosses the far edge of
+ * band I. */
 template <class COST>
 DEVICE uint32_t jump_bands(const struct cell_plane &plane, const struct axis_memory &memory,
                            int half, uint32_t i, uint32_t column, uint32_t tag) {
@@ -174,7 +175,7 @@ DEVICE uint32_t jump_bands(const struct cell_plane &plane, const struct axis_mem
     return column;
 }
 
-/* Lane k's return is the seam's column at step k of a band whose far edge it crosses in COLUMN. */
+/* Returns in lane k the seam's column at step k of a band whose far edge it crosses in COLUMN. */
 template <class COST>
 DEVICE uint32_t walk_band(const struct cell_plane &plane, const struct axis_memory &memory,
                           const struct band_range &range, uint32_t column, uint32_t tag) {
@@ -197,7 +198,8 @@ DEVICE uint32_t walk_band(const struct cell_plane &plane, const struct axis_memo
     return own;
 }
 
-/* Follows the seam through band I of a half and tells its path there; TO[line] too, if given. */
+/* Follows the seam through band I of a half and publishes its path there; TO[line] too, if not
+ * NULL. */
 template <class COST>
 DEVICE void trace_band(const struct cell_plane &plane, const struct axis_memory &memory, int half,
                        uint32_t i, uint32_t column, uint16_t *to, uint32_t tag) {
