@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged images, and odd ones that are sound: 422 or 200, with a note of what was met. What is left of a damaged image
-is compared with the sound one, row by row."""
+"""Damaged images get 422, odd but sound ones 200 with a note of what was found. What damaged=accept keeps of an image is
+compared with the sound one, row by row."""
 import io
 
 import numpy as np
@@ -14,7 +14,7 @@ DAMAGED = "damaged"
 
 
 def segments(data):
-    """Where the segments of a JPEG begin, from the one behind SOI to SOS."""
+    """Offsets of a JPEG's segments, from the one behind SOI to SOS."""
     at, places = 2, []
     while data[at + 1] != 0xda:
         places.append(at)
@@ -28,7 +28,7 @@ def notes(answer):
 
 
 def read(daemon, data, query=""):
-    """The notes, and the picture as it is read."""
+    """The notes, and the decoded picture."""
     answer = daemon.post(f"/brightness?shift=0&type=pnm{query}", data)
     return notes(answer), from_pnm(answer.body)
 
@@ -47,14 +47,14 @@ def test_few_bytes_between_segments(daemon, options, extra):
 
 
 def test_many_bytes_between_segments(daemon):
-    """So many may be a segment that was lost."""
+    """More bytes than that may be a lost segment."""
     data = jpeg(smooth(60, 40))
     for at in segments(data)[1:]:
         check_problem(daemon.post("/histeq", data[:at] + bytes(16) + data[at:]), 422, "extraneous")
 
 
 def test_bytes_in_front_are_another_format(daemon):
-    """As in browsers, that know a JPEG by its first three bytes."""
+    """As in browsers, the first three bytes make a file a JPEG."""
     data = jpeg(smooth(60, 40))
     for extra in (b"\0", b"\r\n", b"\xff", bytes(64)):
         check_problem(daemon.post("/histeq?damaged=accept", extra + data), 415)
@@ -112,7 +112,7 @@ def test_a_cut_file_accepted(daemon, kind, part):
 
 
 def test_the_memory_of_others_is_not_shown(daemon):
-    """A lane's memory held a white picture before."""
+    """The lane's memory held a white picture before; none of it shows."""
     white = pnm(np.full((80, 96, 3), 255, np.uint8))
     data = png(noise(96, 80, 3))
     for _ in range(8):
@@ -158,7 +158,7 @@ def test_a_note_does_not_outlive_its_request(daemon):
 
 
 def test_pil_agrees_that_the_odd_ones_are_sound():
-    """These tests insert bytes where they say."""
+    """The tests above insert their bytes at the right places."""
     data = jpeg(smooth(60, 40))
     at = segments(data)[2]
     odd = Image.open(io.BytesIO(data[:at] + b"\0\0" + data[at:]))

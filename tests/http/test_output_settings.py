@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the result is written: what max_bytes, min_quality and progressive make of it, over HTTP and by `burin run`."""
+"""Output settings: the effect of max_bytes, min_quality and progressive, over HTTP and in `burin run`."""
 import io
 import json
 import subprocess
@@ -69,7 +69,7 @@ def test_settings_as_form_fields(daemon):
 
 
 def test_progressive(daemon):
-    """The same pixels, in a file that libjpeg says is progressive."""
+    """The same pixels, in a file that libjpeg reads as progressive."""
     plain, made = (daemon.post(f"/grayscale?type=jpeg&progressive={p}", PHOTO) for p in ("false", "true"))
     assert "progressive" not in Image.open(io.BytesIO(plain.body)).info
     assert Image.open(io.BytesIO(made.body)).info["progressive"] == 1
@@ -79,7 +79,7 @@ def test_progressive(daemon):
     assert len(small.body) <= limit and Image.open(io.BytesIO(small.body)).info["progressive"] == 1
 
 
-def test_sides_that_a_jpeg_has_not_are_refused_before_decoding(daemon):
+def test_sides_too_long_for_a_jpeg_are_refused_before_decoding(daemon):
     wide = png(np.zeros((1, 65501), np.uint8))
     check_problem(daemon.post("/grayscale?type=jpeg", wide), 422, "65501 x 1", "65500")
     assert daemon.post("/grayscale", wide).status == 200

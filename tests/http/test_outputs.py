@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several results of one upload: each is, byte for byte, what a request for it alone gets; how they come, and what is
-refused.
+"""Several results of one upload: each equals, byte for byte, the answer to a request for it alone; the forms of the
+answer; what is refused.
 covers: server/request/outputs.c server/request/operations.c server/request/work.c server/request/result.c server/http/reply_job.c
 covers: server/request/zip.c
 """
@@ -18,7 +18,7 @@ from conftest import Daemon, check_problem, encode, from_pnm, needs, noise, png,
 
 
 def parts_of(answer):
-    """[(headers, body)...] of a multipart answer, each by the length that it announces; every byte is accounted for."""
+    """[(headers, body)...] of a multipart answer, each as long as it announces; fails if a byte is left over."""
     assert answer.status == 200, answer.body[:300]
     boundary = re.fullmatch(r"multipart/mixed; boundary=(\w+)", answer.headers["Content-Type"])[1].encode()
     assert int(answer.headers["Content-Length"]) == len(answer.body)
@@ -41,7 +41,7 @@ def name_of(headers):
 
 
 def results_of(answer):
-    """({name: (type, bytes)}, the account) of a multipart answer; the manifest is checked beside the parts."""
+    """({name: (type, bytes)}, the report) of a multipart answer; the manifest is checked against the parts."""
     *images, (headers, account) = parts_of(answer)
     account = json.loads(account)
     assert headers["Content-Type"] == "application/json" and name_of(headers) == "manifest.json"
@@ -118,14 +118,14 @@ def test_a_width_beyond_the_source_is_the_sources_once(daemon):
 
 @needs("resize")
 def test_widths_that_a_height_bounds_come_once(daemon):
-    """Inside 1000 x 60 and 2000 x 60 there is one size."""
+    """Both inside 1000 x 60 and inside 2000 x 60 the picture has the same size."""
     results, account = results_of(daemon.post("/resize?widths=50,1000,2000&height=60&fit=inside", PHOTO))
     assert list(results) == ["50w.jpeg", "100w.jpeg"] and account["notes"]
 
 
 @needs("resize")
 def test_widths_that_come_to_one_stand_for_both(daemon):
-    """Inside 5 x 540 it is 5 x 500, inside 6 x 540 it is 5 x 540: one name, one file, a note."""
+    """Inside 5 x 540 it has 5 x 500 pixels, inside 6 x 540 5 x 540: one name, one file, a note."""
     tall = pnm(noise(10, 1000, 1))
     results, account = results_of(daemon.post("/resize?widths=5,6&height=540&fit=inside", tall))
     assert list(results) == ["5w.pnm"] and account["notes"]
@@ -133,7 +133,7 @@ def test_widths_that_come_to_one_stand_for_both(daemon):
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "Manifest.JSON"])
-def test_no_result_is_called_as_the_account(daemon, name):
+def test_no_result_has_the_name_of_the_report(daemon, name):
     wish = json.dumps([{"operations": [], "name": name}])
     check_problem(daemon.post_form("/pipeline", [("image", PHOTO, "a.jpg"), ("outputs", wish, None)]), 400, "manifest.json")
 
@@ -150,7 +150,7 @@ def test_widths_of_carve_with_masks(daemon):
     check_problem(daemon.post_form("/carve?widths=50", [("image", picture, "a.png"), ("mask", wrong, "m.png")]), 422, "mask")
 
 
-# Of 120 columns: what one map serves, shrinking and growing; what it does not; and what changes nothing.
+# Widths from 120 columns: those that one map serves, shrinking and growing; those that it does not; and the unchanged one.
 CARVED = [("widths=1,40,118,119", ""), ("widths=60,121,150,180", ""), ("widths=119,180,181,400", ""), ("widths=100,120", ""),
           ("widths=30,100,130", "&energy=sobel5"), ("widths=30,100", "&height=50"), ("widths=30,100", "&dy=-3"), ("widths=77", "")]
 
@@ -168,7 +168,7 @@ def test_widths_of_carve(daemon, widths, more):
 
 @needs("carve")
 def test_seams_in_common_are_predicted_once(start):
-    """Nothing is learned yet: 50 seams of a quarter of a megapixel, and the same of eight widths beside each other."""
+    """By default rates, eight widths are predicted to take hardly longer than the 50 seams that they have in common."""
     predicted = []
     for widths in ("width=590", "widths=590,595,600,605,610,650,670,690"):
         daemon = start("--lanes", "1")
@@ -179,7 +179,7 @@ def test_seams_in_common_are_predicted_once(start):
 
 @needs("carve")
 def test_carvings_of_a_list_share_what_they_can(daemon):
-    """A trunk before them, steps behind them, other operators beside them; a seam is taken out once."""
+    """Common steps before them, steps behind them, other operators beside them; each seam is removed once."""
     wish = [{"operations": [{"operation": "carve", "params": {"width": width}}, *more], "type": "png", "name": f"n{i}"}
             for i, (width, more) in enumerate([(90, []), (150, [{"operation": "histeq"}]), (70, [{"operation": "mean"}])])]
     wish += [{"operations": [{"operation": "edge"}], "type": "png", "name": "edge"}]
@@ -273,7 +273,7 @@ def test_settings_beside_outputs_are_all_outputs(daemon):
     assert results["2.jpeg"][1] == alone(daemon, [step("minimum")], type="jpeg", quality=90)
 
 
-def test_values_say_whose_they_are(daemon):
+def test_values_name_their_output(daemon):
     outputs = [{"operations": [step("grayscale"), step("mean")]}, {"type": "png"},
                {"operations": [step("minimum"), step("maximum")], "type": "pnm"}]
     _, account = results_of(pipeline(daemon, [step("mean")], outputs))
@@ -392,7 +392,7 @@ def test_bad_lists(daemon, path, status, word):
 
 
 def test_quality_and_its_least_may_be_the_requests_and_an_items(daemon):
-    """The list is read before what stands behind it is known; what an item has not is the request's."""
+    """An item may set either one alone: the list is read before the rest of the form, and the request supplies the other."""
     items = [{"type": "jpeg", "min_quality": 90, "max_bytes": 1000000}]
     results, _ = results_of(pipeline(daemon, None, items, quality="95"))
     assert results["1.jpeg"][1] == alone(daemon, [step("rotate", angle=0)], type="jpeg", quality=95)
@@ -445,7 +445,7 @@ def test_an_image_that_is_damaged(daemon):
 
 @needs("resize")
 def test_nothing_is_held_afterwards(start):
-    """Slots, bytes of bodies and of answers are given back, whichever form the answer has, and whether it is read."""
+    """Slots, bytes of bodies and of answers are released, in every form of the answer, and whether it is read or not."""
     own = start()
     for accept in ("*/*", "application/zip", "application/json"):
         assert own.post("/resize?widths=40,80&types=png,jpeg", PHOTO, {"Accept": accept}).status == 200
@@ -478,7 +478,7 @@ def users(tmp_path_factory):
 
 @pytest.mark.parametrize("order", ["outputs last", "outputs first", "in the query"])
 def test_users_operators_in_outputs(users, order):
-    """They come through a process of their own; in a form the outputs may come when only built-in steps are known."""
+    """They run in a process of their own; in a form, outputs may arrive while only built-in steps are known."""
     picture = pnm(noise(40, 30, 3))
     steps = json.dumps([step("brightness", shift=5)])
     outputs = json.dumps([{"operations": [step("white", level=90)], "type": "png"}, {"operations": [step("total")]},

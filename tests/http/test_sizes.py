@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the units of a size mean, wherever a key takes one."""
+"""Units of a size, in every key that takes one."""
 import json
 import subprocess
 

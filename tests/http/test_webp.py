@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebP out: the bytes that Pillow gets of the same libwebp, and when a client gets one."""
+"""WebP out: the same bytes that Pillow gets from the same libwebp, and which requests get one."""
 import io
 import subprocess
 
@@ -20,7 +20,7 @@ def webp(array, **options):
     return out.getvalue()
 
 
-# Copies samples, so that what is encoded is known.
+# Copies samples, so the encoder's input is known.
 PLAIN = "/brightness?shift=0&type=webp"
 
 
