@@ -42,8 +42,8 @@ BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../b
 @functools.lru_cache(None)
 def operators():
     """Names of the operators that the program was built with: OPS_SKIP leaves some out."""
-    told = subprocess.run([BURIN, "ops", "--json"], capture_output=True, check=True, timeout=60).stdout
-    return {operator["name"] for operator in json.loads(told)["operators"]}
+    ops = subprocess.run([BURIN, "ops", "--json"], capture_output=True, check=True, timeout=60).stdout
+    return {operator["name"] for operator in json.loads(ops)["operators"]}
 
 
 def needs(operator):

@@ -30,7 +30,7 @@ def decoded(data, tmp_path, *options):
     return Image.open(io.BytesIO(out.read_bytes()))
 
 
-def told(data, tmp_path):
+def avif_info(data, tmp_path):
     (tmp_path / "told.avif").write_bytes(data)
     text = subprocess.run(["avifdec", "--info", str(tmp_path / "told.avif")], check=True, capture_output=True, text=True, timeout=60).stdout
     return {key.strip(" *"): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
@@ -62,7 +62,7 @@ def test_lossy_is_close(daemon, tmp_path, quality, least):
 def test_avifdec_reads_the_facts(daemon, tmp_path):
     for query, picture, kind in [("quality=85", COLOUR, "YUV420"), ("quality=90", COLOUR, "YUV444"), ("lossless=true", COLOUR, "YUV444"),
                                  ("quality=85", GRAY, "YUV400")]:
-        facts = told(daemon.post(f"{PLAIN}&{query}", png(picture)).body, tmp_path)
+        facts = avif_info(daemon.post(f"{PLAIN}&{query}", png(picture)).body, tmp_path)
         assert facts["Format"] == kind and facts["Bit Depth"] == "8" and facts["Range"] == "Full"
         assert facts["Resolution"] == f"{picture.shape[1]}x{picture.shape[0]}" and facts["Alpha"] == "Absent"
         assert facts["Matrix Coeffs."] == ("0" if "lossless" in query else "6")
@@ -123,9 +123,9 @@ def test_max_bytes(daemon):
     whole = daemon.post(PLAIN, png(COLOUR))
     limit = len(whole.body) * 2 // 3
     answer = daemon.post(f"{PLAIN}&max_bytes={limit}", png(COLOUR))
-    told_of = answer.timing["output"]
-    assert len(answer.body) <= limit and 10 <= told_of["quality"] < 85 and 3 <= told_of["tries"] <= 9
-    assert answer.body == daemon.post(f"{PLAIN}&quality={told_of['quality']}", png(COLOUR)).body
+    output = answer.timing["output"]
+    assert len(answer.body) <= limit and 10 <= output["quality"] < 85 and 3 <= output["tries"] <= 9
+    assert answer.body == daemon.post(f"{PLAIN}&quality={output['quality']}", png(COLOUR)).body
     lossless = daemon.post(f"{PLAIN}&lossless=true", png(COLOUR)).body
     check_problem(daemon.post(f"{PLAIN}&lossless=true&max_bytes={len(lossless) - 1}", png(COLOUR)), 422, f"{len(lossless)} bytes")
 

@@ -648,8 +648,8 @@ def test_refusal_in_mid_body_is_sent_at_once(daemon, chunked):
         s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
                   + (b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" if chunked else b"Content-Length: %d\r\n\r\n")
                   % 24000000 + body)
-        (status, headers, told), = responses(read_to_end(s))
-    assert status == 400 and b"two image parts" in told and headers["connection"] == "close"
+        (status, headers, refusal), = responses(read_to_end(s))
+    assert status == 400 and b"two image parts" in refusal and headers["connection"] == "close"
     assert daemon.becomes_idle()
 
 
@@ -753,8 +753,8 @@ def test_a_byte_keeps_nobody_out_for_long(start):
         clients = [trickle(daemon) for _ in range(4)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
         check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
-        told = daemon.get("/readyz")
-        assert told.status == 503 and told.json["status"] == "no slot free"
+        ready = daemon.get("/readyz")
+        assert ready.status == 503 and ready.json["status"] == "no slot free"
         assert daemon.get("/livez").status == 200
         assert wait_until(daemon.ready)
         assert time.monotonic() - begin > 3.9

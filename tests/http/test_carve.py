@@ -338,10 +338,10 @@ def test_hang_up_behind_the_last_seam(start):
     assert daemon.children() == [worker]
     for ms in (100, 300, 1000, 3000):  # a short time may end before the carving begins; a slow machine may need a longer one
         late = start("--lanes", "1", "--processing-ms", str(ms), "--refuse-times", "0")
-        told = check_problem(late.post("/carve?width=1", picture), 504)["message"]
-        if "of 39999 seams were done" in told:
+        message = check_problem(late.post("/carve?width=1", picture), 504)["message"]
+        if "of 39999 seams were done" in message:
             break
-    assert "of 39999 seams were done" in told
+    assert "of 39999 seams were done" in message
 
 
 @pytest.mark.parametrize("what", ["columns", "growing", "large", "widths"])

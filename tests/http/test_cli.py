@@ -358,8 +358,8 @@ def test_run_several_widths(files):
     assert burin("run", "resize:enlarge=false", "--widths=20,900", "in.jpg", "%w/o.jpg", cwd=files).returncode == 0
     assert Image.open(files / "61/o.jpg").size == (61, 47)
     done = burin("run", "resize", "--widths", "20,30", "--timing", "in.png", "t%w.ppm", cwd=files, **TEXT)
-    accounts = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
-    assert [account["output"]["width"] for account in accounts] == [20, 30]
+    reports = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
+    assert [report["output"]["width"] for report in reports] == [20, 30]
 
 
 @needs("carve")
@@ -381,8 +381,8 @@ def test_run_threads_do_not_matter(tmp_path):
     assert len(results) == 1
 
 
-def check_account(account, steps):
-    ms = account["ms"]
+def check_report(report, steps):
+    ms = report["ms"]
     stages = ["receive", "queue", "decode", "upload", "compute", "download", "encode", "wait"]
     assert set(ms) == {*stages, "operators", "total"}
     assert abs(sum(ms[s] for s in stages) - ms["total"]) <= max(0.01 * ms["total"], 0.005)
@@ -394,15 +394,15 @@ def check_account(account, steps):
 
 def test_run_timing(files):
     done = burin("run", "--timing", "--device", "cpu", "grayscale", "histeq", "in.png", "o.jpg", cwd=files)
-    account = json.loads(done.stdout)
-    check_account(account, ["grayscale", "histeq"])
-    assert account["device"] == "cpu" and account["notes"] == []
-    assert account["input"] == {"type": "png", "width": 61, "height": 47, "channels": 3, "depth": 8,
-                                "bytes": (files / "in.png").stat().st_size}
-    assert account["output"] == {"type": "jpeg", "width": 61, "height": 47, "channels": 1, "depth": 8,
-                                 "bytes": (files / "o.jpg").stat().st_size}
+    report = json.loads(done.stdout)
+    check_report(report, ["grayscale", "histeq"])
+    assert report["device"] == "cpu" and report["notes"] == []
+    assert report["input"] == {"type": "png", "width": 61, "height": 47, "channels": 3, "depth": 8,
+                               "bytes": (files / "in.png").stat().st_size}
+    assert report["output"] == {"type": "jpeg", "width": 61, "height": 47, "channels": 1, "depth": 8,
+                                "bytes": (files / "o.jpg").stat().st_size}
     done = burin("run", "--timing", "in.png", "-", cwd=files)
-    check_account(json.loads(done.stderr), [])
+    check_report(json.loads(done.stderr), [])
     assert done.stdout.startswith(b"\x89PNG")
 
 
@@ -481,10 +481,10 @@ def on_a_terminal(*arguments, feed=None):
     return process.wait(60), text.decode()
 
 
-@pytest.mark.parametrize("steps, told", [
+@pytest.mark.parametrize("steps, seams", [
     (["histeq"], "^histeq, "), ([], None), (["histeq", "grayscale"], "^step 1 of 2, histeq, "),
     pytest.param(["carve:dx=-900"], r"^carve: \d+ of 900 seams, +\d+ %, ", marks=needs("carve"))])
-def test_run_shows_its_stages(tmp_path, steps, told):
+def test_run_shows_its_stages(tmp_path, steps, seams):
     """A job that takes more than half a second shows its stages; here its input is slow. The line is drawn every 0.1 s; carving
     takes three times that."""
     picture = pnm(noise(*((1800, 1800) if steps == ["carve:dx=-900"] else (300, 200)), 3))
@@ -499,7 +499,7 @@ def test_run_shows_its_stages(tmp_path, steps, told):
     assert code == 0 and text.endswith("\r\x1b[K")
     lines = [line for line in text.replace("\x1b[K", "").split("\r") if line]
     assert all(re.search(r", \d+\.\d s$", line) for line in lines), lines
-    stages = ["^reading, ", "^decoding, ", *([told] if told else []), "^encoding, ", "^writing, "]
+    stages = ["^reading, ", "^decoding, ", *([seams] if seams else []), "^encoding, ", "^writing, "]
     first = [next((i for i, line in enumerate(lines) if re.search(stage, line)), None) for stage in stages]
     assert None not in first and first == sorted(first), (stages, lines)
 
@@ -529,6 +529,6 @@ def test_run_shows_seams_on_a_terminal(files):
     running.kill()
     running.wait()
     os.close(ours)
-    told = re.findall(r"\rstep 2 of 2, carve: (\d+) of 1400 seams, +(\d+) %, [\d.]+ s\x1b\[K", text.decode())
-    assert len(told) >= 3 and [int(done) for done, _ in told] == sorted(int(done) for done, _ in told)
-    assert all(int(share) == round(int(done) / 14) for done, share in told)
+    drawn = re.findall(r"\rstep 2 of 2, carve: (\d+) of 1400 seams, +(\d+) %, [\d.]+ s\x1b\[K", text.decode())
+    assert len(drawn) >= 3 and [int(done) for done, _ in drawn] == sorted(int(done) for done, _ in drawn)
+    assert all(int(share) == round(int(done) / 14) for done, share in drawn)

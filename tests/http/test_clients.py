@@ -81,9 +81,9 @@ def test_unix_sockets_are_one_client_unless_they_are_trusted(tmp_path):
 
 
 def test_a_bad_list_is_refused():
-    told = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
-    assert told.returncode == 2
-    assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in told.stderr
+    run = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in run.stderr
 
 
 # ---- its share

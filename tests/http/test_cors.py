@@ -241,11 +241,11 @@ def test_the_admin_address_is_no_pages_business(start):
                                      "*,https://shop.example", "https://a.example, https://b.example", "https://*.example",
                                      "https://" + "a" * 1024, SHOP + "\r\nX-Header: 1"])
 def test_wrong_lists_are_refused_at_start(origins):
-    told = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--cors-origins", origins],
-                          capture_output=True, text=True, timeout=60)
-    assert told.returncode != 0 and told.stdout == ""
-    assert "--cors-origins: cors_origins must be nothing, *, or origins as browsers send them" in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    run = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--cors-origins", origins],
+                         capture_output=True, text=True, timeout=60)
+    assert run.returncode != 0 and run.stdout == ""
+    assert "--cors-origins: cors_origins must be nothing, *, or origins as browsers send them" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
 
 
 def test_from_the_environment(start):

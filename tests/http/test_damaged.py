@@ -39,9 +39,9 @@ def test_few_bytes_between_segments(daemon, options, extra):
     data = jpeg(smooth(60, 40), **options)
     _, sound = read(daemon, data)
     for at in segments(data)[1:]:
-        told, picture = read(daemon, data[:at] + extra + data[at:])
+        found, picture = read(daemon, data[:at] + extra + data[at:])
         assert np.array_equal(picture, sound)
-        assert len(told) == 1 and SKIPPED in told[0]
+        assert len(found) == 1 and SKIPPED in found[0]
         info = daemon.post("/info", data[:at] + extra + data[at:])
         assert info.status == 200 and info.json["width"] == 60
 
@@ -65,16 +65,16 @@ def test_bytes_after_the_end(daemon):
     data = jpeg(smooth(60, 40))
     _, sound = read(daemon, data)
     for extra in (b"\n", b"trailer" * 1000, data):
-        told, picture = read(daemon, data + extra)
-        assert np.array_equal(picture, sound) and SKIPPED in told[0]
+        found, picture = read(daemon, data + extra)
+        assert np.array_equal(picture, sound) and SKIPPED in found[0]
     assert read(daemon, data)[0] == []
 
 
 def test_zeros_pad_a_scan(daemon):
     data = jpeg(smooth(60, 40))
     _, sound = read(daemon, data)
-    told, picture = read(daemon, data[:-2] + bytes(12) + data[-2:])
-    assert np.array_equal(picture, sound) and SKIPPED in told[0]
+    found, picture = read(daemon, data[:-2] + bytes(12) + data[-2:])
+    assert np.array_equal(picture, sound) and SKIPPED in found[0]
     check_problem(daemon.post("/histeq", data[:-2] + bytes(12) + b"left" + data[-2:]), 422)
     check_problem(daemon.post("/histeq", data[:-2] + bytes(4000) + data[-2:]), 422)
 
@@ -96,8 +96,8 @@ def test_a_cut_file_accepted(daemon, kind, part):
     cut = data[:head + int((len(data) - head) * part)]
     check_problem(daemon.post("/histeq", cut), 422)
     check_problem(daemon.post("/histeq?damaged=refuse", cut), 422)
-    told, picture = read(daemon, cut, "&damaged=accept")
-    assert len(told) == 2 and DAMAGED in told[0] and len(told[1]) > 10, told
+    found, picture = read(daemon, cut, "&damaged=accept")
+    assert len(found) == 2 and DAMAGED in found[0] and len(found[1]) > 10, found
     assert picture.shape == sound.shape
     if kind == "progressive JPEG":  # coarser, all over
         assert np.abs(picture.astype(int) - sound).mean() < 60

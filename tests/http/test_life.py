@@ -305,8 +305,8 @@ def test_slots_run_out_in_mid_body(start):
         first.sendall(PICTURE[:-1])
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         second.sendall(PICTURE)
-        told = second.recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503") and b"being served" in told and b"Retry-After" in told
+        refusal = second.recv(1 << 16)
+        assert refusal.startswith(b"HTTP/1.1 503") and b"being served" in refusal and b"Retry-After" in refusal
         assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
         first.sendall(PICTURE[-1:])
         (status, _, _), = responses(read_to_end(first))
@@ -330,8 +330,8 @@ def test_no_room_in_mid_body_is_answered_at_once(start, flags, word):
         first.sendall(bytes(3 * MB - 1))
         assert wait_until(lambda: daemon.metric("body_bytes_held") == 3 * MB - 1)
         second.sendall(bytes(3 * MB // 2))
-        (status, headers, told), = responses(read_to_end(second))
-        assert status == 503 and word in told and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
+        (status, headers, refusal), = responses(read_to_end(second))
+        assert status == 503 and word in refusal and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
         assert daemon.metric("body_bytes_held") == 3 * MB - 1
     assert daemon.becomes_idle()
 
@@ -377,8 +377,8 @@ def test_bytes_that_come_are_held_within_bounds(start):
         first.sendall(body[:-1])
         assert wait_until(lambda: daemon.metric("body_bytes_held") == len(body) - 1)
         second.sendall(body)
-        (status, _, told), = responses(read_to_end(second))
-        assert status == 503 and b"queue_bytes" in told
+        (status, _, refusal), = responses(read_to_end(second))
+        assert status == 503 and b"queue_bytes" in refusal
         assert daemon.metric("body_bytes_held") == len(body) - 1
         first.sendall(body[-1:])
         (status, _, answer), = responses(read_to_end(first))
@@ -860,11 +860,11 @@ def test_gpus_that_cannot_be_counted(tmp_path):
     """The start fails with a message: the daemon does not silently serve on the CPU alone."""
     daemon = counting(tmp_path, "abort()")
     try:
-        _, told = daemon.communicate(timeout=30)
+        _, log = daemon.communicate(timeout=30)
     finally:
         daemon.kill()
         daemon.wait()
-    assert daemon.returncode == 1 and b"Aborted" in told and b"devices=cpu" in told, told
+    assert daemon.returncode == 1 and b"Aborted" in log and b"devices=cpu" in log, log
 
 
 def test_end_while_a_worker_restarts(start):

@@ -57,10 +57,10 @@ def test_a_full_pipe_that_is_read_later():
         assert daemon.get("/livez").status == 200
         lost = daemon.metric("log_lines_dropped_total")
         lines = daemon.read(REQUESTS)
-        told = sum(line.get("lines", 0) for line in lines)
+        reported = sum(line.get("lines", 0) for line in lines)
         requests = [line["id"] for line in lines if line["event"] == "request"]
         assert len(set(requests)) == len(requests)
-        assert lost == told == REQUESTS - len(requests) > 0, (lost, told, len(requests))
+        assert lost == reported == REQUESTS - len(requests) > 0, (lost, reported, len(requests))
         daemon.ask(1, "again")
         assert [line["id"] for line in daemon.read(1)] == ["again-0"]
         assert daemon.metric("log_lines_dropped_total") == lost

@@ -30,6 +30,6 @@ def test_pytest_selects():
 
 
 def test_help_names_it():
-    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
                           env=CLEAN).stdout
-    assert 'PYTEST="-k name"' in told and "tests/mutants/run.py" in told
+    assert 'PYTEST="-k name"' in text and "tests/mutants/run.py" in text

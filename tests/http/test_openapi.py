@@ -142,19 +142,19 @@ def test_every_operator_with_every_parameter(service):
         names = [p["name"] for p in parameters(document, operation)]
         assert len(names) == len(set(names)) and "background" in names and "type" in names
         assert list(own) == [p["name"] for p in op["parameters"]]
-        for told in op["parameters"]:
-            parameter, schema = own[told["name"]], own[told["name"]]["schema"]
-            numbers = schema["items"] if told["type"] == "integers" else schema
-            assert schema["type"] == types[told["type"]] and parameter["in"] == "query"
-            if told["type"] != "pair":  # its pattern does not give the range
-                assert (numbers.get("minimum"), numbers.get("maximum")) == (told.get("min"), told.get("max"))
-            assert schema.get("default") == told.get("default") and schema.get("enum") == told.get("choices")
-            assert parameter.get("required", False) == told["required"]
-            assert parameter["description"].startswith(told.get("summary", ""))
-            assert parameter["example"] == told["example"] if "example" in told else "example" in parameter
-            assert ("pattern" in schema) == (told["type"] in ("colour", "pair"))
-            if told["type"] == "integers":
-                assert [schema["minItems"], schema["maxItems"]] == told["counts"]
+        for entry in op["parameters"]:
+            parameter, schema = own[entry["name"]], own[entry["name"]]["schema"]
+            numbers = schema["items"] if entry["type"] == "integers" else schema
+            assert schema["type"] == types[entry["type"]] and parameter["in"] == "query"
+            if entry["type"] != "pair":  # its pattern does not give the range
+                assert (numbers.get("minimum"), numbers.get("maximum")) == (entry.get("min"), entry.get("max"))
+            assert schema.get("default") == entry.get("default") and schema.get("enum") == entry.get("choices")
+            assert parameter.get("required", False) == entry["required"]
+            assert parameter["description"].startswith(entry.get("summary", ""))
+            assert parameter["example"] == entry["example"] if "example" in entry else "example" in parameter
+            assert ("pattern" in schema) == (entry["type"] in ("colour", "pair"))
+            if entry["type"] == "integers":
+                assert [schema["minItems"], schema["maxItems"]] == entry["counts"]
         content = resolve(document, operation["requestBody"])["content"]["multipart/form-data"]
         assert list(content["schema"]["properties"]) == ["image"] + [part["name"] for part in op["parts"]]
         assert operation["responses"]["200"]["$ref"].endswith("Values" if "values" in op else "Image")
@@ -191,13 +191,13 @@ def redocly(tmp_path_factory):
 def test_a_validator_says_so(service, redocly, tmp_path):
     _, document = service
     (tmp_path / "openapi.json").write_text(json.dumps(document))
-    told = subprocess.run([redocly, "lint", "--format", "json", "openapi.json"], cwd=tmp_path, capture_output=True, timeout=120,
-                          env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
-    if not told.stdout:
+    run = subprocess.run([redocly, "lint", "--format", "json", "openapi.json"], cwd=tmp_path, capture_output=True, timeout=120,
+                         env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    if not run.stdout:
         done = subprocess.run([redocly, "--version"], capture_output=True, text=True, timeout=60)
         if done.returncode:
             pytest.skip("it does not run here, with Node.js before 20.19 for one: " + done.stderr.strip()[-200:])
-    assert told.returncode == 0 and json.loads(told.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, told.stdout
+    assert run.returncode == 0 and json.loads(run.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, run.stdout
 
 
 # ---- its statements are true

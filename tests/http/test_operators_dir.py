@@ -269,8 +269,8 @@ def test_broken_files_beside_good_ones(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
 
 
-@pytest.mark.parametrize("how, told", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
-def test_an_unusable_cache_is_logged(start, tmp_path, how, told):
+@pytest.mark.parametrize("how, words", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
+def test_an_unusable_cache_is_logged(start, tmp_path, how, words):
     """The log says once that every start of a sandbox compiles again."""
     cache = tmp_path / "not" / "there" if how == "missing" else tmp_path / "cache"
     if how == "open":
@@ -281,7 +281,7 @@ def test_an_unusable_cache_is_logged(start, tmp_path, how, told):
     daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(cache), env={"BURIN_CC": QUICK_CC})
     assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
     lines = [line for line in daemon.log_text().splitlines() if "operators_cache_dir" in line]
-    assert len(lines) == 1 and told in lines[0] and str(cache) in lines[0], lines
+    assert len(lines) == 1 and words in lines[0] and str(cache) in lines[0], lines
 
 
 def test_a_compiler_message_is_logged_whole(start, tmp_path):
@@ -654,7 +654,7 @@ def test_hostile_operators_under_load(start, tmp_path):
                    "--queue-jobs", "16")
     picture, done = noise(320, 200), threading.Event()
     expected = daemon.post("/histeq", pnm(picture)).body
-    served, told = [0] * 4, {}
+    served, statuses = [0] * 4, {}
 
     def work(i):
         if i < 4:
@@ -668,14 +668,14 @@ def test_hostile_operators_under_load(start, tmp_path):
             for name in ("wild", "divide", "deep", "peek", "white", *(["spin"] if LONG or i == 4 else [])):
                 answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
                 assert answer.status in ((200, 503, 504) if name == "white" else (500, 503, 504)), (name, answer.body)
-                told.setdefault(name, set()).add(answer.status)
+                statuses.setdefault(name, set()).add(answer.status)
         finally:
             if i == 4:
                 done.set()
 
     in_parallel(7 if LONG else 6, work)
     assert all(served), served
-    assert 504 in told["spin"] or 503 in told["spin"], told
+    assert 504 in statuses["spin"] or 503 in statuses["spin"], statuses
     assert heals(daemon) and daemon.works()
     assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
     builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
@@ -698,8 +698,8 @@ def test_progress_names_a_users_step(start, tmp_path):
     answers = []
     thread = threading.Thread(target=lambda: answers.append(daemon.post(steps, pnm(noise(1500, 1000)), {"X-Request-ID": "one"})))
     thread.start()
-    told = []
-    assert wait_until(lambda: told.append(daemon.get("/progress/one").json) or answers)
+    reports = []
+    assert wait_until(lambda: reports.append(daemon.get("/progress/one").json) or answers)
     thread.join()
     assert answers[0].status == 200, answers[0].body
-    assert {"state": "running", "step": 1, "operation": "slow"} in told
+    assert {"state": "running", "step": 1, "operation": "slow"} in reports

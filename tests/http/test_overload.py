@@ -125,8 +125,8 @@ def test_what_asks_for_no_work_is_answered(full):
         s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde")
         assert answer(s)[0] == 200
         s.sendall(b"HEAD /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde")
-        told = read_to_end(s)
-        assert told.startswith(b"HTTP/1.1 200 ") and told.endswith(b"\r\n\r\n")
+        head = read_to_end(s)
+        assert head.startswith(b"HTTP/1.1 200 ") and head.endswith(b"\r\n\r\n")
 
 
 def test_it_comes_before_the_body(full):
@@ -138,8 +138,8 @@ def test_it_comes_before_the_body(full):
         s.sendall(body[1000:-1])
         assert not select.select([s], [], [], 0.2)[0]
         s.sendall(body[-1:] + b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-        status, _, told = answer(s)
-        assert status == 200 and json.loads(told) == {"status": "live"}
+        status, _, body_of_livez = answer(s)
+        assert status == 200 and json.loads(body_of_livez) == {"status": "live"}
 
 
 @pytest.mark.parametrize("how", [b"Connection: close\r\n", b"connection: Close\r\n", b"Connection: x\r\n"])
@@ -175,9 +175,9 @@ def press(daemon, folder, connections, *flags, seconds=0.3):
     """The outcome of each request."""
     picture = folder / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
-    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
-                           "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    return json.loads(told.stdout.split(b"\n", 2)[2])
+    run = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
+                          "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+    return json.loads(run.stdout.split(b"\n", 2)[2])
 
 
 def test_one_client_for_whom_there_is_room(start, tmp_path):

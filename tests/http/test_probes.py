@@ -413,8 +413,8 @@ def test_clients_write_no_errors_into_the_log(start):
             assert daemon.becomes_idle()
         entries = [json.loads(line) for line in daemon.log_text().splitlines()]
         assert all(entry["level"] == "info" and entry["event"].isprintable() for entry in entries), entries
-        told = [entry for entry in entries if entry["event"].startswith("http: ")]
-        assert (0 < len(told) <= 5) if level == "info" else not told, entries
+        lines = [entry for entry in entries if entry["event"].startswith("http: ")]
+        assert (0 < len(lines) <= 5) if level == "info" else not lines, entries
 
 
 def test_worker_writes_the_log_in_its_form(start):

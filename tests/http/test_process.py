@@ -186,10 +186,10 @@ def test_type_goes_before_accept(daemon):
 def test_json_alone(daemon):
     answer = daemon.post("/histeq", PICTURES["jpeg"], {"Accept": "application/json"})
     assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
-    account = answer.json
-    assert account == answer.timing
-    assert account["output"]["width"] == 64 and account["output"]["height"] == 48
-    assert account["ms"]["encode"] == 0, "nothing is encoded where nobody wants it"
+    report = answer.json
+    assert report == answer.timing
+    assert report["output"]["width"] == 64 and report["output"]["height"] == 48
+    assert report["ms"]["encode"] == 0, "nothing is encoded where nobody wants it"
 
 
 def parts_of(answer):
@@ -213,9 +213,9 @@ def test_picture_and_report_in_parts(daemon, kind):
     plain = daemon.post(f"/histeq?type={kind}", PICTURES["png"])
     answer = daemon.post(f"/histeq?type={kind}", PICTURES["png"], {"Accept": "multipart/mixed"})
     assert answer.status == 200 and int(answer.headers["Content-Length"]) == len(answer.body)
-    (picture_headers, picture), (account_headers, account) = parts_of(answer)
+    (picture_headers, picture), (report_headers, report) = parts_of(answer)
     assert picture_headers["Content-Type"] == MEDIA[kind] and picture == plain.body
-    assert account_headers["Content-Type"] == "application/json" and json.loads(account) == answer.timing
+    assert report_headers["Content-Type"] == "application/json" and json.loads(report) == answer.timing
 
 
 def test_a_profile_cannot_forge_the_report(daemon):
@@ -230,8 +230,8 @@ def test_a_profile_cannot_forge_the_report(daemon):
         answer = daemon.post("/histeq", jpeg(PHOTO, icc_profile=profile), {"Accept": "multipart/mixed"})
         assert answer.status == 200 and evil in answer.body, "the profile is carried"
         head = b"Content-Type: " + answer.headers["Content-Type"].encode() + b"\r\n\r\n"
-        picture, account = email.message_from_bytes(head + answer.body).get_payload()
-        assert evil in picture.get_payload(decode=True) and json.loads(account.get_payload()) == answer.timing
+        picture, report = email.message_from_bytes(head + answer.body).get_payload()
+        assert evil in picture.get_payload(decode=True) and json.loads(report.get_payload()) == answer.timing
         boundary = re.search(r'boundary="?([^"]+)', answer.headers["Content-Type"])[1]
         seen.add(boundary)
     assert len(seen) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in seen)
@@ -333,12 +333,12 @@ def test_every_header(daemon):
     assert headers["Vary"] == "Accept" and "Date" in headers
     for name in headers.keys():
         assert len(headers.get_all(name)) == 1, f"{name} stands twice"
-    account = answer.timing
-    assert account["request_id"] == "a-1" and account["notes"] == []
-    assert account["input"] == {"type": "jpeg", "width": 123, "height": 77, "channels": 3, "depth": 8,
-                                "bytes": len(body)}
-    assert account["output"] == {"type": "png", "width": 123, "height": 77, "channels": 3, "depth": 8,
-                                 "bytes": len(answer.body)}
+    report = answer.timing
+    assert report["request_id"] == "a-1" and report["notes"] == []
+    assert report["input"] == {"type": "jpeg", "width": 123, "height": 77, "channels": 3, "depth": 8,
+                               "bytes": len(body)}
+    assert report["output"] == {"type": "png", "width": 123, "height": 77, "channels": 3, "depth": 8,
+                                "bytes": len(answer.body)}
     assert "\n" not in headers["X-Burin-Timing"] and headers["X-Burin-Timing"].isascii()
 
 
@@ -663,16 +663,16 @@ def test_light_by_another_profile_is_noted(daemon, tmp_path):
     """The note comes where an operator averages linear light and the picture has a profile, which may define another curve."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     with_profile = jpeg(PHOTO, icc_profile=profile)
-    told = "sRGB"
-    assert told in notes(daemon.post("/resize?width=20&linear=true", with_profile))
-    assert told not in notes(daemon.post("/resize?width=20&linear=true", jpeg(PHOTO)))
-    assert told not in notes(daemon.post("/resize?width=20", with_profile))
-    assert told not in notes(daemon.post("/resize?width=20&linear=true&kernel=nearest", with_profile))
+    word = "sRGB"
+    assert word in notes(daemon.post("/resize?width=20&linear=true", with_profile))
+    assert word not in notes(daemon.post("/resize?width=20&linear=true", jpeg(PHOTO)))
+    assert word not in notes(daemon.post("/resize?width=20", with_profile))
+    assert word not in notes(daemon.post("/resize?width=20&linear=true&kernel=nearest", with_profile))
     steps = json.dumps([{"operation": "histeq"}, {"operation": "resize", "params": {"width": 9, "linear": True}}])
-    assert told in notes(daemon.post_form("/pipeline", [("image", with_profile, "a"), ("operations", steps, None)]))
+    assert word in notes(daemon.post_form("/pipeline", [("image", with_profile, "a"), ("operations", steps, None)]))
     (tmp_path / "in.jpg").write_bytes(with_profile)
     done = subprocess.run([BURIN, "run", "resize:width=20,linear=true", "in.jpg", "out.jpg"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert told in done.stderr
+    assert word in done.stderr
 
 
 @needs("resize")

@@ -102,20 +102,20 @@ def tried(pid, with_others):
     with Taken(pid) as taken:
         assert taken.call(GETPID) == pid, "no call can be made there"
 
-        def told(answer):
+        def outcome(answer):
             return errno.errorcode[-answer] if answer < 0 else "done"
 
-        seen = {"open": told(taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY)),
-                "list": told(taken.call(OPENAT, -100, taken.put(b"/"), os.O_RDONLY | os.O_DIRECTORY)),
-                "create": told(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
-                "socket": told(taken.call(SOCKET, 2, 1, 0)), "unix socket": told(taken.call(SOCKET, 1, 1, 0)),
-                "code": told(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": told(taken.call(PTRACE, 0, 0, 0, 0)),
-                "fork": told(taken.call(FORK)), "run": told(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0)),
-                "kill": told(taken.call(KILL, os.getpid(), 0)), "kill a group": told(taken.call(KILL, -os.getpgrp(), 0)),
-                "kill all": told(taken.call(KILL, -1, 0)), "kill a thread": told(taken.call(TKILL, os.getpid(), 0)),
-                "find": told(taken.call(PIDFD_OPEN, os.getpid(), 0))}
+        seen = {"open": outcome(taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY)),
+                "list": outcome(taken.call(OPENAT, -100, taken.put(b"/"), os.O_RDONLY | os.O_DIRECTORY)),
+                "create": outcome(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
+                "socket": outcome(taken.call(SOCKET, 2, 1, 0)), "unix socket": outcome(taken.call(SOCKET, 1, 1, 0)),
+                "code": outcome(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": outcome(taken.call(PTRACE, 0, 0, 0, 0)),
+                "fork": outcome(taken.call(FORK)), "run": outcome(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0)),
+                "kill": outcome(taken.call(KILL, os.getpid(), 0)), "kill a group": outcome(taken.call(KILL, -os.getpgrp(), 0)),
+                "kill all": outcome(taken.call(KILL, -1, 0)), "kill a thread": outcome(taken.call(TKILL, os.getpid(), 0)),
+                "find": outcome(taken.call(PIDFD_OPEN, os.getpid(), 0))}
         if with_others:
-            seen |= {path: told(taken.call(OPENAT, -100, taken.put(path.encode()), os.O_RDONLY))
+            seen |= {path: outcome(taken.call(OPENAT, -100, taken.put(path.encode()), os.O_RDONLY))
                      for path in ("/proc", "/proc/1/cmdline", f"/proc/{os.getpid()}/cmdline")}
     with contextlib.suppress(OSError):
         os.remove("/tmp/burin-taken")
@@ -220,8 +220,8 @@ def test_without_it_and_without_workers(start):
         assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
         os.kill(daemon.starter(), signal.SIGKILL)
         os.kill(worker, signal.SIGKILL)
-        (status, _, told), = responses(read_to_end(waiting))
-    assert status == 503 and b"no worker" in told
+        (status, _, refusal), = responses(read_to_end(waiting))
+    assert status == 503 and b"no worker" in refusal
     assert daemon.process.wait(PATIENCE_S) == 1
 
 

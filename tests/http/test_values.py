@@ -241,10 +241,10 @@ def test_the_header_takes_short_values(daemon):
     for bins in range(470, 500):
         answer = daemon.post(f"/histogram?bins={bins}", black)
         text = answer.body[answer.body.index(b'"values":') + 9:-1]
-        told = "values" in answer.timing
-        assert told == (len(text) <= SHORT), (bins, len(text))
+        in_header = "values" in answer.timing
+        assert in_header == (len(text) <= SHORT), (bins, len(text))
         assert json.loads(text)[0]["value"][0] == [16] + [0] * (bins - 1)
-        seen.add(told)
+        seen.add(in_header)
     assert seen == {True, False}, "the edge lies between"
 
 
@@ -314,9 +314,9 @@ def test_keep_alive_after_long_values(daemon):
 
 
 def test_ops_names_the_value_operators(daemon):
-    told = {op["name"]: op.get("values") for op in daemon.get("/ops").json["operators"]}
-    assert told["histogram"] == "list" and told["histeq"] is None and {told["blurhash"], told["thumbhash"]} == {"text"}
-    assert {told[name] for name in ("minimum", "maximum", "mean")} == {"number"}
+    kinds = {op["name"]: op.get("values") for op in daemon.get("/ops").json["operators"]}
+    assert kinds["histogram"] == "list" and kinds["histeq"] is None and {kinds["blurhash"], kinds["thumbhash"]} == {"text"}
+    assert {kinds[name] for name in ("minimum", "maximum", "mean")} == {"number"}
 
 
 # ---- burin run

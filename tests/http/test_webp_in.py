@@ -26,9 +26,9 @@ def read(data):
 
 
 def exif(orientation):
-    told = Image.Exif()
-    told[0x0112] = orientation
-    return told.tobytes()
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    return tags.tobytes()
 
 
 # ---- what is decoded
@@ -68,13 +68,13 @@ def test_profiles_travel(daemon):
 
 
 def test_info(daemon):
-    told = daemon.post("/info", webp(ALPHA)).json
-    assert {key: told[key] for key in ("width", "height", "type", "mime_type", "space", "hasAlpha", "hasProfile", "channels", "depth",
+    info = daemon.post("/info", webp(ALPHA)).json
+    assert {key: info[key] for key in ("width", "height", "type", "mime_type", "space", "hasAlpha", "hasProfile", "channels", "depth",
                                        "orientation", "progressive", "animated")} == {
         "width": 200, "height": 150, "type": "webp", "mime_type": "image/webp", "space": "ycbcr", "hasAlpha": True, "hasProfile": False,
         "channels": 4, "depth": 8, "orientation": 1, "progressive": False, "animated": False}
-    told = daemon.post("/info", webp(COLOUR, lossless=True)).json
-    assert (told["space"], told["channels"], told["hasAlpha"]) == ("rgb", 3, False)
+    info = daemon.post("/info", webp(COLOUR, lossless=True)).json
+    assert (info["space"], info["channels"], info["hasAlpha"]) == ("rgb", 3, False)
 
 
 def test_an_animation_is_its_first_frame(daemon):
@@ -119,8 +119,8 @@ def test_burin_run(tmp_path):
     subprocess.run([BURIN, "run", "--device", "cpu", str(source), str(out)], check=True, timeout=60)
     assert np.array_equal(read(out.read_bytes()), read(source.read_bytes()))
     source.write_bytes(webp(COLOUR, lossless=True))
-    told = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
-    assert told[12:16] == b"VP8L" and np.array_equal(read(told), COLOUR)
+    written = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
+    assert written[12:16] == b"VP8L" and np.array_equal(read(written), COLOUR)
 
 
 # ---- what is refused
@@ -319,10 +319,10 @@ def of_one_colour(width, height):
 
 def test_pixels_that_take_no_bytes_are_refused(daemon):
     """A byte yields at most 32768 pixels, in the picture or on the canvas around it."""
-    told = {"still": riff(of_one_colour(16383, 4096)), "first frame": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 16383, 4096, of_one_colour(16383, 4096))),
-            "lossless on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSLESS)),
-            "lossy on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSY))}
-    for name, data in told.items():
+    files = {"still": riff(of_one_colour(16383, 4096)), "first frame": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 16383, 4096, of_one_colour(16383, 4096))),
+             "lossless on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSLESS)),
+             "lossy on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSY))}
+    for name, data in files.items():
         assert len(data) < 16383 * 4096 // 32768, name
         for path in (PLAIN, "/mean"):
             problem = check_problem(daemon.post(path, data), 422, "16383 x 4096", "at least 2048 bytes")

@@ -126,8 +126,8 @@ class Flood:
                                         preexec_fn=lambda: os.nice(10))
 
     def end(self):
-        told = json.loads(self.process.communicate()[0])
-        row = told[0] if isinstance(told, list) else told
+        report = json.loads(self.process.communicate()[0])
+        row = report[0] if isinstance(report, list) else report
         return {"requests_s": round(row["requests_s"]), "failed": row["failed"]}
 
 
@@ -175,10 +175,10 @@ def phase(name, options, pictures):
             others.append(Flood(port, file, options.seconds))
         time.sleep(2 if others else 0)
         took, bad = small_requests(port, small, options.seconds)
-        told = [one.end() for one in others]
+        results = [one.end() for one in others]
         goal = f"{3 * options.alone_p99 + 5:.2f}" if others else None
-        p99 = show(name, took, goal, " ".join(map(str, told)) + (f" bad: {bad[:5]}" if bad else ""))
-        others_good = name in ("alone", "carves") or any(one.get(200) or one.get("requests_s") for one in told)
+        p99 = show(name, took, goal, " ".join(map(str, results)) + (f" bad: {bad[:5]}" if bad else ""))
+        others_good = name in ("alone", "carves") or any(one.get(200) or one.get("requests_s") for one in results)
         return p99, bool(took) and not bad and others_good
     finally:
         daemon.kill()

@@ -70,10 +70,10 @@ def read_lines(end, wanted):
             time.sleep(0.02)
         lines = [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
         own = sum(line["event"] == "request" for line in lines)
-        told = sum(line.get("lines", 0) for line in lines)
-        if own + told >= wanted:
+        lost = sum(line.get("lines", 0) for line in lines)
+        if own + lost >= wanted:
             break
-    return own, told
+    return own, lost
 
 
 def load(options, late):
@@ -84,16 +84,16 @@ def load(options, late):
     clients = Clients(daemon, options.requests, options.clients)
     times = watch(daemon, clients)
     lost = int(daemon.metric("log_lines_dropped_total"))
-    own, told = read_lines(end, options.requests) if late else (0, 0)
+    own, reported = read_lines(end, options.requests) if late else (0, 0)
     begin = time.monotonic()
     code = daemon.stop()
     took = time.monotonic() - begin
     os.close(end)
     print(f"{'read late' if late else 'never read':12} answered {clients.answered} of {options.requests}; /livez p50 "
           f"{times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms; {lost} lines lost; ended after "
-          f"{took:.2f} s" + (f"; {own} lines came, {told} were reported as lost" if late else ""), flush=True)
+          f"{took:.2f} s" + (f"; {own} lines came, {reported} were reported as lost" if late else ""), flush=True)
     wrong += clients.answered != options.requests or code != 0 or not lost
-    wrong += late and (own + told != options.requests or told != lost)
+    wrong += late and (own + reported != options.requests or reported != lost)
     return wrong
 
 

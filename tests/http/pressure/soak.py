@@ -56,13 +56,13 @@ def difference(got, right):
     if not isinstance(got, bytes):
         return f"{got}, not {right}"
     first = next((i for i, (a, b) in enumerate(zip(got, right)) if a != b), min(len(got), len(right)))
-    told = f"{len(got)} bytes in place of {len(right)}, other ones from {first} on"
+    text = f"{len(got)} bytes in place of {len(right)}, other ones from {first} on"
     try:
         a, b = (np.array(Image.open(io.BytesIO(data))) for data in (got, right))
         places = np.argwhere(a != b)
-        return f"{told}; {len(places)} samples, from {places.min(0)} to {places.max(0)}, of {a.shape}"
+        return f"{text}; {len(places)} samples, from {places.min(0)} to {places.max(0)}, of {a.shape}"
     except (OSError, ValueError) as error:
-        return f"{told}; {error!r}"
+        return f"{text}; {error!r}"
 
 
 class Soak:
@@ -81,16 +81,16 @@ class Soak:
 
     def check(self, path, body, status, data, report):
         """An answer, but for its times, equals the first one to the same request. REPORT: the answer's own, for the message."""
-        told = json.loads(data).get("operations") if data[:1] == b"{" and status == 200 else data
+        outcome = json.loads(data).get("operations") if data[:1] == b"{" and status == 200 else data
         with self.lock:
-            right = self.right.setdefault((path, hash(body)), told) if status == 200 else None
+            right = self.right.setdefault((path, hash(body)), outcome) if status == 200 else None
         if status == 500 and b"two workers died" in data:
             self.count("killed twice")  # expected: a job that is running at two kills is given up
         elif status != 200:
             self.count("good", f"{path} of {len(body)} bytes was answered {status}: {data[:200]}")
         else:
-            self.count("good", None if told == right else
-                       f"{path} of {len(body)} bytes has another answer: {difference(told, right)}; {report}")
+            self.count("good", None if outcome == right else
+                       f"{path} of {len(body)} bytes has another answer: {difference(outcome, right)}; {report}")
 
     # ---- clients
 
