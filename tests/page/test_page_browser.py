@@ -321,8 +321,8 @@ def test_values(page, photo, tmp_path):
     page.opened()
     page.add_step("mean")
     page.shown("mean")
-    told = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
-    assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in told]
+    means = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
+    assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
     page.add_step("grayscale")
     page.add_step("histogram")
     page.shown("mean;grayscale;histogram")
@@ -342,8 +342,8 @@ def test_texts_and_a_pair(page, photo):
             arguments[0].split(',').forEach((side, i) => { if (!side) return;
                 boxes[i].value = side; boxes[i].dispatchEvent(new Event('input')); boxes[i].dispatchEvent(new Event('change')); });""", sides)
         page.shown(steps)
-        told = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
-        assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [told]
+        text = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
+        assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [text]
         assert page.run("return decodeURIComponent(location.hash)") == f"#steps={steps}"
 
 
@@ -506,7 +506,7 @@ def test_histograms_can_be_read(page, photo, tmp_path):
     assert [int(text.replace(",", "")) for text in rows] == [int(counts[i:i + 16].sum()) for i in range(0, 256, 16)]
 
 
-def test_the_account_is_the_reports(page, photo):
+def test_the_table_is_the_report(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
