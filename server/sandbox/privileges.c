@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bounding set first: who has no CAP_SETPCAP any more cannot change it. */
+/* The bounding set comes first: changing it needs CAP_SETPCAP. */
 #include "server/sandbox/privileges.h"
 
 #include <linux/capability.h>
@@ -24,7 +24,7 @@ static void narrow_bounding_set(uint64_t kept) {
         if (!(kept >> i & 1)) prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 }
 
-/* The same sets need no call: a service manager's filter may refuse it. */
+/* Makes no call if nothing changes, since a service manager's filter may refuse the call. */
 static bool narrow_sets(uint64_t kept) {
     struct __user_cap_header_struct header = ours();
     struct __user_cap_data_struct now[SETS];

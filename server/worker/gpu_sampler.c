@@ -4,9 +4,9 @@
 #include "cuda/nvml.h"
 #include "server/jobs/channel.h"
 
-/* A lane's staging is its own: while it runs a batch nobody else can use the rest of it. */
+/* Counts all of a busy lane's staging as used: no other lane can use the rest of it. */
 static void read_staging(const struct gpu_sampler_options *options, struct gauges *gauges) {
-    int64_t bytes[2] = { 0, 0 }; /* of idle lanes, and of busy ones */
+    int64_t bytes[2] = { 0, 0 }; /* staging of idle lanes, of busy ones */
     for (int i = 0; i < options->lane_count; i++) {
         const bool busy = __atomic_load_n(&options->busy[i], __ATOMIC_RELAXED);
         bytes[busy] += (int64_t)__atomic_load_n(&options->lanes[i]->pinned_bytes, __ATOMIC_RELAXED);
