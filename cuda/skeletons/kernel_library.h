@@ -2,7 +2,7 @@
 /* kernel_library.h - kernels that are compiled while the program runs: taken from memory, else from
  * the cache on disk, else made of their source.
  *
- * Used by:  user_twin.cu; server/operators.c, user_operators.c and bench/skeletons.c.
+ * Used by:  user_twin.cu; server/user_operators.c and bench/skeletons.c.
  * Owns:     loaded kernels, which stay as long as the process.
  * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message, or
  *           where the driver refuses it: told again without another try. STATUS_BAD_PARAM where

@@ -5,7 +5,7 @@
  * and CPU in its first lines: it is taken only if that text is the same.
  *
  * Used by:  twin_library.c; kernel_cache.c, which has its own files in the same folder;
- *           server/operators.c, user_operators.c and bench/skeletons.c name the folder.
+ *           server/user_operators.c and bench/skeletons.c name the folder.
  * Owns:     nothing in memory. The folder is ours alone: what is in it is run.
  * Fails:    an entry that is not there, or not to be trusted, is not found.
  * Threads:  any, and several processes: an entry is whole or not there.
