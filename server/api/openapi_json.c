@@ -169,18 +169,16 @@ static const struct problem {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static void key_of_problem(struct json_writer *json, const struct problem *problem) {
-    json_writer_key(json, problem->status);
-    put(json, "{'$ref':'#/components/responses/");
-    json_writer_add(json, problem->status);
-    put(json, "'}");
-}
-
 /* RESULT: a response object, with ' for ". */
 static void responses(struct json_writer *json, const char *result) {
     put_next(json, "'responses':{'200':");
     put(json, result);
-    for (int i = 0; i < PROBLEMS; i++) key_of_problem(json, &problems[i]);
+    for (int i = 0; i < PROBLEMS; i++) {
+        json_writer_key(json, problems[i].status);
+        put(json, "{'$ref':'#/components/responses/");
+        json_writer_add(json, problems[i].status);
+        put(json, "'}");
+    }
     json_writer_add(json, "}");
 }
 

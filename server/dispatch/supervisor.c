@@ -384,7 +384,7 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
-enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
+enum status supervisor_has_room(struct supervisor *supervisor, const struct client *client,
                                 int more, struct failure *failure) {
     pthread_mutex_lock(&supervisor->lock);
     const enum status status = dispatcher_has_room(supervisor->dispatcher, client, more, failure);

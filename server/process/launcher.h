@@ -37,7 +37,8 @@ bool launcher_is_open(void);
 /* Its process; 0: none was opened. */
 pid_t launcher_pid(void);
 
-/* As program_start; PROGRAM's arguments must be those of a worker for the front. */
+/* Starts a worker as program_start does; PROGRAM's arguments must be those of a worker for the
+ * front. */
 pid_t launcher_start(const struct program *program);
 
 /* Sends SIGKILL to PID, or if PID is below 0 to its group, if the launcher has started it and it is

@@ -92,10 +92,6 @@ struct launch {
     int passed[PROGRAM_FILES_MAX], passed_count;
 };
 
-static void close_passed(struct launch *launch) {
-    for (int i = 0; i < launch->passed_count; i++) close(launch->passed[i]);
-}
-
 /* False: the front has closed its end. */
 static bool receive(int fd, struct launcher_request *request, struct launch *launch, bool *whole) {
     union launcher_descriptors space;
@@ -240,7 +236,7 @@ noreturn void launcher_process_run(int fd, pid_t front, const struct config *con
     while (getppid() == front && receive(fd, &request, &what, &whole)) {
         answer.number = request.number;
         answer.pid = whole ? do_task(&request, &what, config, &answer) : -1;
-        close_passed(&what);
+        for (int i = 0; i < what.passed_count; i++) close(what.passed[i]);
         const bool looks = whole && request.task == LAUNCHER_LOOK && answer.pid == 0;
         const size_t size = launcher_answer_size(looks ? request.count : 0);
         const bool sent = send(fd, &answer, size, MSG_NOSIGNAL) == (ssize_t)size;

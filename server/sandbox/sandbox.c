@@ -190,20 +190,19 @@ static const char *unix_path(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
 }
 
-/* Adds FOLDER and its parent, unless that is the root: at the next SIGHUP FOLDER may be a link to a
- * different folder, or a new one. */
-static void add_operators(struct rules *rules, const char *folder) {
-    char above[PATH_SIZE];
-    snprintf(above, sizeof above, "%s", folder);
-    if (strcmp(dirname(above), "/") != 0) add_folder_of(rules, folder, FILE_READ);
-    add(rules, folder, FILE_READ);
-}
-
 static void add_front(struct rules *rules, const struct config *config) {
     const char *sockets[] = { unix_path(config->listen), unix_path(config->admin_listen) };
     for (int i = 0; i < 2; i++)
         if (sockets[i]) add_folder_of(rules, sockets[i], FILE_MAKE);
-    if (*config->operators_dir) add_operators(rules, config->operators_dir);
+    if (*config->operators_dir) {
+        /* The parent too, unless it is the root: at the next SIGHUP the folder may be a link to a
+         * different folder, or a new one. */
+        char above[PATH_SIZE];
+        snprintf(above, sizeof above, "%s", config->operators_dir);
+        if (strcmp(dirname(above), "/") != 0)
+            add_folder_of(rules, config->operators_dir, FILE_READ);
+        add(rules, config->operators_dir, FILE_READ);
+    }
     add(rules, "/proc/self/fd", FILE_READ); /* to count its descriptors: descriptors.h */
 }
 

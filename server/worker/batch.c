@@ -18,7 +18,7 @@ static void add_progress(struct job *job) {
     char *message = job->failure.message;
     const size_t length = strnlen(message, sizeof job->failure.message);
     if (job->failure.status == STATUS_DEADLINE && job->progress.total &&
-        plan_tree_parse(&plans, job->plan, NULL) == STATUS_OK)
+        plan_tree_unpack(&plans, NULL, &job->plan, NULL) == STATUS_OK)
         snprintf(message + length, sizeof job->failure.message - length, "; %u of %u %s were done",
                  job->progress.done, job->progress.total, plan_tree_unit(&plans));
 }

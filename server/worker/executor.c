@@ -68,7 +68,7 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
-    if (plan_tree_parse(&batch.plans, slot_job(executor->slots, slots[0])->plan, failure))
+    if (plan_tree_unpack(&batch.plans, NULL, &slot_job(executor->slots, slots[0])->plan, failure))
         return refuse_plan(&batch, slots, count, failure);
     int left = batch_gather(&batch, slots, count);
     if (left && executor->leave && !attempt->again) {
@@ -110,14 +110,14 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
 /* Logs a failure that is the device's or the memory's, though the jobs will be answered. */
 static void log_failure(const struct batch *batch, const struct failure *failure) {
     static struct log_limit limit;
-    char more[48] = "";
+    char more[48] = "", steps[61];
     int left_out;
     if (failure->status != STATUS_INTERNAL && failure->status != STATUS_NO_MEMORY) return;
     if (!log_limit_allows(&limit, clock_ns(), &left_out)) return;
     if (left_out) snprintf(more, sizeof more, " (and %d more since the last line)", left_out);
-    log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s%s",
-              batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
-              failure->message, more);
+    plan_print(&batch->plans.parts[0], steps, sizeof steps, NULL); /* as far as they fit */
+    log_event(LOG_ERROR, "worker: %d job%s of \"%s\" did not run on the device at once: %s%s",
+              batch->count, batch->count > 1 ? "s" : "", steps, failure->message, more);
 }
 
 /* Runs the jobs of a failed batch one by one. */

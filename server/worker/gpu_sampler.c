@@ -15,26 +15,20 @@ static void read_staging(const struct gpu_sampler_options *options, struct gauge
     gauges_tell(gauges, GAUGE_PINNED_USED, bytes[1]);
 }
 
-static bool send_reading(const struct gpu_sampler_options *options, const struct nvml *nvml) {
-    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
-    if (nvml) nvml_read(nvml, &message.gauges);
-    read_staging(options, &message.gauges);
-    return channel_send(options->channel, &message);
-}
-
-static struct nvml *open_nvml(const struct gpu_sampler_options *options) {
-    struct device_info facts;
-    struct failure ignored;
-    return options->driver->describe(options->index, &facts, &ignored) == STATUS_OK
-               ? nvml_open(options->nvml_path, facts.bus)
-               : NULL;
-}
-
 static void *gpu_sampler_main(void *argument) {
     const struct gpu_sampler_options *options = argument;
-    struct nvml *nvml = open_nvml(options);
-    while (send_reading(options, nvml) && channel_sleep(options->channel, options->every_ms))
-        continue;
+    struct device_info facts;
+    struct failure ignored;
+    struct message message;
+    struct nvml *nvml = options->driver->describe(options->index, &facts, &ignored) == STATUS_OK
+                            ? nvml_open(options->nvml_path, facts.bus)
+                            : NULL;
+    do {
+        message = (struct message){ .kind = CHANNEL_GAUGES };
+        if (nvml) nvml_read(nvml, &message.gauges);
+        read_staging(options, &message.gauges);
+    } while (channel_send(options->channel, &message) &&
+             channel_sleep(options->channel, options->every_ms));
     nvml_close(nvml);
     return NULL;
 }

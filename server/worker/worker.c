@@ -117,14 +117,6 @@ static void answer_self_test(struct worker *worker, struct lane *lane) {
     if (status == STATUS_DEVICE) give_up(&failure);
 }
 
-/* Marks JOB as started. LANE: the thread that does all of its work, 0 where several threads do. */
-static void begin(struct job *job, int32_t lane) {
-    /* A different lane may have written the job last, and released it by finished_ns. */
-    (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&job->lane, lane, __ATOMIC_RELAXED);
-    __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
-}
-
 /* Processor time of the calling thread. */
 static double thread_cpu_ms(void) {
     struct timespec used;
@@ -139,9 +131,14 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
     struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
     if (!group->count) return;
-    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid();
-    for (int i = 0; i < group->count; i++)
-        begin(slot_job(worker->executor.slots, group->slots[i]), thread);
+    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid(); /* 0: several do the work */
+    for (int i = 0; i < group->count; i++) {
+        struct job *job = slot_job(worker->executor.slots, group->slots[i]);
+        /* A different lane may have written the job last, and released it by finished_ns. */
+        (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&job->lane, thread, __ATOMIC_RELAXED);
+        __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
+    }
     if (thread) group_began_cpu_ms = thread_cpu_ms();
     executor_run(&worker->executor, lane, group->slots, group->count, &failure);
     if (failure.status == STATUS_DEVICE) give_up(&failure);

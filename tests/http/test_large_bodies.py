@@ -2,7 +2,7 @@
 """Large bodies come into their slot beside the library: the same answers however they are cut, and whatever stands behind the
 image in a form; refusals in their middle; memory that the form's other bytes took; requests that follow at once.
 
-covers: server/http/upload.c server/http/request_flow.c server/http/engine/connection.c
+covers: server/request/upload.c server/http/request_flow.c server/http/engine/connection.c
 """
 import random
 import socket

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several results of one upload: each is, byte for byte, what a request for it alone gets; how they come, and what is
 refused.
-covers: server/http/outputs.c server/http/operations.c server/http/work.c server/http/reply_job.c
-covers: server/http/zip.c
+covers: server/request/outputs.c server/request/operations.c server/request/work.c server/request/result.c server/http/reply_job.c
+covers: server/request/zip.c
 """
 import io
 import json

@@ -2,7 +2,7 @@
 """While others are refused, clients that hold what is short and stand still are let go, then the slowest of those that
 move, and nobody as long as there is room. Every daemon here has body_ms and write_ms of an hour or nearly.
 
-covers: server/http/room.c
+covers: server/request/room.c
 """
 import socket
 import threading

@@ -416,7 +416,7 @@ def test_workers_are_told_nothing(manage):
     (dict(LISTEN_FDS="-1"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_FDS="3"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_PID=None), ["LISTEN_PID is not", "unset LISTEN_FDS"]),
-    (dict(LISTEN_PID="1"), ["LISTEN_PID", "another program", "exec"]),
+    (dict(LISTEN_PID="1"), ["LISTEN_PID", "a different program", "exec"]),
     (dict(LISTEN_PID="x"), ["LISTEN_PID", "exec"]),
     (dict(LISTEN_FDNAMES="burin.socket"), ["burin.socket", "FileDescriptorName="]),
     (dict(LISTEN_FDNAMES=""), ["FileDescriptorName="]),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Reserved names, which every operator shares, are in one table with their setters;
  * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
- * JSON list (operations.h); what clients of imaginary call otherwise is told in operators once all
- * has come (imaginary.h); what several results are asked for by is kept until all has come
- * (outputs.h). */
-#include "server/http/settings.h"
+ * JSON list (operations.h). Names of a dialect go to that first, which sets ours. What asks for
+ * several results is kept until everything has come (outputs.h). */
+#include "server/request/settings.h"
 
 #include "pipeline/registry.h"
-#include "server/http/operations.h"
+#include "server/request/operations.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,22 +91,25 @@ static const struct reserved {
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
 
-const char *settings_reserved(int index) {
+const char *settings_shared_name(int index) {
     return index < RESERVED ? reserved[index].name : encode_option_name(index - RESERVED);
 }
 
 enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
-                          bool whole, struct failure *failure) {
-    *settings = (struct settings){
-        .pipeline = op == NULL, .encode = encode_options_default, .device = "auto", .plan.ops = ops
-    };
+                          struct dialect *dialect, struct failure *failure) {
+    *settings = (struct settings){ .pipeline = op == NULL,
+                                   .encode = encode_options_default,
+                                   .device = "auto",
+                                   .plan.ops = ops,
+                                   .dialect = dialect };
     settings->encode.format = FORMAT_NONE;
-    settings->imaginary.whole = whole;
-    return op ? imaginary_begin(&settings->imaginary, &settings->plan, op, failure) : STATUS_OK;
+    if (!op) return STATUS_OK;
+    return dialect ? dialect->begin(dialect, &settings->plan, op, failure)
+                   : plan_add(&settings->plan, op, failure);
 }
 
 void settings_init_info(struct settings *settings) {
-    settings_init(settings, NULL, NULL, false, NULL);
+    settings_init(settings, NULL, NULL, NULL, NULL);
     settings->pipeline = false;
     settings->info = true;
 }
@@ -116,7 +118,7 @@ void settings_init_info(struct settings *settings) {
 static void list_names(char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "operations");
     const char *name;
-    for (int i = 0; (name = settings_reserved(i)) && used < size; i++)
+    for (int i = 0; (name = settings_shared_name(i)) && used < size; i++)
         if (strcmp(name, "operations") != 0 && strcmp(name, "widths") != 0)
             used += (size_t)snprintf(text + used, size - used, ", %s", name);
 }
@@ -129,7 +131,7 @@ static enum status unknown(const char *name, struct failure *failure) {
     const char *names[NAMES_MAX];
     char shown[PARAM_SHOWN_MAX], all[192];
     int count = 0;
-    while (count < NAMES_MAX && (names[count] = settings_reserved(count))) count++;
+    while (count < NAMES_MAX && (names[count] = settings_shared_name(count))) count++;
     const char *near = nearest_name(name, names, count);
     list_names(all, sizeof all);
     return fail(failure, STATUS_BAD_PARAM, "/pipeline has no parameter \"%s\"%s%s%s; it accepts %s",
@@ -139,23 +141,20 @@ static enum status unknown(const char *name, struct failure *failure) {
 
 static enum status set_reserved(struct settings *settings, int index, const char *value,
                                 struct failure *failure) {
-    const char *name = settings_reserved(index);
+    const char *name = settings_shared_name(index);
     const int option = index - RESERVED;
-    char text[IMAGINARY_VALUE_MAX];
     if (settings->given & 1u << index)
         return fail(failure, STATUS_BAD_PARAM,
                     "%s is given twice; give it once, in the query or as a form field", name);
     settings->given |= 1u << index;
-    settings->imaginary.has_type |= strcmp(name, "type") == 0 || strcmp(name, "types") == 0;
     if (option < 0) return reserved[index].set(settings, value, failure);
-    if (settings->imaginary.row) value = imaginary_value(name, value, text);
     if (encode_option_set(&settings->encode, option, value)) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name, encode_option_range(option));
 }
 
 static int find_reserved(const char *name) {
     const char *reserved_name;
-    for (int i = 0; (reserved_name = settings_reserved(i)); i++)
+    for (int i = 0; (reserved_name = settings_shared_name(i)); i++)
         if (strcmp(name, reserved_name) == 0) return i;
     return -1;
 }
@@ -171,7 +170,6 @@ enum status settings_set_in_step(struct settings *settings, const char *name, co
     const int index = find_reserved(name);
     const bool background = strcmp(name, "background") == 0, type = strcmp(name, "type") == 0;
     const uint32_t bit = 1u << index;
-    char text[IMAGINARY_VALUE_MAX];
     if (background && settings->given & bit) return STATUS_OK;
     if (!last && !background && !type)
         return fail(
@@ -181,31 +179,39 @@ enum status settings_set_in_step(struct settings *settings, const char *name, co
             name);
     if (settings->given_in_step & bit) settings->given &= ~bit;
     settings->given_in_step |= bit;
-    return set_reserved(settings, index, imaginary_value(name, value, text), failure);
+    return set_reserved(settings, index, value, failure);
 }
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const int index = find_reserved(name);
     if (settings->info && strcmp(name, "device") != 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "/info accepts only the parameter device; remove \"%s\"",
                     param_shown(name, shown));
-    if (index >= RESERVED ||
-        (index >= 0 && (!reserved[index].takes || reserved[index].takes(settings))))
-        return set_reserved(settings, index, value, failure);
-    if (settings->pipeline && settings->imaginary.whole && strcmp(name, "key") == 0 && !*value)
-        return STATUS_OK; /* as a client of imaginary has none to give */
+    return settings->dialect
+               ? settings->dialect->set(settings->dialect, settings, name, value, failure)
+               : settings_set_native(settings, name, value, failure);
+}
+
+bool settings_is_shared(const struct settings *settings, const char *name) {
+    const int index = find_reserved(name);
+    return index >= RESERVED ||
+           (index >= 0 && (!reserved[index].takes || reserved[index].takes(settings)));
+}
+
+enum status settings_set_native(struct settings *settings, const char *name, const char *value,
+                                struct failure *failure) {
+    if (settings_is_shared(settings, name))
+        return set_reserved(settings, find_reserved(name), value, failure);
     if (settings->pipeline) return unknown(name, failure);
-    if (settings->imaginary.row)
-        return imaginary_set(&settings->imaginary, &settings->plan, name, value, failure);
     return plan_set(&settings->plan, name, value, failure);
 }
 
 bool settings_takes(const struct settings *settings, const char *name) {
-    return !settings->pipeline && !settings->info &&
-           imaginary_takes(&settings->imaginary, &settings->plan, name);
+    if (settings->pipeline || settings->info) return false;
+    return settings->dialect ? settings->dialect->takes(settings->dialect, &settings->plan, name)
+                             : plan_takes(&settings->plan, name);
 }
 
 bool settings_names_operators(const char *name) {
@@ -235,8 +241,10 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
-    enum status status =
-        imaginary_complete(&settings->imaginary, &settings->plan, &settings->encode, failure);
+    enum status status = STATUS_OK;
+    if (settings->dialect && !settings->pipeline)
+        status = settings->dialect->complete(settings->dialect, &settings->plan, &settings->encode,
+                                             failure);
     if (!status && !several) status = encode_options_check(&settings->encode, failure);
     if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
     if (!status && settings->outputs) status = outputs_check(settings, failure);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names and values of a request, in any order: what they set, and what is refused. */
-#include "server/http/settings.h"
+#include "server/request/settings.h"
 
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/reader.h"
-#include "server/http/operations.h"
+#include "server/request/operations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct failure failure;
 
 static enum status set(const char *op, const char *name, const char *value) {
     failure = (struct failure){ 0 };
-    assert_int_equal(settings_init(&settings, NULL, op, false, &failure), STATUS_OK);
+    assert_int_equal(settings_init(&settings, NULL, op, NULL, &failure), STATUS_OK);
     return settings_set(&settings, name, value, &failure);
 }
 
@@ -159,7 +159,7 @@ static void twice_is_refused(void **state) {
 
 static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
     (void)state;
-    assert_int_equal(settings_init(&settings, NULL, NULL, false, &failure), STATUS_OK);
+    assert_int_equal(settings_init(&settings, NULL, NULL, NULL, &failure), STATUS_OK);
     assert_int_equal(settings_complete(&settings, &failure), STATUS_BAD_PARAM);
     char list[1024] = "[";
     for (int i = 0; i < 11; i++)
@@ -236,12 +236,12 @@ static bool field_may_be(const char *name) {
 static void no_field_of_a_user_hides_a_name_of_every_request(void **state) {
     (void)state;
     assert_true(field_may_be("devices"));
-    for (int i = 0; settings_reserved(i); i++) {
-        if (field_may_be(settings_reserved(i)))
-            fail_msg("an operator may have a parameter %s", settings_reserved(i));
-        if (strcmp(settings_reserved(i), "widths") == 0) continue; /* of no pipeline */
+    for (int i = 0; settings_shared_name(i); i++) {
+        if (field_may_be(settings_shared_name(i)))
+            fail_msg("an operator may have a parameter %s", settings_shared_name(i));
+        if (strcmp(settings_shared_name(i), "widths") == 0) continue; /* of no pipeline */
         assert_int_equal(set(NULL, "nothing_like_it", ""), STATUS_BAD_PARAM);
-        assert_non_null(strstr(failure.message, settings_reserved(i)));
+        assert_non_null(strstr(failure.message, settings_shared_name(i)));
     }
 }
 

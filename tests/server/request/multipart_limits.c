@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The multipart parser's limits, what it does after a failure, and what it costs. */
-#include "tests/server/http/multipart_record.h"
+#include "tests/server/request/multipart_record.h"
 
 #include <malloc.h>
 

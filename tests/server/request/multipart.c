@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The multipart parser: what is read, what is refused and with which words, and that no way of
- * cutting the input changes either.
- *
- * covers: server/http/header_params.c */
-#include "tests/server/http/multipart_record.h"
+ * cutting the input changes either. */
+#include "tests/server/request/multipart_record.h"
 
 struct good {
     const char *type, *body, *read;

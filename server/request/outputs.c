@@ -2,10 +2,10 @@
 /* How it works. Lists are read and checked as they come. What they mean waits for the other
  * settings: a list of outputs is read a second time then, with the options that all have for a
  * beginning. Outputs with the same operations share a part of the plan. */
-#include "server/http/outputs.h"
+#include "server/request/outputs.h"
 
-#include "server/http/operations.h"
-#include "server/http/settings.h"
+#include "server/request/operations.h"
+#include "server/request/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ struct item {
     struct plan plan;
     struct encode_options encode;
     char name[OUTPUT_NAME_MAX];
-    bool whole; /* as of struct imaginary */
+    const struct dialect *dialect; /* the request's; NULL: none */
 };
 
 /* As a file may be called anywhere: there is room for a type behind it. */
@@ -96,7 +96,7 @@ static enum status read_operations(const json_t *value, struct item *item,
                                    struct failure *failure) {
     if (!json_is_array(value))
         return fail(failure, STATUS_BAD_PARAM, "\"operations\" must be a JSON list");
-    return operations_add_output(&item->plan, value, item->whole, &item->encode, failure);
+    return operations_add_output(&item->plan, value, item->dialect, &item->encode, failure);
 }
 
 static enum status read_member(const char *key, const json_t *value, struct item *item,
@@ -138,7 +138,7 @@ static enum status read_item_at(const struct settings *settings, size_t index,
                                 struct failure *failure) {
     const json_t *list = settings->outputs->list;
     struct failure said;
-    item->whole = settings->imaginary.whole;
+    item->dialect = settings->dialect;
     item->plan.ops = settings->plan.ops;
     item->plan.count = 0;
     item->encode = *encode;

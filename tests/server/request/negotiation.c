@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Accept headers and what they get: by RFC 9110, and by what clients really send. */
-#include "server/http/negotiation.h"
+#include "server/request/negotiation.h"
 
 #include "pipeline/codec.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/http/zip.h"
+#include "server/request/zip.h"
 
 #include <isa-l/crc.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What holds for several results together: pixels, values, and the time that is predicted. */
-#include "server/http/work.h"
+#include "server/request/work.h"
+#include "tests/pipeline/plan_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@ static void begin(const char *text, uint32_t width, uint32_t height, int first, 
     job.probe = (struct probe){ .format = FORMAT_PNG, .shape = image_shape(width, height, 3, 8) };
     job.image_length = 100000;
     job.further = (uint32_t)count - 1;
-    assert_int_equal(plan_tree_parse(&work.plans, text, NULL), STATUS_OK);
+    assert_int_equal(plan_tree_read(&work.plans, text, NULL), STATUS_OK);
     for (int o = 0; o < count; o++) {
         job.outputs[o].encode = encode_options_default;
         job.outputs[o].part = first + o % (work.plans.count - first);

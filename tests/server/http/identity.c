@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whom a request comes from: the connection's address, and what proxies wrote. */
-#include "server/http/client.h"
+#include "server/http/identity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,35 +85,15 @@ static void found(void **state) {
         int count = 0;
         while (count < LINES && cases[i].lines[count]) count++;
         assert_true(networks_read(cases[i].trusted, &trusted));
-        const struct in6_addr client =
-            client_find(&trusted, peer_of(cases[i].peer, &memory), cases[i].lines, count);
+        const struct client client =
+            identity_find(&trusted, peer_of(cases[i].peer, &memory), cases[i].lines, count);
         client_print(&client, text);
         if (strcmp(text, cases[i].client) != 0)
             fail_msg("case %zu: %s, not %s", i, text, cases[i].client);
     }
 }
 
-static void units(void **state) {
-    (void)state;
-    static const struct {
-        const char *address, *unit;
-    } cases[] = {
-        { "192.0.2.1", "192.0.2.1" },
-        { "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::" },
-        { "2001:db8:1:2::", "2001:db8:1:2::" },
-        { "::", "unix" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct in6_addr address;
-        char text[CLIENT_TEXT_MAX];
-        assert_true(networks_read_address(cases[i].address, &address));
-        const struct in6_addr unit = client_unit(&address);
-        client_print(&unit, text);
-        assert_string_equal(text, cases[i].unit);
-    }
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(found), cmocka_unit_test(units) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(found) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

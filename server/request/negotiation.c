@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Every range of every line is matched with every kind of answer; each kind keeps the
  * weight of the most specific range so far. The choice looks at these weights alone. */
-#include "server/http/negotiation.h"
+#include "server/request/negotiation.h"
 
 #include "pipeline/codec.h"
 

@@ -14,28 +14,26 @@
 #ifndef BURIN_ROOM_H
 #define BURIN_ROOM_H
 
-#include "server/http/front_state.h"
+#include "server/request/service.h"
 
 /* For a body of LENGTH bytes at this moment: nothing is reserved. */
-enum status room_check_body(struct front *front, int64_t length, struct failure *failure);
+enum status room_check_body(struct service *service, int64_t length, struct failure *failure);
 
 /* BYTES more of a body of LENGTH bytes in all have come. */
-enum status room_hold_body(struct front *front, int64_t bytes, int64_t length,
+enum status room_hold_body(struct service *service, int64_t bytes, int64_t length,
                            struct failure *failure);
-void room_release_body(struct front *front, int64_t bytes);
+void room_release_body(struct service *service, int64_t bytes);
 
 /* As slot_take; -1: none is free. */
-int room_take_slot(struct front *front, size_t expected, void *owner, struct failure *failure);
+int room_take_slot(struct service *service, size_t expected, struct job_owner *owner,
+                   struct failure *failure);
 
 /* For one more answer at this moment: nothing is reserved. */
-enum status room_check_answer(struct front *front, struct failure *failure);
+enum status room_check_answer(struct service *service, struct failure *failure);
 
 /* An answer with its upload, BYTES in all. The one that reaches the bound is still sent: so an
  * answer of any size can be, and what is held stays below the bound plus one answer. */
-enum status room_hold_answer(struct front *front, int64_t bytes, struct failure *failure);
-void room_release_answer(struct front *front, int64_t bytes);
-
-/* Of pressure_options; CONTEXT: the front. */
-int64_t room_left(const void *context, enum resource resource);
+enum status room_hold_answer(struct service *service, int64_t bytes, struct failure *failure);
+void room_release_answer(struct service *service, int64_t bytes);
 
 #endif

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/http/client.h"
+#include "server/http/identity.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { UNIT_BYTES = 8 };
 
 static struct in6_addr address_of(const struct sockaddr *peer) {
     struct in6_addr address = IN6ADDR_ANY_INIT;
@@ -17,7 +14,7 @@ static struct in6_addr address_of(const struct sockaddr *peer) {
     return address;
 }
 
-bool client_peer_is_trusted(const struct networks *trusted, const struct sockaddr *peer) {
+bool identity_is_trusted(const struct networks *trusted, const struct sockaddr *peer) {
     if (!peer || peer->sa_family == AF_UNIX) return trusted->unix_sockets;
     if (!trusted->count) return false;
     const struct in6_addr address = address_of(peer);
@@ -57,39 +54,23 @@ static bool last_entry(const char *text, long *length, struct in6_addr *address)
     return read_entry(text + start, (size_t)(end - start), address);
 }
 
-struct in6_addr client_find(const struct networks *trusted, const struct sockaddr *peer,
+struct client identity_find(const struct networks *trusted, const struct sockaddr *peer,
                             const char *const *lines, int count) {
-    const struct in6_addr client = address_of(peer);
-    if (!client_peer_is_trusted(trusted, peer)) return client;
-    return client_forwarded(trusted, &client, lines, count);
+    const struct client client = { address_of(peer) };
+    if (!identity_is_trusted(trusted, peer)) return client;
+    return identity_forwarded(trusted, &client, lines, count);
 }
 
-struct in6_addr client_forwarded(const struct networks *trusted, const struct in6_addr *proxy,
+struct client identity_forwarded(const struct networks *trusted, const struct client *proxy,
                                  const char *const *lines, int count) {
-    struct in6_addr client = *proxy;
+    struct client client = *proxy;
     for (int i = count - 1; i >= 0; i--) {
         for (long length = (long)strlen(lines[i]); length >= 0;) {
-            struct in6_addr before;
-            if (!last_entry(lines[i], &length, &before)) return client;
+            struct client before;
+            if (!last_entry(lines[i], &length, &before.address)) return client;
             client = before;
-            if (!networks_have(trusted, &client)) return client;
+            if (!networks_have(trusted, &client.address)) return client;
         }
     }
     return client;
-}
-
-struct in6_addr client_unit(const struct in6_addr *client) {
-    struct in6_addr unit = *client;
-    if (!IN6_IS_ADDR_V4MAPPED(client))
-        memset(unit.s6_addr + UNIT_BYTES, 0, sizeof unit.s6_addr - UNIT_BYTES);
-    return unit;
-}
-
-void client_print(const struct in6_addr *client, char text[CLIENT_TEXT_MAX]) {
-    if (IN6_IS_ADDR_UNSPECIFIED(client))
-        snprintf(text, CLIENT_TEXT_MAX, "unix");
-    else if (IN6_IS_ADDR_V4MAPPED(client))
-        inet_ntop(AF_INET, client->s6_addr + 12, text, CLIENT_TEXT_MAX);
-    else
-        inet_ntop(AF_INET6, client->s6_addr, text, CLIENT_TEXT_MAX);
 }

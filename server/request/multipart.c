@@ -9,10 +9,9 @@
  * Headers are collected in one line buffer; each whole line is read where it stands there: name,
  * colon, value. Three headers mean something, the others are skipped. The limit on all headers is
  * checked before a byte is kept, so a line without an end is not waited for. */
-#include "server/http/multipart.h"
+#include "server/request/multipart.h"
 
-#include "server/http/engine/request_check.h"
-#include "server/http/header_params.h"
+#include "server/token.h"
 
 #include <string.h>
 #include <strings.h>
@@ -29,6 +28,82 @@ enum state {
 #define BAD(...) fail(failure, STATUS_BAD_REQUEST, __VA_ARGS__)
 
 static const char form_data[] = "multipart/form-data";
+
+/* ---- the parameters of a header's value: `; name=token; name="quoted \" text"` */
+
+struct header_param {
+    const char *name, *value; /* in the header's value */
+    size_t name_length, value_length;
+    bool quoted; /* value is the text between the quotes, with its escapes */
+};
+
+static const char *skip_blanks(const char *p) {
+    while (*p == ' ' || *p == '\t') p++;
+    return p;
+}
+
+static size_t token_length(const char *p) {
+    size_t length = 0;
+    while (p[length] && token_has((unsigned char)p[length])) length++;
+    return length;
+}
+
+/* The quote that ends a quoted text, or NULL. */
+static const char *closing_quote(const char *p) {
+    for (; *p && *p != '"'; p++)
+        if (*p == '\\' && !*++p) return NULL;
+    return *p ? p : NULL;
+}
+
+/* Reads the value at *AT and moves on behind it. */
+static bool read_value(const char **at, struct header_param *out) {
+    const char *p = *at;
+    out->quoted = *p == '"';
+    out->value = p + out->quoted;
+    if (out->quoted) {
+        const char *end = closing_quote(out->value);
+        if (!end) return false;
+        out->value_length = (size_t)(end - out->value);
+        *at = end + 1;
+        return true;
+    }
+    out->value_length = token_length(p);
+    *at = p + out->value_length;
+    return out->value_length > 0;
+}
+
+/* 1: OUT is filled and *AT moved on; 0: there are no more; -1: this is no list of params. */
+static int next_param(const char **at, struct header_param *out) {
+    const char *p = skip_blanks(*at);
+    if (!*p) return 0;
+    if (*p++ != ';') return -1;
+    p = skip_blanks(p);
+    if (!*p) return 0; /* a semicolon at the end does no harm */
+    out->name = p;
+    out->name_length = token_length(p);
+    p += out->name_length;
+    if (out->name_length == 0 || *p++ != '=') return -1;
+    if (!read_value(&p, out)) return -1;
+    *at = p;
+    return 1;
+}
+
+static bool param_is(const struct header_param *param, const char *name) {
+    return param->name_length == strlen(name) &&
+           strncasecmp(param->name, name, param->name_length) == 0;
+}
+
+/* The value without its escapes, cut to fit; returns its whole length. */
+static size_t copy_param(const struct header_param *param, char *out, size_t room) {
+    size_t length = 0;
+    for (size_t i = 0; i < param->value_length; i++) {
+        if (param->quoted && param->value[i] == '\\') i++;
+        if (length + 1 < room) out[length] = param->value[i];
+        length++;
+    }
+    out[length < room ? length : room - 1] = '\0';
+    return length;
+}
 
 /* ---- the delimiter, CR LF -- boundary, in pieces of any size, and the tail behind it: `--` where
  * it closes the body, blanks, CR LF */
@@ -113,16 +188,16 @@ static bool delimiter_closes(const struct delimiter *delimiter) {
 
 bool multipart_is(const char *content_type) {
     if (!content_type) return false;
-    const char *p = header_params_skip_blanks(content_type);
+    const char *p = skip_blanks(content_type);
     if (strncasecmp(p, form_data, sizeof form_data - 1) != 0) return false;
-    p = header_params_skip_blanks(p + sizeof form_data - 1);
+    p = skip_blanks(p + sizeof form_data - 1);
     return *p == '\0' || *p == ';';
 }
 
 static enum status set_boundary(struct multipart *m, const struct header_param *param,
                                 struct failure *failure) {
     char text[BOUNDARY_MAX + 2];
-    const size_t length = header_params_copy(param, text, sizeof text);
+    const size_t length = copy_param(param, text, sizeof text);
     if (m->delimiter.length) return BAD("Content-Type has more than one boundary; send one");
     if (length == 0)
         return BAD(
@@ -143,9 +218,9 @@ static enum status read_content_type(struct multipart *m, const char *content_ty
     struct header_param param;
     int found;
     if (!multipart_is(content_type)) return BAD("Content-Type must be multipart/form-data");
-    const char *p = header_params_skip_blanks(content_type) + sizeof form_data - 1;
-    while ((found = header_params_next(&p, &param)) > 0) {
-        if (!header_params_is(&param, "boundary")) continue;
+    const char *p = skip_blanks(content_type) + sizeof form_data - 1;
+    while ((found = next_param(&p, &param)) > 0) {
+        if (!param_is(&param, "boundary")) continue;
         enum status status = set_boundary(m, &param, failure);
         if (status) return status;
     }
@@ -180,21 +255,21 @@ static enum status read_disposition(struct part_headers *h, const char *p,
     int found;
     if (h->has_disposition) return BAD("part %d has two Content-Dispositions", h->number);
     h->has_disposition = true;
-    size_t length = header_params_token(p);
+    size_t length = token_length(p);
     if (length != 9 || strncasecmp(p, "form-data", 9) != 0)
         return BAD("Content-Disposition of part %d is not form-data", h->number);
     p += length;
-    while ((found = header_params_next(&p, &param)) > 0) {
-        if (header_params_is(&param, "name")) {
+    while ((found = next_param(&p, &param)) > 0) {
+        if (param_is(&param, "name")) {
             if (named) return BAD("part %d has two names", h->number);
             named = true;
-            if (header_params_copy(&param, part->name, sizeof part->name) >= sizeof part->name)
+            if (copy_param(&param, part->name, sizeof part->name) >= sizeof part->name)
                 return BAD("the name of part %d has more than %d bytes", h->number,
                            PART_NAME_MAX - 1);
-        } else if (header_params_is(&param, "filename")) {
+        } else if (param_is(&param, "filename")) {
             if (part->has_filename) return BAD("part %d has two filenames", h->number);
             part->has_filename = true;
-            header_params_copy(&param, part->filename, sizeof part->filename);
+            copy_param(&param, part->filename, sizeof part->filename);
         }
     }
     if (found < 0) return BAD("Content-Disposition of part %d cannot be read", h->number);
@@ -224,11 +299,11 @@ static enum status read_encoding(struct part_headers *h, const char *value,
 /* LINE is terminated and holds no control character. */
 static enum status read_header(struct part_headers *h, char *line, struct failure *failure) {
     if (is_blank(*line)) return BAD("part %d has a folded header line", h->number);
-    size_t length = header_params_token(line);
+    size_t length = token_length(line);
     if (length == 0 || line[length] != ':')
         return BAD("part %d has a header line without a name", h->number);
     line[length] = '\0';
-    const char *value = header_params_skip_blanks(line + length + 1);
+    const char *value = skip_blanks(line + length + 1);
     if (strcasecmp(line, "Content-Disposition") == 0) return read_disposition(h, value, failure);
     if (strcasecmp(line, "Content-Type") == 0) return read_type(h, value, failure);
     if (strcasecmp(line, "Content-Transfer-Encoding") == 0) return read_encoding(h, value, failure);
@@ -237,7 +312,7 @@ static enum status read_header(struct part_headers *h, char *line, struct failur
 
 static bool has_control(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
-        if (request_check_is_control((unsigned char)text[i])) return true;
+        if (token_is_control((unsigned char)text[i])) return true;
     return false;
 }
 

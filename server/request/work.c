@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/http/work.h"
+#include "server/request/work.h"
 
 enum status work_shape(struct work *work, const struct image *in, uint64_t pixels_max,
                        struct failure *failure) {
