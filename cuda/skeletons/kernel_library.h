@@ -2,7 +2,7 @@
 /* kernel_library.h - kernels that are compiled at run time: taken from memory, else from the cache
  * on disk, else made from their source.
  *
- * Used by:  user_twin.cu; server/operators.c, user_operators.c and bench/skeletons.c.
+ * Used by:  user_twin.cu; server/user_operators.c and bench/skeletons.c.
  * Owns:     loaded kernels, for the life of the process.
  * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message, or
  *           where the driver refuses it: later requests get the same without another try.

@@ -5,7 +5,7 @@
  * options and CPU in its first lines: it is used only if that text is the same.
  *
  * Used by:  twin_library.c; kernel_cache.c, which has its own files in the same folder;
- *           server/operators.c, user_operators.c and bench/skeletons.c name the folder.
+ *           server/user_operators.c and bench/skeletons.c name the folder.
  * Owns:     nothing in memory. The folder must be ours alone, because its files are run.
  * Fails:    an entry that is missing or cannot be trusted is not found.
  * Threads:  any, and several processes: an entry is complete or missing.

@@ -252,7 +252,7 @@ static const char *look_at_process(struct worker_handle *worker, int64_t now, in
     const int64_t still =
         stillness_look(&worker->stillness, worker->pid, worker->heartbeat_thread, now);
     worker->stood_still = still > still_ns;
-    if (worker->stillness.account.state == THREAD_TRACED)
+    if (worker->stillness.status.state == THREAD_TRACED)
         return "gives no sign of life: a debugger holds its process";
     return still > still_ns / 2 ? "gives no sign of life: its process stands still" : NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel tells of processes that are forked from here and do one thing each. */
-#include "server/process/thread_account.h"
+#include "server/process/thread_status.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void end(pid_t pid) {
 
 static bool comes_to(pid_t pid, enum thread_state state) {
     for (int i = 0; i < PATIENCE_MS; i++) {
-        if (thread_account_read(pid, pid).state == state) return true;
+        if (thread_status_read(pid, pid).state == state) return true;
         usleep(1000);
     }
     return false;
@@ -49,7 +49,7 @@ static void who_computes_runs(void **state) {
     (void)state;
     const pid_t pid = begin(spin);
     assert_true(comes_to(pid, THREAD_RUNS));
-    assert_false(thread_account_read(pid, pid).process_idle);
+    assert_false(thread_status_read(pid, pid).process_idle);
     end(pid);
 }
 
@@ -57,10 +57,10 @@ static void who_sleeps_has_no_turn(void **state) {
     (void)state;
     const pid_t pid = begin(sleep_for_ever);
     assert_true(comes_to(pid, THREAD_SLEEPS));
-    const uint64_t turns = thread_account_read(pid, pid).turns;
+    const uint64_t turns = thread_status_read(pid, pid).turns;
     usleep(50000);
-    assert_int_equal(thread_account_read(pid, pid).turns, turns);
-    assert_true(thread_account_read(pid, pid).process_idle);
+    assert_int_equal(thread_status_read(pid, pid).turns, turns);
+    assert_true(thread_status_read(pid, pid).process_idle);
     end(pid);
 }
 
@@ -78,11 +78,11 @@ static void who_was_woken_has_had_a_turn(void **state) {
     const pid_t pid = begin(sleep_and_wake);
     assert_true(comes_to(pid, THREAD_SLEEPS));
     usleep(100000); /* the signal is caught by now */
-    const uint64_t turns = thread_account_read(pid, pid).turns;
+    const uint64_t turns = thread_status_read(pid, pid).turns;
     kill(pid, SIGUSR1);
-    for (int i = 0; i < PATIENCE_MS && thread_account_read(pid, pid).turns == turns; i++)
+    for (int i = 0; i < PATIENCE_MS && thread_status_read(pid, pid).turns == turns; i++)
         usleep(1000);
-    assert_true(thread_account_read(pid, pid).turns > turns);
+    assert_true(thread_status_read(pid, pid).turns > turns);
     end(pid);
 }
 
@@ -91,7 +91,7 @@ static void who_was_stopped_is_stopped(void **state) {
     const pid_t pid = begin(spin);
     kill(pid, SIGSTOP);
     assert_true(comes_to(pid, THREAD_STOPPED));
-    assert_true(thread_account_read(pid, pid).process_idle);
+    assert_true(thread_status_read(pid, pid).process_idle);
     kill(pid, SIGCONT);
     assert_true(comes_to(pid, THREAD_RUNS));
     end(pid);
@@ -105,21 +105,21 @@ static void who_is_debugged_is_traced(void **state) {
         skip(); /* not allowed here */
     }
     assert_int_equal(waitpid(pid, NULL, __WALL), pid);
-    assert_int_equal(thread_account_read(pid, pid).state, THREAD_TRACED);
+    assert_int_equal(thread_status_read(pid, pid).state, THREAD_TRACED);
     end(pid);
 }
 
 static void who_is_gone_is_unknown(void **state) {
     (void)state;
     const pid_t pid = begin(spin);
-    assert_int_equal(thread_account_read(pid, getpid()).state, THREAD_UNKNOWN); /* another's */
-    assert_int_equal(thread_account_read(pid, 0).state, THREAD_UNKNOWN);
+    assert_int_equal(thread_status_read(pid, getpid()).state, THREAD_UNKNOWN); /* another's */
+    assert_int_equal(thread_status_read(pid, 0).state, THREAD_UNKNOWN);
     end(pid);
-    assert_int_equal(thread_account_read(pid, pid).state, THREAD_UNKNOWN);
-    assert_false(thread_account_read(pid, pid).process_idle);
+    assert_int_equal(thread_status_read(pid, pid).state, THREAD_UNKNOWN);
+    assert_false(thread_status_read(pid, pid).process_idle);
 }
 
-/* Threads of two processes in turns: each account is of its own process. */
+/* Threads of two processes in turns: each status is of its own process. */
 static void several_at_once(void **state) {
     (void)state;
     const pid_t busy = begin(spin), idle = begin(sleep_for_ever);
@@ -127,12 +127,12 @@ static void several_at_once(void **state) {
     const struct thread_id threads[] = { { idle, idle }, { busy, idle }, { idle, idle },
                                          { busy, busy }, { idle, busy }, { 0, 0 } };
     static const bool wanted[] = { true, false, true, false, true, false };
-    struct thread_account accounts[6];
-    thread_account_read_all(threads, 6, accounts);
-    for (int i = 0; i < 6; i++) assert_int_equal(accounts[i].process_idle, wanted[i]);
-    assert_int_equal(accounts[0].state, THREAD_SLEEPS);
-    assert_int_equal(accounts[1].state, THREAD_UNKNOWN);
-    assert_int_equal(accounts[3].state, THREAD_RUNS);
+    struct thread_status statuses[6];
+    thread_status_read_all(threads, 6, statuses);
+    for (int i = 0; i < 6; i++) assert_int_equal(statuses[i].process_idle, wanted[i]);
+    assert_int_equal(statuses[0].state, THREAD_SLEEPS);
+    assert_int_equal(statuses[1].state, THREAD_UNKNOWN);
+    assert_int_equal(statuses[3].state, THREAD_RUNS);
     end(busy);
     end(idle);
 }

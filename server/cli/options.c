@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Options may stand anywhere until `--`; each is looked up in a table of name, range
- * and setter, and then among the files that the operators' records ask for. The words that remain
- * are steps as far as they name operators, and then INPUT and OUTPUT; what is left over is told as
- * one file too many, or as a misspelt operator. OUTPUT may be missing where every step tells values
- * and leaves the image as it is. The extension of OUTPUT decides the type where no option does. */
-#include "server/cli/run_options.h"
+/* How it works. Options may come anywhere before `--`; each is looked up in a table of name, range
+ * and setter, and then among the additional files of the operators' records. The remaining words
+ * are steps as long as they name operators, and then INPUT and OUTPUT; further words are reported
+ * as one file too many, or as a misspelt operator. OUTPUT may be missing if every step only reports
+ * values. The extension of OUTPUT decides the type if no option does. */
+#include "server/cli/options.h"
 
 #include "pipeline/registry.h"
-#include "server/operators.h"
+#include "server/user_operators.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,39 +19,39 @@ static bool number_within(const char *text, long min, long max, long *number) {
     return param_integer(text, number) && *number >= min && *number <= max;
 }
 
-static bool set_damaged(struct run_options *options, const char *value) {
+static bool set_damaged(struct options *options, const char *value) {
     options->accept_damage = strcmp(value, "accept") == 0;
     return options->accept_damage || strcmp(value, "refuse") == 0;
 }
 
-static bool set_device(struct run_options *options, const char *value) {
-    options->device = value; /* device_choose judges it */
+static bool set_device(struct options *options, const char *value) {
+    options->device = value; /* device_choose checks it */
     return true;
 }
 
-static bool set_threads(struct run_options *options, const char *value) {
+static bool set_threads(struct options *options, const char *value) {
     long number = 0;
     const bool good = number_within(value, 1, 1024, &number);
     options->threads = (int)number;
     return good;
 }
 
-static bool set_operators_dir(struct run_options *options, const char *value) {
-    options->operators_dir = value; /* operators_load judges it */
+static bool set_operators_dir(struct options *options, const char *value) {
+    options->operators_dir = value; /* user_operators_load checks it */
     return *value != '\0';
 }
 
-static bool set_widths(struct run_options *options, const char *value) {
+static bool set_widths(struct options *options, const char *value) {
     return width_list_read(&options->widths, value);
 }
 
-static bool set_pixels_max(struct run_options *options, const char *value) {
+static bool set_pixels_max(struct options *options, const char *value) {
     return number_within(value, 1, (long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX, &options->pixels_max);
 }
 
 static const struct option {
     const char *name, *range;
-    bool (*set)(struct run_options *options, const char *value); /* NULL: takes no value */
+    bool (*set)(struct options *options, const char *value); /* NULL: takes no value */
 } table[] = {
     { "--device", "auto, cpu, cuda or cuda:N", set_device },
     { "--widths", WIDTH_LIST_RANGE, set_widths },
@@ -66,7 +66,8 @@ enum { OPTION_COUNT = sizeof table / sizeof *table };
 
 enum { OPTION_NAME_MAX = 24, NAMES_MAX = OPTION_COUNT + 24 };
 
-/* How the result is written: encode_options.h has the settings, options are called with dashes. */
+/* Whether ARGUMENT is the setting INDEX of encode_options.h, with dashes in place of underscores.
+ */
 static bool is_encode_option(const char *argument, size_t length, int index) {
     const char *name = encode_option_name(index);
     if (length != strlen(name) + 2 || strncmp(argument, "--", 2) != 0) return false;
@@ -105,7 +106,7 @@ static enum status unknown_option(const char *argument, size_t length, struct fa
                 param_shown(name, shown));
 }
 
-static enum status take_aux(struct run_options *options, const char *name, const char *path,
+static enum status take_aux(struct options *options, const char *name, const char *path,
                             struct failure *failure) {
     int count = 0;
     if (!path || !*path) return fail(failure, STATUS_BAD_PARAM, "--%s needs a file", name);
@@ -114,17 +115,18 @@ static enum status take_aux(struct run_options *options, const char *name, const
             return fail(failure, STATUS_BAD_PARAM, "--%s is given twice", name);
     if (count == OP_AUX_MAX)
         return fail(failure, STATUS_BAD_PARAM, "more than %d files besides INPUT", OP_AUX_MAX);
-    options->aux[count] = (struct run_aux){ .name = name, .path = path };
+    options->aux[count] = (struct aux_option){ .name = name, .path = path };
     return STATUS_OK;
 }
 
-/* What stands behind the '=' of argv[*I], or in the next argument; NULL: nothing. */
+/* The text after the '=' of argv[*I], or else the next argument, over which it moves *I; NULL:
+ * there is none. */
 static const char *value_of(int argc, char **argv, int *i) {
     const char *equals = strchr(argv[*i], '=');
     return equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/* The record's name of the image that "--name" or "--name=..." stands for, or NULL. */
+/* The record's name of the image that "--name" or "--name=..." gives, or NULL. */
 static const char *aux_of(const char *argument, size_t length) {
     char name[32];
     if (length < 3 || length >= sizeof name) return NULL;
@@ -132,7 +134,7 @@ static const char *aux_of(const char *argument, size_t length) {
     return registry_aux(name);
 }
 
-static enum status take_encode_option(struct run_options *options, int index, const char *value,
+static enum status take_encode_option(struct options *options, int index, const char *value,
                                       struct failure *failure) {
     char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX];
     dashed(encode_option_name(index), name);
@@ -145,7 +147,7 @@ static enum status take_encode_option(struct run_options *options, int index, co
 }
 
 /* Takes the option at argv[*i], and moves *I over its value. */
-static enum status take_option(struct run_options *options, int argc, char **argv, int *i,
+static enum status take_option(struct options *options, int argc, char **argv, int *i,
                                struct failure *failure) {
     const char *argument = argv[*i];
     const size_t length = strcspn(argument, "=");
@@ -174,7 +176,7 @@ static enum status take_option(struct run_options *options, int argc, char **arg
     return STATUS_OK;
 }
 
-/* What stands before the first ':' is an operator's name. */
+/* Whether TEXT begins with an operator's name, up to the first ':' or ';'. */
 static bool is_step(const char *text) {
     char name[64];
     const size_t length = strcspn(text, ":;");
@@ -189,7 +191,7 @@ static bool is_file(const char *text) {
     return !*text || strcmp(text, "-") == 0 || plain < name || access(text, F_OK) == 0;
 }
 
-/* More than two words that are no steps: files, or an operator was misspelt. */
+/* Reports more than two words that are no steps: a misspelt operator, or too many files. */
 static enum status one_too_many(int count, char **words, struct failure *failure) {
     struct plan ignored;
     if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
@@ -200,15 +202,8 @@ static enum status one_too_many(int count, char **words, struct failure *failure
                 count, param_shown(words[0], first), param_shown(words[1], second));
 }
 
-/* To steps that have one, and were given none of their own. */
-static enum status give_background(struct run_options *options, struct failure *failure) {
-    char text[COLOUR_TEXT_MAX];
-    param_colour_print(encode_background(&options->encode), text);
-    return plan_give(&options->plan, "background", text, failure);
-}
-
-/* Steps as far as arguments name operators, then INPUT and, if need be, OUTPUT. */
-static enum status read_words(struct run_options *options, int count, char **words,
+/* Reads steps as long as words name operators, then INPUT and, if needed, OUTPUT. */
+static enum status read_words(struct options *options, int count, char **words,
                               struct failure *failure) {
     char text[PLAN_TEXT_MAX] = "";
     size_t used = 0;
@@ -222,8 +217,11 @@ static enum status read_words(struct run_options *options, int count, char **wor
         used += (size_t)length;
     }
     enum status status = plan_parse(&options->plan, text, failure);
-    if (status == STATUS_OK && options->encode.has_background)
-        status = give_background(options, failure);
+    if (status == STATUS_OK && options->encode.has_background) {
+        char background[COLOUR_TEXT_MAX]; /* for steps that have one, and were given none */
+        param_colour_print(encode_background(&options->encode), background);
+        status = plan_give(&options->plan, "background", background, failure);
+    }
     if (status != STATUS_OK) return status;
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
     const int least = plan_tells_only(&options->plan) ? 1 : 2;
@@ -235,23 +233,23 @@ static enum status read_words(struct run_options *options, int count, char **wor
     return STATUS_OK;
 }
 
-bool run_options_path(const char *pattern, uint32_t width, char *path, size_t size) {
+bool options_path(const char *pattern, uint32_t width, char *path, size_t size) {
     const char *place = strstr(pattern, WIDTH_PLACE);
     const int length = snprintf(path, size, "%.*s%u%s", (int)(place - pattern), pattern, width,
                                 place + strlen(WIDTH_PLACE));
     return length > 0 && (size_t)length < size;
 }
 
-/* Several widths of the last step need as many files. */
-static enum status check_widths(const struct run_options *options, struct failure *failure) {
+/* Several widths of the last step need several files. */
+static enum status check_widths(const struct options *options, struct failure *failure) {
     if (plan_check_widths(&options->plan, failure)) return failure->status;
     if (options->output && strstr(options->output, WIDTH_PLACE)) return STATUS_OK;
     return fail(
         failure, STATUS_BAD_PARAM,
-        "with --widths OUTPUT must have %%w where the width belongs, such as photo-%%w.jpg");
+        "with --widths OUTPUT must contain %%w in place of the width, such as photo-%%w.jpg");
 }
 
-/* What stands behind the last dot of a path's name; "" if that is nothing, or all of the name. */
+/* The text after the last dot of a path's name; "" if there is none, or the name begins with it. */
 static const char *extension_of(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -260,7 +258,7 @@ static const char *extension_of(const char *path) {
 }
 
 /* Without an extension the input's type stays. */
-static enum status type_by_extension(struct run_options *options, struct failure *failure) {
+static enum status type_by_extension(struct options *options, struct failure *failure) {
     const char *extension = options->output ? extension_of(options->output) : "";
     char shown[PARAM_SHOWN_MAX];
     if (options->encode.format || !*extension) return STATUS_OK;
@@ -272,11 +270,10 @@ static enum status type_by_extension(struct run_options *options, struct failure
                 param_shown(extension, shown));
 }
 
-enum status run_options_read(struct run_options *options, int argc, char **argv,
-                             struct failure *failure) {
-    *options = (struct run_options){ .device = "auto",
-                                     .encode = encode_options_default,
-                                     .pixels_max = (long)codec_limits_default.probe.pixels_max };
+enum status options_read(struct options *options, int argc, char **argv, struct failure *failure) {
+    *options = (struct options){ .device = "auto",
+                                 .encode = encode_options_default,
+                                 .pixels_max = (long)codec_limits_default.probe.pixels_max };
     options->encode.format = FORMAT_NONE;
     int words = 0;
     bool ended = false;
@@ -292,7 +289,7 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
             status = take_option(options, argc, argv, &i, failure);
     }
     if (status != STATUS_OK || options->help) return status;
-    status = operators_load(options->operators_dir, failure);
+    status = user_operators_load(options->operators_dir, failure);
     if (status == STATUS_OK) status = read_words(options, words, argv, failure);
     if (status == STATUS_OK && options->widths.count) status = check_widths(options, failure);
     if (status == STATUS_OK) status = type_by_extension(options, failure);
@@ -303,8 +300,41 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
 
 /* ---- the help */
 
-/* --mask FILE and the like, from the operators' records. */
-static void usage_aux(void) {
+int options_usage(void) {
+    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
+          "       burin run [OPTION]... STEP... INPUT          if every step reports values\n\n"
+          "A step is an operator, with its parameters after a colon: histeq, or\n"
+          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
+          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "Values of steps (histogram, minimum...) are printed on standard output, or on\n"
+          "standard error if OUTPUT is -: one line per step with a number for each channel,\n"
+          "for lists one line per channel. With --timing they are in the JSON instead.\n\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
+          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
+          "                                  input's type\n"
+          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
+          "  --progressive true|false        a JPEG that is shown before all of it is loaded; 6\n"
+          "                                  times as slow, a little smaller; default false\n"
+          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
+          "                                  false\n"
+          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
+          "                                  default 4\n"
+          "  --max-bytes N                   of a JPEG, WebP or AVIF: lowers the quality until\n"
+          "  --min-quality 1..100            the file fits, but not below this; default 10\n"
+          "  --compression 0..3              of a PNG, default 1\n"
+          "  --background RRGGBB[AA]         the colour under transparency, and for steps that\n"
+          "                                  have a background; default ffffff\n"
+          "  --widths W,W...                 in place of width, of the last step: a file for\n"
+          "                                  each, with the width for %w in OUTPUT's name\n"
+          "  --damaged refuse|accept         accept: use the readable part of a damaged image,\n"
+          "                                  with a note; default refuse\n"
+          "  --timing                        print the time of each stage as JSON on standard\n"
+          "                                  output, or on standard error if OUTPUT is -\n"
+          "  --threads N                     on the CPU, default one per core\n"
+          "  --operators-dir DIR             operators in C, used like built-in ones; `burin\n"
+          "                                  check` shows the mistakes in a file\n"
+          "  --pixels-max N                  the largest image in and out, default 67108864\n",
+          stdout);
     for (int i = 0; i < registry_count(); i++) {
         const struct op *op = registry_at(i);
         for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
@@ -313,43 +343,5 @@ static void usage_aux(void) {
             printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
         }
     }
-}
-
-int run_options_usage(void) {
-    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
-          "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
-          "A step is an operator, with its parameters after a colon: histeq, or\n"
-          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
-          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
-          "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
-          "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
-          "a line a channel. With --timing it is in the JSON instead.\n\n"
-          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
-          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
-          "                                  input's type\n"
-          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
-          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
-          "                                  is a little smaller; default false\n"
-          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
-          "                                  false\n"
-          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
-          "                                  default 4\n"
-          "  --max-bytes N                   of a JPEG, WebP or AVIF: at a lower quality if need\n"
-          "  --min-quality 1..100            be, but not below that; default 10\n"
-          "  --compression 0..3              of a PNG, default 1\n"
-          "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
-          "                                  background; default ffffff\n"
-          "  --widths W,W...                 in place of width, of the last step: a file of\n"
-          "                                  each, its width for %w in OUTPUT's name\n"
-          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
-          "                                  a note; default refuse\n"
-          "  --timing                        where the time went, as JSON: to standard output,\n"
-          "                                  or to standard error where OUTPUT is -\n"
-          "  --threads N                     on the CPU, default one per core\n"
-          "  --operators-dir DIR             operators in C, to be used like built-in ones:\n"
-          "                                  `burin check` tells what is wrong with a file\n"
-          "  --pixels-max N                  the largest image in and out, default 67108864\n",
-          stdout);
-    usage_aux();
     return 0;
 }

@@ -1,10 +1,10 @@
-// What steps tell instead of making a picture: numbers for each channel; lists, which become a plot
-// and a table; or a text.
+// The values of steps that make no picture: a number for each channel; lists, shown as a plot and a
+// table; or a text.
 import { drawing, element, whole } from './element.js';
 import { heightOf } from './histogram.js';
 import { foldedTable, numberTable } from './table.js';
 
-const ROWS_MAX = 1024; // of a table
+const ROWS_MAX = 1024; // of one table
 
 const names = { 1: ['gray'], 3: ['red', 'green', 'blue'] };
 const number = (value) => (Number.isInteger(value) ? whole(value) : value.toFixed(3));
@@ -12,17 +12,17 @@ const number = (value) => (Number.isInteger(value) ? whole(value) : value.toFixe
 const channelNames = (count) =>
     names[count] ?? Array.from({ length: count }, (_, i) => `channel ${i + 1}`);
 
-function numbersTable(told) {
-    const heads = channelNames(Math.max(...told.map((one) => one.value.length)));
-    const rows = told.map(({ operation, step, value }) => [
+function numbersTable(values) {
+    const heads = channelNames(Math.max(...values.map((one) => one.value.length)));
+    const rows = values.map(({ operation, step, value }) => [
         `${step + 1} ${operation}`,
         ...value.map(number),
     ]);
     return numberTable(['step', ...heads], rows, { 'aria-label': 'Values' });
 }
 
-function textsTable(told) {
-    const rows = told.map(({ operation, step, value }) => [`${step + 1} ${operation}`, value]);
+function textsTable(values) {
+    const rows = values.map(({ operation, step, value }) => [`${step + 1} ${operation}`, value]);
     return numberTable(['step', 'text'], rows, { className: 'numbers texts', 'aria-label': 'Texts' });
 }
 
@@ -73,10 +73,10 @@ function listBlock({ operation, step, value }) {
     ];
 }
 
-export function showTold(box, values = []) {
-    const texts = values.filter((told) => typeof told.value === 'string');
-    const lists = values.filter((told) => Array.isArray(told.value[0]));
-    const numbers = values.filter((told) => !texts.includes(told) && !lists.includes(told));
+export function showValues(box, values = []) {
+    const texts = values.filter((one) => typeof one.value === 'string');
+    const lists = values.filter((one) => Array.isArray(one.value[0]));
+    const numbers = values.filter((one) => !texts.includes(one) && !lists.includes(one));
     box.replaceChildren(
         ...(values.length ? [element('h3', {}, 'Values')] : []),
         ...(numbers.length ? [numbersTable(numbers)] : []),

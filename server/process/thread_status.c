@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/process/thread_account.h"
+#include "server/process/thread_status.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static enum thread_state state_of(char letter) {
     }
 }
 
-/* The letter stands behind the name, which may hold anything; processor time, in ticks, is the 12th
- * and 13th field from it. */
+/* The letter follows the name, which may contain any byte; processor time, in ticks, is the 12th
+ * and 13th field from the letter on. */
 static enum thread_state read_stat(pid_t pid, long thread, uint64_t *ticks) {
     char path[64], text[512];
     unsigned long user = 0, system = 0;
@@ -46,7 +46,7 @@ static bool is_busy(enum thread_state state) {
     return state == THREAD_RUNS || state == THREAD_HELD;
 }
 
-/* False too where that cannot be told. */
+/* False also if /proc cannot be read. */
 static bool is_idle(pid_t pid) {
     char path[64];
     bool busy = false;
@@ -60,35 +60,35 @@ static bool is_idle(pid_t pid) {
     return !busy;
 }
 
-static struct thread_account read_thread(pid_t pid, pid_t thread) {
-    struct thread_account account = { .turns = 0 };
+static struct thread_status read_thread(pid_t pid, pid_t thread) {
+    struct thread_status status = { .turns = 0 };
     char path[64], text[128];
     unsigned long long turns;
-    account.state = read_stat(pid, thread, &account.turns);
-    /* Time on cores, time spent waiting for one, turns on one: not every kernel has it. */
+    status.state = read_stat(pid, thread, &status.turns);
+    /* Time on cores, time spent waiting for one, turns on one; not every kernel has this file. */
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", (long)pid, (long)thread);
     if (read_file(path, text, sizeof text) && sscanf(text, "%*u %*u %llu", &turns) == 1)
-        account.turns = turns;
-    return account;
+        status.turns = turns;
+    return status;
 }
 
-void thread_account_read_all(const struct thread_id *threads, int count,
-                             struct thread_account *accounts) {
+void thread_status_read_all(const struct thread_id *threads, int count,
+                            struct thread_status *statuses) {
     pid_t scanned = 0;
     bool idle = false;
     for (int i = 0; i < count; i++) {
         const pid_t pid = threads[i].pid;
-        accounts[i] = read_thread(pid, threads[i].thread);
-        if (is_busy(accounts[i].state)) continue;
+        statuses[i] = read_thread(pid, threads[i].thread);
+        if (is_busy(statuses[i].state)) continue;
         if (pid != scanned) idle = is_idle(pid);
         scanned = pid;
-        accounts[i].process_idle = idle;
+        statuses[i].process_idle = idle;
     }
 }
 
-struct thread_account thread_account_read(pid_t pid, pid_t thread) {
+struct thread_status thread_status_read(pid_t pid, pid_t thread) {
     const struct thread_id one = { pid, thread };
-    struct thread_account account;
-    thread_account_read_all(&one, 1, &account);
-    return account;
+    struct thread_status status;
+    thread_status_read_all(&one, 1, &status);
+    return status;
 }

@@ -1,11 +1,10 @@
-// Where the time went, from the report in X-Burin-Timing: a row for every stage, operator and
-// kernel, with a bar from its begin to its end. It is a table, so that it can be read without
-// its bars.
+// The times of the report in X-Burin-Timing: a row for every stage, operator and kernel, with a bar
+// from its beginning to its end. It is a table, so that it is readable without the bars.
 import { byteCount, drawing, element, milliseconds, whole } from './element.js';
 
 const stages = ['receive', 'queue', 'decode', 'upload', 'compute', 'download', 'encode', 'wait'];
 
-/** { name, ms, start, level }... in the order of time. */
+/** Returns [{ name, ms, start, level }...] in the order of time. */
 export function rowsOf(ms) {
     const rows = [];
     let start = 0;
@@ -18,7 +17,9 @@ export function rowsOf(ms) {
     return rows;
 }
 
-/** One after another: of a GPU's codec below its stage, of an operator below that. */
+/**
+ * Kernels run one after another: a GPU codec's are below their stage, others below their operator.
+ */
 function kernelRows(kernels, from, level) {
     const rows = [];
     let start = from;
@@ -58,7 +59,7 @@ function bar(row, total) {
     );
 }
 
-/** For who points at a row. */
+/** The tooltip of a row. */
 function detail({ name, ms }, report) {
     const share = `${((100 * ms) / Math.max(report.ms.total, 1e-6)).toFixed(1)} % of the total`;
     return ms ? `${name}: ${share}, ${megapixelsPerSecond(report, ms)}` : name;
@@ -96,14 +97,14 @@ export function megapixelsPerSecond(report, ms) {
     return ms > 0 ? `${rate >= 100 ? whole(rate) : rate.toFixed(1)} MP/s` : '–';
 }
 
-/** PAGE_MS: from the change to the screen. */
-export function showAccount(box, report, pageMs) {
+/** PAGE_MS: the time from the change to the picture on the screen. */
+export function showTimes(box, report, pageMs) {
     const { ms } = report;
     const total = Math.max(ms.total, 1e-6);
     box.replaceChildren(
         element(
             'h3',
-            { id: 'account-title' },
+            { id: 'times-title' },
             'Time',
             element('span', { className: 'hint' }, report.device),
         ),
@@ -116,7 +117,7 @@ export function showAccount(box, report, pageMs) {
         ),
         element(
             'table',
-            { className: 'account', 'aria-labelledby': 'account-title' },
+            { className: 'times', 'aria-labelledby': 'times-title' },
             element(
                 'tbody',
                 {},
