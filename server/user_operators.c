@@ -38,7 +38,7 @@ static void print_error(void *context, const char *sentence) {
 }
 
 struct operators_options user_operators_options(void) {
-    return (struct operators_options){ .cache = twin_cache_default(), .tell = print_error };
+    return (struct operators_options){ .cache = twin_cache_default(), .report = print_error };
 }
 
 enum status user_operators_load(const char *path, struct failure *failure) {
