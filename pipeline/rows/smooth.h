@@ -32,17 +32,10 @@ struct smooth_tap {
                 for the second, a row below */
 };
 
-/* Four taps across, one byte each, the first in the lowest. */
-struct smooth_quad {
-    uint32_t place; /* pixels from the first tap */
-    uint32_t weights;
-};
-
 struct smooth_taps {
     struct gaussian gaussian;
     uint32_t channels;
-    int across_count, down_count, quad_count;             /* taps of weight 0 are omitted */
-    struct smooth_quad quads[GAUSSIAN_REACH_MAX / 2 + 1]; /* for 8 bit only */
+    int across_count, down_count; /* taps of weight 0 are omitted */
     struct smooth_tap across[SMOOTH_PAIRS_MAX], down[SMOOTH_PAIRS_MAX];
 };
 
