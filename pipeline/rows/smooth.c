@@ -173,12 +173,12 @@ static void smooth_down_plain(const struct smooth_taps *taps, const uint8_t *rin
                 taps, ring + smooth_chunk_offset(taps, chunk), slot, row, out[row] + chunk * bytes);
 }
 
-/* ---- AVX2: samples and sums are stored less half their range, so that signed products hold them; as
- * weights add up to 1, that half is a constant of the result. Across 8 bit, weights are the unsigned
- * factor, and no sum of pairs exceeds 16 signed bits. Sums of 16 bit are split into two halves of 16
- * bits for the way down; they wrap at 2^32 and still end correctly. The ring has a pair of rows as
- * 32-bit words, sample by sample; 8 bit in the order that unpacking gives, 16 bit with a chunk's upper
- * halves before its lower ones. */
+/* ---- AVX2: samples and sums are stored less half their range, so that signed products hold them;
+ * as weights add up to 1, that half is a constant of the result. Across 8 bit, weights are the
+ * unsigned factor, and no sum of pairs exceeds 16 signed bits. Sums of 16 bit are split into two
+ * halves of 16 bits for the way down; they wrap at 2^32 and still end correctly. The ring has a
+ * pair of rows as 32-bit words, sample by sample; 8 bit in the order that unpacking gives, 16 bit
+ * with a chunk's upper halves before its lower ones. */
 
 #ifdef __x86_64__
 enum { VECTOR = 32, HALF8 = 1 << 23, HALF16 = 1 << 15 };
