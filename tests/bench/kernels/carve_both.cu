@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
- * method (fast_both_axes.cuh), and on it the general one (any_gpu.cuh). The origins of all remaining
- * pixels are compared with a plain host program's before a time is printed. Times are events' on
- * the device, medians: `all` of the whole search with its preparations and origins, `step` the rise
- * from a quarter of the steps to all. */
+ * method (fast_both_axes.cuh), and on it the general one (any_gpu.cuh). The origins of all
+ * remaining pixels are compared with a plain host program's before a time is printed. Times are
+ * events' on the device, medians: `all` of the whole search with its preparations and origins,
+ * `step` the rise from a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "cuda/ops/carve/method.cuh"
