@@ -101,4 +101,20 @@ static inline unsigned batch_divide(struct batch_of<CAPACITY> *batch, uint32_t l
     return blocks;
 }
 
+/* On the device, called by all threads of a block that has added CHUNKS of an image's ALL_CHUNKS to
+ * global counters: true in the last block. The fences order its additions before its ticket, and
+ * the last ticket before the reads that follow. */
+static __device__ __forceinline__ bool batch_draw_last_ticket(uint32_t *ticket, uint32_t chunks,
+                                                              uint32_t all_chunks) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(ticket, chunks) + chunks == all_chunks;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
 #endif

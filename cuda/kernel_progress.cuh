@@ -2,7 +2,7 @@
 /* kernel_progress.cuh - the lane's side of struct kernel_progress: reads what long kernels report,
  * and stops them.
  *
- * Used by:  device_cuda.cu.
+ * Used by:  device_cuda.cu, event_wait.cuh, timeline.cu.
  * Owns:     the pinned entries, from kernel_progress_init() on; the lane frees them.
  * Threads:  the lane's alone, and the kernels of its stream.
  * Limits:   KERNEL_PROGRESS_MAX images of a batch, in all its steps; others report nothing.

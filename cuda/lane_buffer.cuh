@@ -22,25 +22,21 @@ struct lane_buffer {
     size_t base_used, larger_used; /* bytes used since they were last emptied */
 };
 
-static inline cudaError_t lane_buffer_allocate(bool pinned, uint8_t **memory, size_t bytes) {
-    return pinned ? cudaHostAlloc((void **)memory, bytes, 0) : cudaMalloc((void **)memory, bytes);
-}
-
-static inline cudaError_t lane_buffer_free(bool pinned, uint8_t *memory) {
-    return pinned ? cudaFreeHost(memory) : cudaFree(memory);
-}
-
 static inline enum status lane_buffer_init(struct lane_buffer *buffer, bool pinned, size_t bytes,
                                            struct failure *failure) {
     buffer->pinned = pinned;
     buffer->base_bytes = bytes;
-    CUDA_TRY(failure, lane_buffer_allocate(pinned, &buffer->base, bytes));
+    CUDA_TRY(failure, pinned ? cudaHostAlloc((void **)&buffer->base, bytes, 0)
+                             : cudaMalloc((void **)&buffer->base, bytes));
     return STATUS_OK;
 }
 
 /* BUFFER may be zeroed. */
 static inline void lane_buffer_release(struct lane_buffer *buffer) {
-    lane_buffer_free(buffer->pinned, buffer->base);
+    if (buffer->pinned)
+        cudaFreeHost(buffer->base);
+    else
+        cudaFree(buffer->base);
 }
 
 /* Returns the bytes that the pool has to lend for BYTES; 0: none. */

@@ -2,6 +2,7 @@
 /* How it works. One lock, one line of waiting lanes, first come, first served: the first one takes
  * all that it needs at once or waits for the next loan to come back. Under the lock bytes are only
  * counted and steps of the pinned range marked; memory is made outside it.
+ *
  * Device memory comes from CUDA's stream-ordered pool: freeing is queued, and nothing waits. The
  * pool's threshold is never reached, so that all memory stays with the process for later jobs of
  * any size, since the driver maps pages anew. cudaFree would wait for every kernel of every lane. A

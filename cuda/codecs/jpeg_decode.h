@@ -33,9 +33,9 @@ struct jpeg_decode_batch {
     struct jpeg_facts *facts; /* pinned memory, COUNT verdicts */
     uint8_t *arena;           /* device memory, jpeg_decode_bytes() */
     /* Each 0: the batch decides. How subsequences find their start: by a walk (log2 of the bits 9),
-     * in which a thread decodes RUN of them, 1, 2, 4 or 8; or from all phases (7 or 8), with
-     * 2^short_log2 bits each, after LEAD others, and ROUNDS of continuing. SPREAD threads, 1, 2, 4
-     * or 8, write one subsequence. */
+     * in which a thread decodes a run of RUN, 1, 2, 4 or 8; or from all phases (7 or 8), with
+     * 2^short_log2 bits each, after LEAD others, and ROUNDS of continuing. Of SPREAD threads, 1, 2,
+     * 4 or 8, one writes. */
     uint32_t run, short_log2, lead, rounds, spread;
     uint32_t join_threads; /* of a picture, 256 or 1024 */
     cudaEvent_t *events;   /* NULL, or JPEG_DECODE_STAGES + 1: recorded between the stages */

@@ -52,22 +52,6 @@ static __device__ __forceinline__ void publish(const uint32_t *table, uint32_t *
     }
 }
 
-/* Called by all threads: whether the counters hold the whole image, to which this block has added
- * CHUNKS. The fences order its additions before its ticket, and the last ticket before the reads
- * that follow. */
-static __device__ __forceinline__ bool draw_last_ticket(uint32_t *ticket, uint32_t chunks,
-                                                        uint32_t all_chunks) {
-    __shared__ bool last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicAdd(ticket, chunks) + chunks == all_chunks;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 /* Finds the bin with most pixels, the lower number among equals, and clears the counters. */
 static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32_t bins) {
     __shared__ unsigned long long best;
@@ -101,7 +85,7 @@ static __global__ void __launch_bounds__(THREADS)
         count_chunks<CHANNELS, DEPTH>(image, range, table);
         __syncthreads();
         publish<CHANNELS>(table, counts);
-        if (!draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
+        if (!batch_draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
         const uint32_t bin = take_fullest(counts, dominant_bins(COLOURS));
         if (threadIdx.x < COLOURS)
             ((uint32_t *)image.out)[threadIdx.x] = dominant_centre(bin, threadIdx.x, COLOURS);

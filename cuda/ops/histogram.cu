@@ -14,22 +14,6 @@
 
 /* ---- 8 bits */
 
-/* Called by all threads: whether COUNTS holds the whole image, to which this block has added
- * CHUNKS. The fences order its additions before its ticket, and the last ticket before the reads
- * that follow. */
-static __device__ __forceinline__ bool draw_last_ticket(uint32_t *chunks_done, uint32_t chunks,
-                                                        uint32_t all_chunks) {
-    __shared__ bool last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicAdd(chunks_done, chunks) + chunks == all_chunks;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 /* Copies the counters to shared memory, LEVELS a table, and clears them. */
 template <class L>
 static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t *levels) {
@@ -82,7 +66,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
             count_range<CHANNELS, HISTEQ_EACH, L, false>(image, range, shared, chunks);
         __syncthreads();
         publish_counts<L>(shared.table, image_counts);
-        if (!draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks)) continue;
+        if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
+            continue;
         take_counters<L>(image_counts, shared.cdf);
         write_bins<L>(shared.cdf, bins, (uint32_t *)image.out);
         if (threadIdx.x == 0) chunks_done[i] = 0;

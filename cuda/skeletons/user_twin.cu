@@ -5,9 +5,9 @@
  * has had it made. */
 #include "cuda/skeletons/user_twin.h"
 
+#include "cuda/check.cuh"
 #include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/kernel_library.h"
-#include "cuda/skeletons/kernel_loader.h"
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
 #include "pipeline/registry.h"
@@ -23,6 +23,55 @@ static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_par
 static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
               "a kernel takes every struct of parameters");
 
+/* ---- kernels: loaded, found or made */
+
+/* Refusals that leave the context unharmed. */
+static bool is_code_refusal(cudaError_t error) {
+    switch (error) {
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorInvalidSource:
+    case cudaErrorSymbolNotFound: return true;
+    default: return false;
+    }
+}
+
+/* The runtime loads code at its first use: reading the attributes is one. */
+static cudaError_t load_code(const void *code, const char *name, cudaLibrary_t *library,
+                             cudaKernel_t *kernel) {
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaLibraryLoadData(library, code, NULL, NULL, 0, NULL, NULL, 0);
+    if (error) {
+        *library = NULL;
+        return error;
+    }
+    error = cudaLibraryGetKernel(kernel, *library, name);
+    return error ? error : cudaFuncGetAttributes(&attributes, (const void *)*kernel);
+}
+
+/* A kernel_load. Loaded code stays for the life of the process. STATUS_INTERNAL where the driver
+ * does not accept the code. */
+static enum status load_kernel(const void *code, size_t bytes, const char *name, void **kernel,
+                               struct failure *failure) {
+    cudaLibrary_t library = NULL;
+    cudaKernel_t made = NULL;
+    (void)bytes; /* the code contains its own length */
+    const cudaError_t error = load_code(code, name, &library, &made);
+    *kernel = (void *)made;
+    if (!error) return STATUS_OK;
+    if (library) cudaLibraryUnload(library);
+    if (!is_code_refusal(error))
+        return cuda_fail(failure, error, "loading a kernel", __FILE__, __LINE__);
+    cudaGetLastError();
+    return fail(failure, STATUS_INTERNAL,
+                "the GPU's driver does not accept a compiled kernel: %s (%d): the driver may be "
+                "older than the CUDA toolkit",
+                cudaGetErrorString(error), (int)error);
+}
+
 static char *source_of(const void *form) {
     return kernel_source((const struct kernel_form *)form);
 }
@@ -31,8 +80,7 @@ static enum status find_kernel(const struct kernel_form *form, int capability, v
                                struct failure *failure) {
     const struct user_op *last = form->ops[form->count - 1];
     const struct kernel_request request = {
-        form,      sizeof *form,       capability, last->op.name, last->file->name,
-        source_of, kernel_loader_load,
+        form, sizeof *form, capability, last->op.name, last->file->name, source_of, load_kernel,
     };
     return kernel_library_find(&request, kernel, failure);
 }

@@ -11,7 +11,6 @@
 #ifndef BURIN_JPEG_INVERSE_CUH
 #define BURIN_JPEG_INVERSE_CUH
 
-#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 #include "pipeline/codecs/jpeg/inverse.h"
 

@@ -13,7 +13,6 @@
 #ifndef BURIN_JPEG_PIXELS_CUH
 #define BURIN_JPEG_PIXELS_CUH
 
-#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* units.cuh - which picture of a batch a block of threads works on.
+/* units.cuh - which picture of a batch a block of threads works on; sums and bytes for all kernels.
  *
  * Used by:  the kernels of cuda/codecs/jpeg_decode/.
  *
@@ -11,6 +11,7 @@
 #define BURIN_JPEG_UNITS_CUH
 
 #include "pipeline/codecs/jpeg/join.h"
+#include "pipeline/codecs/jpeg/samples.h"
 
 enum jpeg_stage {
     JPEG_STAGE_PIECES,
@@ -107,6 +108,18 @@ static __device__ __forceinline__ uint32_t jpeg_scan_block(uint32_t value, uint3
     }
     *total = all;
     return before + sum - value;
+}
+
+/* One instruction clamps two numbers and packs them in front of the given word. */
+static __device__ __forceinline__ uint32_t jpeg_pack(int32_t a, int32_t b, int32_t c, int32_t d) {
+#if defined(__CUDA_ARCH__)
+    uint32_t high, word;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(d), "r"(c), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(b), "r"(a), "r"(high));
+    return word;
+#else
+    return jpeg_clamp(a) | jpeg_clamp(b) << 8 | jpeg_clamp(c) << 16 | jpeg_clamp(d) << 24;
+#endif
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* walk.cuh - synchronizes the subsequences of a batch's scans: each starts where the last one ends.
  *
- * Used by:  jpeg_decode.cu.
+ * Used by:  jpeg_decode.cu, join.cuh, phases.cuh.
  *
  * How it works. A thread decodes a run of RUN subsequences from a guess, with its bits in shared
  * memory: from global memory a warp would wait at nearly each symbol for what one of its lanes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* energy.cuh - the energy of a pixel, from any source of luma.
  *
- * Used by:  all three methods, and show.cuh.
+ * Used by:  all three methods, and carve.cu.
  * Source:   pipeline/ops/carve/definition.h defines energy.
  *
  * A source is anything with at(x, y), for any x and y: it replicates the border itself. A source

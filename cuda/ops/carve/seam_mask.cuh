@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_mask.cuh - the pixels of an image that the seams of one phase go through.
  *
- * Used by:  carve.cu builds it; apply.cuh and show.cuh read it; carve_context.cuh keeps all
+ * Used by:  carve.cu builds it; it and apply.cuh read it; carve_context.cuh keeps all
  *           phases'.
  * Fails:    as check.cuh says.
  * Limits:   PHASES_MAX phases.

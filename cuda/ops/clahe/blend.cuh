@@ -13,7 +13,6 @@
 #ifndef BURIN_CLAHE_BLEND_CUH
 #define BURIN_CLAHE_BLEND_CUH
 
-#include "cuda/ops/clahe/mix.cuh"
 #include "cuda/ops/clahe/pixels.cuh"
 
 #include <stdint.h>

@@ -12,7 +12,6 @@
 #define BURIN_CLAHE_TABLE16_CUH
 
 #include "cuda/ops/clahe/count.cuh"
-#include "cuda/ops/clahe/scan.cuh"
 
 enum { TABLE16_THREADS = 1024, BINS16 = 65536 };
 

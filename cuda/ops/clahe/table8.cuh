@@ -11,7 +11,6 @@
 #define BURIN_CLAHE_TABLE8_CUH
 
 #include "cuda/ops/clahe/count.cuh"
-#include "cuda/ops/clahe/scan.cuh"
 
 enum { TABLE8_THREADS = 512, BINS8 = 256, COPIES8 = 32 };
 

@@ -2,7 +2,7 @@
 /* sobel.cuh - rows of luma in, rows of gradient magnitudes out, by one thread: a window that slides
  * down in registers.
  *
- * Used by:  kernel.cuh.
+ * Used by:  edge.cu.
  *
  * How it works. The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. Take the
  * sums of the four pixels around each corner between pixels. With p = the sum at a pixel's lower

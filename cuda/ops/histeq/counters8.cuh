@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* counters8.cuh - the histogram in global memory that all blocks of a launch share.
  *
- * Used by:  equalize8.cuh, table8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
+ * Used by:  equalize8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
  *           its own ticket shows that they are complete.
  * Fails:    with spin_limit.cuh's trap, if the counters never become complete.
  * Threads:  all blocks run at once (cooperative.cuh), or there is only one.

@@ -2,7 +2,7 @@
 /* fixed_point.h - the arithmetic of pipeline/ops/histeq.h without 64-bit divisions, for which a GPU
  * has no instruction.
  *
- * Used by:  table8.cuh, apply8.cuh, table16.cuh, apply16.cuh.
+ * Used by:  equalize8.cuh, equalize16.cuh and their layouts; clahe/pixels.cuh.
  * Limits:   samples up to 16 bit, fewer than 2^32 pixels.
  *
  * round(c V' / V) of 8-bit samples is one multiplication: ratio = ceil(V' 2^BITS / V) is too large

@@ -6,7 +6,7 @@
 #ifndef BURIN_HISTEQ_HISTOGRAM8_CUH
 #define BURIN_HISTEQ_HISTOGRAM8_CUH
 
-#include "cuda/ops/histeq/chunks8.cuh"
+#include "cuda/ops/histeq/layout8.cuh"
 
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WORDS], int p,

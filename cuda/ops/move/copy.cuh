@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* copy.cuh - parts of images as images of their own, rows in the same or in the opposite order.
  *
- * Used by:  extract.cu, crop.cu, flip.cu, rotate.cu.
+ * Used by:  extract.cu, crop.cu, flip.cu, rotate.cu; zoom.cu, with a kernel of its own.
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* load_any.cuh - bytes from any address, by 16-byte loads.
  *
- * Used by:  copy.cuh, mirror.cuh.
+ * Used by:  copy.cuh, mirror.cuh, smartcrop.cu.
  * Limits:   reads memory before and after the bytes, but only within the 16 that hold one of them:
  *           allocations begin and end at multiples of 256.
  */

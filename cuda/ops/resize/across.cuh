@@ -19,6 +19,7 @@
  * kernels get a smaller parameter block, which reaches the GPU sooner; and the parameters include
  * the words that tiles need of rows, so that rows are requested before the table arrives. With few
  * blocks the weights of a few steps are loaded ahead too.
+ *
  * The image between: for each four rows, plane by plane, a word for each column; columns are
  * rounded up to 32, rows to STAGE_ROWS. It begins with the four rows that hold the first one
  * needed.
@@ -27,7 +28,6 @@
 #define BURIN_RESIZE_ACROSS_CUH
 
 #include "cuda/ops/resize/axis_sum.cuh"
-#include "cuda/ops/resize/overlap.cuh"
 #include "cuda/ops/resize/stage.cuh"
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"

@@ -2,7 +2,7 @@
 /* matrix.cuh - multiplies small matrices of bytes, by a warp's 32 lanes together; makes bytes of
  * the sums.
  *
- * Used by:  axis_sum.cuh.
+ * Used by:  axis_sum.cuh, stage.cuh, table.cuh.
  * Threads:  all lanes of a warp call each function of "together" together.
  *
  * How it works. Tensor cores multiply 16 rows of 32 unsigned bytes by 8 columns of 32 signed ones

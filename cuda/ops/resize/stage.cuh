@@ -14,6 +14,7 @@
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
  * 8 i + g, and a slot's words are APART more than its span takes (stage_layout): then no two lanes
  * that are served together share a bank.
+ *
  * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows next to
  * each other. So where pixels are multiplied, a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
  * become a pair, which one load reads. The first row's slot keeps the pairs of the first half of

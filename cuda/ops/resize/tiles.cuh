@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* tiles.cuh - a batch of images as tiles, the work of a block each: counted, found, launched.
  *
- * Used by:  across.cuh, down.cuh, move.cuh, smart.cuh, smartcrop/search.cuh: their batches have
- *           `count` and `images`, and each image the number of its `first_tile`.
+ * Used by:  across.cuh, down.cuh, smart.cuh, resize.cu, smartcrop.cu: their batches have `count`
+ *           and `images`, and each image the number of its `first_tile`.
  * Fails:    STATUS_TOO_LARGE where there are more tiles than blocks of a launch; as check.cuh says.
  * Limits:   CUDA_BATCH_MAX images; a kernel's parameters have 4 KiB.
+ *
+ * How it works. A launch has a block for each tile of all images; a block finds its image by
+ * halves, mostly with a good first guess. From compute capability 9.0 on a kernel may begin while
+ * the one before it ends; before that overlap_*() do nothing, and kernels run one by one.
  */
 #ifndef BURIN_RESIZE_TILES_CUH
 #define BURIN_RESIZE_TILES_CUH
@@ -14,6 +18,31 @@
 
 #include <cuda_runtime.h>
 #include <stdint.h>
+
+/* ---- a kernel that begins while the one before it ends */
+
+enum { OVERLAP_CAPABILITY = 90 };
+
+/* Once all blocks have called this, those of the next kernel may begin where there is room. */
+static __device__ __forceinline__ void overlap_begin(void) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/* Results of the kernel before are read only after this. */
+static __device__ __forceinline__ void overlap_wait(void) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* Loads what no earlier kernel writes; volatile, so that it may come before overlap_wait(). */
+static __device__ __forceinline__ uint2 overlap_load(const uint2 *from) {
+    uint2 pair;
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(pair.x), "=r"(pair.y) : "l"(from));
+    return pair;
+}
 
 /* ---- on the GPU */
 

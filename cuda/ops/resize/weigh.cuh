@@ -2,7 +2,7 @@
 /* weigh.cuh - pictures that are scaled by weights: their tables, the image between the two passes,
  * and both passes over a batch.
  *
- * Used by:  resize.cu.
+ * Used by:  resize.cu, group.cuh.
  * Owns:     nothing; the image between is scratch.
  * Fails:    as tiles.cuh and device_tables.cuh say.
  * Limits:   between_bytes() of scratch a picture.

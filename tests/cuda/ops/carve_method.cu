@@ -2,7 +2,7 @@
 /* Which method carves what, as a table; the same choice for memory and for running; and, where
  * there is a GPU, launches that are larger than it holds. The first part needs no GPU.
  * covers: cuda/ops/carve/method.cuh cuda/ops/carve/seam_search.cuh
- * covers: cuda/ops/carve/fast_one_axis/plan.cuh cuda/ops/carve/fast_both_axes/plan.cuh
+ * covers: cuda/ops/carve/fast_one_axis/plan.cuh cuda/ops/carve/fast_both_axes/fast_both_axes.cuh
  * covers: cuda/ops/carve/carve_context.cuh
  */
 #include "cuda/ops/carve/carve_context.cuh"

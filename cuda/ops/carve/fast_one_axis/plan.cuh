@@ -2,7 +2,7 @@
 /* plan.cuh - the number of blocks and warps for each part of the fast one-axis method, and their
  * memory; the host's part, without CUDA calls.
  *
- * Used by:  fast_one_axis.cuh; fast_both_axes/plan.cuh makes one for each axis; method.cuh to
+ * Used by:  fast_one_axis.cuh; fast_both_axes.cuh makes one for each axis; method.cuh to
  *           choose.
  * Fails:    one_axis_plan_make returns false for a search that the method does not take.
  * Threads:  any.
