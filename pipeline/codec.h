@@ -103,9 +103,12 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
  * than such a file holds: 16 bits that are no rounded picture but numbers. */
 enum format codec_result_format(const struct probe *input, const struct image *result);
 
-/* NULL: results of FORMAT can be written here. Else what is missing, as a sentence. Asking opens a
- * library: before files are given up. */
+/* NULL: results of FORMAT can be written on this machine. Else what is missing, as a sentence. The
+ * first call opens the format's library. */
 const char *codec_missing(enum format format);
+
+/* Opens the libraries of all formats: a process calls this before it may open no more files. */
+void codec_open_libraries(void);
 
 /* Whether quality changes how large the file is. */
 bool codec_has_quality(const struct encode_options *options);
@@ -121,6 +124,12 @@ enum status codec_check_sides(const struct image *shape, enum format format,
 /* Bytes that always suffice to encode an image of that shape. */
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,
                           enum format format);
+
+/* Heap bytes that the CPU's codec takes for one file beside its pixels and its bytes, from shapes
+ * alone. Upper bounds, for noise; rows and tables below a MiB are left out. A decoder that needs
+ * more than MOST (codec_limits' memory_max) fails. */
+size_t codec_memory_decode(const struct probe *probe, size_t most);
+size_t codec_memory_encode(const struct image *image, const struct encode_options *options);
 
 #ifdef __cplusplus
 }

@@ -43,8 +43,8 @@ extern const struct encode_options encode_options_default; /* JPEG, 85, 1, 4, wh
 /* The INDEX-th setting's name; NULL behind the last. */
 const char *encode_option_name(int index);
 
-/* What it must be: "a whole number 1..100". */
-const char *encode_option_range(int index);
+/* What it must be: "a whole number 1..100". TEXT is room for it. */
+const char *encode_option_range(int index, char text[FORMAT_LIST_MAX]);
 
 /* false: VALUE is nothing that the setting may be. */
 bool encode_option_set(struct encode_options *options, int index, const char *value);

@@ -19,22 +19,13 @@
 #ifndef BURIN_PROBE_H
 #define BURIN_PROBE_H
 
+#include "pipeline/format.h"
 #include "pipeline/image.h"
 #include "pipeline/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum format {
-    FORMAT_NONE,
-    FORMAT_JPEG,
-    FORMAT_PNG,
-    FORMAT_PNM,
-    FORMAT_WEBP,
-    FORMAT_AVIF, /* written, and not read */
-    FORMAT_COUNT
-};
 
 struct probe {
     enum format format;
@@ -73,12 +64,6 @@ enum status probe_check_data(const struct probe *probe, bool accept_damage,
 
 /* The format that the first 12 bytes tell, or FORMAT_NONE. */
 enum format probe_format(const uint8_t *bytes, size_t length);
-
-/* "jpeg", "png", "pnm", "webp", "avif"; "image/jpeg"... (pnm: "image/x-portable-anymap"). */
-const char *format_name(enum format format);
-const char *format_media_type(enum format format);
-/* From "png", "jpeg", "jpg", "pnm", "ppm", "pgm", "webp", "avif"; FORMAT_NONE otherwise. */
-enum format format_from_name(const char *name);
 
 #ifdef __cplusplus
 }

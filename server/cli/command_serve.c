@@ -292,7 +292,7 @@ static int serve(const struct config *config) {
     if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
-    codec_missing(FORMAT_AVIF);                 /* its library is opened while there are files */
+    codec_open_libraries();                     /* while there are files */
     sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
     log_start((size_t)config->log_buffer_bytes, NULL);
     /* First the GPUs are counted, then their workers start. */

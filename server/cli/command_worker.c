@@ -38,7 +38,7 @@ static bool open_operators(const struct slots *slots, struct failure *failure) {
  * to, and the place of its kernels. */
 static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
-    codec_missing(FORMAT_AVIF); /* its library is opened while there are files */
+    codec_open_libraries(); /* while there are files */
     if (sandbox && !gpu) user_operators_limit(config);
     if (sandbox && !open_operators(slots, failure)) return false;
     sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,

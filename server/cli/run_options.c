@@ -134,14 +134,14 @@ static const char *aux_of(const char *argument, size_t length) {
 
 static enum status take_encode_option(struct run_options *options, int index, const char *value,
                                       struct failure *failure) {
-    char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX];
+    char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX], range[FORMAT_LIST_MAX];
     dashed(encode_option_name(index), name);
     if (!value)
         return fail(failure, STATUS_BAD_PARAM, "%s needs a value: %s", name,
-                    encode_option_range(index));
+                    encode_option_range(index, range));
     if (encode_option_set(&options->encode, index, value)) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "%s must be %s, not \"%s\"", name,
-                encode_option_range(index), param_shown(value, shown));
+                encode_option_range(index, range), param_shown(value, shown));
 }
 
 /* Takes the option at argv[*i], and moves *I over its value. */
@@ -262,14 +262,15 @@ static const char *extension_of(const char *path) {
 /* Without an extension the input's type stays. */
 static enum status type_by_extension(struct run_options *options, struct failure *failure) {
     const char *extension = options->output ? extension_of(options->output) : "";
-    char shown[PARAM_SHOWN_MAX];
+    char shown[PARAM_SHOWN_MAX], endings[FORMAT_LIST_MAX], names[FORMAT_LIST_MAX];
     if (options->encode.format || !*extension) return STATUS_OK;
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .webp, "
-                ".avif, .pnm, .ppm or .pgm, or give --type png, jpeg, webp, avif or pnm",
-                param_shown(extension, shown));
+                "burin does not write \".%s\": OUTPUT must end in %s, or give --type %s",
+                param_shown(extension, shown),
+                format_list(FORMAT_ENDINGS, FORMAT_WRITTEN, ", ", " or ", endings),
+                format_list(FORMAT_NAMES, FORMAT_WRITTEN, ", ", " or ", names));
 }
 
 enum status run_options_read(struct run_options *options, int argc, char **argv,
@@ -315,6 +316,31 @@ static void usage_aux(void) {
     }
 }
 
+/* The options that say how a result is written, for the formats that have each. */
+static void usage_encoding(void) {
+    char types[FORMAT_LIST_MAX], quality[FORMAT_LIST_MAX], progressive[FORMAT_LIST_MAX];
+    char lossless[FORMAT_LIST_MAX], effort[FORMAT_LIST_MAX], compression[FORMAT_LIST_MAX];
+    format_list(FORMAT_NAMES, FORMAT_WRITTEN, "|", "|", types);
+    format_list(FORMAT_TITLES, FORMAT_QUALITY, ", ", " or ", quality);
+    format_list(FORMAT_TITLES, FORMAT_PROGRESSIVE, ", ", " or ", progressive);
+    format_list(FORMAT_TITLES, FORMAT_LOSSLESS, ", ", " or ", lossless);
+    format_list(FORMAT_TITLES, FORMAT_EFFORT, ", ", " or ", effort);
+    format_list(FORMAT_TITLES, FORMAT_COMPRESSION, ", ", " or ", compression);
+    printf("  --type %-24s default by OUTPUT's extension; without one the\n"
+           "                                  input's type\n"
+           "  --quality 1..100                of a %s, default 85\n"
+           "  --progressive true|false        a %s that shows early, in 6 times the time, and\n"
+           "                                  is a little smaller; default false\n"
+           "  --lossless true|false           a %s that keeps every sample; default\n"
+           "                                  false\n"
+           "  --effort 0..6                   of a %s: more is slower and smaller;\n"
+           "                                  default 4\n"
+           "  --max-bytes N                   of a %s: at a lower quality if need\n"
+           "  --min-quality 1..100            be, but not below that; default 10\n"
+           "  --compression 0..3              of a %s, default 1\n",
+           types, quality, progressive, lossless, effort, quality, compression);
+}
+
 int run_options_usage(void) {
     fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
           "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
@@ -324,20 +350,10 @@ int run_options_usage(void) {
           "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
           "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
           "a line a channel. With --timing it is in the JSON instead.\n\n"
-          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
-          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
-          "                                  input's type\n"
-          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
-          "  --progressive true|false        a JPEG that shows early, in 6 times the time, and\n"
-          "                                  is a little smaller; default false\n"
-          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
-          "                                  false\n"
-          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
-          "                                  default 4\n"
-          "  --max-bytes N                   of a JPEG, WebP or AVIF: at a lower quality if need\n"
-          "  --min-quality 1..100            be, but not below that; default 10\n"
-          "  --compression 0..3              of a PNG, default 1\n"
-          "  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n",
+          stdout);
+    usage_encoding();
+    fputs("  --background RRGGBB[AA]         under transparency, and of steps that have a\n"
           "                                  background; default ffffff\n"
           "  --widths W,W...                 in place of width, of the last step: a file of\n"
           "                                  each, its width for %w in OUTPUT's name\n"

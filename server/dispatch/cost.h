@@ -33,14 +33,16 @@ enum cost_stage {
 };
 
 enum {
-    COST_DECODE_KINDS = 5,  /* JPEG; JPEG that cores alone decode; PNG; PNM; WebP */
-    COST_ENCODE_KINDS = 14, /* cost.c names them */
     COST_BUILTIN_OPS = 48,
     COST_USER_OPS = 16,
-    /* Rows: of a decoder the file, its megabytes, the pixels' megabytes; of an encoder, of an
-     * operator's pass and of the rest: each one, and the pixels' megabytes. */
-    COST_ENCODE_ROWS = 3 * COST_DECODE_KINDS,
-    COST_REST_ROWS = COST_ENCODE_ROWS + 2 * COST_ENCODE_KINDS,
+    /* Rows, with coefficients: of each kind of file that a format's record distinguishes, for its
+     * decoder a file, a megabyte of the file, a megabyte of pixels; for its encoder a file and a
+     * megabyte of pixels. Then two for the rest, and two for each operator: a pass, a megabyte. */
+    COST_DECODE_WIDTH = 3,
+    COST_ENCODE_WIDTH = 2,
+    COST_ENCODE_ROWS = (FORMAT_COUNT - 1) * FORMAT_DECODE_KINDS * COST_DECODE_WIDTH,
+    COST_REST_ROWS =
+        COST_ENCODE_ROWS + (FORMAT_COUNT - 1) * FORMAT_ENCODE_KINDS * COST_ENCODE_WIDTH,
     COST_OP_ROWS = COST_REST_ROWS + 2,
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
     COST_RANGE = 10000,
@@ -48,6 +50,12 @@ enum {
      * every kind. */
     COST_TERMS_MAX = COST_ROWS
 };
+
+/* The first row of a decoder and of an encoder; KIND is an index into a record's costs. */
+#define COST_DECODE_ROW(format, kind)                                                              \
+    (COST_DECODE_WIDTH * (((format)-1) * FORMAT_DECODE_KINDS + (kind)))
+#define COST_ENCODE_ROW(format, kind)                                                              \
+    (COST_ENCODE_ROWS + COST_ENCODE_WIDTH * (((format)-1) * FORMAT_ENCODE_KINDS + (kind)))
 
 /* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: forecast.h. */
 enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS };

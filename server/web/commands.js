@@ -1,6 +1,7 @@
 // The same work without this page: a curl line and a `burin run` line that a POSIX shell reads
 // as meant.
 import { element } from './element.js';
+import { writtenFormats } from './formats.js';
 import { fileStep, filesOf, operations, settings, stepText, tellsOnly } from './plan.js';
 
 /** One word for the shell. */
@@ -17,12 +18,11 @@ function curlFile(name, file) {
 /** A name that begins with a dash would be an option. */
 const pathWord = (file) => shellWord(file.startsWith('-') ? `./${file}` : file);
 
-const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', avif: 'avif', pnm: 'pnm' };
-
 export function outputName(input, steps, type) {
     const base = input.replace(/\.[^.]*$/, '') || 'picture';
     const names = steps.map((step) => step.operator.name).join('-');
-    return `${base}${names ? `-${names}` : ''}.${extensions[type]}`;
+    const ending = writtenFormats.find((format) => format.name === type).endings[0];
+    return `${base}${names ? `-${names}` : ''}.${ending}`;
 }
 
 function fileWords(steps, word) {

@@ -1,6 +1,7 @@
 // A form's field for a parameter, made of its record in GET /ops: type, range, unit, default and
 // help decide what it is.
 import { element } from './element.js';
+import { accepted } from './files.js';
 import { defaultText, identityTaps, sideOf } from './plan.js';
 
 let fields = 0;
@@ -395,7 +396,7 @@ export function partField(part, step, changed) {
         type: 'file',
         id,
         name: part.name,
-        accept: 'image/png,image/jpeg,image/webp,.pgm,.ppm,.pnm',
+        accept: accepted,
         'aria-describedby': `${id}-help`,
     });
     input.addEventListener('change', () => {

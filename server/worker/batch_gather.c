@@ -5,7 +5,7 @@
 #include "server/worker/batch.h"
 
 #include "pipeline/aux_image.h"
-#include "pipeline/codec_memory.h"
+#include "pipeline/codec.h"
 #include "server/api/values_json.h"
 
 /* A lane is taken to be full when so many jobs did not fit: the headers of the others are read by

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """AVIF out, through workers in their sandbox: read again by libavif's avifdec, when a client gets one, what is refused.
 
-covers: pipeline/codecs/avif_encoder.c pipeline/codecs/avif_library.c"""
+covers: pipeline/codecs/avif.c pipeline/codecs/avif/library.c"""
 import io
 import os
 import subprocess
