@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* types.h - the list that the key `prefer` holds: types of images, the most preferred first.
+/* types.h - the value of the key `prefer`: types of images, the most preferred first.
  *
- * Used by:  formats.c; http/negotiation.c, of types that a client likes equally.
+ * Used by:  formats.c; http/negotiation.c, for types that a client likes equally.
  * Owns:     nothing.
  * Threads:  any; no state.
  */
@@ -17,8 +17,8 @@ struct types {
     enum format types[FORMAT_COUNT];
 };
 
-/* "webp,jpeg": each once, with commas between, or nothing. false: TEXT is something else, and what
- * TYPES has is undefined. */
+/* Reads "webp,jpeg", each type once, or nothing. false: TEXT is something else, and TYPES is
+ * undefined. */
 bool types_read(const char *text, struct types *types);
 
 #endif

@@ -104,7 +104,7 @@ double codec_still_ms(const struct image *image, const struct encode_options *op
     return format->still_ms ? format->still_ms(image, options) : 0;
 }
 
-/* An encoder that cannot be stopped does not start if it may miss the deadline. */
+/* An encoder that cannot be stopped is not started if it may miss the deadline. */
 static enum status check_time_left(const struct encoding *encoding) {
     const struct progress *progress = encoding->progress;
     const double ms = codec_still_ms(encoding->image, encoding->options);
@@ -167,11 +167,11 @@ bool codec_has_quality(const struct encode_options *options) {
            !(options->lossless && format_can(options->format, FORMAT_LOSSLESS));
 }
 
-/* At the quality that SEARCH is at. A file whose size nobody is told is given up as soon as it
- * cannot fit: its length is then one byte too many. */
+/* Encodes at the quality of SEARCH. A file whose size will not be reported is given up as soon as
+ * it cannot fit; its length is then max_bytes + 1. */
 static enum status encode_try(const struct encoding *encoding,
                               const struct quality_search *search) {
-    const bool gives_up = !quality_search_tells(search);
+    const bool gives_up = !quality_search_reports(search);
     const size_t room = gives_up && search->max_bytes < encoding->capacity
                             ? (size_t)search->max_bytes
                             : encoding->capacity;

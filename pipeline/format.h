@@ -38,7 +38,7 @@ struct encode_options;
 struct decoding; /* pipeline/codecs/codecs.h */
 struct encoding;
 
-/* What a format can do: a set of bits. The first two follow from `decode` and `encode`. */
+/* Bits for the abilities of a format. The first two follow from `decode` and `encode`. */
 enum format_ability {
     FORMAT_READ = 1 << 0,
     FORMAT_WRITTEN = 1 << 1,

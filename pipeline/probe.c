@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* Of a damaged picture less is not worth the memory and the time of a whole one. */
+/* With less of its data a damaged picture is not worth the cost of a whole one. */
 enum { DAMAGED_PART = 16 };
 
-/* Not read here, but known well enough to be called by name in the refusal. */
+/* Formats that are not read but named in the refusal. Those that have a record come first. */
 static const struct {
     const char *name;
     size_t at, length;
@@ -74,7 +74,7 @@ static enum status check_limits(const struct probe *probe, const struct probe_li
     return STATUS_OK;
 }
 
-/* The formats tell what is stored and, in shape, channels and depth; sides are turned here. */
+/* Formats set the stored sides, and channels and depth of the shape; its sides are set here. */
 static void orient_shape(struct probe *probe) {
     const bool turned = probe->orientation >= 5;
     probe->shape =

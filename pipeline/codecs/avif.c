@@ -63,8 +63,8 @@ struct writer {
 
 /* ---- options */
 
-/* Where the luma's SSIM is that of a JPEG of the same quality, on four photographs: quantizers of
- * qualities in between lie on lines. */
+/* At these points the luma's SSIM equals that of a JPEG of the same quality, on four photographs.
+ * Qualities in between are interpolated. */
 static int quantizer_of(int quality) {
     static const int points[QUANTIZER_POINTS][2] = { { 1, 63 },  { 30, 39 }, { 50, 34 },
                                                      { 70, 30 }, { 80, 25 }, { 85, 21 },
@@ -116,7 +116,7 @@ static void fill_luma(const struct writer *writer, uint32_t y, const uint32_t *w
     }
 }
 
-/* Of identity Cb and Cr are blue and red. */
+/* With the identity matrix, Cb and Cr hold blue and red. */
 static void fill_exact(const struct writer *writer, uint32_t y, const uint32_t *words) {
     const avifImage *image = writer->image;
     const size_t at = (size_t)y * image->yuvRowBytes[AVIF_CHAN_U];
@@ -192,7 +192,7 @@ static bool take_planes(struct writer *writer) {
     return true;
 }
 
-/* What samples mean: a profile says it where there is one. */
+/* Sets shape and meaning of the samples; a profile says more of colours where there is one. */
 static void describe(struct writer *writer, bool profile) {
     const struct image *from = writer->encoding->image;
     avifImage *image = writer->image;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Marker segments are read one after the other up to the first scan, and no further;
- * nothing here calls libjpeg. Where the colour space is a guess, the guess is libjpeg's, so that
- * the decoder agrees with the probe. The profile's pieces are put together by their numbers.
+/* How it works. Marker segments are read in order up to the first scan; nothing here calls libjpeg.
+ * If the colour space has to be guessed, the guess is libjpeg's, so that the decoder agrees with
+ * the probe. The pieces of a profile are joined by their numbers.
  *
  * The least data: of a sequential scan each block has a code for its DC and one for the end of its
  * AC, of a progressive picture the first scan that is sound has one for its DC, and no Huffman code
@@ -20,7 +20,7 @@ enum {
     BLOCK = 8,        /* pixels a side */
 };
 
-/* What the header is known to hold so far. */
+/* The header as far as it was read. */
 struct header {
     struct probe *probe;
     bool frame, jfif, adobe;
@@ -39,7 +39,7 @@ static bool is_icc(const struct segment *segment) {
            starts(segment, "ICC_PROFILE", 12);
 }
 
-/* Kinds that libjpeg-turbo 2 cannot read: lossless (3, 11), hierarchical (5..7, 13..15). */
+/* libjpeg-turbo 2 reads neither lossless files (3, 11) nor hierarchical ones (5..7, 13..15). */
 static enum status check_kind(unsigned kind, unsigned bits, struct failure *failure) {
     const char *what = NULL;
     if (kind == 3 || kind == 11) what = "a lossless JPEG";
@@ -100,7 +100,7 @@ static void read_application(struct header *header, const struct segment *segmen
     }
     if (is_icc(segment)) header->probe->profile = true;
     if (segment->marker == MARKER_APP1 && !*exif && starts(segment, "Exif\0", 6)) {
-        *exif = true; /* the first one counts */
+        *exif = true; /* only the first counts */
         header->probe->orientation = exif_orientation(segment->data + 6, segment->length - 6);
     }
 }
@@ -121,12 +121,12 @@ static void read_colours(struct header *header) {
     probe->shape.depth = 8;
 }
 
-/* Blocks of a component that has SHARE of MOST samples, along a side of LENGTH pixels. */
+/* Blocks along a side of LENGTH pixels, of a component with SHARE of MOST samples. */
 static uint64_t blocks(uint32_t length, unsigned share, unsigned most) {
     return most ? ((uint64_t)length * share + most * BLOCK - 1) / (most * BLOCK) : 0;
 }
 
-/* That a scan has at the least. */
+/* The least number of blocks in SCAN. */
 static uint64_t scan_blocks(const struct header *header, const struct segment *scan) {
     const struct probe *probe = header->probe;
     const bool all = scan->length && scan->data[0] == probe->components;
@@ -145,7 +145,7 @@ static uint64_t scan_blocks(const struct header *header, const struct segment *s
     return all ? sum : least;
 }
 
-/* AFTER: what follows the header of the first SCAN, to the end of the file. */
+/* AFTER: bytes from the header of the first SCAN to the end of the file. */
 static void measure_data(struct header *header, const struct segment *scan, size_t after) {
     struct probe *probe = header->probe;
     const unsigned bits = header->arithmetic ? 0 : probe->progressive ? 1 : 2; /* a block */
@@ -177,7 +177,7 @@ static enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe 
                 at, length);
 }
 
-/* The pieces of a profile by their number; each once, all there. */
+/* Pieces of a profile by number; broken if one is missing or comes twice. */
 struct pieces {
     const uint8_t *data[256];
     size_t length[256];
@@ -210,7 +210,7 @@ enum status jpeg_profile(const struct decoding *decoding) {
     collect(decoding, &pieces);
     if (!pieces.count && !pieces.broken) return STATUS_OK;
     if (pieces.broken || pieces.total > decoding->limits->profile_max ||
-        decoding->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
+        decoding->probe->components == 4) { /* a profile for CMYK; pixels are RGB now */
         *decoding->notes |= NOTE_PROFILE_DROPPED;
         return STATUS_OK;
     }

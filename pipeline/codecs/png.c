@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Chunks are read one after the other up to the first IDAT; nothing here calls
- * libpng and no CRC is looked at (the decoder does). Which tRNS counts is libpng's rule, so that
- * the decoder agrees. Of the IDATs, which follow each other, only the lengths are read. */
+/* How it works. Chunks are read in order up to the first IDAT; nothing here calls libpng, and CRCs
+ * are left to the decoder. Which tRNS counts is libpng's rule, so that the decoder agrees. IDATs
+ * follow each other, and only their lengths are read. */
 #include "pipeline/codecs/common/exif.h"
 #include "pipeline/codecs/png/codec.h"
 
@@ -9,7 +9,7 @@
 
 enum { GRAY = 0, RGB = 2, PALETTE = 3, GRAY_ALPHA = 4, RGB_ALPHA = 6, CHUNK_FRAME = 12 };
 
-/* Deflate's greatest: 258 bytes repeated by a length and a distance of one bit each. */
+/* Deflate's best: 258 bytes from a length and a distance of one bit each. */
 enum { DEFLATE_RATIO = 1032 };
 
 struct chunk {
@@ -29,8 +29,8 @@ static bool is(const struct chunk *chunk, const char *name) {
     return memcmp(chunk->name, name, 4) == 0;
 }
 
-/* The chunk at *AT, which moves past it; false where it is cut off. Of an IDAT, where the header
- * ends, only the start need be there. */
+/* Reads the chunk at *AT and moves past it; false if it is cut off. The header ends at an IDAT, of
+ * which only the start need be there. */
 static bool next_chunk(const uint8_t *bytes, size_t length, size_t *at, struct chunk *chunk) {
     const size_t left = length - *at;
     if (left < CHUNK_FRAME) return false;
@@ -43,7 +43,7 @@ static bool next_chunk(const uint8_t *bytes, size_t length, size_t *at, struct c
     return true;
 }
 
-/* Which depths each colour type may have, as a set of bits. */
+/* The depths that each colour type may have, as a set of bits. */
 static bool known_type(unsigned type, unsigned bits) {
     static const uint32_t depths[7] = {
         [GRAY] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16,
@@ -119,21 +119,22 @@ static enum status settle_shape(struct header *header, struct failure *failure) 
 
 /* ---- how much data there is, and has to be */
 
-/* Of a picture or of a pass: each row has a byte that tells its filter. */
+/* Bytes of a picture or pass; each row begins with a byte for its filter. */
 static uint64_t filtered_bytes(uint32_t width, uint32_t height, unsigned pixel_bits) {
     return width ? (1 + ((uint64_t)width * pixel_bits + 7) / 8) * height : 0;
 }
 
-/* Pixels of a side of LENGTH that a pass has, which begins at FIRST and takes every STEP-th. */
+/* Pixels along a side of LENGTH in a pass that begins at FIRST and takes every STEP-th. */
 static uint32_t in_pass(uint32_t length, uint32_t first, uint32_t step) {
     return length > first ? (length - first + step - 1) / step : 0;
 }
 
-/* What is inflated. Of sides that are over every limit it wraps, and is not looked at. */
+/* Wraps for sides beyond all limits, which are refused anyway. */
 static uint64_t inflated_bytes(const struct probe *probe) {
-    static const uint8_t passes[7][4] = { { 0, 8, 0, 8 }, { 4, 8, 0, 8 }, { 0, 4, 4, 8 },
-                                          { 2, 4, 0, 4 }, { 0, 2, 2, 4 }, { 1, 2, 0, 2 },
-                                          { 0, 1, 1, 2 } }; /* x, every so many; y */
+    static const uint8_t passes[7][4] = {
+        { 0, 8, 0, 8 }, { 4, 8, 0, 8 }, { 0, 4, 4, 8 }, { 2, 4, 0, 4 },
+        { 0, 2, 2, 4 }, { 1, 2, 0, 2 }, { 0, 1, 1, 2 }
+    }; /* first x, its step; first y, its step */
     const unsigned bits = probe->bits * probe->components;
     uint64_t bytes = 0;
     if (!probe->interlaced) return filtered_bytes(probe->width, probe->height, bits);
@@ -147,10 +148,10 @@ static uint64_t inflated_bytes(const struct probe *probe) {
 static uint64_t idat_bytes(const uint8_t *bytes, size_t length, size_t at) {
     uint64_t sum = 0;
     while (length - at >= CHUNK_FRAME && memcmp(bytes + at + 4, "IDAT", 4) == 0) {
-        const size_t told = read_be32(bytes + at), left = length - at - CHUNK_FRAME;
-        if (told > left) return sum + left;
-        sum += told;
-        at += CHUNK_FRAME + told;
+        const size_t stated = read_be32(bytes + at), left = length - at - CHUNK_FRAME;
+        if (stated > left) return sum + left;
+        sum += stated;
+        at += CHUNK_FRAME + stated;
     }
     return sum;
 }
@@ -200,6 +201,7 @@ const struct format_record format_png = {
     .title = "PNG",
     .media_types = { "image/png" },
     .endings = { "png" },
+    /* First of what Accept likes equally: it loses nothing, and is small. */
     .places = { [FORMATS_DESCRIBED] = 2, [FORMATS_OFFERED] = 1, [FORMATS_PREFERRED] = 1 },
     .abilities = FORMAT_COMPRESSION,
     .recognizes = is_png,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The header is three numbers after the magic; the raster behind it is one block, so
- * what is there is known before a sample is read. Samples of another maximum than 255 or 65535 are
- * brought to the full range, 8-bit ones through a table. */
+/* How it works. The header is the magic and three numbers; the raster behind it is one block, whose
+ * size is known before a sample is read. Samples with a maximum other than 255 or 65535 are scaled
+ * to the full range, those of 8 bits by a table. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/common/flatten.h"
 
@@ -21,7 +21,7 @@ static bool is_space(uint8_t byte) {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Whitespace and comments, then up to 9 digits; more are no number here. */
+/* Skips whitespace and comments, then reads 1 to 9 digits. */
 static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_t *number) {
     size_t i = *at;
     while (i < length && (is_space(bytes[i]) || bytes[i] == '#')) {
@@ -33,7 +33,7 @@ static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_
     const size_t first = i;
     *number = 0;
     for (; i < length && bytes[i] >= '0' && bytes[i] <= '9' && i - first < 10; i++)
-        *number = *number * 10 + (bytes[i] - '0'); /* the tenth may wrap, and is refused */
+        *number = *number * 10 + (bytes[i] - '0'); /* a tenth digit may wrap, and is refused */
     *at = i;
     return i > first && i - first < 10;
 }
@@ -45,7 +45,7 @@ static bool read_pnm_header(const uint8_t *bytes, size_t length, struct header *
         !read_number(bytes, length, &at, &header->height) ||
         !read_number(bytes, length, &at, &header->maximum))
         return false;
-    /* One whitespace, and the raster starts: its first byte may look like anything. */
+    /* A single whitespace byte: the raster behind it may begin with any byte. */
     if (at >= length || !is_space(bytes[at])) return false;
     header->raster = at + 1;
     return header->width && header->height && header->maximum && header->maximum <= 65535;
@@ -90,8 +90,8 @@ static enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *
     return STATUS_OK;
 }
 
-/* Samples of 0..MAXIMUM to the full range, rounded half up; false where one is above it, and taken
- * for MAXIMUM. */
+/* Scales samples of 0..MAXIMUM to the full range, rounded half up; false if one is above MAXIMUM,
+ * which is taken for MAXIMUM. */
 static bool read_row_8(const uint8_t *from, size_t samples, uint32_t maximum, uint8_t *to) {
     uint8_t table[256];
     if (maximum == 255) {
@@ -112,8 +112,8 @@ static bool read_row_8(const uint8_t *from, size_t samples, uint32_t maximum, ui
 static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, uint16_t *to) {
     bool sound = true;
     for (size_t i = 0; i < samples; i++, from += 2) {
-        const uint32_t told = read_be16(from), v = told < maximum ? told : maximum;
-        sound &= told <= maximum;
+        const uint32_t stored = read_be16(from), v = stored < maximum ? stored : maximum;
+        sound &= stored <= maximum;
         to[i] = maximum == 65535
                     ? (uint16_t)v
                     : (uint16_t)((UINT64_C(131070) * v + maximum) / (2 * (uint64_t)maximum));
@@ -121,7 +121,7 @@ static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, u
     return sound;
 }
 
-/* STATUS_OK where the caller accepts the damage that TEXT tells. */
+/* STATUS_OK if the caller accepts damage, which is noted with TEXT. */
 static enum status damage(const struct decoding *decoding, const char *text) {
     if (!decoding->limits->accept_damage)
         return fail(decoding->failure, STATUS_CORRUPT, "%s; send an intact file", text);
@@ -144,7 +144,7 @@ static enum status read_row(const struct decoding *decoding, const struct header
     return damage(decoding, text);
 }
 
-/* Of a file that is cut off ROWS are there; what is left of a further one is not taken. */
+/* A file that is cut off has ROWS whole rows; the rest of the next row is dropped. */
 static enum status read_pnm_rows(const struct decoding *decoding, const struct header *header,
                                  uint32_t rows) {
     for (uint32_t y = 0; y < rows; y++) {

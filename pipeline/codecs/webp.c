@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Chunks are read one after the other to the end of the file, since EXIF stands
- * behind the picture; nothing here calls libwebp. The picture is the first VP8 or VP8L, with an
- * ALPH before it, or within the first ANMF. What is wrong is a sentence in `fault`, and ends it. */
+/* How it works. Chunks are read in order to the end of the file, since EXIF comes behind the
+ * picture; nothing here calls libwebp. The picture is the first VP8 or VP8L, with an ALPH before
+ * it, or the one in the first ANMF. The first error ends it, as a sentence in `fault`. */
 #include "pipeline/codecs/common/exif.h"
 #include "pipeline/codecs/webp/chunks.h"
 #include "pipeline/codecs/webp/codec.h"
-#include "pipeline/codecs/webp/header.h"
 
 #include <string.h>
 
@@ -20,12 +19,12 @@ enum {
 struct chunk {
     const uint8_t *name; /* 4 letters */
     const uint8_t *data;
-    size_t length, there; /* as told, and as far as it came */
+    size_t length, there; /* bytes as stated, and in the file */
 };
 
 struct reader {
     const uint8_t *bytes;
-    size_t end; /* of what is read: the file's, or that of a frame */
+    size_t end; /* of the file or of a frame */
     size_t at;
     unsigned chunks;
     uint8_t flags; /* of the VP8X */
@@ -38,13 +37,13 @@ static bool is(const struct chunk *chunk, const char *name) {
     return memcmp(chunk->name, name, 4) == 0;
 }
 
-/* false, for those who cannot go on; the first fault stays. */
+/* Returns false. The first fault stays. */
 static bool blame(struct reader *reader, const char *fault) {
     if (!reader->fault) reader->fault = fault;
     return false;
 }
 
-/* A chunk may come in part, which is noted; its padding may be missing at the very end. */
+/* A chunk may be cut off, which is noted; at the very end its padding may be missing. */
 static bool next_chunk(struct reader *reader, struct chunk *chunk) {
     const size_t left = reader->end - reader->at;
     if (left < WEBP_CHUNK_HEAD || reader->fault) return false;
@@ -89,7 +88,7 @@ static bool read_vp8l(struct reader *reader, const struct chunk *chunk, struct w
     return frame->lossless = true;
 }
 
-/* What of FRAME a chunk tells; others are passed over. */
+/* Reads a chunk of FRAME; other chunks are skipped. */
 static void read_of_frame(struct reader *reader, const struct chunk *chunk,
                           struct webp_frame *frame) {
     const size_t start = (size_t)(chunk->name - reader->bytes);
@@ -108,7 +107,7 @@ static void read_of_frame(struct reader *reader, const struct chunk *chunk,
 
 /* ---- an animation */
 
-/* The first one alone is read; CHUNK is the whole of it. */
+/* Reads the first frame alone; CHUNK is the whole frame. */
 static bool read_anmf(struct reader *reader, const struct chunk *chunk) {
     const uint8_t *data = chunk->data;
     struct webp_frame *frame = &reader->header->frame;
@@ -126,7 +125,7 @@ static bool read_anmf(struct reader *reader, const struct chunk *chunk) {
     reader->chunks = inner.chunks;
     if (!frame->end) return blame(reader, "its first frame has no picture");
     if (width != frame->width || height != frame->height)
-        blame(reader, "its first frame and the picture in that have other sides");
+        blame(reader, "its first frame and the picture in that differ in size");
     return !reader->fault;
 }
 
@@ -142,7 +141,7 @@ static bool read_vp8x(struct reader *reader, const struct chunk *chunk) {
     return true;
 }
 
-/* Writers put TIFF there, some with a JPEG's "Exif" before it. */
+/* The chunk holds TIFF; some writers put the "Exif" of a JPEG before it. */
 static void read_exif(struct reader *reader, const struct chunk *chunk) {
     const bool named = chunk->there >= 6 && memcmp(chunk->data, "Exif\0", 6) == 0;
     const size_t skip = named ? 6 : 0;
@@ -161,7 +160,7 @@ static void read_chunk(struct reader *reader, const struct chunk *chunk) {
     if (!animated) read_of_frame(reader, chunk, &header->frame);
 }
 
-/* A VP8X tells what else there is, and stands first. */
+/* A VP8X says which chunks there are, and comes first. */
 static bool read_chunks(struct reader *reader) {
     struct chunk chunk;
     if (!next_chunk(reader, &chunk)) return blame(reader, "it ends behind its first twelve bytes");
@@ -185,7 +184,7 @@ static void settle_canvas(struct reader *reader) {
         header->height = frame->height;
     }
     const bool covered = frame->width == header->width && frame->height == header->height;
-    if (!animated && !covered) blame(reader, "its VP8X and its picture have other sides");
+    if (!animated && !covered) blame(reader, "its VP8X and its picture differ in size");
     if ((uint64_t)frame->left + frame->width > header->width ||
         (uint64_t)frame->top + frame->height > header->height)
         blame(reader, "its first frame reaches beyond the canvas");
@@ -195,11 +194,12 @@ static void settle_canvas(struct reader *reader) {
 enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_header *header,
                              struct failure *failure) {
     *header = (struct webp_header){ .orientation = 1 };
-    const uint64_t told = (uint64_t)read_le32(bytes + 4) + WEBP_CHUNK_HEAD;
+    const uint64_t stated = (uint64_t)read_le32(bytes + 4) + WEBP_CHUNK_HEAD;
     struct reader reader = { .bytes = bytes, .at = WEBP_FILE_HEAD, .header = header };
-    reader.end = told < length ? (size_t)told : length;
-    header->cut = told > length;
-    if (told < WEBP_FILE_HEAD + WEBP_CHUNK_HEAD) blame(&reader, "its head tells no length for it");
+    reader.end = stated < length ? (size_t)stated : length;
+    header->cut = stated > length;
+    if (stated < WEBP_FILE_HEAD + WEBP_CHUNK_HEAD)
+        blame(&reader, "its head states no length for it");
     if (!reader.fault && read_chunks(&reader)) settle_canvas(&reader);
     if (!reader.fault) return STATUS_OK;
     return fail(failure, STATUS_CORRUPT, "the WebP is broken%s: %s; send an intact file",
@@ -208,11 +208,11 @@ enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_he
 
 /* ---- the probe */
 
-/* A VP8 has three bits and more for the modes of a macroblock (RFC 6386, section 11: the cheapest
- * of fixed probabilities), of which two are asked for. The longest copy of a VP8L is 4096 samples
- * of eight pixels each, and has ten bits of its length alone (RFC 9649, section 5.2.2). Only blocks
- * of one colour can do with less, whose codes take no bits: 14 bytes might be any number of pixels,
- * and so might a canvas around a frame. Both must have what copies would take. */
+/* A VP8 spends at least three bits on the modes of a macroblock (RFC 6386, section 11: the cheapest
+ * of fixed probabilities); two are demanded. The longest copy of a VP8L is 4096 samples of eight
+ * pixels each, and its length alone takes ten bits (RFC 9649, section 5.2.2). Only blocks of one
+ * colour take less, since their codes have no bits: 14 bytes could stand for any number of pixels,
+ * and so could a canvas around a frame. Both must have the bytes that copies would take. */
 static uint64_t least_bytes(const struct webp_header *header) {
     const struct webp_frame *frame = &header->frame;
     const uint64_t across = (frame->width + MACROBLOCK - 1) / MACROBLOCK;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. What the
- * stage took, divided by that, is a ratio that the terms answer for by their shares: a small file
- * teaches what a file costs, a large one what a megabyte does, and neither spoils the other's
- * coefficient. Each step goes a part of the way (a half at first, an eighth once eight were seen),
- * and a ratio counts as 4 at most and a quarter at least, so that one outlier moves little. Of a
- * batch it is only known that one job's part lies between the whole time and that divided by their
- * number: a prediction in between is left as it is. What cores did beside it was each job's own. */
+/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. The ratio
+ * of the measured time to that changes each term by its share: a small file corrects the cost of a
+ * file, a large one that of a megabyte, and neither spoils the other's coefficient. Each step goes
+ * part of the way (a half at first, an eighth once eight were seen), and a ratio counts as 4 at
+ * most and a quarter at least, so an outlier changes little. In a batch, one job's time is only
+ * known to lie between the whole time and that divided by the number of jobs: a prediction in
+ * between is left as it is. Work of cores beside a batch is measured for each job. */
 #include "server/dispatch/cost.h"
 
 #include "pipeline/builtin_ops.h"
@@ -21,7 +21,7 @@ static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
 
 static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
 
-/* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
+/* ms a pass, and a megabyte of it: operators that are not listed, users' operators, listed ones. */
 static const float any_op[2][2] = { { 0.02f, 0.004f }, { 0.01f, 0.2f } };
 static const float user_op[2][2] = { { 0.05f, 0.01f }, { 0.05f, 1 } };
 static const struct op_default {
@@ -232,7 +232,7 @@ static void learn_stage(struct cost *cost, const struct cost_work *work, unsigne
             learn_row(cost, work->terms[i].row, (double)shares[i], ratio);
 }
 
-/* What a worker wrote may be anything. */
+/* A worker may have written any values. */
 static bool makes_sense(const struct cost_work *work, const double took_ms[COST_STAGES],
                         double total_ms, uint32_t batch) {
     bool sense = batch > 0 && work->count <= COST_TERMS_MAX && isfinite(total_ms) &&

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* Of the version whose header the program was built with: later ones may differ. */
+/* The version whose header the program was built with; its interface may differ from later ones. */
 #if AVIF_VERSION < 1000000
 #define SONAME  "libavif.so.15"
 #define PACKAGE "libavif15"

@@ -9,7 +9,7 @@
 
 #include "pipeline/image.h"
 
-/* Gray is all three colours, without alpha it is 255, and 16 bits are v / 257, rounded. WORDS has
+/* Gray becomes three equal colours, missing alpha 255; 16 bits become v / 257, rounded. WORDS has
  * room for the image's width. */
 void argb_row(const struct image *image, uint32_t y, uint32_t *words);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libjpeg reads the bytes, row after row, and its warnings decide what becomes of
- * them. Most mean wrong pixels. Bytes that libjpeg skips do not, if they are few: a lost segment
- * that matters for pixels is longer, and shows otherwise if it is not. In front of the first scan
- * they may be anything. Behind a scan they may be zeros alone, which pad a file: anything else is
- * what remains of a scan that was misread, since nothing else tells that. */
+/* How it works. libjpeg reads the file row by row, and most of its warnings mean wrong pixels. A
+ * few skipped bytes do not: a lost segment that matters for pixels is longer, or causes another
+ * error. Before the first scan such bytes may be anything. Behind a scan they must be zeros, which
+ * pad a file: other bytes are the rest of a scan that was misread, which no other warning shows. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/jpeg/codec.h"
 #include "pipeline/codecs/jpeg/guard.h"
@@ -22,10 +21,10 @@ struct reader {
     struct jpeg_progress_mgr watch;
     const struct decoding *decoding;
     struct oriented_rows rows;
-    uint8_t *cmyk_row;  /* one row of CMYK, where the JPEG is such */
-    size_t length;      /* of the bytes that libjpeg is given */
-    uint32_t rows_done; /* of the stored ones */
-    int scans;          /* that were begun when libjpeg gave up without a row; else 0 */
+    uint8_t *cmyk_row;  /* one row; NULL: the JPEG is not CMYK */
+    size_t length;      /* bytes given to libjpeg */
+    uint32_t rows_done; /* stored rows */
+    int scans;          /* begun when libjpeg failed before the first row; else 0 */
 };
 
 static struct reader *reader_of(struct jpeg_guard *guard) {
@@ -34,7 +33,7 @@ static struct reader *reader_of(struct jpeg_guard *guard) {
 
 /* ---- warnings */
 
-/* Where libjpeg reads; NULL: in an end that it made up, which lies in a buffer of its own. */
+/* The next byte that libjpeg reads; NULL: it reads an EOI of its own behind the file. */
 static const uint8_t *position(const struct reader *reader) {
     const struct jpeg_source_mgr *source = reader->cinfo.src;
     const uint8_t *end = reader->decoding->bytes + reader->length;
@@ -42,7 +41,7 @@ static const uint8_t *position(const struct reader *reader) {
                                                                     : NULL;
 }
 
-/* The COUNT bytes that libjpeg skipped last: since they came after SOI, there are so many. */
+/* The COUNT bytes before POSITION, which libjpeg skipped. There are that many: SOI comes first. */
 static bool are_zeros(const uint8_t *position, int count) {
     for (int i = 1; i <= count; i++)
         if (*(position - i)) return false;
@@ -93,7 +92,7 @@ static void check_scans(struct reader *reader) {
                         (unsigned long long)limits->scan_pixels_max));
 }
 
-/* libjpeg calls it for every row of blocks read and of pixels put out. */
+/* libjpeg calls this for each row of blocks read and of pixels written. */
 static void on_progress(j_common_ptr common) {
     struct jpeg_guard *guard = common->client_data;
     struct reader *reader = reader_of(guard);
@@ -102,7 +101,7 @@ static void on_progress(j_common_ptr common) {
     check_scans(reader);
 }
 
-/* What libjpeg found must be what the probe promised, for the pixels were laid out by it. */
+/* The pixels were laid out for the shape that the probe found: libjpeg must find the same. */
 static void check_jpeg_shape(struct reader *reader) {
     const struct jpeg_decompress_struct *cinfo = &reader->cinfo;
     const struct probe *probe = reader->decoding->probe;
@@ -143,7 +142,7 @@ static void take_jpeg_memory(struct reader *reader) {
                    fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the JPEG"));
 }
 
-/* Light left by ink c under black k is (255 - c)(255 - k) / 255. Adobe's files hold 255 - ink. */
+/* Ink c under black k leaves light of (255 - c)(255 - k) / 255. Adobe's files hold 255 - ink. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, bool inverted, uint8_t *rgb) {
     const unsigned flip = inverted ? 0 : 255;
     for (uint32_t x = 0; x < width; x++, cmyk += 4, rgb += 3) {
@@ -171,22 +170,15 @@ static void read_jpeg(void *argument) {
     take_jpeg_memory(reader);
     jpeg_start_decompress(&reader->cinfo);
     read_jpeg_rows(reader);
-    jpeg_finish_decompress(&reader->cinfo); /* reads up to EOI: a cut there is found too */
+    jpeg_finish_decompress(&reader->cinfo); /* reads up to EOI, so it finds a cut there */
     if (position(reader) && reader->cinfo.src->bytes_in_buffer)
         *reader->decoding->notes |= NOTE_BYTES_SKIPPED;
 }
 
 /* ---- damage */
 
-/* libjpeg gave up after some rows: they are what there is. */
-static enum status take_rows_read(struct reader *reader) {
-    oriented_rows_flush(&reader->rows, reader->rows_done);
-    note_damage(reader);
-    return STATUS_OK;
-}
-
-/* Where the SCANS-th scan ends: at the first marker behind it that is no restart; where the bytes
- * end before that, within a segment: at its marker. */
+/* The end of scan number SCANS: the first marker behind it that is no restart, or the marker of the
+ * segment in which the file ends. */
 static size_t scan_end(const struct decoding *decoding, int scans) {
     struct segment segment = { .marker = MARKER_RST0 };
     size_t at = 2, before = at;
@@ -205,8 +197,11 @@ static enum status read_guarded(struct reader *reader) {
     reader->cinfo.client_data = &reader->guard;
     enum status status = jpeg_guarded(&reader->guard, read_jpeg, reader);
     const bool accepted = status == STATUS_CORRUPT && reader->decoding->limits->accept_damage;
-    if (accepted && reader->rows_done) status = take_rows_read(reader);
-    if (accepted && !reader->rows_done && reader->cinfo.input_scan_number > 0) {
+    if (accepted && reader->rows_done) { /* the rows before the damage are the result */
+        oriented_rows_flush(&reader->rows, reader->rows_done);
+        note_damage(reader);
+        status = STATUS_OK;
+    } else if (accepted && reader->cinfo.input_scan_number > 0) {
         note_damage(reader);
         reader->scans = reader->cinfo.input_scan_number;
     }
@@ -216,8 +211,8 @@ static enum status read_guarded(struct reader *reader) {
     return status;
 }
 
-/* Of a picture in several scans no row comes before the last of them. Where libjpeg gives up among
- * them, those before are all that it is given, once more. */
+/* libjpeg writes no row before the last of several scans. If it fails in one of them, it is started
+ * again with the bytes of the scans before. */
 enum status jpeg_decode(const struct decoding *decoding) {
     struct reader reader = { .decoding = decoding, .length = decoding->length };
     enum status status = read_guarded(&reader);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libjpeg writes straight into the caller's memory, row by row, each laid flat
- * first. What no longer fits goes into a few spare bytes and makes it too large; the encoder never
- * takes more memory. Every call has a fresh cinfo: one that has optimized or progressive tables
- * from before would give other bytes. */
+/* How it works. Each row is flattened, and libjpeg writes into the caller's memory. Bytes that do
+ * not fit go into a few spare ones, and the file is too large; the encoder never takes more memory.
+ * Each call has a new cinfo: optimized or progressive tables of an earlier one would change the
+ * bytes. */
 #include "pipeline/codecs/common/flatten.h"
 #include "pipeline/codecs/jpeg/codec.h"
 #include "pipeline/codecs/jpeg/guard.h"
@@ -46,8 +46,8 @@ size_t jpeg_bound(const struct image *image, size_t profile_length) {
     return across * down * block + HEADERS + profile_length + pieces * PROFILE_PIECE_HEAD;
 }
 
-static void on_sink_start(j_compress_ptr cinfo) {
-    (void)cinfo;
+static void on_sink_edge(j_compress_ptr cinfo) {
+    (void)cinfo; /* nothing to do at start and end */
 }
 
 static struct writer *writer_of(j_compress_ptr cinfo) {
@@ -60,17 +60,13 @@ static void start_spill(struct writer *writer) {
     writer->sink.free_in_buffer = sizeof writer->spill;
 }
 
-/* libjpeg calls it as soon as the room is used up, when nothing may follow any more. What follows
- * goes into the spill, and is one byte too many. */
+/* libjpeg calls this as soon as the room is full, even if no byte follows. A byte that follows goes
+ * into the spill and makes the file too large. */
 static boolean on_sink_full(j_compress_ptr cinfo) {
     struct writer *writer = writer_of(cinfo);
     if (writer->spilling) jpeg_leave(&writer->guard, codec_overflow(writer->encoding));
     start_spill(writer);
     return TRUE;
-}
-
-static void on_sink_end(j_compress_ptr cinfo) {
-    (void)cinfo;
 }
 
 static void check_time(struct writer *writer) {
@@ -83,13 +79,6 @@ static void on_pass(j_common_ptr common) {
     check_time(writer_of((j_compress_ptr)common));
 }
 
-/* Ten scans with tables of their own: libjpeg keeps all coefficients, 2 bytes each. */
-static void make_progressive(struct writer *writer) {
-    writer->passes.progress_monitor = on_pass;
-    writer->cinfo.progress = &writer->passes;
-    jpeg_simple_progression(&writer->cinfo);
-}
-
 static void set_up(struct writer *writer) {
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
     const struct encoding *encoding = writer->encoding;
@@ -97,9 +86,9 @@ static void set_up(struct writer *writer) {
     writer->sink = (struct jpeg_destination_mgr){
         .next_output_byte = encoding->bytes,
         .free_in_buffer = encoding->capacity,
-        .init_destination = on_sink_start,
+        .init_destination = on_sink_edge,
         .empty_output_buffer = on_sink_full,
-        .term_destination = on_sink_end,
+        .term_destination = on_sink_edge,
     };
     if (!encoding->capacity) start_spill(writer);
     cinfo->dest = &writer->sink;
@@ -112,7 +101,11 @@ static void set_up(struct writer *writer) {
     cinfo->dct_method = JDCT_ISLOW;
     if (encoding->options->quality >= FULL_CHROMA_QUALITY)
         cinfo->comp_info[0].h_samp_factor = cinfo->comp_info[0].v_samp_factor = 1;
-    if (encoding->options->progressive) make_progressive(writer);
+    if (encoding->options->progressive) { /* ten scans: libjpeg keeps all coefficients */
+        writer->passes.progress_monitor = on_pass;
+        cinfo->progress = &writer->passes;
+        jpeg_simple_progression(cinfo);
+    }
 }
 
 static void write_jpeg_rows(struct writer *writer) {

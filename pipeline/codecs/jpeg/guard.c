@@ -31,8 +31,8 @@ static void on_error(j_common_ptr common) {
     }
 }
 
-/* Level -1 is a warning, 0 and more are traces. A warning means wrong bytes, that libjpeg would
- * paint over in gray. */
+/* Level -1 is a warning, 0 and more are traces. A warning means wrong bytes, for which libjpeg
+ * would paint gray. */
 static void on_message(j_common_ptr common, int level) {
     struct jpeg_guard *guard = common->client_data;
     if (level < 0 && !(guard->tolerates && guard->tolerates(guard))) leave_broken(common);

@@ -10,7 +10,7 @@ enum {
     SCRATCH = 16384
 };
 
-/* What a band may be written by. */
+/* The ways to write a band. */
 struct way {
     int level, strategy;
 };

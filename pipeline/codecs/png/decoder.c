@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Rows are read one by one, into their places or, where they are turned, into a band.
- * Nothing but IHDR, PLTE, tRNS, IDAT, IEND and, where wanted, iCCP reaches libpng's chunk readers:
- * text and the rest are skipped, so they cost no memory. */
+/* How it works. Rows are read one by one into their places, or into a band if they are turned.
+ * libpng reads only IHDR, PLTE, tRNS, IDAT, IEND and, if wanted, iCCP: text and other chunks are
+ * skipped and cost no memory. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/png/codec.h"
 
@@ -18,12 +18,12 @@ struct reader {
     png_structp png;
     png_infop info;
     const struct decoding *decoding;
-    size_t at;     /* bytes that libpng has taken */
-    size_t memory; /* bytes that it may still have */
+    size_t at;     /* bytes that libpng has read */
+    size_t memory; /* heap bytes that it may still take */
     struct oriented_rows rows;
     uint32_t rows_done; /* of all passes */
-    bool salvaging;     /* libpng gave up, and what came before is taken */
-    enum status status; /* why out was jumped to */
+    bool salvaging;     /* libpng failed; the rows before are the result */
+    enum status status; /* of a jump to `out` */
     jmp_buf out;
 };
 
@@ -32,7 +32,7 @@ static __attribute__((noreturn)) void leave(struct reader *reader, enum status s
     longjmp(reader->out, 1);
 }
 
-/* NO_MEMORY and TOO_LARGE are set by take_block() before libpng complains. */
+/* take_block() sets STATUS_NO_MEMORY and STATUS_TOO_LARGE before libpng calls this. */
 static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp text) {
     struct reader *reader = png_get_error_ptr(png);
     if (reader->status != STATUS_OK) longjmp(reader->out, 1);
@@ -45,8 +45,8 @@ static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp 
                        "the PNG is broken or cut off (%s); send an intact file", text));
 }
 
-/* Pixels that are whole though their checksum is not, or that leave data over, are wrong bytes too.
- * Of other chunks (a profile with a wrong intent) libpng warns a lot, and they do no harm. */
+/* A wrong checksum of the pixels, or data behind the last of them, means wrong bytes, too. Warnings
+ * about other chunks (a profile with a wrong intent) are harmless. */
 static void on_warning(png_structp png, png_const_charp text) {
     struct reader *reader = png_get_error_ptr(png);
     if (strncmp(text, "IDAT", 4) != 0 && !strstr(text, "CRC")) return;
@@ -84,8 +84,8 @@ static void give_block(png_structp png, png_voidp block) {
     free(block);
 }
 
-/* Of what libpng takes a chunk for. It holds an IDAT against this too, for which it takes no
- * memory: of noise one is longer than libpng expects of the pixels. */
+/* The limit for chunks that libpng keeps in memory. libpng checks an IDAT too, though it keeps
+ * none, and an IDAT of noise is longer than it expects for the pixels. */
 static size_t chunk_bytes_max(const struct probe *probe, size_t profile_max) {
     const size_t most = profile_max > CHUNK_BYTES_MAX ? profile_max : CHUNK_BYTES_MAX;
     return probe->data_bytes > most ? (size_t)probe->data_bytes : most;
@@ -106,7 +106,7 @@ static void set_limits(struct reader *reader) {
         png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
 }
 
-/* Asks for 8 or 16 bit gray or RGB, with alpha where there is any, in the machine's byte order. */
+/* Asks for gray or RGB of 8 or 16 bits, with alpha if there is any, in the machine's byte order. */
 static int set_transforms(struct reader *reader) {
     const uint16_t one = 1;
     png_set_expand(reader->png);
@@ -128,7 +128,7 @@ static void check_png_shape(struct reader *reader) {
     png_error(png, "its header contradicts itself");
 }
 
-/* Interlaced rows fill up in seven passes, so where they cannot be in place they are all kept. */
+/* Interlaced rows are filled in seven passes; if not in place, the band keeps them all. */
 static void take_png_memory(struct reader *reader) {
     const struct decoding *decoding = reader->decoding;
     const struct probe *probe = decoding->probe;
@@ -190,11 +190,11 @@ static void read_png(struct reader *reader) {
     check_png_shape(reader);
     take_png_memory(reader);
     read_png_rows(reader, passes);
-    png_read_end(reader->png, NULL); /* up to IEND: a cut there is found too */
+    png_read_end(reader->png, NULL); /* up to IEND, to find a cut there */
     keep_profile(reader);
 }
 
-/* Rows that came are laid out. An interlaced picture has all of them, some pixels still 0. */
+/* Keeps the rows that were read. An interlaced picture has all rows, with some pixels still 0. */
 static void salvage(struct reader *reader) {
     const struct probe *probe = reader->decoding->probe;
     if (probe->interlaced)
@@ -204,7 +204,7 @@ static void salvage(struct reader *reader) {
     keep_profile(reader);
 }
 
-/* setjmp in a function that changes no local: all state lies in READER. */
+/* setjmp stands in a function that changes no local variable: all state is in READER. */
 static enum status guarded(struct reader *reader, void (*step)(struct reader *)) {
     if (setjmp(reader->out)) return reader->status;
     step(reader);

@@ -178,7 +178,7 @@ static void put_piece(struct writer *writer) {
 
 /* ---- deflate */
 
-/* What begins with the LENGTH bytes at BYTES is to be deflated. */
+/* Starts a stream that begins with the LENGTH bytes at BYTES. */
 static void start_stream(struct writer *writer, int compression, const uint8_t *bytes,
                          size_t length) {
     static const uint32_t level_bytes[] = { 0, ISAL_DEF_LVL1_DEFAULT, ISAL_DEF_LVL2_DEFAULT };

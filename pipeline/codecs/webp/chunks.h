@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* chunks.h - the container of a WebP: a RIFF of chunks, each a name, a length and its bytes,
- * padded to an even number of them.
+/* chunks.h - the container of a WebP: a RIFF of chunks, each a name, a length and bytes, padded to
+ * an even number.
  *
  * Used by:  codecs/webp.c, webp/encoder.c.
  * Threads:  any.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libwebp's incremental decoder is told of more and more bytes of the one picture and
- * puts its rows into their places; between two pieces it is seen whether the picture is wanted
- * still, and after damage how many rows came. Where it is turned, all rows are kept and laid out at
- * the end, since libwebp writes them from the top. It gets no more than the chunks of the picture,
- * so that it can read nothing else in them, and it starts no threads. */
+/* How it works. libwebp's incremental decoder gets the picture's bytes piece by piece and writes
+ * rows into their places. Between two pieces the decoder checks whether the picture is still
+ * wanted, and after damage how many rows there are. libwebp writes from the top, so the rows of a
+ * turned picture are kept and moved at the end. libwebp gets only the chunks of the picture, reads
+ * nothing else in the file, and starts no threads. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/webp/codec.h"
-#include "pipeline/codecs/webp/header.h"
 #include "pipeline/codecs/webp/memory.h"
 
 #include <stdlib.h>
@@ -15,8 +14,8 @@
 #include <webp/decode.h>
 
 enum {
-    PIECE_BYTES = 1 << 14,  /* the first, and the least */
-    PIECE_PIXELS = 1 << 20, /* about what a further one brings: some 15 ms of a core */
+    PIECE_BYTES = 1 << 14,  /* the first piece, and the least */
+    PIECE_PIXELS = 1 << 20, /* about the pixels of a later piece: some 15 ms of a core */
 };
 
 struct reader {
@@ -47,14 +46,14 @@ static enum status take_webp_memory(struct reader *reader) {
     return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the WebP");
 }
 
-/* Memory of the frame's pixel (0, Y). */
+/* The frame's pixel (0, Y). */
 static uint8_t *frame_row(struct reader *reader, uint32_t y) {
     const struct webp_frame *frame = &reader->header.frame;
     return oriented_rows_begin(&reader->rows, frame->top + y) +
            frame->left * image_pixel_bytes(reader->decoding->into);
 }
 
-/* Rows go down from the first of them in memory, or `flip` makes them go up. */
+/* Rows go down in memory, or up with `flip`. */
 static void lay_config(struct reader *reader) {
     const struct webp_frame *frame = &reader->header.frame;
     const size_t pixel = image_pixel_bytes(reader->decoding->into);
@@ -70,7 +69,7 @@ static void lay_config(struct reader *reader) {
     output->u.RGBA.size = stride * (frame->height - 1) + frame->width * pixel;
 }
 
-/* What the first frame leaves free of the canvas is transparent. A band is all 0 already. */
+/* The canvas around the first frame is transparent. A band is all 0 already. */
 static void clear_canvas(const struct reader *reader) {
     const struct image *into = reader->decoding->into;
     const struct webp_header *header = &reader->header;
@@ -82,16 +81,12 @@ static void clear_canvas(const struct reader *reader) {
 
 /* ---- decoding */
 
-static bool went_on(const struct reader *reader) {
-    return reader->rows_done > 0;
-}
-
-/* Until rows come each piece is twice the last, since libwebp begins codes anew with each. */
+/* Before the first row each piece doubles the bytes: libwebp reads the codes anew with each. */
 static size_t next_end(const struct reader *reader, size_t end, size_t length) {
     const struct webp_frame *frame = &reader->header.frame;
     const uint64_t pixels = (uint64_t)frame->width * frame->height;
     const uint64_t share = (uint64_t)length * PIECE_PIXELS / pixels;
-    const size_t step = !went_on(reader)      ? (end ? end : PIECE_BYTES)
+    const size_t step = !reader->rows_done    ? (end ? end : PIECE_BYTES)
                         : share > PIECE_BYTES ? (size_t)share
                                               : PIECE_BYTES;
     return step < length - end ? end + step : length;
@@ -101,7 +96,7 @@ static bool starves(const struct reader *reader) {
     return reader->memory.refused || reader->memory.failed;
 }
 
-/* STOPPED: nobody wants it, and libwebp's own code says nothing. */
+/* STOPPED: cancelled or over its deadline; then the result means nothing. */
 static VP8StatusCode decode_pieces(struct reader *reader, enum status *stopped) {
     const struct webp_frame *frame = &reader->header.frame;
     const uint8_t *bytes = reader->decoding->bytes + frame->at;
@@ -119,7 +114,7 @@ static VP8StatusCode decode_pieces(struct reader *reader, enum status *stopped) 
     return code;
 }
 
-/* Rows that did not come are as they were: 0. */
+/* Missing rows stay 0. */
 static enum status salvage(struct reader *reader, const char *text) {
     if (!reader->decoding->limits->accept_damage || !reader->rows_done)
         return fail(reader->decoding->failure, STATUS_CORRUPT,
@@ -128,8 +123,8 @@ static enum status salvage(struct reader *reader, const char *text) {
     return STATUS_OK;
 }
 
-/* Of codes for which there is no memory libwebp says that they make no sense, and of alpha that
- * makes none VP8_STATUS_USER_ABORT. */
+/* libwebp reports codes for which there is no memory as a bitstream error, and broken alpha as
+ * VP8_STATUS_USER_ABORT. */
 static enum status settle(struct reader *reader, VP8StatusCode code) {
     struct failure *failure = reader->decoding->failure;
     if (reader->memory.refused)
@@ -179,7 +174,7 @@ static enum status keep_profile(const struct reader *reader) {
     return STATUS_OK;
 }
 
-/* The header is read again, and must be what the probe promised: pixels were laid out by it. */
+/* The pixels were laid out for the shape that the probe found: the header must have the same. */
 enum status webp_decode(const struct decoding *decoding) {
     const struct probe *probe = decoding->probe;
     struct reader reader = { .decoding = decoding, .memory.left = decoding->limits->memory_max };
@@ -190,8 +185,8 @@ enum status webp_decode(const struct decoding *decoding) {
         status = fail(decoding->failure, STATUS_CORRUPT,
                       "the WebP's header contradicts itself; send an intact file");
     if (!status && !WebPInitDecoderConfig(&reader.config))
-        status =
-            fail(decoding->failure, STATUS_INTERNAL, "libwebp is another one than was built with");
+        status = fail(decoding->failure, STATUS_INTERNAL,
+                      "the installed libwebp does not match the one Burin was built with");
     if (!status) status = take_webp_memory(&reader);
     if (!status) status = decode_frame(&reader);
     if (!status) status = keep_profile(&reader);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libwebp takes one word a pixel, alpha highest, and gives a file in pieces. Where a
- * colour profile has to stand in it, that file begins a little further on in the caller's memory,
- * and then gets another head: RIFF, VP8X, ICCP, and behind them the chunks of the picture. libwebp
- * has no memory between calls and starts no threads, so the bytes depend on nothing else. */
+/* How it works. libwebp takes one word a pixel, alpha highest, and writes a file in pieces. For a
+ * colour profile that file begins further back in the caller's memory, and then gets a new head:
+ * RIFF, VP8X, ICCP, and behind them the chunks of the picture. libwebp keeps nothing between calls
+ * and starts no threads, so the bytes depend on nothing else. */
 #include "pipeline/codecs/common/argb_row.h"
 #include "pipeline/codecs/webp/chunks.h"
 #include "pipeline/codecs/webp/codec.h"
@@ -40,7 +40,7 @@ size_t webp_bound(const struct image *image, size_t profile_length) {
            iccp_bytes(profile_length);
 }
 
-/* Noise, on a core of an EPYC: with alpha, or lossless, libwebp asks for memory that often. */
+/* ns a pixel of noise between two allocations of libwebp, on a core of an EPYC. */
 double webp_still_ms(const struct image *image, const struct encode_options *options) {
     const bool alpha = image_has_alpha(image) && !options->lossless;
     const double ns = alpha && options->effort == 6 ? 1100 : 100;
@@ -98,8 +98,8 @@ static void write_head(const struct writer *writer, size_t pictures, bool alpha)
     if (length & 1) at[WEBP_CHUNK_HEAD + length] = 0;
 }
 
-/* libwebp's file lies at `start`, so far behind that the chunks of its picture are in place if it
- * has no VP8X of its own: that has alpha alone to tell. */
+/* libwebp's file is at `start`, so that the chunks of its picture are in place if it has no VP8X of
+ * its own, which it writes for alpha alone. */
 static void add_profile(struct writer *writer) {
     uint8_t *bytes = writer->encoding->bytes;
     const uint8_t *file = bytes + writer->start;
@@ -107,7 +107,7 @@ static void add_profile(struct writer *writer) {
     const bool extended = memcmp(file + WEBP_FILE_HEAD, "VP8X", 4) == 0;
     const bool lossless = memcmp(file + WEBP_FILE_HEAD, "VP8L", 4) == 0;
     const size_t from = place + (extended ? WEBP_VP8X_BYTES : 0), pictures = writer->used - from;
-    /* Of a VP8L: behind its signature 28 bits of sides, then whether alpha is used. */
+    /* A VP8L has 28 bits of sides behind its signature, then a bit for alpha. */
     const bool alpha = extended || (lossless && file[WEBP_FILE_HEAD + 12] & 0x10);
     memmove(bytes + place, bytes + from, pictures);
     write_head(writer, pictures, alpha);
@@ -116,10 +116,9 @@ static void add_profile(struct writer *writer) {
 
 /* ---- all of it */
 
-static enum status tell_error(const struct writer *writer, WebPEncodingError error) {
+static enum status report_error(const struct writer *writer, WebPEncodingError error) {
     struct failure *failure = writer->encoding->failure;
-    if (writer->overflow)
-        return codec_overflow(writer->encoding); /* libwebp tells various things */
+    if (writer->overflow) return codec_overflow(writer->encoding); /* reported as various errors */
     if (writer->memory.stopped) return codec_stopped(writer->memory.stopped, failure);
     switch (error) {
     case VP8_ENC_ERROR_OUT_OF_MEMORY:
@@ -135,8 +134,8 @@ static enum status tell_error(const struct writer *writer, WebPEncodingError err
     }
 }
 
-/* Of lossless files `quality` is how hard libwebp tries beside `method`. Twice as high a one takes
- * three times as long on a photograph, for a thousandth of the bytes. */
+/* For lossless files `quality` is an effort beside `method`. Twice the value takes three times as
+ * long on a photograph, for a thousandth of the bytes. */
 static const float lossless_quality[] = { 0, 20, 25, 25, 25, 25, 50 };
 
 static void configure(WebPConfig *config, const struct encode_options *options) {
@@ -161,7 +160,7 @@ static enum status write_webp(struct writer *writer, WebPPicture *picture) {
     webp_memory_begin(&writer->memory);
     const bool done = WebPEncode(&config, picture);
     webp_memory_end();
-    return done ? STATUS_OK : tell_error(writer, picture->error_code);
+    return done ? STATUS_OK : report_error(writer, picture->error_code);
 }
 
 enum status webp_encode(const struct encoding *encoding) {
@@ -171,7 +170,7 @@ enum status webp_encode(const struct encoding *encoding) {
     const bool profile = codec_profile_fits(encoding->metadata, 3, encoding->notes);
     if (!WebPPictureInit(&picture))
         return fail(encoding->failure, STATUS_INTERNAL,
-                    "libwebp is another one than was built with");
+                    "the installed libwebp does not match the one Burin was built with");
     if (profile) writer.start = WEBP_VP8X_BYTES + iccp_bytes(encoding->metadata->profile_length);
     if (writer.start > encoding->capacity) return codec_overflow(encoding);
     writer.used = writer.start;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* As libwebp declares them in its src/utils/utils.h, which it does not install. */
+/* Declarations of libwebp's src/utils/utils.h, which it does not install. */
 void *WebPSafeMalloc(uint64_t count, size_t size);
 void *WebPSafeCalloc(uint64_t count, size_t size);
 void WebPSafeFree(void *block);
@@ -31,7 +31,7 @@ static bool affordable(uint64_t count, size_t size) {
     return !budget->refused && !budget->stopped;
 }
 
-/* A block may be larger than what was asked for. */
+/* Counts the bytes of BLOCK, which may be more than were asked for. */
 static void *counted(void *block) {
     if (!budget) return block;
     budget->failed |= !block;

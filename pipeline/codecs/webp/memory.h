@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memory.h - how much memory libwebp may take while it decodes, and whether it is to go on.
+/* memory.h - limits the memory of libwebp, and stops it where it allocates.
  *
- * Lossless pictures may have 65,536 sets of codes of 17 KB each, told by a file of 300 KB: no bound
- * on sides or bytes is one on memory. libwebp asks nobody and has no setting for it, but takes all
- * of it by functions of its own, which its shared object looks up by name: those of the program
- * that has such come first, and this one has. A test sees whether they are asked.
+ * A lossless file of 300 KB may announce 65,536 sets of codes of 17 KB each: no bound on sides or
+ * bytes bounds its memory, and libwebp has no setting for that. But libwebp allocates through
+ * functions that its shared object looks up by name, and the linker finds those of the program
+ * first: memory.c defines them. A test checks that libwebp calls them.
  *
- * It asks for memory far more often than it calls its progress hook, and ends soundly where it gets
- * none: so it can be stopped there.
+ * libwebp allocates far more often than it calls its progress hook, and ends soundly when an
+ * allocation fails: so an allocation is where it is stopped.
  *
  * Used by:  webp/decoder.c, webp/encoder.c.
- * Owns:     nothing; the budget is its caller's and stays until webp_memory_end().
- * Threads:  any; a budget is of the thread that began it. Without one nothing is counted.
+ * Owns:     nothing; the caller's budget must stay until webp_memory_end().
+ * Threads:  a budget belongs to the thread that began it. Without one nothing is limited.
  */
 #ifndef BURIN_WEBP_MEMORY_H
 #define BURIN_WEBP_MEMORY_H
@@ -23,9 +23,9 @@
 
 struct webp_memory {
     size_t left;
-    struct progress *progress; /* NULL: nobody stops it here */
-    bool refused;              /* more was asked for than was left */
-    bool failed;               /* there was none on this machine */
+    struct progress *progress; /* NULL: not stopped here */
+    bool refused;              /* libwebp asked for more than `left` */
+    bool failed;               /* the machine had no memory */
     enum status stopped;
 };
 

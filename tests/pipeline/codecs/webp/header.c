@@ -153,8 +153,8 @@ static void chunks_that_contradict(void **state) {
     assert_refused(with_chunk(begin_riff(), "VP8X", &some), "ten bytes");
     assert_refused(end_riff(begin_extended(0, 40, 30)), "no picture");
     assert_refused(with_bytes(begin_extended(VP8X_ALPHA, 40, 30), &alone), "no picture");
-    assert_refused(with_bytes(begin_extended(0, 41, 30), &lossy), "other sides");
-    assert_refused(with_bytes(begin_extended(0, 40, 29), &lossless), "other sides");
+    assert_refused(with_bytes(begin_extended(0, 41, 30), &lossy), "differ in size");
+    assert_refused(with_bytes(begin_extended(0, 40, 29), &lossless), "differ in size");
     assert_refused(with_bytes(with_bytes(begin_riff(), &lossy), &lossy), "two pictures");
     assert_refused(with_bytes(with_bytes(begin_extended(0, 40, 30), &lossless), &lossy),
                    "two pictures");
@@ -175,7 +175,7 @@ static void frames_that_contradict(void **state) {
     bytes = animation(2, 0, 40, false);
     uint8_t *frame = memmem(bytes.data, bytes.length, "ANMF", 4);
     put_le(frame + 8 + 9, 10, 3); /* a row more than its picture has */
-    assert_refused(bytes, "other sides");
+    assert_refused(bytes, "differ in size");
     bytes = animation(2, 0, 40, false);
     frame = memmem(bytes.data, bytes.length, "ANMF", 4);
     memcpy(frame + 8 + 16, "XXXX", 4); /* in place of VP8 */
