@@ -3,11 +3,11 @@
  * (timeline.cuh). Calls come in this order: reserve, upload, decode, run for each operator, encode,
  * download, finish. All but the last only queue work on the stream; finish waits for it, passes on
  * the progress of long kernels meanwhile (kernel_progress.cuh), and reads verdicts and times. Files
- * are decoded and encoded by lane_codec.cuh.
- * Memory is made at open. Only a batch that is too large for it borrows more from the pool that the
- * lanes share (memory_pool.cuh), until the next trim or reserve. Such a batch is long: it has a
- * stream of its own whose kernels get a multiprocessor only when those of short ones want none.
- * Kernels of which all blocks must run at once take turns (cooperative.cuh). */
+ * are decoded and encoded by lane_codec.cuh. A lane's memory is made when it opens. Only a batch
+ * that is too large for it borrows more from the pool that the lanes share (memory_pool.cuh), until
+ * the next trim or reserve. Such a batch is long: it uses another stream, whose kernels get a
+ * multiprocessor only when those of short batches leave one. Kernels whose blocks must all run at
+ * once take turns (cooperative.cuh). */
 #include "pipeline/device.h"
 
 #include "cuda/check.cuh"
@@ -32,15 +32,12 @@
 
 static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
 
-enum {
-    ALIGN = 256,
-    ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t)
-};
+enum { ALIGN = 256, ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t) };
 
 struct cuda_lane {
     struct lane lane; /* first: a struct lane * is a struct cuda_lane * */
     int index;
-    cudaStream_t stream; /* the present batch's, one of these two */
+    cudaStream_t stream; /* the present batch's: one of the next two */
     cudaStream_t short_stream, long_stream;
     struct cuda_context context;
     struct cooperative_lane cooperative;
@@ -49,7 +46,7 @@ struct cuda_lane {
     struct lane_buffer host_in, host_out, arena;
     struct lane_codec codec;
     struct device_tables tables;
-    struct memory_loan loan; /* the buffers' larger memory */
+    struct memory_loan loan; /* memory of `larger` in the buffers */
 };
 
 static struct cuda_lane *cuda_lane_of(struct lane *lane) {
@@ -162,7 +159,7 @@ static enum status open_lane(int index, const struct lane_options *options, stru
 
 /* ---- memory of a batch */
 
-/* A batch may be run again without being laid out anew. */
+/* A batch may run again without a new layout. */
 static void begin_batch(struct cuda_lane *lane) {
     timeline_clear(&lane->timeline);
     kernel_progress_clear(&lane->kernel_progress);
@@ -176,7 +173,7 @@ static void give_back(struct cuda_lane *lane) {
     memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
 }
 
-/* What the present loan does not cover is borrowed anew, all of it at once. */
+/* If the present loan is too small, replaces it by a new one for the whole need. */
 static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
                           const struct lane_wait *wait, struct failure *failure) {
     const bool none = memory_need_is_none(need);
@@ -217,7 +214,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     return status;
 }
 
-/* What a large batch borrowed is the next lane's at once. */
+/* Gives back what a large batch borrowed, for the next lane. */
 static bool trim(struct lane *opened) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     if (memory_need_is_none(&lane->loan.need)) return false;
@@ -227,8 +224,8 @@ static bool trim(struct lane *opened) {
     return true;
 }
 
-/* In the stream's order: whatever is under way still writes before it. The counters are not ours
- * alone to leave at zero, nor the tables to keep: a user's kernel can write anywhere. */
+/* Zeros follow what is queued, which may still write. The counters and tables are reset too, since
+ * a user's kernel can write anywhere. */
 static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
@@ -239,7 +236,8 @@ static enum status empty(struct lane *opened, struct failure *failure) {
     for (int i = 0; i < 3 && !status; i++)
         status = lane_buffer_empty(buffers[i], lane->stream, failure);
     if (status) return status;
-    /* Cores write the next input into the same memory, and its batch may have another stream. */
+    /* The host's threads write the next input into the same memory, and its batch may use the other
+     * stream. */
     CUDA_TRY(failure, cudaStreamSynchronize(lane->stream));
     return STATUS_OK;
 }
@@ -276,7 +274,7 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     return STATUS_OK;
 }
 
-/* Queues what brings the files; the upload ends with that. */
+/* Queues the files' transfer and decoding; the timed upload ends with the transfer. */
 static enum status decode(struct lane *opened, struct lane_decoding *decodings, int count,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
@@ -284,7 +282,7 @@ static enum status decode(struct lane *opened, struct lane_decoding *decodings, 
                              decodings, count, failure);
 }
 
-/* Nothing where the decoder, or an operator before, has done so. */
+/* Does nothing where the decoder, or an operator before, has done so. */
 static enum status start_computing(struct cuda_lane *lane, struct failure *failure) {
     if (!lane->timeline.started) CUDA_TRY(failure, cudaSetDevice(lane->index));
     return timeline_start_computing(&lane->timeline, lane->stream, failure);
@@ -305,10 +303,9 @@ static int chain(struct lane *opened, const struct op *const *ops, int count,
     return twin->chain(&cuda_lane_of(opened)->context, ops, count, in, ready);
 }
 
-/* Several steps that were one kernel are told as that one, which has been recorded since there were
- * so many MARKS. */
-static const char *told_name(const struct timeline *timeline, int marks, const struct op_call *call,
-                             const char *name) {
+/* Steps that ran as one kernel are reported under its name, which has been recorded since MARKS. */
+static const char *reported_name(const struct timeline *timeline, int marks,
+                                 const struct op_call *call, const char *name) {
     const bool recorded = call->before && timeline->count > marks;
     return recorded ? timeline->marks[timeline->count - 1].kernel : name;
 }
@@ -326,13 +323,14 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     const int marks = lane->timeline.count;
     status = twin->run(&lane->context, calls, count);
     if (!status)
-        status = timeline_end_op(&lane->timeline, lane->stream, marks,
-                                 told_name(&lane->timeline, marks, &calls[0], op->name), failure);
+        status =
+            timeline_end_op(&lane->timeline, lane->stream, marks,
+                            reported_name(&lane->timeline, marks, &calls[0], op->name), failure);
     if (!status) lane->kernel_progress.step++;
     return status;
 }
 
-/* The files are taken out by what is queued behind the encoder: that is download. */
+/* The files leave by what download queues behind the encoder. */
 static enum status encode(struct lane *opened, struct lane_encoding *encodings, int count,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CUDA reads it when it makes a context. Streams share the device's queues, 8 unless told
- * otherwise, and one that waits for an event holds up all of its queue: lanes have two streams
- * each. */
+/* CUDA reads the variable when it makes a context. By default a device's streams share 8 queues,
+ * and a stream that waits for an event blocks all of its queue; lanes have two streams each. */
 static void widen_queues(void) {
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
@@ -18,7 +17,7 @@ int cuda_device_count(void) {
     int gpus = 0;
     widen_queues();
     if (cudaGetDeviceCount(&gpus) == cudaSuccess) return gpus;
-    cudaGetLastError(); /* no driver, or no GPU that it may use */
+    cudaGetLastError(); /* no driver, or no GPU that the driver may use */
     return 0;
 }
 
@@ -28,7 +27,7 @@ int cuda_device_attribute(int index, enum cudaDeviceAttr which) {
     return value;
 }
 
-/* First line of a file of sysfs, without its end; "" where there is none. */
+/* Reads the first line of a file of sysfs, without its end; "" where there is none. */
 static void read_line(const char *path, char *line, size_t size) {
     line[0] = 0;
     FILE *file = fopen(path, "r");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* device_info.cuh - which GPUs there are, and what is known of each.
+/* device_info.cuh - the GPUs of this machine and their properties.
  *
- * Used by:  device_cuda.cu: two of these are its `count` and `describe`.
+ * Used by:  device_cuda.cu, whose `count` and `describe` are two of these functions.
  * Fails:    STATUS_DEVICE when there is no such GPU.
  * Threads:  any; cuda_device_describe makes its GPU the thread's current one.
  */
@@ -12,10 +12,10 @@
 
 #include <cuda_runtime.h>
 
-/* 0: no driver, or no GPU that it may use. */
+/* Returns 0 without a driver or a GPU that it may use. */
 int cuda_device_count(void);
 
-/* 0 where the device does not know it. */
+/* Returns 0 for an attribute that the device does not know. */
 int cuda_device_attribute(int index, enum cudaDeviceAttr which);
 
 enum status cuda_device_describe(int index, struct device_info *info, struct failure *failure);

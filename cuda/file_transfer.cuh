@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* file_transfer.cuh - two kernels that move a batch's files between host memory that is mapped and
- * the device's: one launch each, whatever the batch.
+/* file_transfer.cuh - two kernels that move a batch's files between mapped host memory and device
+ * memory, with one launch each for any number of files.
  *
  * Used by:  lane_codec.cu.
  * Fails:    as check.cuh says.
  * Limits:   CUDA_BATCH_MAX files.
  *
- * How it works. 16 bytes a thread and load. Coming in, a file keeps its place within 16 bytes, so
- * that whole words are read: bytes in front and behind are read too, within the page. Going out,
- * how long a file is stands in memory of the device: every file gets as many blocks as the largest
- * may want, and they go round.
+ * How it works. A load moves 16 bytes. On the way in, a file keeps its address modulo 16, so that
+ * whole words are read: bytes before and after it are read too, within the page. On the way out,
+ * only the device knows how long a file is: every file gets as many blocks as the largest may need,
+ * and each block takes several parts.
  */
 #ifndef BURIN_FILE_TRANSFER_CUH
 #define BURIN_FILE_TRANSFER_CUH
@@ -20,7 +20,7 @@
 
 enum {
     TRANSFER_THREADS = 256,
-    TRANSFER_LOADS = 4, /* of a thread, under way at once */
+    TRANSFER_LOADS = 4, /* loads of a thread, under way together */
     TRANSFER_VECTOR = 16,
     TRANSFER_BLOCK_BYTES = TRANSFER_THREADS * TRANSFER_LOADS * TRANSFER_VECTOR,
 };
@@ -39,8 +39,8 @@ struct gathering {
     struct gathered_file files[CUDA_BATCH_MAX];
 };
 
-/* TO is a multiple of 16; FROM's place within 16 bytes is kept, so there must be room for LENGTH
- * and 32 bytes more. Returns where FROM's first byte will be. */
+/* Adds FROM. TO is a multiple of 16; FROM's address modulo 16 is kept, so TO needs LENGTH + 32
+ * bytes. Returns where FROM's first byte will be. */
 static inline uint8_t *gathering_add(struct gathering *gathering, const uint8_t *from,
                                      size_t length, uint8_t *to) {
     const size_t before = (uintptr_t)from % TRANSFER_VECTOR;
@@ -89,8 +89,8 @@ struct scattering {
     const uint8_t *out; /* the encoder's files */
     const struct jpeg_encode_result *results;
     struct scattered_file {
-        uint8_t *to;   /* a multiple of 16; NULL: it stays */
-        uint32_t room; /* a longer one stays too */
+        uint8_t *to;   /* a multiple of 16; NULL: it is not moved */
+        uint32_t room; /* a longer file is not moved */
     } files[CUDA_BATCH_MAX];
 };
 

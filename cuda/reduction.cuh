@@ -5,18 +5,17 @@
  * Fails:    as batch.cuh and check.cuh say.
  * Limits:   sums below 2^64. No block waits for another.
  *
- * How it works. A row is a sequence of samples; a thread reads 16 bytes at a time, several loads in
- * flight. For 1, 2 and 4 channels a sample's place among these bytes says its channel; with 3
- * channels it shifts from chunk to chunk, so that results are kept apart by their place and rotated
- * when they are added (reduction_add.cuh). Then warps, the block, and all blocks of an image
- * (atomics on its state among the context's zeroed words) put theirs together. A ticket counts the
- * chunks that are in; whoever adds the last of them writes the values and clears the state. An
- * image that one block has alone needs no state. 0 is the neutral element: a minimum is the maximum
- * of complements.
+ * How it works. A row is a sequence of samples; a thread reads 16 bytes at a time, several loads
+ * under way. With 1, 2 and 4 channels a sample's place among these bytes gives its channel; with 3
+ * channels it shifts from chunk to chunk, so that results are kept apart by place and rotated when
+ * they are added (reduction_add.cuh). Then warps, the block, and all blocks of an image (by atomics
+ * on its state among the context's zeroed words) combine theirs. A ticket counts finished chunks;
+ * the block that adds the last one writes the values and clears the state. A block that has an
+ * image alone needs no state. 0 is the neutral element: a minimum is the maximum of complements.
  *
- * Why not cuda/skeletons/scalar.cuh: it calls a function for each sample, and of 64 million 8-bit
- * ones that is 23 us for a maximum and 25 for a sum where memory needs 18 (H200). Here the samples
- * of a word go through one instruction.
+ * cuda/skeletons/scalar.cuh would be slower: it calls a function for each sample, which for 64
+ * million 8-bit samples takes 23 us for a maximum and 25 for a sum, while memory needs 18 (H200).
+ * Here the samples of a word go through one instruction.
  */
 #ifndef BURIN_REDUCTION_CUH
 #define BURIN_REDUCTION_CUH
@@ -26,7 +25,7 @@
 
 enum { REDUCTION_THREADS = 512, REDUCTION_BLOCKS = 2 /* a multiprocessor */, REDUCTION_LOADS = 4 };
 
-/* Of one image, zero between launches. */
+/* State of one image, zero between launches. */
 struct reduction_state {
     unsigned long long results[3];
     uint32_t chunks_done;
@@ -36,7 +35,7 @@ static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED
 
 /* ---- one thread */
 
-/* The chunk's samples; what is behind the row's end becomes 0. */
+/* The chunk's samples; those after the row's end become 0. */
 template <int DEPTH, bool FLIP, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 load_samples(uint32_t (&words)[4], const struct batch_image &image, uint32_t index) {
@@ -85,7 +84,7 @@ static __device__ __forceinline__ void reduce_range(const struct batch_image &im
 
 /* ---- one block */
 
-/* The block's result of each channel, in thread 0. */
+/* Combines the block's results of each channel, in thread 0. */
 template <int COLOURS, class PARTIAL>
 static __device__ __forceinline__ void reduce_block(unsigned long long (&results)[COLOURS]) {
     __shared__ unsigned long long warps[REDUCTION_THREADS / 32][COLOURS];
@@ -108,9 +107,9 @@ static __device__ __forceinline__ void reduce_block(unsigned long long (&results
 
 /* ---- all blocks */
 
-/* Thread 0: adds RESULTS of CHUNKS chunks; true, with everybody's results, where none is missing.
- * The fence before the ticket publishes the additions; the one behind it lets all of them be seen
- * by whoever has drawn the last. */
+/* Called by thread 0: adds RESULTS of CHUNKS chunks; true, with the image's results, where they are
+ * complete. The fence before the ticket publishes the additions; the one after it makes all
+ * additions visible to the thread that drew the last ticket. */
 template <int COLOURS, class PARTIAL>
 static __device__ __forceinline__ bool add_to_state(struct reduction_state *state, uint32_t chunks,
                                                     uint32_t all_chunks,
@@ -130,7 +129,7 @@ static __device__ __forceinline__ bool add_to_state(struct reduction_state *stat
     return true;
 }
 
-/* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the value that a result stands for. */
+/* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the conversion of a result to a value. */
 template <int DEPTH, int CHANNELS, class OP>
 static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
     reduction_kernel(const __grid_constant__ struct batch batch, struct reduction_state *states) {

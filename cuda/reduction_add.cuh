@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reduction_add.cuh - what one thread has of a reduction: adds 16 bytes of samples to it, and folds
- * it to a number for each colour channel.
+/* reduction_add.cuh - one thread's part of a reduction: adds 16 bytes of samples, and folds the sum
+ * to a number for each colour channel.
  *
  * Used by:  reduction.cuh.
- * Limits:   PHASE, 0..2, says by how many chunks of a row the samples are shifted; 0 unless there
- *           are 3 channels.
+ * Limits:   PHASE, 0..2, is the number of chunks of a row by which the samples are shifted; 0
+ *           unless there are 3 channels.
  *
  * How it works. A chunk is four words. Words of the same class hold the same channels at the same
- * places: with three channels the classes are three, and the first word of chunk x has class x % 3.
+ * places: with three channels there are three classes, and the first word of chunk x has class x %
+ * 3.
  */
 #ifndef BURIN_REDUCTION_ADD_CUH
 #define BURIN_REDUCTION_ADD_CUH
@@ -16,7 +17,7 @@
 
 #include <stdint.h>
 
-/* Item I, a constant, once all have moved on by PHASE places. */
+/* Item I, a constant, after all have moved on by PHASE places. */
 template <class T>
 static __device__ __forceinline__ T rotated(const T (&items)[3], int i, uint32_t phase) {
     return phase == 0 ? items[i] : phase == 1 ? items[(i + 2) % 3] : items[(i + 1) % 3];
@@ -24,7 +25,7 @@ static __device__ __forceinline__ T rotated(const T (&items)[3], int i, uint32_t
 
 /* ---- the largest */
 
-/* Samples in pairs of 16 bits: of bytes the even ones and the odd ones on their own. */
+/* Samples in pairs of 16 bits; bytes are split into the even and the odd ones. */
 template <int DEPTH, int CHANNELS> struct largest_partial {
     static constexpr int CLASSES = CHANNELS == 3 ? 3 : DEPTH * CHANNELS == 64 ? 2 : 1;
     static constexpr int PAIRS = DEPTH == 8 ? 2 : 1; /* of a word */
@@ -86,7 +87,7 @@ template <int DEPTH, int CHANNELS> struct sum_partial {
     static constexpr int SAMPLES = 128 / DEPTH;
     unsigned long long sums[COLOURS];
 
-    /* 1 in the bytes of word K that are channel C's, as if the chunk were the first of its row. */
+    /* 1 in the bytes of word K that belong to channel C, if the chunk is the first of its row. */
     static constexpr __device__ uint32_t byte_mask(int k, int c) {
         uint32_t mask = 0;
         for (int b = 0; b < 4; b++)
@@ -107,7 +108,7 @@ template <int DEPTH, int CHANNELS> struct sum_partial {
         return sum;
     }
 
-    /* Chunk x begins with channel x * SAMPLES % 3: phase, or, of 8 samples, twice that. */
+    /* Chunk x begins with channel x * SAMPLES % 3: phase, or, with 8 samples, twice that. */
     __device__ __forceinline__ void add(const uint32_t (&words)[4], uint32_t phase) {
         uint32_t chunk[COLOURS];
 #pragma unroll

@@ -5,7 +5,7 @@
  * setting that the type does not have is read and does nothing: a client may ask for quality
  * before it knows that the answer is a PNG.
  *
- * Used by:  codec.h and the codecs; settings.c and run_options.c, which read text.
+ * Used by:  codec.h and the codecs; settings.c and options.c, which read text.
  * Owns:     nothing; plain data, shared by two processes.
  * Fails:    encode_option_set() returns false; encode_options_check() STATUS_BAD_PARAM.
  * Threads:  any.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A tree becomes plain data part by part: a record of four bytes for each step, the
+ * values of the parameters that are not at their default, and a record that ends the part. Reading
+ * back checks every number, since the data lie in memory that a worker can write. */
 #include "pipeline/plan_tree.h"
 
-#include <string.h>
+#include "pipeline/registry.h"
 
-enum status plan_tree_parse(struct plan_tree *tree, const char *text, struct failure *failure) {
-    return plan_tree_parse_of(tree, NULL, text, failure);
-}
+#include <string.h>
 
 enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure) {
     for (int p = 1; p < tree->count; p++)
@@ -17,45 +18,131 @@ enum status plan_tree_check(const struct plan_tree *tree, struct failure *failur
     return STATUS_OK;
 }
 
-enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops, const char *text,
-                               struct failure *failure) {
-    char copy[PLAN_TEXT_MAX];
-    const size_t length = strnlen(text, sizeof copy);
-    tree->count = 0;
-    if (length == sizeof copy)
-        return fail(failure, STATUS_BAD_PARAM, "a pipeline's text takes at most %d characters",
-                    PLAN_TEXT_MAX - 1);
-    memcpy(copy, text, length + 1);
-    for (char *part = copy; part;) {
-        char *end = strchr(part, *PLAN_TREE_BAR);
-        if (end) *end++ = '\0';
-        if (tree->count == PLAN_PARTS_MAX)
-            return fail(failure, STATUS_BAD_PARAM, "a pipeline has at most %d branches",
-                        PLAN_BRANCHES_MAX);
-        struct plan *plan = &tree->parts[tree->count++];
-        const enum status status = plan_parse_of(plan, ops, part, failure);
-        if (status) return status;
-        part = end;
-    }
-    return plan_tree_check(tree, failure);
+/* ---- as plain data: a record for each step, and PART_END behind the steps of each part */
+
+/* The record of a step: then the numbers of the parameters in `given`, and last the taps. */
+struct record {
+    uint16_t op;    /* its place in the set; PART_END: no step */
+    uint16_t given; /* bit i: parameter i is not at its default */
+};
+
+enum { PART_END = UINT16_MAX };
+
+_Static_assert(PARAMS_MAX <= 16, "a record has a bit for each parameter");
+
+static bool put(struct plan_data *data, const void *bytes, size_t length) {
+    if (length > sizeof data->bytes - data->length) return false;
+    memcpy(data->bytes + data->length, bytes, length);
+    data->length += (uint32_t)length;
+    return true;
 }
 
-enum status plan_tree_print(const struct plan_tree *tree, char *text, size_t size,
-                            struct failure *failure) {
-    const size_t whole = size;
-    for (int p = 0; p < tree->count; p++) {
-        const bool fits = !p || size > 1;
-        if (p && fits) {
-            memcpy(text, PLAN_TREE_BAR, sizeof PLAN_TREE_BAR);
-            text++, size--;
-        }
-        if (!fits || plan_print(&tree->parts[p], text, size, failure))
-            return fail(failure, STATUS_BAD_PARAM,
-                        "the text of all steps together is longer than %zu characters", whole - 1);
-        const size_t length = strlen(text);
-        text += length, size -= length;
+/* PARAM's value is the taps, of which an operator has one list. */
+static bool has_taps(const struct param *param) {
+    return param->type == PARAM_TAPS;
+}
+
+static bool is_default(const struct params *params, const struct param *list, int i) {
+    return has_taps(&list[i]) ? !params->tap_count
+                              : params->number[i] == list[i].def && !list[i].required;
+}
+
+static bool put_step(struct plan_data *data, const struct step *step, int op) {
+    const struct param *list = step->op->params;
+    struct record record = { (uint16_t)op, 0 };
+    for (int i = 0; list && list[i].type; i++)
+        if (!is_default(&step->params, list, i)) record.given |= (uint16_t)(1 << i);
+    bool fits = put(data, &record, sizeof record);
+    for (int i = 0; fits && record.given >> i; i++) {
+        if (!(record.given >> i & 1)) continue;
+        if (has_taps(&list[i]))
+            fits = put(data, &step->params.tap_count, sizeof step->params.tap_count) &&
+                   put(data, step->params.taps,
+                       (size_t)step->params.tap_count * sizeof *step->params.taps);
+        else
+            fits = put(data, &step->params.number[i], sizeof step->params.number[i]);
     }
-    return STATUS_OK;
+    return fits;
+}
+
+static int place_of(const struct op_set *ops, const struct op *op) {
+    int place = 0;
+    while (op_set_at(ops, place) != op) place++;
+    return place;
+}
+
+enum status plan_tree_pack(const struct plan_tree *tree, struct plan_data *data,
+                           struct failure *failure) {
+    static const struct record end = { PART_END, 0 };
+    bool fits = true;
+    data->length = 0;
+    for (int p = 0; p < tree->count && fits; p++) {
+        const struct plan *plan = &tree->parts[p];
+        const struct op_set *ops = plan->ops ? plan->ops : registry_set();
+        for (int s = 0; s < plan->count && fits; s++)
+            fits = put_step(data, &plan->steps[s], place_of(ops, plan->steps[s].op));
+        fits = fits && put(data, &end, sizeof end);
+    }
+    if (fits) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "the steps of all outputs with their parameters take more than %zu bytes; ask for "
+                "fewer steps or outputs",
+                sizeof data->bytes);
+}
+
+static bool get(const struct plan_data *data, size_t *at, void *out, size_t length) {
+    if (length > data->length - *at) return false;
+    memcpy(out, data->bytes + *at, length);
+    *at += length;
+    return true;
+}
+
+static bool get_step(const struct plan_data *data, size_t *at, const struct op *op, uint16_t given,
+                     struct step *step) {
+    const struct param *list = op->params;
+    struct params *params = &step->params;
+    step->op = op;
+    params_init(params, list);
+    params->given = given;
+    for (int i = 0; list && list[i].type; i++, given >>= 1) {
+        if (!(given & 1)) continue;
+        const bool good =
+            has_taps(&list[i])
+                ? get(data, at, &params->tap_count, sizeof params->tap_count) &&
+                      params->tap_count >= 0 && params->tap_count <= TAPS_MAX &&
+                      get(data, at, params->taps, (size_t)params->tap_count * sizeof *params->taps)
+                : get(data, at, &params->number[i], sizeof params->number[i]);
+        if (!good) return false;
+    }
+    return !given; /* there are no more parameters */
+}
+
+/* The part's steps up to its PART_END. */
+static bool get_part(const struct plan_data *data, size_t *at, struct plan *plan) {
+    const struct op_set *ops = plan->ops ? plan->ops : registry_set();
+    struct record record;
+    plan->count = 0;
+    while (get(data, at, &record, sizeof record)) {
+        if (record.op == PART_END) return true;
+        const struct op *op = op_set_at(ops, record.op);
+        if (!op || plan->count == PLAN_STEPS_MAX) return false;
+        if (!get_step(data, at, op, record.given, &plan->steps[plan->count++])) return false;
+    }
+    return false;
+}
+
+enum status plan_tree_unpack(struct plan_tree *tree, const struct op_set *ops,
+                             const struct plan_data *data, struct failure *failure) {
+    size_t at = 0;
+    bool good = data->length <= sizeof data->bytes;
+    for (tree->count = 0; good && at < data->length; tree->count++) {
+        good = tree->count < PLAN_PARTS_MAX;
+        if (!good) break;
+        tree->parts[tree->count].ops = ops;
+        good = get_part(data, &at, &tree->parts[tree->count]);
+    }
+    if (good && tree->count) return STATUS_OK;
+    return fail(failure, STATUS_INTERNAL, "the job's plan is damaged");
 }
 
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index) {

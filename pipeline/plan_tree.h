@@ -1,48 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-/* plan_tree.h - a plan that goes on in several ways: a trunk, and branches that each begin with
- * what the trunk makes of the image.
+/* plan_tree.h - a plan with branches: a trunk of steps, and branches that each begin with the image
+ * that the trunk makes. The trunk, and every branch, may have no steps.
  *
- *     grayscale|edge|brightness:shift=9;threshold     one step, then two ways
- *     |edge                                           the image as it came, and its edges
+ * A tree crosses from process to process as plain data, without a pointer.
  *
- * Used by:  executor.c and batch.c (from a job's text), handle_progress.c.
+ * Used by:  request/submit.c makes it, executor.c and batch.c run it, handle_progress.c.
  * Owns:     nothing.
- * Fails:    STATUS_BAD_PARAM, as plan_parse.
+ * Fails:    STATUS_BAD_PARAM; plan_tree_unpack: STATUS_INTERNAL for damaged data.
  * Threads:  any.
- * Limits:   PLAN_BRANCHES_MAX branches, PLAN_TEXT_MAX bytes of text in all; PLAN_STEPS_MAX steps on
- *           each way, the trunk's among them.
+ * Limits:   PLAN_BRANCHES_MAX branches, PLAN_DATA_MAX bytes of data; PLAN_STEPS_MAX steps on each
+ *           way, the trunk's among them.
  */
 #ifndef BURIN_PLAN_TREE_H
 #define BURIN_PLAN_TREE_H
 
 #include "pipeline/plan.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { PLAN_BRANCHES_MAX = 32, PLAN_PARTS_MAX = 1 + PLAN_BRANCHES_MAX };
-
-/* Between the parts of a text. */
-#define PLAN_TREE_BAR "|"
+enum { PLAN_BRANCHES_MAX = 32, PLAN_PARTS_MAX = 1 + PLAN_BRANCHES_MAX, PLAN_DATA_MAX = 2048 };
 
 struct plan_tree {
     int count;                         /* of parts, 1 at least */
     struct plan parts[PLAN_PARTS_MAX]; /* the trunk, then the branches */
 };
 
-enum status plan_tree_parse(struct plan_tree *tree, const char *text, struct failure *failure);
+/* A tree as plain data. Operators are numbers: their places in the set that the plan was made
+ * of. Parameters at their default are left out, so equal trees have equal bytes. */
+struct plan_data {
+    uint32_t length; /* bytes in use; 0: there is no tree */
+    uint8_t bytes[PLAN_DATA_MAX];
+};
 
-/* The same of OPS. */
-enum status plan_tree_parse_of(struct plan_tree *tree, const struct op_set *ops, const char *text,
-                               struct failure *failure);
+/* STATUS_BAD_PARAM if DATA is too small. */
+enum status plan_tree_pack(const struct plan_tree *tree, struct plan_data *data,
+                           struct failure *failure);
+
+/* OPS: the set that the tree was made of, or one with the same operators in the same order; NULL:
+ * this process's registry. */
+enum status plan_tree_unpack(struct plan_tree *tree, const struct op_set *ops,
+                             const struct plan_data *data, struct failure *failure);
+
+static inline bool plan_data_is_same(const struct plan_data *a, const struct plan_data *b) {
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
 
 /* Every way through it has as many steps as a plan may have. */
 enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure);
-
-/* The text that plan_tree_parse reads back; STATUS_BAD_PARAM where TEXT is too small. */
-enum status plan_tree_print(const struct plan_tree *tree, char *text, size_t size,
-                            struct failure *failure);
 
 /* Step INDEX of all, counted through the parts one after the other; NULL: there are fewer. */
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index);

@@ -47,7 +47,8 @@ static enum status check_waiting(const void *context) {
 static enum status begin_item(const struct plan *plan, struct run_item *item,
                               const struct image *in, uint64_t pixels_max,
                               struct failure *failure) {
-    const enum status status = plan_shapes(plan, in, pixels_max, item->shapes, failure);
+    const enum status status =
+        item->shaped ? STATUS_OK : plan_shapes(plan, in, pixels_max, item->shapes, failure);
     if (status) return status;
     for (int s = 0; s < plan->count; s++)
         item->values[s].shape = plan_step_values(plan, s, item->shapes);

@@ -57,9 +57,10 @@ struct run_item {
     struct progress *progress; /* may be NULL */
     struct timing *timing;     /* upload to download, what the device did; may be NULL */
     struct failure failure;    /* of this item alone */
-    struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
-    struct plan_common shared;               /* likewise, of a trunk's: what serves its branches */
-    struct image common; /* likewise, of a branch's: the image of that; width 0: nothing */
+    struct image shapes[PLAN_STEPS_MAX + 1]; /* plan_shapes', from `in` or the trunk's result on */
+    bool shaped;               /* the caller has filled `shapes`; else run_reserve does */
+    struct plan_common shared; /* likewise, of a trunk's: what serves its branches */
+    struct image common;       /* likewise, of a branch's: the image of that; width 0: nothing */
     uint32_t fused; /* likewise, of the first of a part's items: bit s, step s hands its image on to
                        the next inside a kernel */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* jpeg_encode_memory.cuh - what the threads of a tile share, and know of it.
+/* jpeg_encode_memory.cuh - the shared memory of a tile's threads, and what each thread knows of it.
  *
  * Used by:  jpeg_encode_pixels.cuh, jpeg_encode_string.cuh, jpeg_encode_tile.cuh.
  * Limits:   54 KB, so that four blocks share a multiprocessor.
@@ -25,17 +25,17 @@ struct tile_memory {
     uint32_t symbols[2][JPEG_SYMBOLS];
     uint8_t places[JPEG_BLOCK];
     uint32_t window[WINDOW_WORDS];
-    uint32_t lengths[JPEG_TILE_BLOCKS]; /* as the file has the blocks */
+    uint32_t lengths[JPEG_TILE_BLOCKS]; /* in the order of the file's blocks */
     uint32_t slots[JPEG_TILE_SLOTS * SLOT_WORDS];
     uint32_t stages[JPEG_TILE_BLOCKS * STAGE_STRIDE];
     int32_t dcs[JPEG_TILE_SLOTS];
     uint32_t stuffed[JPEG_PHASES];
-    uint32_t place, head, carry; /* carry: the last word of the window before */
+    uint32_t place, head, carry; /* `carry` is the last word of the window before */
 };
 
-/* What a thread knows of its tile. */
+/* A thread's copy of the facts about its tile. */
 struct tile_task {
-    struct source source;     /* a copy: in memory, any store might change it */
+    struct source source;     /* a copy: the compiler must reload memory after any store */
     uint32_t number;          /* in the batch */
     uint32_t first_mcu, mcus; /* of the picture */
 };

@@ -5,7 +5,7 @@
  *
  * How it works. A thread takes strips of eight pixels (jpeg/tile.h) in rounds, and asks for the
  * pixels of all rounds before it converts the first. Rows that start at any byte are read in words
- * that are shifted together; beyond the right edge the last pixel goes on.
+ * that are shifted together; beyond the right edge the last pixel repeats.
  */
 #ifndef BURIN_JPEG_ENCODE_PIXELS_CUH
 #define BURIN_JPEG_ENCODE_PIXELS_CUH
@@ -16,14 +16,14 @@
 
 namespace jpeg_encode {
 
-/* Eight pixels of which only those before WIDTH are there; the last one goes on. */
+/* Loads eight pixels, of which those from WIDTH on repeat the last one. */
 template <int WORDS>
 static __device__ __forceinline__ void load_edge(uint32_t (&words)[WORDS], const uint8_t *row,
                                                  uint32_t x, uint32_t width) {
     constexpr uint32_t CHANNELS = WORDS / 2;
     const uint8_t *end = row + (size_t)(width - 1) * CHANNELS;
     const uint32_t there = x < width ? (width - x) * CHANNELS : 0; /* bytes */
-    uint32_t last[3]; /* of words in which the last pixel is repeated */
+    uint32_t last[3]; /* words that hold the last pixel three or four times */
     if (CHANNELS == 1) {
         last[0] = last[1] = last[2] = __ldg(end) * 0x01010101u;
     } else {
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void load_aligned(uint32_t (&words)[WORDS], co
     }
 }
 
-/* PLAIN: there is no branch, so that all loads are on their way at once. */
+/* PLAIN: without a branch, so that all loads are under way together. */
 template <bool PLAIN, int WORDS>
 static __device__ __forceinline__ void
 load_pixels(uint32_t (&words)[WORDS], const struct source &source, uint32_t x, uint32_t y) {
@@ -72,7 +72,7 @@ template <int SAMPLING> struct strip_shape {
     static constexpr int ROUNDS = (STRIPS + TILE_THREADS - 1) / TILE_THREADS;
 };
 
-/* The strip and whether there is one; if not, its place is the picture's first. */
+/* Places the strip; false: there is none, and STRIP is at the picture's origin. */
 template <int SAMPLING>
 static __device__ __forceinline__ bool place_strip(struct jpeg_strip &strip,
                                                    const struct tile_task &task, int round) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* jpeg_encode_string.cuh - a tile's blocks to its string of bits, and what is told of it.
+/* jpeg_encode_string.cuh - a tile's blocks to its string of bits, with the string's description.
  *
  * Used by:  jpeg_encode_tile.cuh.
  *
- * How it works. Each thread has coded its block into a stage of its own. Once all lengths are known
- * the stages are put together in a window of shared memory, from where they go to scratch in 16
- * bytes a store; 0xff are counted on the way, for all phases. Most tiles fit one window. A block
- * longer than its stage is coded again, part after part.
+ * How it works. Each thread has coded its block into a stage of its own. Once all lengths are
+ * known, the stages are joined in a window of shared memory, which is stored to scratch 16 bytes at
+ * a time; meanwhile 0xff bytes are counted, for all phases. Most tiles fit one window. A block
+ * longer than its stage is coded again, part by part.
  */
 #ifndef BURIN_JPEG_ENCODE_STRING_CUH
 #define BURIN_JPEG_ENCODE_STRING_CUH
@@ -15,7 +15,7 @@
 
 namespace jpeg_encode {
 
-/* What a thread needs to code its block, once more where that is longer than its stage. */
+/* A thread's block to code; a block longer than its stage is coded again. */
 struct code_task {
     uint64_t mask;
     int32_t difference;
@@ -32,8 +32,8 @@ static __device__ __forceinline__ uint32_t code_block(struct tile_memory &memory
 
 /* ---- the string */
 
-/* Bits before block PLACE of the tile, and of the whole tile in TOTAL. Every warp adds up all
- * lengths, which costs less than another barrier. */
+/* Returns the bits before block PLACE of the tile; TOTAL is those of the whole tile. Every warp
+ * adds up all lengths, which costs less than another barrier. */
 static __device__ __forceinline__ uint32_t bits_before(const struct tile_memory &memory,
                                                        uint32_t place, uint32_t &total) {
     const uint32_t lane = threadIdx.x % WARP;
@@ -55,8 +55,8 @@ static __device__ __forceinline__ uint32_t bits_before(const struct tile_memory 
     return before;
 }
 
-/* BITS of the thread's stage to bit OFFSET of the string, of which the window begins at word
- * WINDOW. */
+/* Adds BITS of the thread's stage at bit OFFSET of the string. The window begins at the string's
+ * word WINDOW. */
 static __device__ __forceinline__ void lay(struct tile_memory &memory, uint32_t window,
                                            uint32_t offset, uint32_t bits) {
     const uint32_t *stage = memory.stages + STAGE_STRIDE * threadIdx.x;
@@ -87,7 +87,7 @@ static __device__ __forceinline__ void count_ff(struct tile_memory &memory, uint
         atomicAdd(&memory.stuffed[(__ffs((int)ends) - 1) % JPEG_PHASES], 1u);
 }
 
-/* The window's words as far as the string of BITS goes, to scratch. */
+/* Stores the window to scratch, up to the end of a string of BITS. */
 static __device__ __forceinline__ void flush_window(struct tile_memory &memory,
                                                     const struct batch &batch, uint32_t window,
                                                     uint32_t bits) {
@@ -105,7 +105,7 @@ static __device__ __forceinline__ void flush_window(struct tile_memory &memory,
     if (threadIdx.x == 0 && window == 0) memory.head = memory.window[0] >> 24;
 }
 
-/* For what is left of a string that is longer than the window. */
+/* Clears the window for the next part of the string. */
 static __device__ __forceinline__ void clear_window(struct tile_memory &memory) {
     __syncthreads();
     if (threadIdx.x == 0) memory.carry = memory.window[WINDOW_WORDS - 1];
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void clear_window(struct tile_memory &memory) 
     __syncthreads();
 }
 
-/* One thread. WINDOW is the last one. */
+/* Called by one thread, after the last window, which is at word WINDOW. */
 static __device__ __forceinline__ void describe(const struct tile_memory &memory,
                                                 struct jpeg_string *string, uint32_t window,
                                                 uint32_t bits) {
@@ -130,7 +130,7 @@ static __device__ __forceinline__ void describe(const struct tile_memory &memory
                        memory.head | tail << 8, 0);
 }
 
-/* Room for the string, by one thread: all blocks share one counter. */
+/* Called by one thread: takes room for the string from the counter that all blocks share. */
 static __device__ __forceinline__ void take_place(struct tile_memory &memory,
                                                   const struct batch &batch, uint32_t bits) {
     const uint32_t places = (bits + 8 * JPEG_PLACE_BYTES - 1) / (8 * JPEG_PLACE_BYTES);

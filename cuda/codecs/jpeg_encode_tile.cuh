@@ -4,10 +4,10 @@
  * Used by:  jpeg_encode.cu.
  * Limits:   80 registers a thread, so that four blocks share a multiprocessor.
  *
- * How it works. A thread a block of coefficients (jpeg/tile.h), whose samples, then coefficients,
- * lie in a slot of shared memory; slots are 33 words apart, so that neighbours do not meet in a
- * bank. jpeg_tiles.c is the same with loops for threads. There are two kinds of the kernel: where
- * tiles are few, a third of the time of one whose transform is unrolled is spent on waiting for its
+ * How it works. A thread takes a block of coefficients (jpeg/tile.h), whose samples, then
+ * coefficients, lie in a slot of shared memory; slots are 33 words apart, so that neighbours do not
+ * share a bank. jpeg_tiles.c is the same with loops in place of threads. The kernel exists twice:
+ * with few tiles, the kind with an unrolled transform spends a third of its time waiting for its
  * instructions, 18 KB that every multiprocessor reads for one or two tiles.
  */
 #ifndef BURIN_JPEG_ENCODE_TILE_CUH
@@ -46,10 +46,10 @@ struct worker {
     struct jpeg_block block;
     struct jpeg_predecessor before;
     uint32_t which; /* luma or chroma */
-    uint32_t place; /* among the tile's blocks, as the file has them */
+    uint32_t place; /* among the tile's blocks, in the file's order */
     bool codes;     /* there is such an MCU */
-    bool fills;     /* and its block only fills it */
-    bool first;     /* no DC stands before its own */
+    bool fills;     /* and its block only pads it */
+    bool first;     /* its DC has no predecessor */
 };
 
 static __device__ __forceinline__ struct worker worker_of(const struct tile_task &task) {
@@ -67,7 +67,7 @@ static __device__ __forceinline__ struct worker worker_of(const struct tile_task
     return worker;
 }
 
-/* The slot's samples give way to its coefficients, each of which depends on all of them. */
+/* Replaces the slot's samples by its coefficients, each of which depends on all samples. */
 template <bool ROLLED>
 static __device__ __forceinline__ uint64_t transform_slot(const struct tile_memory &memory,
                                                           const float *reciprocals,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A thread goes down a strip of the image with its window in registers
- * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh) and
- * output rows (output.cuh). There is a kernel for each kind of image and window; gray, RGB and RGBA
- * of 8 bits have one more, for requests of nothing but the magnitude. How many rows and blocks each
- * has was tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for
- * another, so any share of a GPU will do.
+ * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh) and output rows
+ * (output.cuh). Each kind of image and window has a kernel; gray, RGB and RGBA of 8 bits have
+ * another one for requests of only the magnitude. The numbers of rows and blocks were tried on an
+ * H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for another, so any
+ * share of a GPU works.
  */
 #include "pipeline/ops/edge.h"
 
@@ -23,8 +23,8 @@ template <class TRAITS> static constexpr int blocks_per_multiprocessor(void) {
     return TRAITS::REACH == 1 || TRAITS::DEPTH == 16 || GRAY ? 4 : 3;
 }
 
-/* More rows spread what the GPU reads at a time too far apart (RGB of 66 MP: 8 rows take 76 us, 16
- * take 81). */
+/* More rows spread the GPU's concurrent reads too far (RGB of 66 MP: 8 rows take 76 us, 16 take
+ * 81). */
 template <class TRAITS> static constexpr uint32_t strip_rows_max(void) {
     if (is_sobel3_of_bytes<TRAITS>()) return TRAITS::CHANNELS < 4 ? 8 : 32;
     return TRAITS::REACH == 1 && TRAITS::CHANNELS == 1 ? 16 : 32;
@@ -34,8 +34,9 @@ template <class TRAITS> static uint32_t resident_threads(const struct cuda_conte
     return (uint32_t)context->multiprocessors * blocks_per_multiprocessor<TRAITS>() * EDGE_THREADS;
 }
 
-/* Rows of a strip, a power of two: the fewest with which all threads run at once. Two more rows, of
- * sobel5 four, are read above and below, so that more rows are less work. */
+/* Rows of a strip, a power of two: the fewest with which all threads run at once. Besides them a
+ * strip reads two more rows above and below it, with sobel5 four, so that higher strips are less
+ * work. */
 template <class TRAITS>
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count) {
@@ -56,8 +57,8 @@ static void launch_kernel(cudaStream_t stream, const struct edge_args &args) {
         <<<blocks, EDGE_THREADS, 0, stream>>>(args);
 }
 
-/* Two rows are prefetched into the L2 cache: it holds little of what one strip has read when the
- * next one needs it. Where all strips run at once, short ones are quicker without; only plain ones
+/* Two rows are prefetched into the L2 cache, which holds little of one strip's reads when the next
+ * strip needs them. Where all strips run at once, short strips are quicker without; only plain ones
  * have a kernel for that. */
 template <class TRAITS>
 static enum status run_traits(const struct cuda_context *context, const struct op_call *calls,
@@ -78,7 +79,7 @@ static enum status run_traits(const struct cuda_context *context, const struct o
 
 /* ---- which kind */
 
-/* Nothing but the magnitude is asked for and every row starts at 16 bytes. */
+/* Only the magnitude is wanted, and every row starts at 16 bytes. */
 static bool is_plain(const struct op_call *calls, int count, const struct edge_rule &rule) {
     uintptr_t bits = 0;
     for (int i = 0; i < count; i++)

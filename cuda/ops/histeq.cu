@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples of 8 and of 16 bit have kernels of their own: 256 counters fit into shared memory once
- * for every bank (histeq/equalize8.cuh), 65536 hardly fit at all (histeq/launch16.cuh). */
+/* Samples of 8 and of 16 bits have different kernels: 256 counters fit into shared memory once for
+ * every bank (histeq/equalize8.cuh), 65536 hardly fit at all (histeq/launch16.cuh). */
 #include "pipeline/ops/histeq.h"
 
 #include "cuda/ops/histeq/launch16.cuh"

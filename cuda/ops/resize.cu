@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /* resize.cu - another size on the GPU, the twin of pipeline/ops/resize.c; resize/ holds its parts.
  *
- * How it works. A batch is a constant number of launches, whatever its images' sizes:
- *   across, down   pictures that are weighed, x and y (weigh.cuh): into their place in the result,
- *                  or into scratch where they must be seen before they are cut
- *   move           pictures that are moved: nearest, or such as keep their size
- *   carve's own    seams out of those in scratch, one picture after the other
- *   sum, choose    where smart cuts them; the place stays on the device
- *   cut            what is kept of those in scratch
- *   canvas         what is around them
- * What no picture needs is not launched. Weights come from the host and stay on the device
- * (device_tables.cuh); a batch that wants more of them than that holds is done in parts, and the
- * lane waits between two.
+ * How it works. A batch is a constant number of launches for any sizes of its images:
+ *   across, down   weighed pictures, x then y (weigh.cuh): into their place in the result, or into
+ *                  scratch where they must be seen whole before they are cut
+ *   move           moved pictures: nearest, or those that keep their size
+ *   carve's own    carves pictures in scratch, one after another
+ *   sum, choose    find where smart cuts pictures; the place stays on the device
+ *   cut            copies the kept part of pictures in scratch
+ *   canvas         fills what is around a picture
+ * A launch that no picture needs is left out. Weights come from the host and stay on the
+ * device (device_tables.cuh); a batch that needs more of them than fit is done in parts, and the
+ * lane waits between the parts.
  *
- * Where to begin reading: run() at the end, then weigh.cuh and the kernels in across.cuh and
- * down.cuh. tests/bench/kernels/resize.cu has their times beside simpler ones.
+ * Start reading with run() at the end, then weigh.cuh and the kernels in across.cuh and down.cuh.
+ * tests/bench/kernels/resize.cu compares their times with simpler ones.
  */
 #include "pipeline/ops/resize/definition.h"
 
@@ -82,7 +82,7 @@ static enum status weigh_pictures(const struct group *group) {
     return weigh(group->context, weighings, count, group->rule, group->failure);
 }
 
-/* ---- seen as a whole, and cut */
+/* ---- pictures seen whole, then cut */
 
 static enum status carve_pictures(struct group *group) {
     struct op_call calls[CUDA_BATCH_MAX];
@@ -158,7 +158,7 @@ static enum status cut_pictures(const struct group *group) {
     return launch_moves(group, tiles, "cut");
 }
 
-/* ---- what is around */
+/* ---- around a picture */
 
 static enum status fill_canvases(const struct group *group) {
     const struct op_call *const first = group->pictures[0].call;
@@ -198,7 +198,7 @@ static enum status run_group(struct group *group) {
     return status;
 }
 
-/* So that the next pictures' tables may take the place of those in use. */
+/* After this the next pictures' tables may replace those in use. */
 static enum status wait_for_group(const struct group *group) {
     CUDA_TRY(group->failure, cudaStreamSynchronize(group->context->stream));
     device_tables_next_batch(group->context->tables);
@@ -212,7 +212,7 @@ static size_t scratch(const struct cuda_context *context, const struct op_call *
     size_t bytes = 0;
     group.context = context;
     group.failure = &failure;
-    if (group_lay(&group, calls, count, NULL, &bytes)) return 0; /* run tells why */
+    if (group_lay(&group, calls, count, NULL, &bytes)) return 0; /* run() reports the failure */
     const int carved = group_carve_calls(&group, carving);
     return bytes + (carved ? cuda_twin(carve_op())->scratch(context, carving, carved) : 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each angle by a kernel of its own: see cuda/ops/move/. */
+/* Each angle has a kernel of its own: cuda/ops/move/. */
 #include "pipeline/ops/rotate.h"
 
 #include "cuda/ops/move/copy.cuh"

@@ -2,10 +2,10 @@
 /* smartcrop.cu - the part of an image with the most detail, the twin of pipeline/ops/smartcrop.c.
  *
  * How it works. smartcrop/search.cuh leaves the best part of each of its blocks, and every block of
- * the kernel here takes the best of these before it copies its share of the rows. The host never
- * learns which part it is. Scratch is 8.25 bytes a pixel, so a batch is done in groups of images
- * that fit into GROUP_BYTES together, one group after the other in the same scratch: five launches
- * each, whatever the images' sizes. An image that does not fit is a group of its own.
+ * the kernel here takes the best of all before it copies its share of the rows. The host never sees
+ * the choice. Scratch is 8.25 bytes a pixel, so a batch is done in groups of images that fit into
+ * GROUP_BYTES together, one group after another in the same scratch: five launches each, for any
+ * image sizes. An image that does not fit is a group of its own.
  */
 #include "cuda/ops/smartcrop/search.cuh"
 
@@ -16,7 +16,7 @@ enum { ALIGN = 256, COPY_BYTES = 16, COPY_ROWS = 8, GROUP_BYTES = 256 << 20 };
 
 /* ---- the part */
 
-/* A tile: some rows, a thread 16 bytes of them. */
+/* A tile: some rows; a thread has 16 bytes of them. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
     part_kernel(const __grid_constant__ struct search_batch batch) {
     const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
@@ -44,7 +44,8 @@ static size_t image_scratch(const struct op_call *call) {
     return (search_bytes(call->in.width, call->in.height) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* As much as all images want, or, where that is more, as GROUP_BYTES or the largest one alone. */
+/* The sum of all images' needs, but at most GROUP_BYTES, or the largest image's need if that is
+ * more. */
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     (void)context;
     size_t all = 0, most = GROUP_BYTES;
@@ -80,7 +81,7 @@ static struct search_image image_of(const struct op_call *call, uint8_t *memory)
     return image;
 }
 
-/* The first of COUNT CALLS, as many as there is room for in BYTES of MEMORY: one at least. */
+/* Takes the first of COUNT CALLS, as many as fit in BYTES of MEMORY, and at least one. */
 static void take_group(struct group *group, const struct op_call *calls, int count, uint8_t *memory,
                        size_t bytes) {
     size_t used = 0;
@@ -93,7 +94,7 @@ static void take_group(struct group *group, const struct op_call *calls, int cou
     }
 }
 
-/* ---- launches: of how many tiles an image is for each kernel */
+/* ---- launches: the tiles of an image for each kernel */
 
 struct grid {
     uint32_t across, down;

@@ -3,7 +3,7 @@
 
 #include "cuda/check.cuh"
 
-/* The context is as before. */
+/* Refusals that leave the context unharmed. */
 static bool is_refusal(cudaError_t error) {
     switch (error) {
     case cudaErrorInvalidKernelImage:
@@ -17,7 +17,7 @@ static bool is_refusal(cudaError_t error) {
     }
 }
 
-/* The runtime loads code when it is first used: asking for the attributes uses it. */
+/* The runtime loads code at its first use: reading the attributes is one. */
 static cudaError_t load(const void *code, const char *name, cudaLibrary_t *library,
                         cudaKernel_t *kernel) {
     cudaFuncAttributes attributes;
@@ -34,7 +34,7 @@ enum status kernel_loader_load(const void *code, size_t bytes, const char *name,
                                struct failure *failure) {
     cudaLibrary_t library = NULL;
     cudaKernel_t made = NULL;
-    (void)bytes; /* the code tells its own length */
+    (void)bytes; /* the code contains its own length */
     const cudaError_t error = load(code, name, &library, &made);
     *kernel = (void *)made;
     if (!error) return STATUS_OK;

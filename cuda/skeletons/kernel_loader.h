@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* kernel_loader.h - a kernel's code, in memory, to the GPU.
+/* kernel_loader.h - loads a kernel's code from memory to the GPU.
  *
  * Used by:  user_twin.cu, as kernel_request.load.
- * Owns:     nothing; what was loaded stays as long as the process.
+ * Owns:     nothing; loaded code stays for the life of the process.
  * Fails:    STATUS_INTERNAL where the driver does not accept the code, else as check.cuh says.
  * Threads:  any; the kernel is made ready on the thread's current device.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
  * number). kernel_library.h finds or makes it: at the start where user_twin_prepare is called, else
- * at the first call that needs it. Several in a row have one kernel as soon as kernel_chain.h has
- * had it made. */
+ * at the first call that needs it. A chain of operators has one kernel as soon as kernel_chain.h
+ * has had it made. */
 #include "cuda/skeletons/user_twin.h"
 
 #include "cuda/skeletons/kernel_chain.h"
@@ -37,7 +37,7 @@ static enum status find_kernel(const struct kernel_form *form, int capability, v
     return kernel_library_find(&request, kernel, failure);
 }
 
-/* The kernel of OPS, one or a chain. */
+/* The kernel of OPS, one operator or a chain. */
 static struct kernel_form form_of(const struct user_op *const *ops, int count, int depth,
                                   int channels) {
     struct kernel_form form = {};
@@ -59,7 +59,7 @@ enum status user_twin_prepare(const struct cuda_context *context, const struct o
 
 /* ---- chains */
 
-/* In the thread beside the jobs. */
+/* Called in the thread beside the jobs. */
 static bool make_chain(const struct kernel_chain_request *request) {
     void *kernel;
     struct failure failure = {};
@@ -99,7 +99,7 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
     return scalar ? scalar_scratch(context, count) : 0;
 }
 
-/* What CALL's kernel is made for, and the parameters of its operators. */
+/* The kernel for CALL, and the parameters of its operators. */
 static struct kernel_form form_of_call(const struct op_call *call,
                                        struct skeleton_parameters parameters[KERNEL_OPS_MAX]) {
     const struct user_op *ops[KERNEL_OPS_MAX];

@@ -2,12 +2,12 @@
 /* matrix.cuh - small matrices of bytes that a warp's 32 lanes multiply together.
  *
  * Used by:  strip.cuh.
- * Threads:  all lanes of a warp call each function at once.
+ * Threads:  all lanes of a warp call each function together.
  *
  * How it works. Tensor cores multiply 16 rows of unsigned bytes by 8 columns of unsigned bytes and
  * add 32-bit integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of each 16 bytes
  * of a row or column, bytes 4 t to 4 t + 3: ROWS.x of row g and ROWS.y of row g + 8, COLUMN of
- * column g. Of the sums it has those of row g in columns 2 t and 2 t + 1, then of row g + 8.
+ * column g. It gets the sums of row g in columns 2 t and 2 t + 1, then of row g + 8.
  */
 #ifndef BURIN_SMOOTH_MATRIX_CUH
 #define BURIN_SMOOTH_MATRIX_CUH
@@ -38,7 +38,7 @@ static __device__ __forceinline__ void matrix_add(uint32_t (&sums)[4], const uin
 #endif
 }
 
-/* The same of 32 bytes, in two pieces of 16. */
+/* The same with 32 bytes, in two pieces of 16. */
 static __device__ __forceinline__ void matrix_add(uint32_t (&sums)[4], const uint2 &rows,
                                                   const uint2 &more, uint32_t column,
                                                   uint32_t more_column) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Taps go in pairs, since that is how vectors multiply and add: across, a sample and
+/* How it works. Taps come in pairs, because vectors multiply and add in pairs: across, a sample and
  * its neighbour; down, a sample and the one below it, which the ring keeps side by side. The two
- * results of a step down share what they read: the second's weights stand one row lower. */
+ * results of a step down share what they read: the second's weights are shifted by one row. */
 #include "pipeline/rows/smooth_paths.h"
 
 #include "pipeline/rows/simd.h"
@@ -11,7 +11,7 @@
 
 /* ---- weights */
 
-/* Signed words hold no more. */
+/* the largest signed word */
 enum { WEIGHT_MAX = 32767 };
 
 static uint16_t weight_of(const struct gaussian *gaussian, int tap) {
@@ -28,8 +28,8 @@ static uint32_t at_most(uint32_t weight) {
     return weight < WEIGHT_MAX ? weight : WEIGHT_MAX;
 }
 
-/* Weights of the two results, each of a first and a second. What is too heavy becomes two taps at
- * one place. Returns how many there are now. */
+/* Adds the tap of weights for two results, each of a first and a second sample. A weight beyond
+ * WEIGHT_MAX makes two taps at one place. Returns the new count. */
 static int add_tap(struct smooth_tap *list, int count, int place, const uint32_t weight[4]) {
     uint32_t first[4], rest[4];
     for (int i = 0; i < 4; i++) first[i] = at_most(weight[i]), rest[i] = weight[i] - first[i];
@@ -84,9 +84,9 @@ struct smooth_sizes smooth_sizes_of(const struct smooth_taps *taps, size_t chunk
                                   .row = samples * sample };
 }
 
-/* ---- plain: in the ring a chunk's two rows stand one after the other */
+/* ---- plain: in the ring a chunk's two rows lie one after the other */
 
-/* Sums of 8 bit fit into 16: 255 * 256. */
+/* Sums of 8-bit samples fit 16 bits: 255 * 256. */
 static void across_row8(const struct smooth_taps *taps, const uint8_t *line, size_t chunk,
                         uint8_t *to) {
     uint16_t sums[SMOOTH_CHUNK] = { 0 };
@@ -161,7 +161,7 @@ static void smooth_down_plain(const struct smooth_taps *taps, const uint8_t *rin
                 taps, ring + smooth_chunk_offset(taps, chunk), slot, row, out[row] + chunk * bytes);
 }
 
-/* ---- the way that the CPU has */
+/* ---- the CPU's way */
 
 #ifdef __x86_64__
 #define WAY(name)                                                                                  \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Samples and sums are kept less half their range, so that signed products hold them:
- * weights add up to 1, which makes that half a constant of the result. Across 8 bit, weights are
- * the unsigned factor, and no sum of pairs leaves 16 signed bits. Sums of 16 bit are cut into two
- * halves of 16 bits for the way down; they wrap at 2^32, and end where they should.
- * The ring has a pair of rows as 32-bit words, sample by sample; of 8 bit in the order that
- * unpacking gives them, of 16 bit a chunk's upper halves before its lower ones. */
+/* How it works. Samples and sums are stored less half their range, so that signed products hold
+ * them; as weights add up to 1, that half is a constant of the result. Across 8 bit, weights are
+ * the unsigned factor, and no sum of pairs exceeds 16 signed bits. Sums of 16 bit are split into
+ * two halves of 16 bits for the way down; they wrap at 2^32 and still end correctly. The ring has a
+ * pair of rows as 32-bit words, sample by sample; 8 bit in the order that unpacking gives, 16 bit
+ * with a chunk's upper halves before its lower ones. */
 #include "pipeline/rows/smooth_paths.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -30,7 +30,7 @@ INLINE __m256i halves(const uint8_t *low, const uint8_t *high) {
 
 /* ---- 8 bit, across */
 
-/* Each sample beside the one CHANNELS further on, both less 128. */
+/* Puts each sample beside the one CHANNELS further on, both less 128. */
 AVX2 static void pair_up8(const uint8_t *line, size_t channels, size_t samples, uint8_t *pairs) {
     const __m256i bias = _mm256_set1_epi8(-128);
     for (size_t i = 0; i < samples; i += 32) {
@@ -73,7 +73,6 @@ AVX2 static void pair_up16(const uint8_t *line, size_t channels, size_t samples,
     }
 }
 
-/* Half of a chunk: 16 samples of two rows. */
 INLINE void across_half16(const struct smooth_taps *taps, const uint8_t *const pairs[2],
                           size_t first, uint8_t *to) {
     __m256i a[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() }, b[2] = { a[0], a[0] };
@@ -122,7 +121,7 @@ struct sums {
     __m256i row[2][2];
 };
 
-/* PAIRS are a chunk's first, or those a vector or more behind. */
+/* PAIRS are the first of a chunk, or a vector or more further on. */
 INLINE struct sums sum_up(const struct smooth_taps *taps, const size_t *places,
                           const uint8_t *pairs, int start) {
     const __m256i first = _mm256_set1_epi32(start);

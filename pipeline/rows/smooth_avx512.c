@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. As smooth_avx2.c, which says why samples and sums are kept less half their range.
+/* How it works. smooth_avx2.c explains why samples and sums are stored less half their range.
  * Across, one permutation brings each sample and the next ones of its channel together, four of 8
- * bit or two of 16 bit, and one instruction multiplies and adds them; so nothing is prepared. */
+ * bit or two of 16 bit, and one instruction multiplies and adds them, so no preparation is needed.
+ */
 #include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/smooth_paths.h"
 
@@ -12,14 +13,14 @@ enum { VECTOR = 64, LANES = 16, HALF8 = 1 << 23, HALF16 = 1 << 15 };
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 #define INLINE static inline __attribute__((always_inline)) AVX512
 
-/* Two rows' sums of 16 bits side by side. */
 INLINE __m512i side_by_side(__m512i first, __m512i second) {
     return _mm512_mask_blend_epi16(0xaaaaaaaa, first, _mm512_slli_epi32(second, 16));
 }
 
 /* ---- across */
 
-/* Bytes i, i + CHANNELS, i + 2 CHANNELS, i + 3 CHANNELS of 32, for the lanes i. */
+/* Returns places of bytes i, i + CHANNELS, i + 2 CHANNELS, i + 3 CHANNELS of 32, for the lanes i.
+ */
 INLINE __m512i quad_places(uint32_t channels) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     return _mm512_add_epi8(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x01010101)),
@@ -47,7 +48,7 @@ INLINE void across8(const struct smooth_taps *taps, __m512i places, const uint8_
     _mm512_store_si512(to + VECTOR, side_by_side(b, d));
 }
 
-/* Words i and i + CHANNELS of 32, for the lanes i. */
+/* Returns places of words i and i + CHANNELS of 32, for the lanes i. */
 INLINE __m512i pair_places(uint32_t channels) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     return _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x00010001)),
@@ -59,7 +60,8 @@ INLINE __m512i pairs(const uint8_t *from, __m512i places) {
     return _mm512_permutexvar_epi16(places, samples);
 }
 
-/* Upper halves of two rows' sums, then the lower ones a chunk's two vectors behind. */
+/* Stores the upper halves of two rows' sums, and the lower ones a chunk's two vectors further on.
+ */
 INLINE void store16(uint8_t *to, __m512i first, __m512i second) {
     const __m512i low = _mm512_xor_si512(side_by_side(first, second), _mm512_set1_epi16(-32768));
     _mm512_store_si512(to,
@@ -99,7 +101,7 @@ AVX512 void smooth_across_avx512(const struct smooth_taps *taps, const uint8_t *
 
 /* ---- down */
 
-/* Of 32 pairs, two vectors: of the first row of results, then of the second. */
+/* Sums of 32 pairs, two vectors for the first row of results, then two for the second. */
 struct sums {
     __m512i a, b, c, d;
 };

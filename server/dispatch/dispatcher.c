@@ -152,7 +152,7 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 /* ---- coming and going */
 
-enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
+enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct client *client,
                                 int more, struct failure *failure) {
     if (queue_has_room(dispatcher->queue, client, more)) return STATUS_OK;
     return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
@@ -425,8 +425,9 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
         .step = __atomic_load_n(&shared->progress.step, __ATOMIC_RELAXED),
         .done = __atomic_load_n(&shared->progress.done, __ATOMIC_RELAXED),
         .total = __atomic_load_n(&shared->progress.total, __ATOMIC_RELAXED),
+        .plan = job->plan,
+        .generation = job->generation,
     };
-    memcpy(progress->plan, job->plan, sizeof progress->plan - 1);
     return true;
 }
 

@@ -35,7 +35,8 @@ struct job_progress {
     bool waiting;               /* no worker has it */
     bool in_order;              /* a step begins when the one before is done: not so on a GPU */
     uint32_t step, done, total; /* of the plan; total 0: the step does not tell */
-    char plan[PLAN_TEXT_MAX];
+    struct plan_data plan;
+    uint32_t generation; /* whose operators the plan has; 0: built-in ones alone */
 };
 
 struct dispatcher;
@@ -50,7 +51,7 @@ void dispatcher_destroy(struct dispatcher *dispatcher);
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
 
 /* Asks queue_has_room; returns STATUS_BUSY if there is none. */
-enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
+enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct client *client,
                                 int more, struct failure *failure);
 
 /* Hands out what waits, as far as workers have room. */

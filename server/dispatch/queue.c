@@ -32,7 +32,7 @@ struct flow {
     int first, last; /* of its jobs that wait, by slot */
     int waiting;     /* how many they are */
     int place;       /* among the busy flows */
-    struct in6_addr client;
+    struct client client;
     int next;         /* of the same hash */
     int bucket;       /* NONE: it is nobody's */
     int older, newer; /* among the idle ones */
@@ -116,28 +116,19 @@ void queue_destroy(struct queue *queue) {
 
 /* ---- flows by client */
 
-static uint64_t mix(uint64_t bits) {
-    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return bits ^ bits >> 32;
+static int bucket_of(const struct queue *queue, const struct client *client) {
+    return (int)(client_hash(client, queue->seed) % (uint64_t)queue->flow_count);
 }
 
-static int bucket_of(const struct queue *queue, const struct in6_addr *client) {
-    uint64_t halves[2];
-    memcpy(halves, client, sizeof halves);
-    const uint64_t hash = mix(mix(halves[0] ^ queue->seed[0]) ^ halves[1] ^ queue->seed[1]);
-    return (int)(hash % (uint64_t)queue->flow_count);
-}
-
-static int find_flow(const struct queue *queue, const struct in6_addr *client) {
+static int find_flow(const struct queue *queue, const struct client *client) {
     int number = queue->buckets[bucket_of(queue, client)];
-    while (number != NONE && memcmp(&queue->flows[number].client, client, sizeof *client) != 0)
+    while (number != NONE && !client_is_same(&queue->flows[number].client, client))
         number = queue->flows[number].next;
     return number;
 }
 
 /* In place of the flow that has been idle longest. */
-static int add_flow(struct queue *queue, const struct in6_addr *client) {
+static int add_flow(struct queue *queue, const struct client *client) {
     const int number = queue->oldest, bucket = bucket_of(queue, client);
     struct flow *flow = &queue->flows[number];
     leave_idle(queue, number);
@@ -156,7 +147,7 @@ static int add_flow(struct queue *queue, const struct in6_addr *client) {
 }
 
 /* The number of CLIENT's flow, which stays the client's until join_idle. */
-static int take_flow(struct queue *queue, const struct in6_addr *client) {
+static int take_flow(struct queue *queue, const struct client *client) {
     const int number = find_flow(queue, client);
     if (number == NONE) return add_flow(queue, client);
     if (!queue->flows[number].waiting) leave_idle(queue, number);
@@ -228,7 +219,7 @@ static const struct flow *longest_flow(const struct queue *queue) {
 }
 
 /* A job that left a client with as few as the newcomer then has would be the next one to come. */
-bool queue_has_room(const struct queue *queue, const struct in6_addr *client, int more) {
+bool queue_has_room(const struct queue *queue, const struct client *client, int more) {
     if (queue->length + more < queue->options.capacity) return true;
     const struct flow *longest = client ? longest_flow(queue) : NULL;
     if (!longest) return false;

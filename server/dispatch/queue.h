@@ -24,7 +24,8 @@
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H
 
-#include <netinet/in.h>
+#include "server/client.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,7 +40,7 @@ struct queue *queue_create(const struct queue_options *options);
 void queue_destroy(struct queue *queue);
 
 struct queue_job {
-    struct in6_addr client;
+    struct client client;
     double cost_ms;   /* predicted */
     int64_t since_ns; /* when it came, a time of clock_ns */
 };
@@ -50,7 +51,7 @@ bool queue_push(struct queue *queue, int slot, const struct queue_job *job);
 
 /* Would queue_push take the next job but MORE of CLIENT? NULL: of a client that nobody knows, for
  * which no other's job makes room. */
-bool queue_has_room(const struct queue *queue, const struct in6_addr *client, int more);
+bool queue_has_room(const struct queue *queue, const struct client *client, int more);
 
 /* While the queue is longer than its capacity: removes the newest job of the client with the most
  * jobs. Returns its slot; -1: the queue is not too long. */

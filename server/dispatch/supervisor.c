@@ -22,7 +22,7 @@
 #include "server/jobs/channel.h"
 #include "server/log/log.h"
 #include "server/process/process.h"
-#include "server/process/thread_looks.h"
+#include "server/process/stillness.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -222,7 +222,7 @@ static void *supervise(void *argument) {
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
-        if (clock_ns() >= next_tick) thread_looks_take();
+        if (clock_ns() >= next_tick) stillness_look_at_all();
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
@@ -384,7 +384,7 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
-enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
+enum status supervisor_has_room(struct supervisor *supervisor, const struct client *client,
                                 int more, struct failure *failure) {
     pthread_mutex_lock(&supervisor->lock);
     const enum status status = dispatcher_has_room(supervisor->dispatcher, client, more, failure);

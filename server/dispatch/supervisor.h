@@ -51,7 +51,7 @@ void supervisor_destroy(struct supervisor *supervisor); /* stops it first where 
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
 /* Would a job of CLIENT be taken now, MORE others of it before? NULL: of a client unknown. */
-enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
+enum status supervisor_has_room(struct supervisor *supervisor, const struct client *client,
                                 int more, struct failure *failure);
 
 /* A completion came: true when the job is the caller's again; false for late news of a run whose

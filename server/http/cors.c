@@ -15,7 +15,7 @@ static const char allowed_headers[] =
     "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, *";
 
 static bool is_on(const struct exchange *exchange) {
-    return exchange->front->config->cors_origins[0] && !exchange->listener->admin;
+    return exchange->front->service.config->cors_origins[0] && !exchange->listener->admin;
 }
 
 /* NULL: the request has none, or several. */
@@ -49,7 +49,8 @@ int cors_fields_for(const char *list, const char *origin,
 
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]) {
     if (!is_on(exchange)) return 0;
-    return cors_fields_for(exchange->front->config->cors_origins, origin_of(exchange), fields);
+    return cors_fields_for(exchange->front->service.config->cors_origins, origin_of(exchange),
+                           fields);
 }
 
 /* ---- preflights */
@@ -60,7 +61,7 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
     reply->http_status = MHD_HTTP_NO_CONTENT;
     reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (!reply->response ||
-        !allowed_origin(exchange->front->config->cors_origins, origin_of(exchange)))
+        !allowed_origin(exchange->front->service.config->cors_origins, origin_of(exchange)))
         return STATUS_OK;
     static const struct cors_field fields[] = {
         { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },

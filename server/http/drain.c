@@ -47,7 +47,7 @@ static void stop_accepting(struct front *front) {
 
 /* See begin_work in request_flow.c for the order of the two counters. */
 static void set_stage(struct front *front, int stage) {
-    __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&front->service.draining, stage, __ATOMIC_SEQ_CST);
 }
 
 /* In this order: an abandoned one that ends in between is counted among the connections alone. */
@@ -60,11 +60,11 @@ static bool anybody_is_connected(const struct front *front) {
 /* A client that sends nothing of its body or takes nothing of its answer, or a byte now and then,
  * would hold up the end for as long as body_ms or write_ms. */
 static void end_slow(struct front *front) {
-    deadline_thread_end_slow(front->deadlines, front->config->drain_client_ms);
+    deadline_thread_end_slow(front->deadlines, front->service.config->drain_client_ms);
 }
 
 static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
-    const long most = front->config->drain_timeout_ms;
+    const long most = front->service.config->drain_timeout_ms;
     for (long waited = 0; waited < most && !interrupted(); waited += LOOK_MS) {
         if (is_zero(&front->accepted)) return true;
         end_slow(front);
@@ -78,7 +78,7 @@ static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
 static void hand_over(struct front *front, int (*interrupted)(void)) {
     stop_accepting(front);
     __atomic_store_n(&front->last_requests, true, __ATOMIC_SEQ_CST);
-    for (long waited = 0; waited < front->config->drain_timeout_ms && !interrupted();
+    for (long waited = 0; waited < front->service.config->drain_timeout_ms && !interrupted();
          waited += LOOK_MS) {
         if (!anybody_is_connected(front)) break;
         deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
@@ -90,7 +90,7 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
 
 void front_drain(struct front *front, int (*interrupted)(void)) {
     set_stage(front, 1);
-    for (long waited = 0; waited < front->config->drain_delay_ms && !interrupted();
+    for (long waited = 0; waited < front->service.config->drain_delay_ms && !interrupted();
          waited += LOOK_MS)
         usleep(LOOK_MS * 1000);
     if (front->inherited[0]) {
@@ -101,5 +101,5 @@ void front_drain(struct front *front, int (*interrupted)(void)) {
         stop_accepting(front);
         wait_for_quiet(front, interrupted);
     }
-    supervisor_drain(front->supervisor);
+    supervisor_drain(front->service.supervisor);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/exchange.h"
 
+#include "server/http/identity.h"
 #include "server/http/representation.h"
 #include "server/http/route.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 /* Left as they are: text that is written before it is read, and spans that nobody reads here. The
@@ -14,8 +16,9 @@
 static void clear(struct exchange *exchange) {
     char *start = (char *)exchange;
     static const size_t parts[][2] = {
-        { 0, offsetof(struct exchange, upload.parser.headers.line) },
-        { offsetof(struct exchange, upload.bytes), offsetof(struct exchange, timing.spans) },
+        { 0, offsetof(struct exchange, request.upload.parser.headers.line) },
+        { offsetof(struct exchange, request.upload.bytes),
+          offsetof(struct exchange, timing.spans) },
         { offsetof(struct exchange, device), sizeof *exchange },
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -38,16 +41,16 @@ void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX])
 
 static void set_id(struct exchange *exchange) {
     const char *given = connection_header(exchange->library, "X-Request-ID");
-    exchange_make_id(given, given ? strlen(given) : 0, exchange->request_id);
+    exchange_make_id(given, given ? strlen(given) : 0, exchange->request.id);
 }
 
 /* The lines are looked for only where they are believed. */
-static struct in6_addr find_client(struct MHD_Connection *library, const struct networks *trusted) {
+static struct client find_client(struct MHD_Connection *library, const struct networks *trusted) {
     const struct sockaddr *peer = connection_peer(library);
     struct header_lines lines = { .count = 0 };
-    if (client_peer_is_trusted(trusted, peer))
+    if (identity_is_trusted(trusted, peer))
         connection_header_lines(library, "X-Forwarded-For", &lines);
-    return client_find(trusted, peer, lines.values, lines.count);
+    return identity_find(trusted, peer, lines.values, lines.count);
 }
 
 struct exchange *exchange_begin(const struct front_listener *listener,
@@ -58,18 +61,29 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     struct exchange *exchange = (struct exchange *)connection->memory;
     clear(exchange);
     exchange->front = front;
-    exchange->generation = generations_hold(&front->generations);
+    exchange->request.service = &front->service;
+    exchange->request.generation = generations_hold(&front->service.generations);
+    exchange->request.io_thread = (int)(listener - front->listeners);
     exchange->listener = listener;
     exchange->connection = connection;
     exchange->library = library;
     exchange->method = method;
-    exchange->client = find_client(library, &front->trusted_proxies);
-    exchange->slot = -1;
-    exchange->start_ns = connection->start_ns;
-    strcpy(exchange->label, "other");
+    exchange->request.client = find_client(library, &front->trusted_proxies);
+    exchange->request.slot = -1;
+    exchange->request.start_ns = connection->start_ns;
+    strcpy(exchange->request.label, "other");
     set_id(exchange);
     __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
     return exchange;
+}
+
+const char *exchange_coding(const struct exchange *exchange) {
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, &lines);
+    for (int i = 0; i < lines.count; i++)
+        if (*lines.values[i] && strcasecmp(lines.values[i], "identity") != 0)
+            return lines.values[i];
+    return NULL;
 }
 
 bool exchange_is_known(const struct exchange *exchange, const char *etag) {
@@ -78,25 +92,4 @@ bool exchange_is_known(const struct exchange *exchange, const char *etag) {
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
     for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
     return known;
-}
-
-/* ---- its operators */
-
-void exchange_release_generation(struct exchange *exchange) {
-    generation_release(exchange->generation);
-    exchange->generation = NULL;
-    exchange->settings.plan.ops = NULL; /* they were its */
-}
-
-void exchange_hold_generation(struct exchange *exchange) {
-    if (exchange->generation) return;
-    exchange->generation = generations_hold(&exchange->front->generations);
-    exchange->settings.plan.ops = &exchange->generation->ops;
-}
-
-void exchange_release_unplanned(struct exchange *exchange) {
-    if (!exchange->generation) return;
-    const bool may_plan = exchange->route && exchange->route->submit &&
-                          settings_may_plan(&exchange->settings, exchange->upload.multipart);
-    if (!may_plan) exchange_release_generation(exchange);
 }

@@ -11,7 +11,6 @@
 #include "server/http/exchange.h"
 #include "server/http/health.h"
 #include "server/http/request_flow.h"
-#include "server/http/room.h"
 #include "server/log/log.h"
 
 #include <sched.h>
@@ -53,7 +52,7 @@ static long medium_slots(const struct config *config, int gpus) {
 }
 
 static enum status open_pipes(struct front *front, int gpus, struct failure *failure) {
-    const struct config *config = front->config;
+    const struct config *config = front->service.config;
     const long slots =
         config->slots_small + medium_slots(config, gpus) + config->slots_large + config->slots_huge;
     for (int i = 0; i < front->io_threads; i++) {
@@ -66,7 +65,7 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 }
 
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
-    const struct config *config = front->config;
+    const struct config *config = front->service.config;
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
@@ -81,16 +80,40 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     };
     const size_t spare = SPARE_BYTES + (size_t)front->io_threads * THREAD_BYTES;
     if (slots_check_limit(&options, spare, failure)) return failure->status;
-    front->slots = slots_create(&options, failure);
-    return front->slots ? STATUS_OK : STATUS_NO_MEMORY;
+    front->service.slots = slots_create(&options, failure);
+    return front->service.slots ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
+/* ---- what requests hold, which the deadlines' thread frees when it is short */
+
+static void note_shortage(void *context, enum shortage of, int64_t wanted) {
+    static const enum resource resources[] = { [SHORT_OF_SLOTS] = RESOURCE_SLOTS,
+                                               [SHORT_OF_BODIES] = RESOURCE_BODIES,
+                                               [SHORT_OF_ANSWERS] = RESOURCE_ANSWERS };
+    const struct front *front = context;
+    deadline_thread_note_pressure(front->deadlines, resources[of], wanted);
+}
+
+/* How much of RESOURCE is free. */
+static int64_t room_left(const void *context, enum resource resource) {
+    const struct service *service = &((const struct front *)context)->service;
+    switch (resource) {
+    case RESOURCE_SLOTS: return slots_count(service->slots) - slots_in_use(service->slots);
+    case RESOURCE_BODIES:
+        return service->config->queue_bytes -
+               __atomic_load_n(&service->body_bytes_held, __ATOMIC_RELAXED);
+    default:
+        return service->config->answer_bytes -
+               __atomic_load_n(&service->answer_bytes_held, __ATOMIC_RELAXED);
+    }
 }
 
 static enum status start_watching(struct front *front, struct failure *failure) {
-    const struct config *config = front->config;
+    const struct config *config = front->service.config;
     const struct pressure_options pressure = {
         .room = room_left,
         .context = front,
-        .total = { slots_count(front->slots), config->queue_bytes, config->answer_bytes },
+        .total = { slots_count(front->service.slots), config->queue_bytes, config->answer_bytes },
         .patience_ms = config->body_pressed_ms,
         .rate_max_bytes = config->pressed_rate_bytes,
         .idle_patience_ms = config->idle_pressed_ms,
@@ -119,25 +142,25 @@ static enum status list_workers(struct worker_list *workers, const struct config
 
 static enum status start_workers(struct front *front, const struct worker_list *workers,
                                  struct failure *failure) {
-    const struct supervisor_options options = { .config = front->config,
-                                                .slots = front->slots,
+    const struct supervisor_options options = { .config = front->service.config,
+                                                .slots = front->service.slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = front->io_threads,
-                                                .generation = front->generations.current,
+                                                .generation = front->service.generations.current,
                                                 .workers = workers };
-    front->supervisor = supervisor_create(&options, failure);
-    return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
+    front->service.supervisor = supervisor_create(&options, failure);
+    return front->service.supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
 static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
-    return sockets->admin >= 0 || front->config->admin_listen[0];
+    return sockets->admin >= 0 || front->service.config->admin_listen[0];
 }
 
 static void limit_connections(struct front *front, const struct front_sockets *sockets) {
     const struct descriptors now = descriptors_now();
-    const long wanted = front->config->connections_max;
-    front->limits =
-        connection_limits_find(front->config, front->io_threads, has_admin(front, sockets), &now);
+    const long wanted = front->service.config->connections_max;
+    front->limits = connection_limits_find(front->service.config, front->io_threads,
+                                           has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
         log_event(LOG_ERROR,
@@ -155,7 +178,7 @@ static unsigned connections_of(const struct front *front, long place) {
 }
 
 static struct admission_options admission_of(struct front_listener *listener) {
-    const struct config *config = listener->front->config;
+    const struct config *config = listener->front->service.config;
     return (struct admission_options){
         .room = overload_room,
         .wanted = overload_wanted,
@@ -179,7 +202,7 @@ static enum status open_listener(struct front *front, long place, int fd, struct
         .admission = listener->admin ? NULL : &admission,
         .connection = { .deadlines = front->deadlines,
                         .lingering = front->lingering,
-                        .header_bytes_max = (size_t)front->config->header_bytes,
+                        .header_bytes_max = (size_t)front->service.config->header_bytes,
                         .request_bytes = sizeof(struct exchange),
                         .body_place = request_flow_body_place,
                         .body_take = request_flow_body_take },
@@ -192,11 +215,12 @@ static enum status open_listener(struct front *front, long place, int fd, struct
     listener->listener = listener_open(&options);
     if (listener->listener) return STATUS_OK;
     return fail(failure, STATUS_INTERNAL, "the HTTP library could not be started on %.80s",
-                listener->admin ? front->config->admin_listen : front->config->listen);
+                listener->admin ? front->service.config->admin_listen
+                                : front->service.config->listen);
 }
 
 static int open_socket(struct front *front, bool admin, struct failure *failure) {
-    const struct config *config = front->config;
+    const struct config *config = front->service.config;
     return listen_socket_open(admin ? config->admin_listen : config->listen,
                               admin ? "--admin-listen" : "--listen", config->insecure,
                               &front->files[admin], failure);
@@ -219,7 +243,7 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
 
 static enum status check_sockets(struct front *front, const struct front_sockets *sockets,
                                  struct failure *failure) {
-    const bool insecure = front->config->insecure;
+    const bool insecure = front->service.config->insecure;
     front->inherited[0] = sockets->http >= 0;
     front->inherited[1] = sockets->admin >= 0;
     if (front->inherited[0] && listen_socket_check(sockets->http, "http", insecure, failure))
@@ -246,12 +270,12 @@ static enum status start_listeners(struct front *front, struct front_sockets *so
 static enum status start(struct front *front, struct front_sockets *sockets,
                          int (*interrupted)(void), struct failure *failure) {
     if (check_sockets(front, sockets, failure)) return failure->status;
-    front->metrics = metrics_create();
-    if (!front->metrics)
+    front->service.metrics = metrics_create();
+    if (!front->service.metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
-    metrics_add_operators(front->metrics, &front->generations.current->ops);
+    metrics_add_operators(front->service.metrics, &front->service.generations.current->ops);
     struct worker_list workers;
-    enum status status = list_workers(&workers, front->config, interrupted, failure);
+    enum status status = list_workers(&workers, front->service.config, interrupted, failure);
     const int gpus = workers.count - 1; /* the last is the CPU */
     if (!status) status = open_pipes(front, gpus, failure);
     if (!status) status = open_slots(front, gpus, failure);
@@ -274,10 +298,12 @@ struct front *front_create(const struct config *config, struct front_sockets soc
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
         return close_sockets(&sockets), NULL;
     }
-    front->config = config;
+    front->service.config = config;
+    front->service.note_shortage = note_shortage;
+    front->service.context = front;
     networks_read(config->trusted_proxies, &front->trusted_proxies);
-    types_read(config->prefer, &front->prefer);
-    generations_init(&front->generations, operators);
+    types_read(config->prefer, &front->service.prefer);
+    generations_init(&front->service.generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->io_threads = front_io_threads(config);
@@ -292,7 +318,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
 
 bool front_first_is_ready(struct front *front) {
     struct worker_facts workers[WORKERS_MAX];
-    return supervisor_workers(front->supervisor, workers) && workers[0].healthy;
+    return supervisor_workers(front->service.supervisor, workers) && workers[0].healthy;
 }
 
 bool front_has_started(struct front *front) {
@@ -302,7 +328,7 @@ bool front_has_started(struct front *front) {
 }
 
 void front_wait_worker(struct front *front, int timeout_ms, const sigset_t *mask) {
-    supervisor_wait_worker(front->supervisor, timeout_ms, mask);
+    supervisor_wait_worker(front->service.supervisor, timeout_ms, mask);
 }
 
 bool front_is_alive(struct front *front, int timeout_ms) {
@@ -320,9 +346,9 @@ enum { RESUME_MS = 2000, LOOK_MS = 5 };
 
 void front_destroy(struct front *front) {
     if (!front) return;
-    __atomic_store_n(&front->draining, 2, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&front->service.draining, 2, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
-    if (front->supervisor) supervisor_stop(front->supervisor);
+    if (front->service.supervisor) supervisor_stop(front->service.supervisor);
     for (int waited = 0;
          waited < RESUME_MS && __atomic_load_n(&front->suspended, __ATOMIC_SEQ_CST) != 0;
          waited += LOOK_MS)
@@ -332,11 +358,11 @@ void front_destroy(struct front *front) {
         for (int end = 0; end < 2; end++)
             if (front->listeners[i].pipe[end] >= 0) close(front->listeners[i].pipe[end]);
     }
-    supervisor_destroy(front->supervisor);
+    supervisor_destroy(front->service.supervisor);
     deadline_thread_destroy(front->deadlines);
     lingering_close_destroy(front->lingering);
-    slots_destroy(front->slots);
-    metrics_destroy(front->metrics);
-    generations_release(&front->generations);
+    slots_destroy(front->service.slots);
+    metrics_destroy(front->service.metrics);
+    generations_release(&front->service.generations);
     free(front);
 }

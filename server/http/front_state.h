@@ -9,19 +9,14 @@
 #ifndef BURIN_FRONT_STATE_H
 #define BURIN_FRONT_STATE_H
 
-#include "config/config.h"
 #include "config/networks.h"
-#include "config/types.h"
-#include "server/api/metrics.h"
-#include "server/dispatch/supervisor.h"
-#include "server/generation.h"
 #include "server/http/connection_limits.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
 #include "server/http/overload.h"
 #include "server/jobs/completion_pipe.h"
-#include "server/jobs/slot.h"
+#include "server/request/service.h"
 
 /* The front's side of a listener: one for each I/O thread. */
 struct front_listener {
@@ -36,17 +31,12 @@ struct front_listener {
 enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 
 struct front {
-    const struct config *config;
-    struct networks trusted_proxies; /* as config has them */
-    struct types prefer;             /* likewise */
-    struct generations generations;  /* the operators that requests get */
-    struct slots *slots;
-    struct supervisor *supervisor;
+    struct service service;
+    struct networks trusted_proxies; /* of the key `trusted_proxies` */
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct connection_limits limits;
     struct accept_balance balance; /* of the listeners of `listen` */
-    struct metrics *metrics;
     int io_threads;
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
                                                        `admin_listen` */
@@ -56,10 +46,6 @@ struct front {
     struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
 
     /* atomic */
-    int64_t
-        body_bytes_held; /* bodies that are received, wait or are processed, against queue_bytes */
-    int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
-                                  answer_bytes; the I/O threads' */
     int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
     int64_t reload_waits_until; /* a reload waits for requests whose body comes, and from then on
                                    these are refused; 0: none waits */
@@ -68,17 +54,7 @@ struct front {
     int suspended;              /* those whose connection is suspended */
     int abandoned;              /* of these, those whose client has left: their job may take its
                                    time, and nobody waits for it */
-    int draining;               /* 0: no; 1: readiness says no; 2: new requests are refused */
     bool last_requests;         /* each answer ends its connection */
 };
-
-static inline int front_draining(const struct front *front) {
-    return __atomic_load_n(&front->draining, __ATOMIC_SEQ_CST);
-}
-
-/* Every slot is occupied: a new body is refused. */
-static inline bool front_full(const struct front *front) {
-    return slots_in_use(front->slots) >= slots_count(front->slots);
-}
 
 #endif

@@ -22,13 +22,13 @@ static struct reply document_reply(const struct exchange *exchange,
 
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    *reply = document_reply(exchange, &exchange->generation->list);
+    *reply = document_reply(exchange, &exchange->request.generation->list);
     return STATUS_OK;
 }
 
 enum status handle_openapi(struct exchange *exchange, struct reply *reply,
                            struct failure *failure) {
     (void)failure;
-    *reply = document_reply(exchange, &exchange->generation->openapi);
+    *reply = document_reply(exchange, &exchange->request.generation->openapi);
     return STATUS_OK;
 }

@@ -32,10 +32,10 @@ enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct
     json_t *workers = json_array();
     for (int i = 0; i < now.worker_count; i++)
         json_array_append_new(workers, worker_json(&now.workers[i]));
-    *reply =
-        reply_json(now.ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                   json_pack("{s:s, s:i, s:i, s:o}", "status", now.status, "queued", now.waiting,
-                             "queue_jobs", (int)front->config->queue_jobs, "workers", workers));
+    *reply = reply_json(now.ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                        json_pack("{s:s, s:i, s:i, s:o}", "status", now.status, "queued",
+                                  now.waiting, "queue_jobs", (int)front->service.config->queue_jobs,
+                                  "workers", workers));
     return STATUS_OK;
 }
 
@@ -46,24 +46,25 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     struct worker_facts workers[WORKERS_MAX];
     struct metrics_now now = {
         .workers = workers,
-        .worker_count = supervisor_workers(front->supervisor, workers),
-        .clients = supervisor_clients(front->supervisor),
-        .slots_in_use = slots_in_use(front->slots),
-        .slots = slots_count(front->slots),
+        .worker_count = supervisor_workers(front->service.supervisor, workers),
+        .clients = supervisor_clients(front->service.supervisor),
+        .slots_in_use = slots_in_use(front->service.slots),
+        .slots = slots_count(front->service.slots),
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),
-        .body_bytes_held = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED),
-        .answer_bytes_held = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED),
-        .log_lines_dropped = log_lines_dropped() +
-                             __atomic_load_n(slots_log_dropped(front->slots), __ATOMIC_RELAXED),
+        .body_bytes_held = __atomic_load_n(&front->service.body_bytes_held, __ATOMIC_RELAXED),
+        .answer_bytes_held = __atomic_load_n(&front->service.answer_bytes_held, __ATOMIC_RELAXED),
+        .log_lines_dropped =
+            log_lines_dropped() +
+            __atomic_load_n(slots_log_dropped(front->service.slots), __ATOMIC_RELAXED),
         .version = version_text(),
     };
-    supervisor_jobs(front->supervisor, &now.queued);
+    supervisor_jobs(front->service.supervisor, &now.queued);
     deadline_thread_counts(front->deadlines, &now.connections);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     if (!out) return STATUS_OK; /* no memory: the reply stays empty */
-    metrics_print(front->metrics, &now, out);
+    metrics_print(front->service.metrics, &now, out);
     fclose(out);
     *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
     return STATUS_OK;

@@ -2,12 +2,11 @@
 /* What an image is, from its header, without decoding it. */
 #include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/http/upload.h"
 
 /* A device may be asked for on any request; this one needs none. */
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
     (void)failure;
-    settings_init_info(&exchange->settings);
+    settings_init_info(&exchange->request.settings);
     return STATUS_OK;
 }
 
@@ -23,14 +22,13 @@ static json_t *describe(const struct probe *probe, uint64_t bytes) {
 }
 
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure) {
-    const struct config *config = exchange->front->config;
-    const struct probe_limits limits = { .pixels_max = (uint64_t)config->pixels_max,
-                                         .side_max = (uint32_t)config->side_max };
-    const struct job *job = exchange_job(exchange);
+    struct request *request = &exchange->request;
+    const struct probe_limits limits = request_limits(request);
+    const struct job *job = request_job(request);
     struct probe probe;
-    enum status status = upload_check_aux(exchange, &limits, NULL, failure);
+    enum status status = request_check_aux(request, NULL, failure);
     if (!status)
-        status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
+        status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
                              job->image_length, &limits, &probe, failure);
     if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&probe, job->image_length));
     return status;

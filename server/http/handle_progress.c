@@ -8,10 +8,12 @@
 #include <string.h>
 
 /* A GPU is given all steps at once: at which of several it is, is not told. */
-static json_t *describe(const struct op_set *ops, const struct job_progress *now) {
+static json_t *describe(const struct generation *operators, const struct job_progress *now) {
     struct plan_tree plans;
     json_t *json = json_pack("{s:s}", "state", now->waiting ? "waiting" : "running");
-    if (now->waiting || plan_tree_parse_of(&plans, ops, now->plan, NULL)) return json;
+    const bool known = !now->generation || now->generation == operators->number;
+    if (now->waiting || !known || plan_tree_unpack(&plans, &operators->ops, &now->plan, NULL))
+        return json;
     const struct step *step = plan_tree_step(&plans, now->step);
     if (!step) return json;
     const bool told = now->in_order || !plan_tree_step(&plans, 1);
@@ -31,8 +33,8 @@ enum status handle_progress(struct exchange *exchange, struct reply *reply,
     (void)failure;
     struct job_progress now;
     const char *id = exchange->path + strlen(PROGRESS_PATH);
-    const bool found = supervisor_progress(exchange->front->supervisor, id, &now);
-    *reply = reply_json(MHD_HTTP_OK, found ? describe(&exchange->generation->ops, &now)
+    const bool found = supervisor_progress(exchange->front->service.supervisor, id, &now);
+    *reply = reply_json(MHD_HTTP_OK, found ? describe(exchange->request.generation, &now)
                                            : json_pack("{s:s}", "state", "unknown"));
     return STATUS_OK;
 }

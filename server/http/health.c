@@ -9,19 +9,19 @@
 enum { LOOK_MS = 5 };
 
 void health_readiness(struct front *front, struct readiness *readiness) {
-    const long capacity = front->config->queue_jobs;
+    const long capacity = front->service.config->queue_jobs;
     bool healthy = false;
-    readiness->worker_count = supervisor_workers(front->supervisor, readiness->workers);
-    supervisor_jobs(front->supervisor, &readiness->waiting);
+    readiness->worker_count = supervisor_workers(front->service.supervisor, readiness->workers);
+    supervisor_jobs(front->service.supervisor, &readiness->waiting);
     for (int i = 0; i < readiness->worker_count; i++)
         healthy |= readiness->workers[i].healthy && !readiness->workers[i].operators;
     readiness->healthy = healthy;
     const bool room = readiness->waiting < capacity * 9 / 10 || readiness->waiting == 0;
-    readiness->status = front_draining(front) ? "draining"
-                        : !healthy            ? "no healthy worker"
-                        : !room               ? "queue full"
-                        : front_full(front)   ? "no slot free"
-                                              : "ready";
+    readiness->status = service_draining(&front->service) ? "draining"
+                        : !healthy                        ? "no healthy worker"
+                        : !room                           ? "queue full"
+                        : service_full(&front->service)   ? "no slot free"
+                                                          : "ready";
     readiness->ready = strcmp(readiness->status, "ready") == 0;
 }
 
@@ -38,7 +38,8 @@ static void note_and_wake(const struct front *front, struct turns *turns) {
         turns->io[i] = listener_turns(front->listeners[i].listener);
         listener_wake(front->listeners[i].listener);
     }
-    turns->supervisor = supervisor_turns(front->supervisor); /* it wakes by itself, every 50 ms */
+    turns->supervisor =
+        supervisor_turns(front->service.supervisor); /* it wakes by itself, every 50 ms */
 }
 
 static bool all_went_on(const struct front *front, const struct turns *turns) {
@@ -46,7 +47,7 @@ static bool all_went_on(const struct front *front, const struct turns *turns) {
         if (front->listeners[i].listener &&
             listener_turns(front->listeners[i].listener) == turns->io[i])
             return false;
-    return supervisor_turns(front->supervisor) != turns->supervisor;
+    return supervisor_turns(front->service.supervisor) != turns->supervisor;
 }
 
 /* What is judged are the threads without which no request is served. An I/O thread that hangs

@@ -32,20 +32,18 @@ const char *imaginary_name(int index, const char **op) {
     return NULL;
 }
 
-static bool is_a_users(const struct plan *plan, const char *name) {
-    const struct op_set *ops = plan->ops ? plan->ops : registry_set();
-    const struct op *op = op_set_find(ops, name);
-    return op && op_set_is_added(ops, op);
+/* The row of NAME; NULL: a user wrote an operator of that name, or there is none. */
+static const struct imaginary_row *row_of(const struct imaginary *imaginary,
+                                          const struct op_set *ops, const char *name) {
+    if (!ops) ops = registry_set();
+    const struct op *op = imaginary->whole ? NULL : op_set_find(ops, name);
+    return op && op_set_is_added(ops, op) ? NULL : find_row(name);
 }
 
-enum status imaginary_begin(struct imaginary *imaginary, struct plan *plan, const char *name,
-                            struct failure *failure) {
-    const bool whole = imaginary->whole;
-    *imaginary =
-        (struct imaginary){ .whole = whole,
-                            .upright = imaginary->upright,
-                            .row = !whole && is_a_users(plan, name) ? NULL : find_row(name) };
-    if (!imaginary->row) return plan_add(plan, name, failure);
+/* Appends the step of the operation NAME; its parameters come next. */
+static enum status begin(struct imaginary *imaginary, struct plan *plan, const char *name,
+                         struct failure *failure) {
+    imaginary->row = row_of(imaginary, plan->ops, name);
     params_init(&imaginary->frame, imaginary_frame);
     params_init(&imaginary->rest, imaginary_rest);
     return imaginary->row->op ? plan_add(plan, imaginary->row->op, failure) : STATUS_OK;
@@ -67,7 +65,7 @@ static bool read_colour(const char *text, unsigned rgb[3]) {
     return true;
 }
 
-const char *imaginary_value(const char *name, const char *value, char text[IMAGINARY_VALUE_MAX]) {
+static const char *value_here(const char *name, const char *value, char text[IMAGINARY_VALUE_MAX]) {
     unsigned rgb[3];
     if (strcmp(name, "background") == 0 && read_colour(value, rgb)) {
         snprintf(text, IMAGINARY_VALUE_MAX, "%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
@@ -103,10 +101,10 @@ static bool takes_ratio(const struct imaginary_row *row) {
            row->shape == SHAPE_SMARTCROP;
 }
 
-bool imaginary_takes(const struct imaginary *imaginary, const struct plan *plan, const char *name) {
+static bool takes(const struct imaginary *imaginary, const struct plan *plan, const char *name) {
     const struct imaginary_row *row = imaginary->row;
-    if ((!row || row->op) && plan_takes(plan, name)) return true;
-    if (!row || row->takes & TAKES_NOTHING) return false;
+    if (row->op && plan_takes(plan, name)) return true;
+    if (row->takes & TAKES_NOTHING) return false;
     return takes_frame(row, find_param(imaginary_frame, name)) ||
            find_param(imaginary_rest, name) >= 0 ||
            (takes_ratio(row) && strcmp(name, "aspectratio") == 0);
@@ -170,8 +168,8 @@ static bool is_smart_crop(const struct imaginary *imaginary, const char *name, c
            (imaginary->smart || strcmp(value, "smart") == 0);
 }
 
-enum status imaginary_set(struct imaginary *imaginary, struct plan *plan, const char *name,
-                          const char *value, struct failure *failure) {
+static enum status set(struct imaginary *imaginary, struct plan *plan, const char *name,
+                       const char *value, struct failure *failure) {
     const struct imaginary_row *row = imaginary->row;
     char text[IMAGINARY_VALUE_MAX];
     if (is_smart_crop(imaginary, name, value)) {
@@ -179,12 +177,12 @@ enum status imaginary_set(struct imaginary *imaginary, struct plan *plan, const 
         imaginary->smart = true;
         return STATUS_OK;
     }
-    if (strcmp(name, "background") == 0 && imaginary_value(name, value, text) == text) {
+    if (strcmp(name, "background") == 0 && value_here(name, value, text) == text) {
         memcpy(imaginary->background, text, sizeof text);
         return STATUS_OK;
     }
     if (row->op && plan_takes(plan, name)) return plan_set(plan, name, value, failure);
-    if (!imaginary_takes(imaginary, plan, name))
+    if (!takes(imaginary, plan, name))
         return strcmp(name, "key") == 0 && !*value ? STATUS_OK
                                                    : unknown(imaginary, plan, name, failure);
     if (find_param(imaginary_frame, name) >= 0)
@@ -192,4 +190,93 @@ enum status imaginary_set(struct imaginary *imaginary, struct plan *plan, const 
     if (find_param(imaginary_rest, name) >= 0)
         return params_set(&imaginary->rest, imaginary_rest, row->name, name, value, failure);
     return set_ratio(imaginary, value, failure);
+}
+
+/* ---- a path's operation */
+
+static struct imaginary *of(const struct dialect *dialect) {
+    return (struct imaginary *)dialect; /* its first member */
+}
+
+static enum status begin_path(struct dialect *dialect, struct plan *plan, const char *name,
+                              struct failure *failure) {
+    return begin(of(dialect), plan, name, failure);
+}
+
+static bool takes_of_path(const struct dialect *dialect, const struct plan *plan,
+                          const char *name) {
+    return takes(of(dialect), plan, name);
+}
+
+static enum status set_of_path(struct dialect *dialect, struct settings *settings, const char *name,
+                               const char *value, struct failure *failure) {
+    struct imaginary *imaginary = of(dialect);
+    char text[IMAGINARY_VALUE_MAX];
+    if (settings->pipeline)
+        return imaginary->whole && strcmp(name, "key") == 0 && !*value
+                   ? STATUS_OK
+                   : settings_set_native(settings, name, value, failure);
+    imaginary->has_type |= strcmp(name, "type") == 0 || strcmp(name, "types") == 0;
+    return settings_is_shared(settings, name)
+               ? settings_set_native(settings, name, value_here(name, value, text), failure)
+               : set(imaginary, &settings->plan, name, value, failure);
+}
+
+static enum status complete_path(struct dialect *dialect, struct plan *plan,
+                                 struct encode_options *encode, struct failure *failure) {
+    return imaginary_complete(of(dialect), plan, encode, failure);
+}
+
+/* ---- a step of a pipeline */
+
+static bool has_step(const struct dialect *dialect, const struct plan *plan, const char *name) {
+    return row_of(of(dialect), plan->ops, name) != NULL;
+}
+
+struct step_reading {
+    struct imaginary imaginary;
+    const struct operations_place *place;
+};
+
+static enum status set_of_step(void *context, const char *name, const char *value,
+                               struct failure *failure) {
+    struct step_reading *reading = context;
+    const struct operations_place *place = reading->place;
+    struct imaginary *imaginary = &reading->imaginary;
+    char text[IMAGINARY_VALUE_MAX];
+    const char *here = value_here(name, value, text);
+    if (place->settings && (strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
+                            strcmp(name, "compression") == 0)) {
+        imaginary->has_type |= strcmp(name, "type") == 0;
+        return settings_set_in_step(place->settings, name, here, place->last, failure);
+    }
+    /* A colour as imaginary writes it is laid under transparency too; one as it is written here is
+     * the step's alone. */
+    const bool colour = strcmp(name, "background") == 0 && here == text;
+    if (colour && place->settings &&
+        settings_set_in_step(place->settings, name, here, false, failure))
+        return failure->status;
+    if (!colour && !takes(imaginary, place->plan, name) && operations_check_name(name, failure))
+        return failure->status;
+    return set(imaginary, place->plan, name, value, failure);
+}
+
+static enum status add_step(const struct dialect *dialect, const struct operations_place *place,
+                            const char *name, const json_t *params, struct failure *failure) {
+    struct step_reading reading = { .place = place };
+    struct imaginary *imaginary = &reading.imaginary;
+    imaginary->whole = of(dialect)->whole;
+    imaginary->upright = !place->first;
+    enum status status = begin(imaginary, place->plan, name, failure);
+    if (!status) status = operations_set_params(params, set_of_step, &reading, failure);
+    return status ? status : imaginary_complete(imaginary, place->plan, place->encode, failure);
+}
+
+struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
+                                  const char *name, bool whole) {
+    *imaginary = (struct imaginary){
+        .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step },
+        .whole = whole,
+    };
+    return !name || row_of(imaginary, ops, name) ? &imaginary->dialect : NULL;
 }

@@ -11,8 +11,8 @@
  * as well: under IMAGINARY_PATH. What cannot be had is refused with what to do instead; README.md
  * of server/ tells what is another than there.
  *
- * Used by:  route.c (paths), settings.c (the operation of a path), operations.c (steps of a
- *           pipeline), openapi_json.c and metrics, which list the names.
+ * Used by:  route.c (paths), handle_process.c (the dialect of a request), openapi_json.c and
+ *           metrics, which list the names.
  * Owns:     nothing; plain data.
  * Fails:    STATUS_BAD_PARAM with a sentence.
  * Threads:  any; an operation is read by one at a time.
@@ -22,8 +22,7 @@
 #ifndef BURIN_IMAGINARY_H
 #define BURIN_IMAGINARY_H
 
-#include "pipeline/encode_options.h"
-#include "pipeline/plan.h"
+#include "server/request/settings.h"
 
 #define IMAGINARY_PATH "/imaginary"
 
@@ -33,13 +32,14 @@ enum { IMAGINARY_VALUE_MAX = 16 };
 
 /* One operation, while its parameters come. */
 struct imaginary {
-    bool whole;                      /* to be set before imaginary_begin: all is as there */
-    bool upright;                    /* too: it is not the first step of its pipeline */
-    const struct imaginary_row *row; /* NULL: it is none of imaginary's */
+    struct dialect dialect;
+    bool whole;   /* every name means what it means to imaginary */
+    bool upright; /* it is not the first step of its pipeline */
+    const struct imaginary_row *row;
     bool has_type, smart;
     long ratio[2];                        /* of aspectratio; 0: not given */
     char background[IMAGINARY_VALUE_MAX]; /* of a step alone, as RRGGBB; "": none */
-    struct params frame, rest;            /* what no parameter of its operator is */
+    struct params frame, rest;            /* parameters that are not its operator's */
 };
 
 enum { IMAGINARY_NAMES_MAX = 16 };
@@ -51,24 +51,14 @@ const char *imaginary_name(int index, const char **op);
 /* Whether imaginary has an operation of this NAME, and it can be had here. */
 bool imaginary_has(const char *name);
 
-/* Appends NAME's step, an operator's or of imaginary's operation: what comes next are its
- * parameters. An operator that a user wrote comes before imaginary's, but where `whole`. */
-enum status imaginary_begin(struct imaginary *imaginary, struct plan *plan, const char *name,
-                            struct failure *failure);
-
-/* Whether the step's operator or imaginary has a parameter NAME. */
-bool imaginary_takes(const struct imaginary *imaginary, const struct plan *plan, const char *name);
-
-/* Sets it. */
-enum status imaginary_set(struct imaginary *imaginary, struct plan *plan, const char *name,
-                          const char *value, struct failure *failure);
-
-/* The VALUE of what every request may be asked for, as it is called here: colours such as
- * 250,20,10 and compression up to 9. TEXT has room for one that is made. */
-const char *imaginary_value(const char *name, const char *value, char text[IMAGINARY_VALUE_MAX]);
+/* The dialect of a request for the operation NAME, or for /pipeline (NULL), for settings_init.
+ * Returns NULL if imaginary has no operation NAME, or a user's operator among OPS has that name,
+ * unless WHOLE. IMAGINARY is filled, and must last as long as the settings. */
+struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
+                                  const char *name, bool whole);
 
 /* Once all has come: the steps around it, in imaginary's order. ENCODE gets what is said of the
- * file. Does nothing where it is none of imaginary's. */
+ * file. */
 enum status imaginary_complete(struct imaginary *imaginary, struct plan *plan,
                                struct encode_options *encode, struct failure *failure);
 

@@ -9,6 +9,7 @@
 #include "server/api/json_writer.h"
 #include "server/http/cors.h"
 #include "server/http/exchange.h"
+#include "server/http/identity.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
 
@@ -22,8 +23,8 @@ enum { SEEN_MS = 1, LOG_MS = 1000 };
 /* ---- room */
 
 /* NULL: nobody knows whose requests these are. */
-static const struct in6_addr *counted(const struct in6_addr *client) {
-    return IN6_IS_ADDR_UNSPECIFIED(client) ? NULL : client;
+static const struct client *counted(const struct client *client) {
+    return client_is_unknown(client) ? NULL : client;
 }
 
 /* Are they surely fewer? The supervisor's lock is taken once in SEEN_MS. */
@@ -31,37 +32,40 @@ static bool few_wait(struct front_listener *listener, int count) {
     struct queue_seen *seen = &listener->queue_seen;
     const int64_t now = clock_ns();
     if (now - seen->asked_ns >= SEEN_MS * MS_NS) {
-        supervisor_jobs(listener->front->supervisor, &seen->waiting);
+        supervisor_jobs(listener->front->service.supervisor, &seen->waiting);
         seen->asked_ns = now;
     }
-    return seen->waiting + count < listener->front->config->queue_jobs;
+    return seen->waiting + count < listener->front->service.config->queue_jobs;
 }
 
 /* Other listeners are taken to have let in as many. */
-enum room overload_room(void *context, const struct in6_addr *client, int count) {
+enum room overload_room(void *context, const struct client *client, int count) {
     struct front_listener *listener = context;
     const struct front *front = listener->front;
-    const int slots = slots_count(front->slots), used = slots_in_use(front->slots);
+    const int slots = slots_count(front->service.slots), used = slots_in_use(front->service.slots);
     count *= front->io_threads;
-    if (front_draining(front) > 1) return ROOM_FREE; /* to hear of it */
+    if (service_draining(&front->service) > 1) return ROOM_FREE; /* to hear of it */
     if (used >= slots) return ROOM_NONE;
     if (used + count >= slots) return ROOM_UNSURE;
-    if (used + count < front->config->queue_jobs || few_wait(listener, count)) return ROOM_FREE;
-    if (supervisor_has_room(front->supervisor, counted(client), 0, NULL)) return ROOM_NONE;
-    return supervisor_has_room(front->supervisor, counted(client), count, NULL) ? ROOM_UNSURE
-                                                                                : ROOM_FREE;
+    if (used + count < front->service.config->queue_jobs || few_wait(listener, count))
+        return ROOM_FREE;
+    if (supervisor_has_room(front->service.supervisor, counted(client), 0, NULL)) return ROOM_NONE;
+    return supervisor_has_room(front->service.supervisor, counted(client), count, NULL)
+               ? ROOM_UNSURE
+               : ROOM_FREE;
 }
 
 /* Who waits for a slot is one more reason to let those go who hold one and stand still. */
 void overload_wanted(void *context) {
     const struct front *front = ((struct front_listener *)context)->front;
-    if (front_full(front)) deadline_thread_note_pressure(front->deadlines, RESOURCE_SLOTS, 1);
+    if (service_full(&front->service))
+        deadline_thread_note_pressure(front->deadlines, RESOURCE_SLOTS, 1);
 }
 
-struct in6_addr overload_client(void *context, const struct sockaddr *peer) {
+struct client overload_client(void *context, const struct sockaddr *peer) {
     const struct networks *trusted = &((struct front_listener *)context)->front->trusted_proxies;
-    if (client_peer_is_trusted(trusted, peer)) return in6addr_any;
-    const struct in6_addr client = client_find(trusted, peer, NULL, 0);
+    if (identity_is_trusted(trusted, peer)) return (struct client){ in6addr_any };
+    const struct client client = identity_find(trusted, peer, NULL, 0);
     return client_unit(&client);
 }
 
@@ -111,43 +115,46 @@ static void count_request(struct front *front, const struct request_head *reques
     const size_t length = query ? (size_t)(query - request->target.bytes) : request->target.length;
     snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path),
              request->target.bytes);
-    metrics_reject(front->metrics, reason);
-    metrics_request(front->metrics, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL, 0);
+    metrics_reject(front->service.metrics, reason);
+    metrics_request(front->service.metrics, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL,
+                    0);
 }
 
 enum { FORWARDED_MAX = 8, FORWARDED_BYTES = 512 };
 
 /* Whom a trusted proxy names in the head; :: where that cannot be told. */
-static struct in6_addr forwarded(const struct front *front, const struct request_head *request) {
+static struct client forwarded(const struct front *front, const struct request_head *request) {
     char texts[FORWARDED_MAX][FORWARDED_BYTES];
     const char *lines[FORWARDED_MAX];
     int count = 0;
     for (int i = 0; i < request->header_count; i++) {
         const struct header_field *header = &request->headers[i];
         if (!is_named(header, "X-Forwarded-For")) continue;
-        if (count == FORWARDED_MAX || header->value_length >= FORWARDED_BYTES) return in6addr_any;
+        if (count == FORWARDED_MAX || header->value_length >= FORWARDED_BYTES)
+            return (struct client){ in6addr_any };
         snprintf(texts[count], FORWARDED_BYTES, "%.*s", (int)header->value_length, header->value);
         lines[count] = texts[count];
         count++;
     }
-    const struct in6_addr client =
-        client_forwarded(&front->trusted_proxies, &in6addr_any, lines, count);
+    const struct client client =
+        identity_forwarded(&front->trusted_proxies, &(struct client){ in6addr_any }, lines, count);
     return client_unit(&client);
 }
 
 /* false: there is room after all. */
-static bool find_reason(const struct front *front, const struct in6_addr *peer,
+static bool find_reason(const struct front *front, const struct client *peer,
                         const struct request_head *request, enum rejection *reason,
                         struct failure *failure) {
-    if (front_full(front)) {
+    if (service_full(&front->service)) {
         fail(failure, STATUS_BUSY, "%d requests are being served already; try again later",
-             slots_count(front->slots));
+             slots_count(front->service.slots));
         *reason = REJECTED_SLOTS;
         return true;
     }
-    const struct in6_addr client = counted(peer) ? *peer : forwarded(front, request);
+    const struct client client = counted(peer) ? *peer : forwarded(front, request);
     *reason = REJECTED_QUEUE;
-    return supervisor_has_room(front->supervisor, counted(&client), 0, failure) != STATUS_OK;
+    return supervisor_has_room(front->service.supervisor, counted(&client), 0, failure) !=
+           STATUS_OK;
 }
 
 /* The value of the request's only Origin, terminated; NULL: there is none, or several. */
@@ -171,7 +178,7 @@ static void print_cors(const struct front *front, const struct request_head *req
     struct cors_field fields[CORS_FIELDS_MAX];
     char origin[CONFIG_ORIGINS_MAX];
     const int count =
-        cors_fields_for(front->config->cors_origins, origin_of(request, origin), fields);
+        cors_fields_for(front->service.config->cors_origins, origin_of(request, origin), fields);
     size_t length = 0;
     out[0] = '\0';
     for (int i = 0; i < count; i++)
@@ -195,11 +202,11 @@ static size_t print(const struct front *front, const char *message, const char *
                  "X-Content-Type-Options: nosniff\r\nRetry-After: %d\r\nContent-Length: %d\r\n\r\n"
                  "%s",
                  closes ? "Connection: close\r\n" : "", cors, id,
-                 supervisor_retry_after_s(front->supervisor), length, body);
+                 supervisor_retry_after_s(front->service.supervisor), length, body);
     return length < (int)sizeof body && whole < (int)size ? (size_t)whole : 0;
 }
 
-size_t overload_refusal(void *context, const struct in6_addr *client,
+size_t overload_refusal(void *context, const struct client *client,
                         const struct request_head *request, const struct request_facts *facts,
                         char *out, size_t size, bool *last) {
     struct front *front = ((struct front_listener *)context)->front;

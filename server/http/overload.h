@@ -22,16 +22,16 @@ struct queue_seen {
 };
 
 /* LISTENER: a struct front_listener; COUNT: requests of it that were let in a moment ago. */
-enum room overload_room(void *listener, const struct in6_addr *client, int count);
+enum room overload_room(void *listener, const struct client *client, int count);
 
 /* A request is refused or waits: it needs a slot, maybe. */
 void overload_wanted(void *listener);
 
 /* A trusted proxy's requests are many clients', who stand in their heads: all together they are ::,
  * and a head is looked at before its request is refused. */
-struct in6_addr overload_client(void *listener, const struct sockaddr *peer);
+struct client overload_client(void *listener, const struct sockaddr *peer);
 
-size_t overload_refusal(void *listener, const struct in6_addr *client,
+size_t overload_refusal(void *listener, const struct client *client,
                         const struct request_head *request, const struct request_facts *facts,
                         char *out, size_t size, bool *last);
 

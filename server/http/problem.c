@@ -5,7 +5,6 @@
 #include "server/http/problem.h"
 
 #include "server/http/cors.h"
-#include "server/http/upload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ static char *problem_text(const struct exchange *exchange, int http_status) {
         json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
                   MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
                   failure.message, "message", failure.message, "code",
-                  problem_code(&failure, http_status), "request_id", exchange->request_id);
+                  problem_code(&failure, http_status), "request_id", exchange->request.id);
     char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
     json_decref(problem);
     return text;
@@ -76,7 +75,7 @@ static int extra_fields(const struct exchange *exchange, int http_status,
     if (http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         fields[count].name = MHD_HTTP_HEADER_RETRY_AFTER;
         snprintf(fields[count++].value, VALUE_MAX, "%d",
-                 supervisor_retry_after_s(exchange->front->supervisor));
+                 supervisor_retry_after_s(exchange->front->service.supervisor));
     }
     if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED && exchange->allow) {
         fields[count].name = MHD_HTTP_HEADER_ALLOW;
@@ -84,7 +83,7 @@ static int extra_fields(const struct exchange *exchange, int http_status,
     }
     /* Which coding would do: so a client can tell it from an image of a type that is not read (RFC
      * 9110, 12.5.3). */
-    if (http_status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && upload_coding(exchange)) {
+    if (http_status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && exchange_coding(exchange)) {
         fields[count].name = MHD_HTTP_HEADER_ACCEPT_ENCODING;
         snprintf(fields[count++].value, VALUE_MAX, "identity");
     }
@@ -95,8 +94,8 @@ static int extra_fields(const struct exchange *exchange, int http_status,
  */
 static bool must_close(const struct exchange *exchange) {
     if (exchange->state == EXCHANGE_HEAD || exchange->unreadable_rest) return true;
-    if (front_draining(exchange->front)) return true;
-    return exchange->facts.chunked && exchange->received_ns == 0;
+    if (service_draining(&exchange->front->service)) return true;
+    return exchange->facts.chunked && exchange->request.received_ns == 0;
 }
 
 struct reply problem_reply(const struct exchange *exchange) {
@@ -126,7 +125,7 @@ static size_t write_head(const struct exchange *exchange, size_t body_length, ch
                          "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n"
                          "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n",
                          http_status, MHD_get_reason_phrase_for((unsigned)http_status),
-                         exchange->request_id, body_length);
+                         exchange->request.id, body_length);
     const int count = extra_fields(exchange, http_status, fields);
     for (int i = 0; i < count; i++)
         length += (size_t)snprintf(out + length, room - length, "%s: %s\r\n", fields[i].name,

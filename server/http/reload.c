@@ -30,8 +30,8 @@ static enum status wait_for_workers(struct front *front, struct generation *next
                                     int (*interrupted)(void), struct failure *failure) {
     const int64_t start = clock_ns();
     int64_t told_ms = TELL_MS;
-    set_end(front, start + front->config->processing_ms * INT64_C(1000000));
-    while (!supervisor_start_operators(front->supervisor, next)) {
+    set_end(front, start + front->service.config->processing_ms * INT64_C(1000000));
+    while (!supervisor_start_operators(front->service.supervisor, next)) {
         if (interrupted()) return stopped(failure);
         const int64_t waited_ms = (clock_ns() - start) / 1000000;
         if (waited_ms >= told_ms) {
@@ -55,14 +55,14 @@ static enum status start_workers(struct front *front, struct generation *next,
 
 static enum status wait_ready(struct front *front, const struct generation *next,
                               int (*interrupted)(void), struct failure *failure) {
-    const int64_t end = clock_ns() + front->config->worker_start_ms * INT64_C(1000000);
-    while (!supervisor_operators_ready(front->supervisor, next)) {
+    const int64_t end = clock_ns() + front->service.config->worker_start_ms * INT64_C(1000000);
+    while (!supervisor_operators_ready(front->service.supervisor, next)) {
         if (interrupted()) return stopped(failure);
         if (clock_ns() >= end)
             return fail(failure, STATUS_DEADLINE,
                         "the workers for the new operators were not ready within worker_start_ms, "
                         "%ld ms",
-                        front->config->worker_start_ms);
+                        front->service.config->worker_start_ms);
         usleep(LOOK_MS * 1000);
     }
     return STATUS_OK;
@@ -79,9 +79,9 @@ static enum status put_in_force(struct front *front, struct generation *next,
     enum status status = start_workers(front, next, interrupted, failure);
     if (!status) status = wait_ready(front, next, interrupted, failure);
     if (status) return generation_release(next), status;
-    metrics_add_operators(front->metrics, &next->ops);
+    metrics_add_operators(front->service.metrics, &next->ops);
     const int count = next->ops.added_count;
-    generations_replace(&front->generations, next);
+    generations_replace(&front->service.generations, next);
     log_event(LOG_INFO, "operators_dir was read again: %d operator%s in force", count,
               count == 1 ? "" : "s");
     return STATUS_OK;
@@ -89,8 +89,8 @@ static enum status put_in_force(struct front *front, struct generation *next,
 
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure) {
-    struct generation *now = generations_hold(&front->generations);
-    struct generation *next = user_operators_read(front->config, now, watch, failure);
+    struct generation *now = generations_hold(&front->service.generations);
+    struct generation *next = user_operators_read(front->service.config, now, watch, failure);
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {

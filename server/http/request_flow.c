@@ -12,20 +12,17 @@
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
-#include "server/http/room.h"
 #include "server/http/route.h"
-#include "server/http/upload.h"
 #include "server/log/log.h"
+#include "server/request/room.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Up to so many bytes a body is read to its end before a refusal, so that every client sees the
  * answer, and its next request can be read. Of a larger one so many milliseconds. */
 enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
-
-/* How often lost completions are looked for. */
-enum { LOST_MS = 200 };
 
 /* ---- answers, at whatever point of the way */
 
@@ -34,9 +31,9 @@ enum { LOST_MS = 200 };
  * wants. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
-    upload_release(exchange);
+    upload_release(&exchange->request);
     deadline_hold(exchange->connection->deadline, 0);
-    exchange_release_generation(exchange);
+    request_release_operators(&exchange->request);
 }
 
 static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
@@ -49,14 +46,14 @@ static void add_cors(const struct exchange *exchange, struct MHD_Response *respo
 /* The body is no longer held, however long the client takes to read the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     if (!reply.response) return MHD_NO;
-    MHD_add_response_header(reply.response, "X-Request-ID", exchange->request_id);
+    MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
     add_cors(exchange, reply.response);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (reply.slot_bytes) exchange->slot = -1;
-    upload_release(exchange);
-    exchange_release_generation(exchange);
+    if (reply.slot_bytes) exchange->request.slot = -1;
+    upload_release(&exchange->request);
+    request_release_operators(&exchange->request);
     exchange->http_status = reply.http_status;
     exchange->bytes_out = reply.bytes;
     exchange->state = EXCHANGE_ANSWERED;
@@ -82,7 +79,7 @@ static void set_accepted(struct exchange *exchange, bool accepted) {
 /* More of its body than is worth reading for the sake of the next request, or nobody knows. */
 static bool much_is_to_come(const struct exchange *exchange) {
     const struct request_facts *facts = &exchange->facts;
-    return facts->chunked || facts->length - (int64_t)exchange->upload.bytes > DROP_MAX;
+    return facts->chunked || facts->length - (int64_t)exchange->request.upload.bytes > DROP_MAX;
 }
 
 /* A client that waits for permission to send gets its answer at once. Any other is in the middle of
@@ -95,9 +92,9 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
     exchange->bytes_out = sent;
     exchange->state = EXCHANGE_LINGERING;
     exchange->connection->answered_early = true;
-    exchange_release_generation(exchange);
+    request_release_operators(&exchange->request);
     set_accepted(exchange, false);
-    exchange->received_ns = clock_ns();
+    exchange->request.received_ns = clock_ns();
     deadline_enter_idle(exchange->connection->deadline);
     return MHD_YES;
 }
@@ -110,7 +107,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
     if (connection_refusal(exchange->connection, failure, &excess)) {
         if (excess == EXCESS_LINE) exchange->http_status = MHD_HTTP_URI_TOO_LONG;
         if (excess == EXCESS_HEAD) exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
-        metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
+        metrics_reject(exchange->front->service.metrics, REJECTED_MALFORMED);
         return failure->status;
     }
     connection_read_facts(exchange->library, &exchange->facts);
@@ -133,7 +130,7 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
 
 /* The query becomes settings, up to the first that is refused. */
 static enum status read_query(struct exchange *exchange, struct failure *failure) {
-    struct query query = { &exchange->settings, failure, STATUS_OK };
+    struct query query = { &exchange->request.settings, failure, STATUS_OK };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
@@ -142,15 +139,21 @@ static enum status read_query(struct exchange *exchange, struct failure *failure
  * either this request is refused, or the drain waits for it. */
 static enum status begin_work(struct exchange *exchange, struct failure *failure) {
     set_accepted(exchange, true);
-    if (front_draining(exchange->front) > 1) {
+    if (service_draining(&exchange->front->service) > 1) {
         set_accepted(exchange, false);
-        metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
+        metrics_reject(exchange->front->service.metrics, REJECTED_DRAINING);
         return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     }
     enum status status = exchange->route->begin(exchange, failure);
     if (!status) status = read_query(exchange, failure);
-    if (!status) status = upload_begin(exchange, failure);
-    if (!status && exchange->route->submit) status = room_check_answer(exchange->front, failure);
+    const struct upload_head head = {
+        .length = exchange->facts.chunked ? -1 : exchange->facts.length,
+        .type = connection_header(exchange->library, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .coding = exchange_coding(exchange),
+    };
+    if (!status) status = upload_begin(&exchange->request, &head, failure);
+    if (!status && exchange->route->submit)
+        status = room_check_answer(&exchange->front->service, failure);
     return status;
 }
 
@@ -158,14 +161,15 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     exchange->path = path;
     exchange->route = cors_preflight(exchange);
     if (exchange->route) return STATUS_OK;
-    const struct route_match match = route_find(&exchange->generation->ops, exchange->method, path,
-                                                exchange->listener->admin, failure);
+    const struct route_match match =
+        route_find(&exchange->request.generation->ops, exchange->method, path,
+                   exchange->listener->admin, failure);
     exchange->route = match.route;
     exchange->http_status = match.http_status;
     exchange->allow = match.allow;
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
-    snprintf(exchange->label, sizeof exchange->label, "%.47s", route_name(path));
+    snprintf(exchange->request.label, sizeof exchange->request.label, "%.47s", route_name(path));
     return begin_work(exchange, failure);
 }
 
@@ -178,7 +182,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         return send_problem(exchange);
     }
     if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
-    exchange_release_unplanned(exchange);
+    request_release_unplanned(&exchange->request);
     exchange->state = EXCHANGE_BODY;
     if (exchange->failure.status && much_is_to_come(exchange)) return send_problem_early(exchange);
     const struct request_facts *facts = &exchange->facts;
@@ -189,27 +193,27 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
 /* ---- its body */
 
 static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) {
-    exchange->upload.bytes += length;
-    const uint64_t most = 2 * (uint64_t)exchange->front->config->body_bytes_max;
-    const bool enough = clock_ns() - exchange->received_ns > LINGER_MS * INT64_C(1000000);
-    return enough || exchange->upload.bytes > most ? MHD_NO : MHD_YES;
+    exchange->request.upload.bytes += length;
+    const uint64_t most = 2 * (uint64_t)exchange->front->service.config->body_bytes_max;
+    const bool enough = clock_ns() - exchange->request.received_ns > LINGER_MS * INT64_C(1000000);
+    return enough || exchange->request.upload.bytes > most ? MHD_NO : MHD_YES;
 }
 
 /* Nobody wants it; it is read for the sake of the next request. */
 static enum status drop_unwanted(struct exchange *exchange, size_t length,
                                  struct failure *failure) {
-    exchange->upload.bytes += length;
-    const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + DROP_MAX;
-    if (exchange->upload.bytes <= most) return STATUS_OK;
+    exchange->request.upload.bytes += length;
+    const uint64_t most = (uint64_t)exchange->front->service.config->body_bytes_max + DROP_MAX;
+    if (exchange->request.upload.bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_BODY_TOO_LARGE, "the body is larger than %ld bytes",
-                exchange->front->config->body_bytes_max);
+                exchange->front->service.config->body_bytes_max);
 }
 
 /* It may not keep a reload waiting for as long as its client likes. */
 static enum status check_reload(const struct exchange *exchange, struct failure *failure) {
     const int64_t end = __atomic_load_n(&exchange->front->reload_waits_until, __ATOMIC_RELAXED);
-    if (!end || !exchange->generation || generation_in_force(exchange->generation) ||
-        clock_ns() < end)
+    if (!end || !exchange->request.generation ||
+        generation_in_force(exchange->request.generation) || clock_ns() < end)
         return STATUS_OK;
     return fail(failure, STATUS_BUSY,
                 "users' operators were changed twice while this body was received; send it again");
@@ -220,12 +224,13 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     exchange->facts.expects_continue = false; /* the library has sent its 100 */
     if (exchange->state == EXCHANGE_LINGERING) return drop_lingering(exchange, length);
     deadline_body_progress(exchange->connection->deadline,
-                           (int64_t)(exchange->upload.bytes + length));
+                           (int64_t)(exchange->request.upload.bytes + length));
     const bool wanted = !exchange->failure.status && exchange->route->begin;
-    enum status status = wanted ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
-                                : drop_unwanted(exchange, length, &failure);
-    deadline_hold(exchange->connection->deadline, exchange->upload.held);
-    exchange_release_unplanned(exchange);
+    enum status status =
+        wanted ? upload_feed(&exchange->request, (const uint8_t *)bytes, length, &failure)
+               : drop_unwanted(exchange, length, &failure);
+    deadline_hold(exchange->connection->deadline, exchange->request.upload.held);
+    request_release_unplanned(&exchange->request);
     if (!status) status = check_reload(exchange, &failure);
     if (!status) return MHD_YES;
     refuse(exchange, &failure);
@@ -237,7 +242,7 @@ void *request_flow_body_place(void *memory, size_t *room) {
     struct exchange *exchange = memory;
     const bool wanted = exchange->state == EXCHANGE_BODY && !exchange->failure.status &&
                         exchange->route->begin != NULL;
-    return wanted ? upload_place(exchange, room) : NULL;
+    return wanted ? upload_place(&exchange->request, room) : NULL;
 }
 
 bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
@@ -252,10 +257,17 @@ bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
  * that of an AVIF, goes on for a while: the drain need not wait for it. */
 static void abandon_job(void *context) {
     struct exchange *exchange = context;
-    supervisor_cancel(exchange->front->supervisor, exchange->slot);
+    request_cancel(&exchange->request);
     exchange->abandoned = true;
     __atomic_add_fetch(&exchange->front->abandoned, 1, __ATOMIC_SEQ_CST);
     set_accepted(exchange, false);
+}
+
+static void resume(struct job_owner *owner) {
+    struct exchange *exchange =
+        (struct exchange *)((char *)owner - offsetof(struct exchange, request.owner));
+    MHD_resume_connection(exchange->library);
+    __atomic_sub_fetch(&exchange->front->suspended, 1, __ATOMIC_RELEASE);
 }
 
 /* The job may be done already, but it comes back to this very thread: not before we are done here.
@@ -273,7 +285,7 @@ static void check_framing(struct exchange *exchange) {
     struct failure failure = { 0 };
     enum head_excess ignored;
     if (!connection_refusal(exchange->connection, &failure, &ignored)) return;
-    metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
+    metrics_reject(exchange->front->service.metrics, REJECTED_MALFORMED);
     exchange->unreadable_rest = true;
     refuse(exchange, &failure);
 }
@@ -283,14 +295,14 @@ static enum MHD_Result end_body(struct exchange *exchange) {
     struct failure failure = { 0 };
     struct reply reply = { 0 };
     if (exchange->facts.chunked) check_framing(exchange);
-    exchange->received_ns = clock_ns();
+    exchange->request.received_ns = clock_ns();
     if (exchange->failure.status) return send_problem(exchange);
-    enum status status = route->begin ? upload_finish(exchange, &failure) : STATUS_OK;
+    enum status status = route->begin ? upload_finish(&exchange->request, &failure) : STATUS_OK;
     if (!status && route->submit) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
-        exchange->generation = generations_hold(&exchange->front->generations);
+        exchange->request.generation = generations_hold(&exchange->front->service.generations);
         status = route->answer(exchange, &reply, &failure);
     }
     if (!status) return send_reply(exchange, reply);
@@ -298,35 +310,18 @@ static enum MHD_Result end_body(struct exchange *exchange) {
     return send_problem(exchange);
 }
 
-static void resume_all(struct front *front, const struct completion *completions, int count) {
-    for (int i = 0; i < count; i++) {
-        if (!supervisor_returned(front->supervisor, completions[i].slot, completions[i].run_number))
-            continue;
-        const struct exchange *exchange = slot_owner(front->slots, completions[i].slot);
-        MHD_resume_connection(exchange->library);
-        __atomic_sub_fetch(&front->suspended, 1, __ATOMIC_RELEASE);
-    }
-}
-
-/* Finished jobs have come back to this thread, or should have: resume the connections that wait for
- * them. */
+/* Finished jobs have come back to this thread, or should have. */
 void request_flow_jobs_completed(void *context, int pipe) {
     struct front_listener *listener = context;
-    struct front *front = listener->front;
-    struct completion completions[64];
-    const int64_t now = clock_ns();
-    resume_all(front, completions, completion_pipe_take(pipe, completions, 64));
-    if (now - listener->looked_ns < LOST_MS * INT64_C(1000000)) return;
-    listener->looked_ns = now;
-    const int thread = (int)(listener - front->listeners);
-    resume_all(front, completions, supervisor_overdue(front->supervisor, thread, completions, 64));
+    request_take_completed(&listener->front->service, (int)(listener - listener->front->listeners),
+                           pipe, &listener->looked_ns);
 }
 
 static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
-    struct failure failure = exchange_job(exchange)->failure;
+    struct failure failure = request_job(&exchange->request)->failure;
     struct reply reply = { 0 };
-    if (failure.status == STATUS_BUSY) process_count_refusal(exchange->front, failure.status);
+    if (failure.status == STATUS_BUSY) request_count_refusal(&exchange->request, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);
     refuse(exchange, &failure);
@@ -342,13 +337,13 @@ static void write_log(const struct exchange *exchange, double total_ms) {
     char memory[4096], client[CLIENT_TEXT_MAX]; /* room for every byte of a message escaped */
     struct json_writer line = json_writer_in(memory, sizeof memory);
     json_writer_key_string(&line, "event", "request");
-    client_print(&exchange->client, client);
-    json_writer_key_string(&line, "id", exchange->request_id);
+    client_print(&exchange->request.client, client);
+    json_writer_key_string(&line, "id", exchange->request.id);
     json_writer_key_string(&line, "client", client);
     json_writer_key_string(&line, "method", exchange->method);
-    json_writer_key_string(&line, "op", exchange->label);
+    json_writer_key_string(&line, "op", exchange->request.label);
     json_writer_key_number(&line, "status", exchange->http_status);
-    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
+    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->request.upload.bytes);
     json_writer_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
     json_writer_key_ms(&line, "ms", total_ms);
     if (exchange->device[0]) json_writer_key_string(&line, "device", exchange->device);
@@ -364,17 +359,17 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     struct exchange *exchange = *state;
     if (!exchange) return;
     struct front *front = exchange->front;
-    const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
+    const double total_ms = ns_to_ms(clock_ns() - exchange->request.start_ns);
     connection_end_request(exchange->connection);
     const bool answered = exchange->state == EXCHANGE_LINGERING; /* whatever came of the rest */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
-        metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
-                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+        metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
+                        total_ms, exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     write_log(exchange, total_ms);
-    upload_release(exchange);
-    exchange_release_generation(exchange);
-    settings_release(&exchange->settings);
+    upload_release(&exchange->request);
+    request_release_operators(&exchange->request);
+    settings_release(&exchange->request.settings);
     set_accepted(exchange, false);
     if (exchange->abandoned) __atomic_sub_fetch(&front->abandoned, 1, __ATOMIC_SEQ_CST);
     *state = NULL;
@@ -390,7 +385,9 @@ enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *libra
     struct exchange *exchange = *state;
     if (!exchange) {
         exchange = *state = exchange_begin(context, library, method);
-        return exchange ? read_head(exchange, path) : MHD_NO;
+        if (!exchange) return MHD_NO;
+        exchange->request.owner.completed = resume;
+        return read_head(exchange, path);
     }
     if (*length) {
         const size_t bytes = *length;

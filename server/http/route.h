@@ -47,8 +47,6 @@ bool route_is_imaginary(const char *path);
 /* handle_process.c */
 enum status process_begin(struct exchange *exchange, struct failure *failure);
 enum status process_submit(struct exchange *exchange, struct failure *failure);
-/* Counts a job that the supervisor refuses, or returns because another client needs its place. */
-void process_count_refusal(struct front *front, enum status status);
 /* handle_info.c */
 enum status info_begin(struct exchange *exchange, struct failure *failure);
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure);

@@ -17,14 +17,14 @@
 
 #include "pipeline/codec.h"
 #include "pipeline/image.h"
-#include "pipeline/plan.h"
+#include "pipeline/plan_tree.h"
 #include "pipeline/probe.h"
 #include "pipeline/progress.h"
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
+#include "server/client.h"
 #include "server/dispatch/cost.h"
 
-#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -70,9 +70,9 @@ struct job_output {
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX];
-    char plan[PLAN_TEXT_MAX];            /* plan_tree.h */
+    struct plan_data plan;
     char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
-    struct in6_addr client;              /* to whom the queue is fair: http/client.h's unit */
+    struct client client;                /* to whom the queue is fair: client_unit */
     struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
     uint64_t body_length;                /* bytes of the slot in use by the upload's images */
@@ -118,7 +118,7 @@ struct job {
 static inline bool job_is_alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
-           strcmp(a->plan, b->plan) == 0;
+           plan_data_is_same(&a->plan, &b->plan);
 }
 
 static inline enum format job_output_type(const struct job *job, const struct job_output *output) {

@@ -47,7 +47,7 @@ struct slots {
     int *free[SLOT_CLASSES]; /* stacks of free slots */
     int free_count[SLOT_CLASSES];
     int in_use;
-    void **owners;
+    struct job_owner **owners;
     int releasing; /* threads that punch holes */
     pthread_cond_t released;
 };
@@ -291,7 +291,7 @@ int slots_in_use(const struct slots *slots) {
     return __atomic_load_n(&slots->in_use, __ATOMIC_RELAXED);
 }
 
-int slot_take(struct slots *slots, size_t expected, void *owner) {
+int slot_take(struct slots *slots, size_t expected, struct job_owner *owner) {
     int slot = -1;
     pthread_mutex_lock(&slots->lock);
     for (int c = 0; c < SLOT_CLASSES && slot < 0; c++) {
@@ -309,7 +309,7 @@ int slot_take(struct slots *slots, size_t expected, void *owner) {
     return slot;
 }
 
-void *slot_owner(const struct slots *slots, int slot) {
+struct job_owner *slot_owner(const struct slots *slots, int slot) {
     return slots->owners[slot];
 }
 

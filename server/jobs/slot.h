@@ -54,6 +54,13 @@ struct slot_options {
 
 struct slots;
 
+/* Whose job a slot holds: whoever waits for it learns by this call alone that the job has come
+ * back, with its answer or its failure. The owner goes by supervisor_cancel(). */
+struct job_owner {
+    /* Called once for each submitted job, on the thread that reads its completion pipe. */
+    void (*completed)(struct job_owner *owner);
+};
+
 /* Descriptors of both memfds. */
 struct slots_files {
     int head, memory;
@@ -80,9 +87,9 @@ int slots_count(const struct slots *slots);
 int slots_in_use(const struct slots *slots);
 
 /* A slot whose class fits EXPECTED bytes of upload and answer, or the next larger that is free; the
- * job is zeroed. OWNER is what slot_owner returns from now on. */
-int slot_take(struct slots *slots, size_t expected, void *owner);
-void *slot_owner(const struct slots *slots, int slot);
+ * job is zeroed. OWNER must last until slot_give, or until the job has completed. */
+int slot_take(struct slots *slots, size_t expected, struct job_owner *owner);
+struct job_owner *slot_owner(const struct slots *slots, int slot);
 /* A large one is free, and its memory the system's, some milliseconds later, while the caller goes
  * on; where no thread can be started for that, the caller does it. */
 void slot_give(struct slots *slots, int slot);

@@ -7,7 +7,7 @@ export const accepted = readFormats
     .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
     .join(',');
 
-/** OPEN is called with a File. */
+/** OPEN is called with each File. */
 export function listenForFiles(open) {
     const input = byId('file-input');
     input.accept = accepted;
@@ -69,14 +69,14 @@ export function saveBlob(blob, name) {
     setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-/** 'save', 'discard' or 'cancel'. */
+/** Returns 'save', 'discard' or 'cancel'. */
 export function askUnsaved(text) {
     const dialog = byId('unsaved');
     const asked = new AbortController();
     const { signal } = asked;
     byId('unsaved-text').textContent = text;
     dialog.showModal();
-    // Not the event "close", which comes later: the next question may be open by then.
+    // The event "close" would come too late: the next question may be open by then.
     return new Promise((resolve) => {
         const answer = (value) => {
             asked.abort();
@@ -87,7 +87,7 @@ export function askUnsaved(text) {
     });
 }
 
-/** The browser's own question when the page is left, as long as UNSAVED() says so. */
+/** Makes the browser ask before the page is left while UNSAVED() is true. */
 export function guardLeaving(unsaved) {
     addEventListener('beforeunload', (event) => {
         if (!unsaved()) return;

@@ -56,11 +56,11 @@ def liblqr(lqr, pixels, dx, dy):
 def burin(program, path, size, dx, dy, energy, threads):
     with tempfile.NamedTemporaryFile(suffix=".ppm") as out:
         step = f"carve:dx={dx},dy={dy},energy={energy}"
-        told = subprocess.run([program, "run", "--device", "cpu", "--timing", "--threads", str(threads), step, path, out.name],
-                              check=True, capture_output=True).stdout
+        report = subprocess.run([program, "run", "--device", "cpu", "--timing", "--threads", str(threads), step, path, out.name],
+                                check=True, capture_output=True).stdout
         if Image.open(out.name).size != (size[0] + dx, size[1] + dy):
             sys.exit("carve_peer.py: burin did not carve")
-    return next(op["ms"] for op in json.loads(told)["ms"]["operators"] if op["name"] == "carve")
+    return next(op["ms"] for op in json.loads(report)["ms"]["operators"] if op["name"] == "carve")
 
 
 def main():

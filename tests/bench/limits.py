@@ -115,9 +115,9 @@ def measure_memory(daemon, options):
     for _ in range(PARTS):
         tally += mix.load(options.requests // PARTS)
         states.append(held(daemon))
-    told = ", ".join(f"{count} {status}" for status, count in sorted(tally.items(), key=str))
-    row("memory", f"{sum(tally.values())} requests, {time.monotonic() - start:.0f} s", told, "each its status",
-        sum(tally.values()) == options.requests // PARTS * PARTS and " for " not in told)
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(tally.items(), key=str))
+    row("memory", f"{sum(tally.values())} requests, {time.monotonic() - start:.0f} s", counts, "each its status",
+        sum(tally.values()) == options.requests // PARTS * PARTS and " for " not in counts)
     for what, before in states[0].items():
         values = [state[what] for state in states]
         change = f"{100 * (values[-1] - before) / before:+.2f} %" if before else f"{values[-1] - before:+d}"
@@ -148,7 +148,7 @@ def measure_body(daemon, _):
         for listens in (True, False):
             (statuses, sent, took), peak, after = growing(daemon, lambda: push(daemon, head, block, listens))
             row("body", f"{framing.split(':')[0]}, {'answer awaited' if listens else 'read at the end'}",
-                f"{told_of(statuses)}; {sent:.0f} MB sent, {took:.0f} ms; {peak:+.1f} MB at most, {after:+.1f} after",
+                f"{describe(statuses)}; {sent:.0f} MB sent, {took:.0f} ms; {peak:+.1f} MB at most, {after:+.1f} after",
                 f"413; +{room} MB, +4 after", statuses == [413] and peak <= room and after <= 4)
 
 
@@ -167,7 +167,7 @@ def heads(data):
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", data)]
 
 
-def told_of(statuses):
+def describe(statuses):
     return f"{' '.join(map(str, statuses)) or 'no answer'}, {len(statuses)} head{'s' * (len(statuses) != 1)}"
 
 
@@ -195,11 +195,11 @@ def measure_headers(daemon, _):
             s.sendall(data + SMUGGLED.replace(b"Host:", b"Connection: close\r\nHost:"))
             answer = rest(s)
         found, ran = heads(answer), daemon.metric('requests_total{op="grayscale"') - before
-        row("headers", name, told_of(found) + ran * "; the next request has run", "400, 1 head",
+        row("headers", name, describe(found) + ran * "; the next request has run", "400, 1 head",
             found == [400] and not ran and b"\r\nConnection: close\r\n" in answer)
 
 
-def told_first(burin):
+def check_first(burin):
     facts = pathlib.Path("/proc/cpuinfo").read_text()
     names, mhz = re.findall(r"^model name\s*: (.*)", facts, re.M), re.findall(r"^cpu MHz\s*: (\d+)", facts, re.M)
     print(f"{len(names)} cores of {' '.join(names[:1])}, {' '.join(mhz[:1])} MHz\n{time.strftime('%Y-%m-%d')}")
@@ -221,7 +221,7 @@ def main():
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("limits.py: run it as root: the daemon's processes show their descriptors to nobody else")
-    told_first(options.burin)
+    check_first(options.burin)
     daemon = Daemon(options.burin, options.devices)
     try:
         for name, measure in MEASURES.items():

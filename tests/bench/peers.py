@@ -74,8 +74,8 @@ def clahe_ways(program):
     """Where make builds it, and where a bundle has it."""
     for path in (pathlib.Path("build/cpu/tests/bench/clahe_ways"), pathlib.Path(program).parent / "bin/clahe_ways"):
         if path.exists():
-            told = subprocess.run([path, "7"], check=True, capture_output=True, text=True).stdout
-            return {("clahe", r["width"], r["height"], 1): r["best_ms"][0] for r in map(json.loads, told.splitlines())
+            printed = subprocess.run([path, "7"], check=True, capture_output=True, text=True).stdout
+            return {("clahe", r["width"], r["height"], 1): r["best_ms"][0] for r in map(json.loads, printed.splitlines())
                     if r["plan"] == "clahe" and r["channels"] == 1 and r["depth"] == 8}
     return {}
 

@@ -47,7 +47,7 @@ def stop(daemon):
     return time.monotonic() - begin
 
 
-def tell(what, seconds):
+def show(what, seconds):
     print(f"{what}: median {statistics.median(seconds) * 1e3:.0f} ms of {len(seconds)}, {min(seconds) * 1e3:.0f} to "
           f"{max(seconds) * 1e3:.0f} ms", flush=True)
 
@@ -58,7 +58,7 @@ def measure_starts(manager, what, *flags, **env):
         daemon, seconds = start(manager, *flags, **env)
         ready.append(seconds)
         stop(daemon)
-    tell(f"start to ready, {what}", ready)
+    show(f"start to ready, {what}", ready)
 
 
 def measure_restarts(manager):
@@ -72,8 +72,8 @@ def measure_restarts(manager):
     clients.wait_for(100)
     seen = clients.end()
     stop(daemon)
-    tell("under load, SIGTERM to end", stops)
-    tell("under load, start to ready", starts)
+    show("under load, SIGTERM to end", stops)
+    show("under load, start to ready", starts)
     print(f"{options.restarts} restarts under load: {seen['new']} requests on new connections, {seen['kept']} on kept ones, "
           f"of these {seen['asked again']} asked again; lost: {len(clients.lost)}; the longest took {clients.longest_s * 1e3:.0f} ms")
 

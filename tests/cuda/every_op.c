@@ -151,13 +151,13 @@ static void test_refuses_without_twin(void **state) {
     assert_non_null(strstr(failure.message, "stranger"));
 }
 
-static void tell(void *context, const char *sentence) {
+static void report(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
 }
 
 static bool load_operators(const char *directory) {
-    const struct operators_options options = { .tell = tell };
+    const struct operators_options options = { .report = report };
     struct failure failure = { 0 };
     if (operators_dir_load(directory, &options, &failure) > 0) return true;
     fprintf(stderr, "%s: no operator: %s\n", directory, failure.message);

@@ -240,7 +240,7 @@ def test_cpu_image_runs(cpu_image, tmp_path):
     check_life(cpu_image, tmp_path / "log")
 
 
-def test_health_tells_of_no_daemon(cpu_image):
+def test_health_reports_a_missing_daemon(cpu_image):
     """The check fails where nothing listens: a container that is not ready is not called healthy."""
     done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "/usr/bin/python3",
                            f"{HERE}/contain.py", cpu_image.root, cpu_image.config["User"], *cpu_image.config["Env"], "--",
@@ -283,8 +283,8 @@ def test_package_on_a_bare_debian(base):
 def test_cuda_image_runs_without_gpu(cuda_image, tmp_path):
     check_image(cuda_image)
     check_life(cuda_image, tmp_path / "log")
-    told = subprocess.run(["chroot", cuda_image.root, "/usr/bin/burin", "version"], capture_output=True, text=True, check=True)
-    assert "cuda" in told.stdout.lower(), told.stdout
+    version = subprocess.run(["chroot", cuda_image.root, "/usr/bin/burin", "version"], capture_output=True, text=True, check=True)
+    assert "cuda" in version.stdout.lower(), version.stdout
 
 
 def test_nvrtc_is_an_argument(cuda_image):

@@ -72,7 +72,7 @@ def test_settings_that_were_edited_stay(installed):
     assert (installed / "etc/burin/burin.json").read_text() == "{}"
 
 
-def test_man_page_tells_every_command_and_key(installed):
+def test_man_page_has_every_command_and_key(installed):
     page = installed / "opt/burin/share/man/man1/burin.1"
     if not shutil.which("man"):
         pytest.skip("no man here")
@@ -97,7 +97,7 @@ def package(tmp_path_factory):
     return os.path.join(TOP, file), folder
 
 
-def test_package_tells_what_it_is(package):
+def test_package_says_what_it_is(package):
     file, folder = package
     fields = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.M))
     assert fields["Package"] in ("burin", "burin-cuda") and re.match(r"\d+[.~]", fields["Version"])
@@ -136,27 +136,27 @@ def image(tmp_path):
 
 
 def test_image_by_docker(image):
-    done, told = image("cuda", "docker", "podman", "buildah")
+    done, commands = image("cuda", "docker", "podman", "buildah")
     assert done.returncode == 0, done.stderr
-    assert "/docker build -f docker/Dockerfile -t burin:v1.2-3-gabc -t burin:latest " in told and told.count("\n") == 1
-    assert "--build-arg VERSION=v1.2-3-gabc" in told and "CPU_BASE" not in told
+    assert "/docker build -f docker/Dockerfile -t burin:v1.2-3-gabc -t burin:latest " in commands and commands.count("\n") == 1
+    assert "--build-arg VERSION=v1.2-3-gabc" in commands and "CPU_BASE" not in commands
     assert re.search(r"docker run --gpus all -p 127.0.0.1:8080:8080 .*burin:v1.2-3-gabc\n", done.stdout)
 
 
 def test_image_by_podman_without_cuda(image):
-    done, told = image("cpu", "podman", "buildah", arguments=["TCC=1"])
+    done, commands = image("cpu", "podman", "buildah", arguments=["TCC=1"])
     assert done.returncode == 0, done.stderr
-    assert "/podman build --format docker " in told and "--build-arg CPU_BASE=debian:bookworm-slim --build-arg TCC=1" in told
-    assert "-t burin:v1.2-3-gabc-cpu -t burin:latest-cpu" in told
+    assert "/podman build --format docker " in commands and "--build-arg CPU_BASE=debian:bookworm-slim --build-arg TCC=1" in commands
+    assert "-t burin:v1.2-3-gabc-cpu -t burin:latest-cpu" in commands
     assert "gpu" not in done.stdout and "podman run -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_buildah(image):
-    done, told = image("cuda", "buildah")
-    assert done.returncode == 0 and "/buildah bud --format docker " in told
+    done, commands = image("cuda", "buildah")
+    assert done.returncode == 0 and "/buildah bud --format docker " in commands
     assert "podman run --device nvidia.com/gpu=all -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_nothing(image):
-    done, told = image("cuda")
-    assert done.returncode == 1 and not told and "neither docker" in done.stderr
+    done, commands = image("cuda")
+    assert done.returncode == 1 and not commands and "neither docker" in done.stderr

@@ -132,7 +132,7 @@ def jobs_done(daemon):
     return sum(value for name, value in daemon.samples().items() if name.startswith('burin_requests_total{op="histeq"'))
 
 
-def test_both_work_and_tell_the_time(two):
+def test_both_work_and_report_the_time(two):
     nginx, daemons = two
     clients = Clients(nginx, small=4, large=2)
     clients.wait_for(200)
@@ -180,7 +180,7 @@ def test_one_is_drained_under_load(two, counts):
     assert set(seen["small"]) | set(seen["large"]) == {200}, seen
 
 
-def test_both_full_is_told_and_passes(start, tmp_path):  # noqa: F811
+def test_both_full_is_answered_and_passes(start, tmp_path):  # noqa: F811
     """A rush that fills both queues is answered by the daemons' own 503, and locks nobody out afterwards."""
     daemons = [start("--queue-jobs", "1", "--lanes", "1") for _ in range(2)]
     nginx = Nginx(tmp_path, [daemon.port for daemon in daemons])
@@ -226,7 +226,7 @@ def test_what_it_keeps_to_itself(two):
 
 
 @pytest.mark.parametrize("limit, body", [("100KiB", noise(400, 300).tobytes()), ("2MiB", LARGE)], ids=["held", "streamed"])
-def test_too_large_is_told_by_the_daemon(start, tmp_path, limit, body):  # noqa: F811
+def test_too_large_is_answered_by_the_daemon(start, tmp_path, limit, body):  # noqa: F811
     """Up to twice what it takes the daemon hears out, so that its answer is read; nginx refuses more than that."""
     nginx = Nginx(tmp_path, [start("--body-bytes-max", limit).port] * 2)
     try:

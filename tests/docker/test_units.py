@@ -43,9 +43,9 @@ def tree(request, tmp_path_factory):
     if not shutil.which("systemd-analyze"):
         pytest.skip("there is no systemd-analyze here")
     folder = tmp_path_factory.mktemp(request.param)
-    told = ["make", "--no-print-directory", f"CUDA={int(request.param == 'gpu')}", f"PROGRAM={os.path.abspath(BURIN)}",
-            "install", f"PREFIX={folder}/usr", f"SYSCONFDIR={folder}/etc"]
-    done = subprocess.run(told, cwd=TOP, capture_output=True, text=True, timeout=120,
+    command = ["make", "--no-print-directory", f"CUDA={int(request.param == 'gpu')}", f"PROGRAM={os.path.abspath(BURIN)}",
+               "install", f"PREFIX={folder}/usr", f"SYSCONFDIR={folder}/etc"]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120,
                           env={k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"})
     assert done.returncode == 0, done.stderr
     return folder, request.param
@@ -62,12 +62,12 @@ def test_what_is_installed(tree):
 
 
 def test_they_are_sound(tree):
-    """Beside this machine's own units, for they refer to some; what those are told is of no matter here."""
+    """Beside this machine's own units, for they refer to some; what those are complaints is of no matter here."""
     folder, _ = tree
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *UNITS], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}/usr/lib/systemd/system:"})
-    told = [line for line in done.stderr.splitlines() if "burin" in line or "gpu.conf" in line]
-    assert done.returncode == 0 and not told, done.stderr
+    complaints = [line for line in done.stderr.splitlines() if "burin" in line or "gpu.conf" in line]
+    assert done.returncode == 0 and not complaints, done.stderr
 
 
 def test_exposure(tree):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the page is served: its files as they are in server/web/, in both forms, with what a browser must know of them. What
-the page does in a browser is tests/page/'s.
+"""How the page is served: its files as in server/web/, in both codings, with the headers that a browser needs. What the page
+does in a browser is tested in tests/page/.
 
 covers: server/http/handle_page.c"""
 import gzip
@@ -139,7 +139,7 @@ def test_not_on_the_admin_socket(start):
 
 
 def test_files_name_each_other_and_nothing_outside():
-    """Every file is used, what is named is there, and no address but the daemon's stands anywhere."""
+    """Every file is used, every named file exists, and no file names an address outside the daemon."""
     named = {"index.html"}
     for name in FILES:
         text = (WEB / name).read_text(encoding="utf-8")

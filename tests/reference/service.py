@@ -72,5 +72,5 @@ def values(body, *steps):
     operations = [{"operation": name, "params": dict(parameters(text))} for name, _, text in split]
     answer = running[-1].post_form(f"/pipeline?device={DEVICE}", [("image", body, "image"), ("operations", json.dumps(operations), None)])
     assert answer.status == 200, answer.body
-    assert [told["step"] for told in answer.json["values"]] == list(range(len(steps)))
-    return [told["value"] for told in answer.json["values"]]
+    assert [value["step"] for value in answer.json["values"]] == list(range(len(steps)))
+    return [value["value"] for value in answer.json["values"]]

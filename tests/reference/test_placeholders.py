@@ -80,7 +80,7 @@ def all_pictures():
 
 
 @pytest.fixture(scope="module")
-def told(service):  # noqa: F811
+def placeholders(service):  # noqa: F811
     """(small picture, across, down, blurhash, thumbhash) of all."""
     rows = []
     for i, (body, picture) in enumerate(all_pictures()):
@@ -102,13 +102,13 @@ def cosines():
 
 
 @pytest.fixture(scope="module")
-def published(told, tmp_path_factory):
+def published(placeholders, tmp_path_factory):
     """What the npm packages say of the same."""
     folder = tmp_path_factory.mktemp("encoders")
     modules = npm_packages(folder, HERE)
     (folder / "cosines.json").write_text(json.dumps(cosines()))
     jobs = [json.dumps({"width": picture.width, "height": picture.height, "across": across, "down": down,
-                        "pixels": base64.b64encode(picture.tobytes()).decode()}) for picture, across, down, _, _ in told]
+                        "pixels": base64.b64encode(picture.tobytes()).decode()}) for picture, across, down, _, _ in placeholders]
     done = subprocess.run(["node", HERE / "placeholders.mjs", modules, folder / "cosines.json"], input="\n".join(jobs) + "\n",
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -120,36 +120,36 @@ def largest(text):
     return "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".index(text[1])
 
 
-def test_blurhash_is_the_published_c(told):
+def test_blurhash_is_the_published_c(placeholders):
     encoder = pytest.importorskip("blurhash")
-    for picture, across, down, text, _ in told:
+    for picture, across, down, text, _ in placeholders:
         rgb = Image.fromarray(np.asarray(picture)[..., :3])
         assert text == encoder.encode(io.BytesIO(png(rgb)), across, down), (picture.size, across, down)
 
 
-def test_blurhash_is_the_published_javascript(told, published):
+def test_blurhash_is_the_published_javascript(placeholders, published):
     """That looks for the largest variation without its sign: where a negative one is the largest, it finds a smaller one."""
-    assert len(told) == len(published)
+    assert len(placeholders) == len(published)
     same = 0
-    for (picture, across, down, text, _), answer in zip(told, published):
+    for (picture, across, down, text, _), answer in zip(placeholders, published):
         same += text == answer["blurhash"]
         if text != answer["blurhash"]:
             assert largest(text) > largest(answer["blurhash"]), (picture.size, across, down)
             assert text[0] == answer["blurhash"][0] and text[2:6] == answer["blurhash"][2:6]
-    assert same > len(told) / 2
+    assert same > len(placeholders) / 2
 
 
-def test_thumbhash_is_the_published(told, published):
+def test_thumbhash_is_the_published(placeholders, published):
     """With the nearest cosines always. With an engine's own, wherever no variation is none but for rounding: in photographs."""
-    for (picture, _, _, _, text), answer in zip(told, published):
+    for (picture, _, _, _, text), answer in zip(placeholders, published):
         assert text == answer["exact"], picture.size
     photos = len(list(photographs()))
     rows = len(COMPONENTS) * 3 + photos - 3
-    assert [text for *_, text in told[:rows]] == [answer["thumbhash"] for answer in published[:rows]]
+    assert [text for *_, text in placeholders[:rows]] == [answer["thumbhash"] for answer in published[:rows]]
 
 
-def test_alpha_is_told(told):
-    """An opaque alpha channel is none; one that is not is told."""
-    for picture, _, _, _, text in told:
+def test_alpha_is_in_the_text(placeholders):
+    """An opaque alpha channel is none; one that is not is placeholders."""
+    for picture, _, _, _, text in placeholders:
         opaque = np.asarray(picture)[..., 3].min() == 255
         assert base64.b64decode(text)[2] >> 7 == (not opaque)

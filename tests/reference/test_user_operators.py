@@ -2,9 +2,9 @@
 """Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as they stand
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
-  pipeline/skeletons/operators_dir.c server/operators.c
+  pipeline/skeletons/operators_dir.c server/user_operators.c
   server/cli/command_check.c server/cli/command_convert.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """
@@ -221,10 +221,10 @@ def test_values(served, depth, half):
 
 def test_a_chain_of_users_and_built_in_operators(operators, tmp_path):
     picture = next(p for p in pictures(8) if p.shape == (66, 123, 3))
-    got, told = burin(operators, "median;solarize;menor;threshold:level=100;maior", picture, tmp_path)
+    got, values = burin(operators, "median;solarize;menor;threshold:level=100;maior", picture, tmp_path)
     wanted = np.sort(around(picture, 1), axis=-1)[..., 4]
     wanted = np.where(wanted > 127, 255 - wanted, wanted)
-    assert told.split("\n")[0] == " ".join(str(wanted[..., c].min()) for c in range(3))
+    assert values.split("\n")[0] == " ".join(str(wanted[..., c].min()) for c in range(3))
     np.testing.assert_array_equal(got, np.where(wanted > 100, 255, 0))
 
 
@@ -233,13 +233,13 @@ def test_values_leave_the_picture_and_are_printed(operators, tmp_path):
     for depth in 8, 16:
         steps = [(step, meant) for deep, step, meant in VALUES if deep == depth][-10:]
         picture = next(p for p in pictures(depth) if p.shape == (13, 42, 4))  # a pipeline takes 10 steps
-        got, told = burin(operators, ";".join(step for step, _ in steps), picture, tmp_path)
+        got, values = burin(operators, ";".join(step for step, _ in steps), picture, tmp_path)
         np.testing.assert_array_equal(got, picture)
         lines = []
         for _, meant in steps:
             of_channels = [meant(picture[..., c].ravel()) for c in range(3)]
             lines += [" ".join(map(str, line)) for line in ([of_channels] if np.ndim(of_channels[0]) == 0 else of_channels)]
-        assert told.splitlines() == lines
+        assert values.splitlines() == lines
 
 
 def test_threads_do_not_matter(operators, tmp_path):
@@ -301,16 +301,16 @@ def test_the_compiler_speaks_at_the_users_lines(tmp_path):
 
 
 @pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the messages are gcc's")
-@pytest.mark.parametrize("body,told", [
+@pytest.mark.parametrize("body,message", [
     ("int (*g)(void) = 0; g(); return v;", "there is no function \"g\""),
     ("int *p = \"abc\"; return *p;", "incompatible pointer type"),
     ("int a[v + 1]; a[v] = 1; return a[v];", "variable length array"),
     ("typedef int (*call)(const char *); return ((call)system)(\"id\");", "system"),
 ])
-def test_what_only_the_compiler_sees(tmp_path, body, told):
+def test_what_only_the_compiler_sees(tmp_path, body, message):
     path = write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char f(unsigned char v, int i) {\n" + body + "\n}\n")
     code, _, error = said(["check", path])
-    assert code == 1 and error.startswith(f"{path}:3: ") and told in error
+    assert code == 1 and error.startswith(f"{path}:3: ") and message in error
 
 
 @pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the message is gcc's")
@@ -359,12 +359,12 @@ static T fold(E folds, E total) { return folds > total ? folds : total; }
 static void counts(unsigned char v, int *copies, int bins) { atomicAdd(copies + v % bins, value); }
 """)
     picture = np.arange(3 * 5 * 4, dtype=np.uint8).reshape(3, 5, 4)
-    got, told = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
+    got, values = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
     wanted = picture.copy()
     wanted[..., :3] = (wanted[..., :3] + 5) ^ 4
     np.testing.assert_array_equal(got, wanted)
     most = [str(wanted[..., c].max()) for c in range(3)]
-    assert told.split() == most + ["90"] * 3
+    assert values.split() == most + ["90"] * 3
 
 
 def test_every_function_of_the_prelude_is_there(tmp_path):
@@ -390,13 +390,13 @@ def test_a_wrong_file_is_left_out_and_the_others_serve(tmp_path):
     assert f"{tmp_path}/a.c:2: #P2P_FUNC: expected int, the pixel's index, found \"float\"" in error
 
 
-@pytest.mark.parametrize("mode,told", [(0o666, "everyone may write to it"), (0o664, "its group may write to it")])
-def test_a_file_that_others_may_write_is_refused(tmp_path, mode, told):
+@pytest.mark.parametrize("mode,reason", [(0o666, "everyone may write to it"), (0o664, "its group may write to it")])
+def test_a_file_that_others_may_write_is_refused(tmp_path, mode, reason):
     path = write(tmp_path, "op.c", GOOD, mode)
     code, _, error = said(["check", path])
-    assert code == 1 and error.startswith(f"{path}: not used: {told}")
+    assert code == 1 and error.startswith(f"{path}: not used: {reason}")
     code, _, error = said(["ops", "--operators-dir", tmp_path, "same"])
-    assert code == 2 and told in error
+    assert code == 2 and reason in error
 
 
 def test_a_folder_that_others_may_write_is_refused(tmp_path):
@@ -491,8 +491,8 @@ def test_a_converted_program_gives_the_same(programs, served, tmp_path, program,
     first, _, values = run.stdout.partition("\n")
     assert re.fullmatch(rf"{name}: CPU \d+\.\d+ ms", first)
     if program == "numbers" or name in ("menor", "r2vProcessor"):
-        told, = service.values(pnm(picture), step)
-        assert [int(value) for value in values.split()] == np.ravel(told).tolist()
+        expected, = service.values(pnm(picture), step)
+        assert [int(value) for value in values.split()] == np.ravel(expected).tolist()
     else:
         wanted = service.burin(pnm(picture), step, type="pnm")
         assert not values
@@ -530,12 +530,12 @@ def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operator
 def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
     (tmp_path / "in.pgm").write_bytes(pnm(np.zeros((2, 2, 1), np.uint8)))
     op = programs / "points" / "op"
-    for arguments, told in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
-                            (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
-                            (["in.pgm", "nothing"], "there is no such operator"),
-                            (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
+    for arguments, message in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
+                               (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
+                               (["in.pgm", "nothing"], "there is no such operator"),
+                               (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
         run = subprocess.run([op, *arguments], cwd=tmp_path, capture_output=True, text=True)
-        assert told in run.stdout + run.stderr
+        assert message in run.stdout + run.stderr
 
 
 def test_convert_writes_over_nothing(operators, tmp_path):

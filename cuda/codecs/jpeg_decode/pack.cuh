@@ -8,7 +8,7 @@
 
 #include "pipeline/codecs/jpeg/samples.h"
 
-/* One instruction clamps two and packs them in front of what there is. */
+/* One instruction clamps two numbers and packs them in front of the given word. */
 static __device__ __forceinline__ uint32_t jpeg_pack(int32_t a, int32_t b, int32_t c, int32_t d) {
 #if defined(__CUDA_ARCH__)
     uint32_t high, word;

@@ -18,7 +18,7 @@
 enum {
     JPEG_TRANSFER_PARTS = 3,
     JPEG_TRANSFER_THREADS = 256,
-    JPEG_TRANSFER_LOADS = 4, /* of a thread, under way at once */
+    JPEG_TRANSFER_LOADS = 4, /* loads of a thread, under way together */
     JPEG_TRANSFER_BLOCK = JPEG_TRANSFER_THREADS * JPEG_TRANSFER_LOADS /* words */
 };
 

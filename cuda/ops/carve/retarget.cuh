@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-/* retarget.cuh - widths of pictures from the maps of their seams, in the place of carvings.
+/* retarget.cuh - widths of pictures from the maps of their seams, in place of carving.
  *
- * Used by:  carve.cu, for calls that op.common's serves.
+ * Used by:  carve.cu, for calls with a map in op.common.
  * Fails:    as check.cuh says.
  * Limits:   1 to 4 channels of 8 or 16 bits; rows of any alignment; CUDA_BATCH_MAX calls.
  *
- * How it works: a block does a row, a chunk after the other. While the chunk's pixels, and one at
- * either side, are on their way to shared memory, it lists where each pixel of the result comes
- * from. Where the picture grows, seams are listed too: from them the new pixels are made behind
- * those that came, a thread one, and listed like these. Then pixels are gathered as the list says,
- * a thread as many as have whole 32-bit words, and written as a row. */
+ * How it works: a block makes a row, chunk by chunk. While the chunk's pixels, and one on either
+ * side, are on their way to shared memory, the block lists the source of each pixel of the result.
+ * Where the picture grows, it lists seams too: from them it makes the new pixels, a thread one,
+ * stores them behind the loaded ones, and lists them as well. Then it gathers pixels by the list, a
+ * thread as many as fill whole 32-bit words, and writes them as a row. */
 #ifndef BURIN_CARVE_RETARGET_CUH
 #define BURIN_CARVE_RETARGET_CUH
 
 #include "cuda/ops/carve/retarget_list.cuh"
 #include "pipeline/ops/carve/definition.h"
 
-/* By value to the kernel: one call alone is not to take the time of a batch's parameters. */
+/* A parameter by value: a single call must not pay for the parameters of a batch. */
 template <int CAPACITY> struct retarget_batch { struct retarget_call calls[CAPACITY]; };
 
 /* ---- new pixels */
 
-/* A byte of the two pixels at the chunk's sides, at the row's ends of the last one again. */
+/* A byte of the two pixels beside the chunk; at the row's ends, of the last pixel again. */
 struct retarget_side {
     bool is; /* the first threads have one, if the picture grows */
     uint8_t value;
@@ -41,13 +41,13 @@ DEVICE struct retarget_side retarget_side_of(const struct retarget_call &call,
     return side;
 }
 
-/* A new pixel, the mean of three, whose bytes are next to each other from AT on. */
+/* A new pixel, the mean of three, whose bytes are adjacent from AT on. */
 template <class SAMPLE, int CHANNELS>
 DEVICE uint64_t retarget_mean(const uint32_t *words, uint32_t at) {
     enum {
-        SAMPLES = 4 / sizeof(SAMPLE), /* of a word */
+        SAMPLES = 4 / sizeof(SAMPLE), /* in a word */
         PARTS = (3 * CHANNELS + SAMPLES - 1) / SAMPLES,
-        WORDS = (3 * CHANNELS + 2 * SAMPLES - 2) / SAMPLES, /* they lie in */
+        WORDS = (3 * CHANNELS + 2 * SAMPLES - 2) / SAMPLES, /* that they span */
     };
     uint32_t parts[WORDS + 1] = { 0 };
     uint64_t pixel = 0;
@@ -72,7 +72,7 @@ DEVICE uint64_t retarget_mean(const uint32_t *words, uint32_t at) {
     return pixel;
 }
 
-/* A new pixel for behind each of the COUNT that seams go through. */
+/* Makes a new pixel behind each of the COUNT pixels with seams. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void retarget_add(const struct retarget_chunk &chunk, uint32_t count) {
     typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
@@ -87,7 +87,7 @@ DEVICE void retarget_add(const struct retarget_chunk &chunk, uint32_t count) {
 
 /* ---- pixels */
 
-/* UNIT bytes from byte AT of WORDS on, and others above them. */
+/* UNIT bytes from byte AT of WORDS on; the bits above them are undefined. */
 template <class SAMPLE, int UNIT>
 DEVICE uint32_t retarget_unit(const uint32_t *words, uint32_t at) {
     if (UNIT == sizeof(SAMPLE)) return ((const SAMPLE *)words)[at / sizeof(SAMPLE)];
@@ -107,12 +107,12 @@ template <int UNIT> DEVICE uint32_t retarget_word(const uint32_t *units, int k) 
     return word;
 }
 
-/* As many pixels of the list as there are in a load of theirs. */
+/* The pixels of the list that one load has. */
 template <int GROUP> struct alignas(GROUP * sizeof(uint16_t)) retarget_group {
     uint16_t from[GROUP];
 };
 
-/* MADE pixels to TO, and what makes their last word whole. */
+/* Gathers MADE pixels to TO, and fills their last word. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void retarget_gather(const struct retarget_chunk &chunk, uint32_t made, uint32_t *to) {
     typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
@@ -132,13 +132,13 @@ DEVICE void retarget_gather(const struct retarget_chunk &chunk, uint32_t made, u
 
 /* ---- a row */
 
-/* What is still to be made of it. */
+/* The rest of a row. */
 struct retarget_row {
     const uint8_t *in;
     const uint16_t *numbers;
     uint8_t *to;
-    uint32_t room;    /* pixels: of a search that was broken off, seams may be too few */
-    uint32_t barrier; /* of what is fetched */
+    uint32_t room;    /* pixels left; a stopped search may have too few seams */
+    uint32_t barrier; /* of the fetches */
 };
 
 DEVICE struct retarget_row retarget_row_of(const struct retarget_call &call, uint32_t y,
@@ -148,7 +148,7 @@ DEVICE struct retarget_row retarget_row_of(const struct retarget_call &call, uin
              call.out + (size_t)y * call.out_stride, call.out_width, barrier };
 }
 
-/* Its pixels from START on. */
+/* Puts a row's pixels from START on. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void retarget_put_chunk(const struct retarget_call &call, struct retarget_row &row,
                                uint4 *words, const struct retarget_places &places, uint32_t start) {
@@ -195,11 +195,11 @@ static __global__ void __launch_bounds__(RETARGET_THREADS, RETARGET_RESIDENT)
 
 /* ---- host */
 
-/* What there is for one kind of pixels. */
+/* The kernels of one kind of pixels. */
 struct retarget_kernels {
     void (*one)(struct retarget_batch<1>);
     void (*many)(struct retarget_batch<CUDA_BATCH_MAX>);
-    uint32_t chunk, bytes, slot; /* pixels of one, bytes of a pixel and of a new one's place */
+    uint32_t chunk, bytes, slot; /* pixels of a chunk; bytes of a pixel, of a new one */
 };
 
 template <class SAMPLE, int CHANNELS>
@@ -234,13 +234,13 @@ static inline struct retarget_call retarget_call_of(const struct op_call *call) 
     return made;
 }
 
-/* Those of the CALLS, of one batch, that have `common`: the map of at least as many vertical seams
- * as their width changes by. All in one launch. */
+/* Makes all images of CALLS, one batch, that have `common`: the map of at least as many vertical
+ * seams as their width changes by. One launch. */
 static inline enum status retarget_images(const struct launch_queue &queue,
                                           const struct op_call *calls, int count) {
     const struct retarget_kernels kernels = retarget_kernels_of(calls[0].in);
     struct retarget_batch<CUDA_BATCH_MAX> batch;
-    uint32_t bytes = 0, rows = 0; /* bytes: of shared memory */
+    uint32_t bytes = 0, rows = 0; /* `bytes`: of shared memory */
     int done = 0;
     for (int i = 0; i < count; i++) {
         if (!calls[i].common.width) continue;

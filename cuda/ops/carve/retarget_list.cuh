@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* retarget_list.cuh - from where in shared memory each pixel of a chunk's new width comes.
+/* retarget_list.cuh - where in shared memory each pixel of a chunk's new width comes from.
  *
  * Used by:  retarget.cuh.
- * Threads:  all of a block call retarget_list_all() together; what they list is seen behind the
- *           block's next barrier.
+ * Threads:  all of a block call retarget_list_all() together; the list is visible after the block's
+ *           next barrier.
  * Limits:   1 to 4 channels of 8 or 16 bits.
  *
- * How it works: a warp has pixels next to each other, a lane every 32nd: so ballots tell where
- * seams go, and how many before a pixel. */
+ * How it works: a warp has adjacent pixels, a lane every 32nd: so ballots show which pixels have
+ * seams, and how many come before each pixel. */
 #ifndef BURIN_CARVE_RETARGET_LIST_CUH
 #define BURIN_CARVE_RETARGET_LIST_CUH
 
@@ -18,13 +18,13 @@
 enum {
     RETARGET_THREADS = 128,
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    RETARGET_RESIDENT = 8, /* 1024 threads are all that it takes */
+    RETARGET_RESIDENT = 8, /* it holds no more than 1024 threads */
 #else
     RETARGET_RESIDENT = 9, /* blocks of a multiprocessor: on 132 of them all rows of 1080p */
 #endif
     RETARGET_WARPS = RETARGET_THREADS / 32,
-    RETARGET_EACH = 15,     /* pixels of a lane: with them a block has 1920 */
-    RETARGET_EACH_WIDE = 8, /* if they have more than 4 bytes: shared memory is 48 KiB */
+    RETARGET_EACH = 15,     /* pixels of a lane; a block then has 1920 */
+    RETARGET_EACH_WIDE = 8, /* for pixels of more than 4 bytes: shared memory is 48 KiB */
 };
 
 /* A call; strides are bytes. */
@@ -34,7 +34,7 @@ struct retarget_call {
     uint32_t in_stride, map_stride, out_stride;
     uint32_t width, height; /* of the input */
     uint32_t out_width;
-    uint32_t seams; /* so many are taken out or doubled */
+    uint32_t seams; /* number that are removed or doubled */
     bool grows;
 };
 
@@ -47,12 +47,11 @@ template <class SAMPLE, int CHANNELS> struct retarget_shape {
                 : BYTES % 2 == 0 ? 2
                                  : 4,             /* pixels of whole 32-bit words */
         UNIT = BYTES > 4 ? BYTES / 2 : BYTES,     /* a pixel is one or two */
-        SLOT = BYTES % 3 ? BYTES : BYTES / 3 * 4, /* bytes of a new one's place: a store */
+        SLOT = BYTES % 3 ? BYTES : BYTES / 3 * 4, /* bytes of a new pixel's place: one store */
     };
 };
 
-/* Bytes of shared memory before each of its parts: first comes the chunk, with a pixel at either
- * side. */
+/* Offsets in shared memory, in bytes: first comes the chunk, with a pixel on either side. */
 struct retarget_places {
     uint32_t list, seams, added, out, end;
 };
@@ -61,9 +60,9 @@ static inline __host__ __device__ uint32_t round_words(uint32_t bytes) {
     return (bytes + ROW_WORD - 1) / ROW_WORD * ROW_WORD;
 }
 
-/* CHUNK pixels of BYTES, and as many new ones, of SLOT, as it can have. The chunk and the result
- * may lie anywhere in their first word; a group behind the last and 32 bits behind the last new one
- * are read. */
+/* Places for CHUNK pixels of BYTES, and the most new ones, of SLOT bytes each. The chunk and the
+ * result may begin anywhere in their first word; a group after the last pixel and 32 bits after the
+ * last new one are read. */
 static inline __host__ __device__ struct retarget_places
 retarget_places_of(const struct retarget_call &call, uint32_t chunk, uint32_t bytes,
                    uint32_t slot) {
@@ -77,17 +76,17 @@ retarget_places_of(const struct retarget_call &call, uint32_t chunk, uint32_t by
     return places;
 }
 
-/* ---- where pixels come from */
+/* ---- sources of pixels */
 
 /* A lane's pixels of a chunk: every 32nd from FIRST on. */
 template <int EACH> struct retarget_share {
     uint32_t first;
-    uint32_t seams[EACH]; /* that go through them, less 1 */
-    uint32_t crossed;     /* pixels of this lane and those before it that one goes through */
+    uint32_t seams[EACH]; /* the number through each pixel, less 1 */
+    uint32_t crossed;     /* pixels with a seam, of this lane and those before it */
 };
 
-/* LEFT: so many pixels of the row there are from the chunk's first on. Those behind are taken out
- * where the picture shrinks; where it grows, they follow all others. */
+/* LEFT: pixels of the row from the chunk's first on. Pixels after those count as removed where the
+ * picture shrinks; where it grows, they follow all others. */
 template <int EACH>
 DEVICE struct retarget_share<EACH> retarget_look(const struct retarget_call &call,
                                                  const uint16_t *numbers, uint32_t left) {
@@ -113,7 +112,7 @@ DEVICE struct retarget_share<EACH> retarget_look(const struct retarget_call &cal
     return share;
 }
 
-/* What warps before this one have, and all of them together; COUNT: up to a lane. */
+/* The sum over the warps before this one, and over all; COUNT: the sum up to this lane. */
 DEVICE uint2
 retarget_sums(uint32_t count) {
     __shared__ uint32_t counts[RETARGET_WARPS];
@@ -128,16 +127,16 @@ retarget_sums(uint32_t count) {
     return sums;
 }
 
-/* A chunk in shared memory. Bytes are counted from WORDS on. */
+/* A chunk in shared memory. Bytes are counted from `words` on. */
 struct retarget_chunk {
     uint32_t *words;
-    uint16_t *list;  /* from which byte on each pixel of the result lies */
-    uint16_t *seams; /* and each that one goes through, if it grows */
+    uint16_t *list;  /* first byte of each pixel of the result */
+    uint16_t *seams; /* first byte of each pixel with a seam, if the picture grows */
     uint32_t in;     /* byte of its first pixel */
-    uint32_t added;  /* of the first new one */
+    uint32_t added;  /* byte of the first new one */
 };
 
-/* It lies in its first word as FROM does. */
+/* The chunk begins in its first word where FROM does in its own. */
 DEVICE struct retarget_chunk retarget_chunk_of(uint4 *words, const struct retarget_places &places,
                                                const uint8_t *from) {
     uint8_t *const shared = (uint8_t *)words;
@@ -146,7 +145,7 @@ DEVICE struct retarget_chunk retarget_chunk_of(uint4 *words, const struct retarg
              places.added };
 }
 
-/* Pixels of the SHARE are listed at their places; before its warp's CROSSED pixels are a seam's. */
+/* Lists the pixels of SHARE at their places; CROSSED pixels before its warp have seams. */
 template <class SAMPLE, int CHANNELS, bool GROWS, int EACH>
 DEVICE void retarget_list(const struct retarget_chunk &chunk,
                           const struct retarget_share<EACH> &share, uint32_t seams,
@@ -170,12 +169,12 @@ DEVICE void retarget_list(const struct retarget_chunk &chunk,
     }
 }
 
-/* Pixels of a list, and so many new ones that are still to be listed among them. */
+/* Pixels of a list, and how many of them are new ones still to be listed. */
 struct retarget_listed {
     uint32_t pixels, added;
 };
 
-/* What comes of the chunk; where it grows, what is behind the row's LEFT pixels is listed last. */
+/* Lists the chunk; where it grows, what follows the row's LEFT pixels is listed last. */
 template <class SAMPLE, int CHANNELS>
 DEVICE struct retarget_listed retarget_list_all(const struct retarget_call &call,
                                                 const struct retarget_chunk &chunk,

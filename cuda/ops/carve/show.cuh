@@ -17,7 +17,7 @@ enum draw_what { DRAW_INPUT, DRAW_RED, DRAW_ENERGY };
 struct draw_args {
     struct image in, out;
     enum draw_what what;
-    const uint8_t *luma; /* DRAW_ENERGY; and its stride */
+    const uint8_t *luma; /* DRAW_ENERGY; with its stride */
     uint32_t luma_stride;
     int energy;
 };
@@ -58,7 +58,7 @@ struct paint_args {
     struct image out;
 };
 
-/* New pixels do not show: each leads to its seam's, which was painted when it was inserted. */
+/* New pixels are not painted: each leads to its seam's, which was painted when it was inserted. */
 static __global__ void paint_kernel(const __grid_constant__ struct paint_args args) {
     const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
@@ -69,7 +69,7 @@ static __global__ void paint_kernel(const __grid_constant__ struct paint_args ar
     put_red(args.out, column, row);
 }
 
-/* Both directions at once, on a red picture: the pixels that are left are as they were. */
+/* Both directions at once, on a red picture: the remaining pixels get their colours back. */
 static __global__ void restore_kernel(const __grid_constant__ struct gather_args args) {
     const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* count.cuh - a block goes through its part of a tile; and the block that comes last.
+/* count.cuh - counts a block's part of a tile, and finds the block that comes last.
  *
  * Used by:  table8.cuh, table16.cuh, fused8.cuh.
  *
- * How it works. A thread takes a chunk of a row at a time, and has the next one's load under way.
- * What lies beyond the image is reflected: rows as a whole, columns one by one, for there are never
+ * How it works. A thread takes a chunk of a row at a time, with the next one's load under way. The
+ * part beyond the image is reflected: rows as a whole, columns one by one, since there are never
  * more than 64 of them.
  */
 #ifndef BURIN_CLAHE_COUNT_CUH
@@ -12,12 +12,12 @@
 
 #include "cuda/ops/clahe/pixels.cuh"
 
-/* Samples of a tile; right and bottom may lie beyond the image. Ends are exclusive. */
+/* Samples of a tile; `right` and `bottom` may lie beyond the image. Ends are exclusive. */
 struct clahe_area {
     uint32_t left, right, top, bottom;
 };
 
-/* A tile, and the part of it that a block has. */
+/* A tile, and the block's part of it. */
 struct clahe_tile {
     uint32_t column, row; /* of tiles */
     uint32_t table;       /* its number in this launch */
@@ -46,7 +46,7 @@ static __device__ __forceinline__ const uint8_t *count_row(const struct clahe_pi
     return picture.in + (uint64_t)reflect((int32_t)y, picture.height) * picture.in_stride;
 }
 
-/* The pixels of a chunk that are LEFT to RIGHT - 1 of its row; it begins with X. */
+/* Counts columns LEFT to RIGHT - 1 of a chunk that begins at X. */
 template <class K, class COUNT>
 static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CHUNK_WORDS],
                                                    uint32_t x, uint32_t left, uint32_t right,
@@ -61,9 +61,8 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CH
         if (x + p - left < right - left) count(clahe_chunk_value<K>(words, p, channel));
 }
 
-/* The area's columns that the image has: up to RIGHT, of which there is one at least. That is
- * count_area's guarantee, for no area is without columns: a tile has one, and of a region
- * fused8_fits says so. */
+/* Counts the area's columns within the image, up to RIGHT. There is at least one: a tile has one,
+ * and fused8_fits() ensures it for a region. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_columns(const struct clahe_picture &picture,
                                                      const struct clahe_area &area, uint32_t right,
@@ -89,7 +88,7 @@ static __device__ __forceinline__ void count_columns(const struct clahe_picture 
     }
 }
 
-/* Those beyond the image: LEFT and on. */
+/* Counts the columns beyond the image, from LEFT on. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_reflected(const struct clahe_picture &picture,
                                                        const struct clahe_area &area, uint32_t left,
@@ -114,8 +113,8 @@ static __device__ __forceinline__ void count_area(const struct clahe_picture &pi
         count_reflected<K, THREADS>(picture, area, max(area.left, picture.width), count);
 }
 
-/* All threads: whether this block is the last of those that share a table. The fences order its
- * additions before its ticket, and the last ticket before what reads them. */
+/* Called by all threads: whether this block is the last of those that share a table. The fences
+ * order its additions before its ticket, and the last ticket before the reads that follow. */
 static __device__ __forceinline__ bool clahe_is_last(uint32_t *ticket, uint32_t parts) {
     __shared__ bool last;
     __syncthreads();

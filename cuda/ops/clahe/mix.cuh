@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* mix.cuh - clahe_mix and clahe_scaled8 in every bit, without converting integers and floats.
+/* mix.cuh - clahe_mix and clahe_scaled8, exact to the bit, without conversions to and from float.
  *
  * Used by:  pixels.cuh, blend.cuh.
  *
  * How it works. A level in the lowest bits of the float 2^23 makes the float 2^23 + level. Times a
  * weight w, minus 2^23 w (which has no more bits than w), rounded once: that is level times w,
- * rounded. Of the sum plus 2^23 the lowest bits are the nearest integer. It is never above the
- * largest sample: weights are 0..1, and those of a pair are 1 together but for 2^-24.
+ * rounded. The lowest bits of the sum plus 2^23 are the nearest integer. It is never above the
+ * largest sample: weights are 0..1, and the two of a pair sum to 1 within 2^-24.
  */
 #ifndef BURIN_CLAHE_MIX_CUH
 #define BURIN_CLAHE_MIX_CUH
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MIX_BASE      8388608.0f /* 2^23 */
-#define MIX_BASE_BITS 0x4B000000 /* it as a word */
+#define MIX_BASE_BITS 0x4B000000 /* its bits */
 
 struct mix_weights {
     float left, right, left_base, right_base; /* times -2^23 */
@@ -42,8 +42,8 @@ static __device__ __forceinline__ float mix_pair(uint32_t left, uint32_t right,
            __fmaf_rn(__uint_as_float(right), weights.right, weights.right_base);
 }
 
-/* The level, below bits that are of no account: MIX_BASE_BITS. LEVELS: left and right above, left
- * and right below. */
+/* The level, below MIX_BASE_BITS, which the caller ignores. LEVELS: left and right above, left and
+ * right below. */
 static __device__ __forceinline__ uint32_t mix_levels(const uint32_t (&levels)[4],
                                                       const struct mix_weights &across, float upper,
                                                       float lower) {
@@ -52,8 +52,8 @@ static __device__ __forceinline__ uint32_t mix_levels(const uint32_t (&levels)[4
     return __float_as_uint(above * upper + below * lower + MIX_BASE);
 }
 
-/* clahe_scaled8, whose whole is below 2^16, in the same way; floats that end at zero leave out what
- * is behind the point. */
+/* clahe_scaled8, whose whole part is below 2^16, in the same way; sums with floats that end at zero
+ * drop the fraction. */
 static __device__ __forceinline__ uint32_t mix_scaled8(uint32_t sample, uint32_t value,
                                                        uint32_t level, float reciprocal) {
     const uint32_t bits = sample * level + (value / 2 + MIX_BASE_BITS);

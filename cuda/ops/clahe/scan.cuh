@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Of the lanes up to this one. */
+/* Sum over the lanes up to this one. */
 static __device__ __forceinline__ uint32_t warp_scan(uint32_t own) {
 #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
@@ -20,7 +20,7 @@ static __device__ __forceinline__ uint32_t warp_scan(uint32_t own) {
     return own;
 }
 
-/* Of all lanes. */
+/* Sum over all lanes. */
 static __device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
 #pragma unroll
     for (unsigned step = 16; step; step /= 2) own += __shfl_xor_sync(~0u, own, step);
@@ -28,17 +28,17 @@ static __device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
 }
 
 struct block_sums {
-    uint32_t upto; /* of the threads up to this one */
+    uint32_t upto; /* over the threads up to this one */
     uint32_t all;
 };
 
-/* Every thread of the block comes here; TOTALS has a word a warp. */
+/* Called by every thread of the block; TOTALS has a word a warp. */
 template <int THREADS>
 static __device__ __forceinline__ struct block_sums block_scan(uint32_t own, uint32_t *totals) {
     constexpr unsigned WARPS = THREADS / 32;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t upto = warp_scan(own);
-    __syncthreads(); /* the totals of the scan before are read */
+    __syncthreads(); /* all have read the totals of the scan before */
     if (lane == 31) totals[warp] = upto;
     __syncthreads();
     uint32_t before = 0, all = 0;

@@ -2,7 +2,7 @@
 /* kernel.cuh - the edge kernel: each thread goes down a strip of 16 bytes of luma.
  *
  * Used by:  cuda/ops/edge.cu, tests/bench/kernels/edge.cu.
- * Threads:  a warp's threads are side by side; each is on its own, and no shared memory is used.
+ * Threads:  a warp's threads are adjacent; they share nothing, and use no shared memory.
  */
 #ifndef BURIN_EDGE_KERNEL_CUH
 #define BURIN_EDGE_KERNEL_CUH
@@ -23,9 +23,9 @@ static __device__ __forceinline__ void prefetch_row(const uint8_t *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* The 2 REACH rows before the first row that completes a window, and that row into RAW. All are
- * loaded at once: at the beginning there are registers for them. What the first ones compute from
- * rows that are not there yet is not used. */
+/* Loads the 2 REACH rows before the first row that completes a window, and that row into RAW, all
+ * at once: at the beginning there are registers for them. Results that use rows before the first
+ * are dropped. */
 template <class TRAITS, bool WHOLE>
 static __device__ __forceinline__ void
 fill_window(struct sliding_window<TRAITS> &window, struct raw_row<TRAITS> &raw,
@@ -47,10 +47,10 @@ fill_window(struct sliding_window<TRAITS> &window, struct raw_row<TRAITS> &raw,
     }
 }
 
-/* WHOLE: all chunks of the warp are whole, rows start at 16 bytes and no strip is cut off by the
- * image's end, so that little is checked on the way. One row is loaded into registers while another
- * is worked on (two take registers, and so warps, and are slower); AHEAD more are prefetched into
- * the L2 cache. */
+/* WHOLE: all chunks of the warp are whole, rows start at 16 bytes and the image's end cuts off no
+ * strip, so that little is checked on the way. One row is loaded into registers while another is
+ * processed (to load two takes registers, and so warps, and is slower); AHEAD more are prefetched
+ * into the L2 cache. */
 template <class TRAITS, bool WHOLE, int AHEAD>
 static __device__ __forceinline__ void slide_down(struct input_strip input,
                                                   struct output_strip output,
@@ -82,8 +82,8 @@ static __device__ __forceinline__ void slide_down(struct input_strip input,
 }
 
 /* BLOCKS of a multiprocessor: more threads hide more latency, fewer have more registers each. The
- * last strip of a column ends with the image: it overlaps the one above it rather than being
- * shorter. The last warp's surplus threads repeat the last strip: the same bytes again. */
+ * last strip of a column ends with the image: it overlaps the one above instead of being shorter.
+ * The last warp's surplus threads repeat the last strip and write the same bytes. */
 template <class TRAITS, int BLOCKS, int AHEAD>
 static __global__ void __launch_bounds__(EDGE_THREADS, BLOCKS)
     edge_kernel(const __grid_constant__ struct edge_args args) {

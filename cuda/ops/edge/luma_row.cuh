@@ -4,21 +4,21 @@
  *
  * Used by:  sobel.cuh, output.cuh, kernel.cuh.
  *
- * How it works. A thread holds 16 bytes of luma of a row, which it computes from as many bytes for
- * each channel. The halo, a word or a few at each side, it loads as well: that is in the L1 cache,
- * and no thread waits for another.
+ * How it works. A thread holds 16 bytes of a row's luma, computed from 16 bytes of each channel. It
+ * also loads the halo, one or a few words on either side, which is in the L1 cache, so that no
+ * thread waits for another.
  */
 #ifndef BURIN_EDGE_LUMA_ROW_CUH
 #define BURIN_EDGE_LUMA_ROW_CUH
 
 #include "cuda/ops/edge/strip.cuh"
 
-/* ---- rows as they lie in memory */
+/* ---- rows in memory */
 
-/* The halo is unset where the image ends, and not used then. */
+/* The halo is unset, and unused, where the image ends. */
 template <class TRAITS> struct raw_row {
     uint32_t words[4 * TRAITS::CHANNELS];
-    /* Up to the chunk, and from its end on. */
+    /* before the chunk, and after it */
     uint32_t left_halo[TRAITS::HALO_WORDS], right_halo[TRAITS::HALO_WORDS];
 };
 
@@ -67,7 +67,7 @@ static __device__ __forceinline__ void load_row(struct raw_row<TRAITS> &raw,
 
 /* ---- luma of pixels */
 
-/* Luma of the pixel at BYTE, times 256, and less than 256 more. */
+/* The luma of the pixel at BYTE, times 256, plus less than 256. */
 template <class TRAITS, int WORDS>
 static __device__ __forceinline__ uint32_t weighted_luma(const uint32_t (&words)[WORDS], int byte) {
     constexpr uint32_t WEIGHTS = 77 | 150 << 8 | 29 << 16; /* alpha's is 0 */
@@ -79,7 +79,7 @@ static __device__ __forceinline__ uint32_t weighted_luma(const uint32_t (&words)
     return __dp2a_hi(high, weights, __dp2a_lo(low, weights, 128u));
 }
 
-/* Luma of the pixels at bytes A and B: the two bytes twice, or a half each. */
+/* The luma of the pixels at bytes A and B: the two bytes twice, or a half each. */
 template <class TRAITS, int WORDS>
 static __device__ __forceinline__ uint32_t luma_pair(const uint32_t (&words)[WORDS], int a, int b) {
     if (TRAITS::CHANNELS > 2)
@@ -102,7 +102,7 @@ static __device__ __forceinline__ uint32_t luma_word(const uint32_t (&words)[4 *
     return __byte_perm(two, luma_pair<TRAITS>(words, first + 2 * BYTES, first + 3 * BYTES), 0x5410);
 }
 
-/* Of the halo's pixels, from byte FIRST on. */
+/* Luma of the halo's pixels, from byte FIRST on. */
 template <class TRAITS>
 static __device__ __forceinline__ uint32_t luma_halo(const uint32_t (&words)[TRAITS::HALO_WORDS],
                                                      int first) {
@@ -123,7 +123,7 @@ static __device__ __forceinline__ uint32_t brighten(uint32_t word, struct bright
                       : __vadd2(__vminu2(__vmaxu2(word, low), high), more);
 }
 
-/* Samples behind the row's end become copies of its last pixel. */
+/* Samples after the row's end become copies of its last pixel. */
 template <class TRAITS>
 static __device__ __forceinline__ void replicate_last_pixel(uint32_t *words, int pixels) {
     const int end = pixels * TRAITS::DEPTH / 8 - 1, word = end / 4, byte = end % 4;
@@ -142,7 +142,7 @@ static __device__ __forceinline__ void replicate_last_pixel(uint32_t *words, int
 template <class TRAITS>
 static __device__ __forceinline__ uint32_t alpha_word(const uint32_t (&words)[4 * TRAITS::CHANNELS],
                                                       int w) {
-    constexpr int APART = TRAITS::CHANNELS / 2; /* words of a pixel of 16 bit */
+    constexpr int APART = TRAITS::CHANNELS / 2; /* words between pixels of 16 bits */
     const uint32_t *of = words + w * TRAITS::CHANNELS;
     if (TRAITS::DEPTH == 16) return __byte_perm(of[APART - 1], of[2 * APART - 1], 0x7632);
     if (APART == 1) return __byte_perm(of[0], of[1], 0x7531);
@@ -153,8 +153,8 @@ static __device__ __forceinline__ uint32_t alpha_word(const uint32_t (&words)[4 
 /* ---- the row */
 
 /* The chunk's words; the pairs of pixels across the ends of each word, from the first one's left
- * end on; the pair before the chunk's first pixel and that behind its last, which only windows of
- * reach 2 use. A pair is in the lower bytes, or in both halves. */
+ * end on; and, for windows of reach 2 only, the pair before the chunk's first pixel and the pair
+ * after its last. A pair is in the lower bytes, or in both halves. */
 template <class TRAITS> struct luma_row { uint32_t words[4], across[5], outer[2]; };
 
 template <class TRAITS, bool WHOLE>

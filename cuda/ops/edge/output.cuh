@@ -8,13 +8,13 @@
 
 #include "cuda/ops/edge/luma_row.cuh"
 
-/* Where a thread writes. */
+/* The thread's place in the output. */
 struct output_strip {
     uint8_t *next_row; /* own chunk of the row that is stored next */
     uint32_t stride;
-    uint32_t top, rows; /* first row, and how many of the strip's rows there are */
+    uint32_t top, rows; /* first row; number of the strip's rows that exist */
     int last_row;       /* of the image */
-    int inside[2];      /* pixels of the chunk that are not border: from, up to */
+    int inside[2];      /* pixels of the chunk within the border: first, end */
 };
 
 template <class TRAITS>
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void threshold_and_border(uint32_t (&edges)[4]
 
 /* ---- stores */
 
-/* Byte by byte where the chunk is not whole or rows are not aligned. */
+/* Byte by byte where the chunk is incomplete or rows are not aligned. */
 template <class TRAITS>
 static __device__ __forceinline__ void store_edges(const uint32_t (&edges)[4], uint8_t *to,
                                                    int pixels, bool aligned) {
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void store_edges(const uint32_t (&edges)[4], u
     }
 }
 
-/* Interleaved with the input's alpha. */
+/* Interleaves the input's alpha. */
 template <class TRAITS>
 static __device__ __forceinline__ void store_with_alpha(const uint32_t (&edges)[4],
                                                         const uint32_t (&alpha)[4], uint8_t *to,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* strip.cuh - the kinds of image and window that there are kernels for, and the strip of the input
- * that one thread goes down: 16 bytes of luma across, so many rows down.
+/* strip.cuh - the kinds of image and window that have kernels, and the strip of the input that one
+ * thread goes down: 16 bytes of luma across and several rows down.
  *
- * Used by:  luma_row.cuh and all that stands on it; kernel.cuh.
+ * Used by:  luma_row.cuh and all that includes it; kernel.cuh.
  */
 #ifndef BURIN_EDGE_STRIP_CUH
 #define BURIN_EDGE_STRIP_CUH
@@ -11,19 +11,19 @@
 #include "pipeline/ops/edge.h"
 
 /* A kind of image and window. PLAIN: neither brightness nor threshold, binary or a border of 0 is
- * asked for, and every row starts at 16 bytes. */
+ * wanted, and every row starts at 16 bytes. */
 template <int SAMPLE_BITS, int WINDOW_REACH, int IN_CHANNELS, bool IS_PLAIN> struct edge_traits {
     static constexpr int DEPTH = SAMPLE_BITS, REACH = WINDOW_REACH, CHANNELS = IN_CHANNELS;
     static constexpr bool PLAIN = IS_PLAIN;
     static constexpr int PIXELS = 128 / DEPTH, SAMPLES = 32 / DEPTH; /* of a chunk, of a word */
     static constexpr int PIXEL_BYTES = CHANNELS * DEPTH / 8;
     static constexpr bool ALPHA = CHANNELS % 2 == 0;
-    /* Words that are read on either side: as many as one load takes. */
+    /* Words read on either side: as many as one load takes. */
     static constexpr int HALO_WORDS_NEEDED = (REACH * PIXEL_BYTES + 3) / 4;
     static constexpr int HALO_WORDS = HALO_WORDS_NEEDED == 3 ? 4 : HALO_WORDS_NEEDED;
 };
 
-/* A selector for __byte_perm: samples A and B of two words, numbered through. */
+/* A selector for __byte_perm: samples A and B of two words, numbered through both. */
 template <int DEPTH>
 static __device__ __forceinline__ constexpr uint32_t pair_selector(int a, int b) {
     return DEPTH == 8 ? a | b << 4 : (0x10 + 0x22 * a) | (0x10 + 0x22 * b) << 8;
@@ -33,15 +33,15 @@ struct input_strip {
     const uint8_t *next_row; /* own chunk of the row that is loaded next */
     uint32_t stride;
     int rows_below;           /* rows of the image below that one */
-    int pixels, pixels_right; /* of the chunk that exist, and to the right of it */
+    int pixels, pixels_right; /* existing pixels of the chunk, and to its right */
     bool leftmost;            /* the chunk is the first of its row */
     bool aligned;             /* every row starts at 16 bytes */
-    /* For __byte_perm: the pixels at both sides of the chunk's left end and of its right; the two
-     * before the chunk and the two behind it. */
+    /* For __byte_perm: the pixels on both sides of the chunk's left end and of its right end; the
+     * two before the chunk and the two after it. */
     uint32_t end_selector[2], outer_selector[2];
 };
 
-/* Beyond the image's border the outermost pixel is replicated. */
+/* Beyond the image's border the outermost pixel repeats. */
 template <class TRAITS>
 static __device__ __forceinline__ void set_selectors(struct input_strip &input) {
     constexpr int DEPTH = TRAITS::DEPTH, LAST = TRAITS::SAMPLES - 1, NEXT = LAST + 1;
@@ -70,7 +70,7 @@ input_strip_of(const struct batch_image &image, struct chunk_position position, 
     return input;
 }
 
-/* Below the image the last row is replicated. */
+/* Below the image the last row repeats. */
 static __device__ __forceinline__ void advance_row(struct input_strip &input) {
     const int step = min(input.rows_below, 1);
     input.rows_below -= step;

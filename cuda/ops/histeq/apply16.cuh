@@ -66,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS16, 1)
         const struct chunk_range range = image_chunks(image, block);
         const uint16_t *levels = args.levels + i * args.tables * args.pitch;
         const uint32_t vectors = args.levels_fit ? args.tables * args.pitch / 8 : 0;
-        __syncthreads(); /* the image before is done with its levels */
+        __syncthreads(); /* all have used the levels of the image before */
         for (uint32_t v = threadIdx.x; v < vectors; v += THREADS16)
             dynamic_shared[v] = ((const uint4 *)levels)[v];
         __syncthreads();

@@ -27,7 +27,7 @@ static __device__ __forceinline__ void apply_colour(const uint32_t (&in)[L::WORD
     }
 }
 
-/* OUT begins as a copy of IN, whose alpha stays. */
+/* OUT begins as a copy of IN, so that alpha stays. */
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void apply_chunk(const uint32_t (&in)[L::WORDS],
                                                    uint32_t (&out)[L::WORDS], uint32_t column,
@@ -49,7 +49,8 @@ static __device__ __forceinline__ void apply_chunk(const uint32_t (&in)[L::WORDS
     }
 }
 
-/* Backwards over the steps of count_range. LOADED: CHUNKS still hold the last step's pixels. */
+/* Goes backwards over the steps of count_range. LOADED: CHUNKS still hold the last step's
+ * pixels. */
 template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 apply_range(const struct batch_image &image, struct chunk_range range,

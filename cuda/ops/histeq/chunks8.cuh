@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* chunks8.cuh - a block's chunks into registers and back to memory. Those of three channels, 48
- * bytes each, are exchanged within the warp where the image is contiguous, see chunk.cuh.
+/* chunks8.cuh - loads a block's chunks into registers and stores them. Those of three channels, 48
+ * bytes each, are exchanged within the warp where the image is contiguous; see chunk.cuh.
  *
  * Used by:  histogram8.cuh, apply8.cuh.
  */
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void store_staged(uint32_t *words, uint8_t *ou
         if (32 * i + lane < vectors) __stcs(to + 32 * i + lane, pack_vector(words + 4 * i));
 }
 
-/* Every thread's chunks from START on, THREADS apart. */
+/* Loads every thread's chunks from START on, THREADS apart. */
 template <int CHANNELS, class L, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 load_thread_chunks(uint32_t (&chunks)[L::CHUNKS][L::WORDS], const struct batch_image &image,
@@ -62,7 +62,7 @@ load_thread_chunks(uint32_t (&chunks)[L::CHUNKS][L::WORDS], const struct batch_i
     }
 }
 
-/* This thread's chunk from START on. */
+/* Stores this thread's chunk from START on. */
 template <int CHANNELS, class L, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 store_thread_chunk(uint32_t (&words)[L::WORDS], const struct batch_image &image, uint32_t start,

@@ -3,18 +3,17 @@
  * multiprocessor: count, table, apply.
  *
  * Used by:  cuda/ops/histeq.cu, tests/bench/kernels/histeq.cu.
- * Fails:    spin_limit.cuh's trap, see counters8.cuh.
- * Limits:   any number of blocks that run at once is right, one too; where they may not wait for
- *           one another, count and apply are a launch each.
+ * Fails:    with spin_limit.cuh's trap; see counters8.cuh.
+ * Limits:   correct with any number of blocks that run at once, even one; where blocks may not wait
+ *           for one another, count and apply are a launch each.
  *
  * How it works.
  * Count:  256 counters are in shared memory once for each bank, and a lane counts in its own bank:
  *         the 32 atomic additions of a warp never conflict, for noise or for a constant image.
- * Table:  blocks add their counts to global counters and look at these until they are complete
- *         (counters8.cuh); then each makes the table for itself.
+ * Table:  blocks add their counts to global counters and read these until they are complete
+ *         (counters8.cuh); then each block makes the table for itself.
  * Apply:  the table, too, is there once for each bank. A block goes back over its own share in
- *         reverse: what it read last is still in registers, what it read before that in the L2
- *         cache.
+ *         reverse: the last pixels are still in registers, those before them in the L2 cache.
  */
 #ifndef BURIN_HISTEQ_EQUALIZE8_CUH
 #define BURIN_HISTEQ_EQUALIZE8_CUH
@@ -25,8 +24,8 @@
 
 enum { PART_COUNT = 1, PART_APPLY = 2, PART_BOTH = 3 };
 
-/* Counts, then the table and what follows from it, of the block's share of BATCH. Kernels of one
- * part have no code for contiguous images, which the other code serves too, more slowly. */
+/* The block's share of BATCH: counts, then the table and its application. Kernels of one part have
+ * no code for contiguous images, which the other code serves too, more slowly. */
 template <int CHANNELS, int MODE, int CAPACITY, int PARTS>
 static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, uint32_t *counts,
                                                       uint32_t *chunks_done,
@@ -72,7 +71,7 @@ static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, u
     }
 }
 
-/* Parameters in the order of use: the batch's beginning shares a line of constants with them.
+/* Parameters are in the order of use: the batch's beginning shares a line of constants with them.
  * CAPACITY is in images. */
 template <int CHANNELS, int MODE, int CAPACITY>
 static __global__ void __launch_bounds__(THREADS, 1)
@@ -81,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     equalize_share<CHANNELS, MODE, CAPACITY, PART_BOTH>(rule, counts, chunks_done, batch);
 }
 
-/* The same in two launches, of which no block waits for another: for any number of
+/* The same in two launches, whose blocks do not wait for one another: for any number of
  * multiprocessors. */
 template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)

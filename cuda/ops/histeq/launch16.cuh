@@ -7,8 +7,8 @@
  *
  * How it works.
  * Count:  a window of bins is in shared memory, as wide as the GPU allows (65536 bins are two
- *         windows where a block may have 128 KB), and the image is read once for every window. Few
- *         bins are there once for each bank, so that lanes never conflict.
+ *         windows where a block may have 128 KB), and the image is read once for every window. With
+ *         few bins there is a copy for each bank, so that lanes never conflict.
  * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for
  *         another block to do it.
  * Apply:  a block copies the levels into its shared memory where they fit: random look-ups are

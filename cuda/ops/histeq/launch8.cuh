@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* launch8.cuh - launches the kernel for 8-bit samples on as many blocks as run at once, or, where
- * none may wait for another, its two parts.
+/* launch8.cuh - launches the kernel for 8-bit samples on as many blocks as run at once or, where
+ * blocks may not wait for one another, its two parts.
  *
  * Used by:  cuda/ops/histeq.cu.
  * Fails:    as batch.cuh and check.cuh say.
@@ -14,7 +14,7 @@
 enum { BATCH_ARGUMENT = 3 }; /* of every kernel, in equalize8.cuh */
 
 /* The multiprocessors that a long kernel leaves: fewer blocks with more work each are quicker there
- * than blocks that wait for one another's end. */
+ * than more blocks, of which some wait for others to end. */
 static inline unsigned blocks_beside(const struct cuda_context *context) {
     const unsigned all = (unsigned)context->multiprocessors;
     const unsigned left = all - cooperative_share(all);
@@ -22,7 +22,7 @@ static inline unsigned blocks_beside(const struct cuda_context *context) {
 }
 
 /* Two launches, where a long kernel has the GPU, or where other processes share it and a
- * cooperative launch is refused. One pair of kernels serves an image alone too: such launches are
+ * cooperative launch is refused. One pair of kernels serves single images too: such launches are
  * rare, and every kernel takes seconds to compile. */
 template <int CHANNELS, int MODE>
 static enum status launch_parts8(const struct cuda_context *context, struct op_call *calls,
@@ -75,8 +75,8 @@ static enum status launch_batch8(const struct cuda_context *context, struct op_c
     return status;
 }
 
-/* A launch with the parameters of a whole batch, 3.7 KB, takes 0.2 us more: gray, RGB and RGBA by
- * value, which are asked for most, have a kernel for one image. */
+/* A launch with the parameters of a whole batch, 3.7 KB, takes 0.2 us more: the most frequent
+ * requests, gray, RGB and RGBA by value, have a kernel for one image. */
 template <int CHANNELS, int MODE>
 static enum status launch8(const struct cuda_context *context, struct op_call *calls, int count) {
     if constexpr (MODE == HISTEQ_VALUE && CHANNELS != 2)

@@ -14,19 +14,19 @@
 
 enum { THREADS = 512, LAST_WARP = THREADS - 32, LEVELS = 256 };
 
-/* Eight global counters share a 32-byte sector; sectors stand 1 KB apart, so that additions of all
- * blocks are spread over the L2 cache instead of queueing at one slice of it. */
+/* Eight global counters share a 32-byte sector; sectors are 1 KB apart, so that all blocks'
+ * additions spread over the L2 cache instead of queueing at one slice of it. */
 enum { SECTOR_WORDS = 256, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
 static_assert((int)CUDA_BATCH_MAX <= (int)SECTOR_WORDS,
               "a ticket for each image before the counters");
 static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
               "counters of a whole batch");
 
-/* Cycles before the first look at the counters: looks queue like additions, so that a block that
- * looks too early delays those that still add. */
+/* Cycles before the first read of the counters: reads queue like additions, so that a block that
+ * reads too early delays those that still add. */
 enum { FIRST_LOOK_CYCLES = 300 };
 
-/* How pixels of one kind are held. Why there are COPIES of a table: see equalize8.cuh. */
+/* The layout of one kind of pixels. For the COPIES of a table see equalize8.cuh. */
 template <int CHANNELS, int MODE> struct layout8 {
     static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
     static constexpr bool STAGED = CHANNELS == 3;
@@ -34,8 +34,8 @@ template <int CHANNELS, int MODE> struct layout8 {
     static constexpr int PIXELS = 4 * WORDS / CHANNELS;
     static constexpr int CHUNKS = STAGED ? 3 : 8; /* that a thread holds at a time */
     static constexpr int STEP = CHUNKS * THREADS;
-    /* Of a table, each for its own banks; 32 where memory allows it. Three channels need room for
-     * the stage too, and have fewer look-ups a byte. */
+    /* Copies of a table, each for its own banks; 32 where memory allows it. Three channels need
+     * room for the stage too, and have fewer look-ups a byte. */
     static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
     static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
     static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
@@ -50,9 +50,9 @@ struct histeq_rule {
 /* A block's shared memory. */
 struct shared_memory8 {
     uint32_t *table;   /* [tables][256][copies]: counters first, then new levels or ratios */
-    uint4 *stage;      /* [warp][96] vectors that are exchanged, see chunk.cuh */
+    uint4 *stage;      /* [warp][96] vectors that are exchanged; see chunk.cuh */
     uint32_t *cdf;     /* [tables][256] cumulative counts, inclusive */
-    uint32_t *cdf_min; /* [tables] that of the first bin in use */
+    uint32_t *cdf_min; /* [tables] cumulative count of the first bin in use */
 };
 
 template <class L> static __device__ __forceinline__ struct shared_memory8 shared_memory8_of(void) {
@@ -62,7 +62,7 @@ template <class L> static __device__ __forceinline__ struct shared_memory8 share
     return { table, (uint4 *)stage + threadIdx.x / 32 * 96, cdf, cdf + L::TABLES * LEVELS };
 }
 
-/* What is looked up for pixel P: sample C for `each`, else V. */
+/* The value to look up for pixel P: sample C for `each`, else V. */
 template <int CHANNELS, int MODE, int WORDS>
 static __device__ __forceinline__ uint32_t lookup_value(const uint32_t (&words)[WORDS], int p,
                                                         int c) {
@@ -73,7 +73,7 @@ static __device__ __forceinline__ uint32_t lookup_value(const uint32_t (&words)[
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
 }
 
-/* Where a lane's own bank of TABLE starts. */
+/* Address of a lane's own bank of TABLE. */
 template <class L> static __device__ __forceinline__ uint32_t lane_column(const uint32_t *table) {
     return shared_address(table) + threadIdx.x % L::COPIES * 4;
 }

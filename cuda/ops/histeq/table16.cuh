@@ -8,7 +8,7 @@
 
 #include "cuda/ops/histeq/layout16.cuh"
 
-/* Sum over the block, and the least VALUE of it; every thread gets both. */
+/* The block's sum of SUM and minimum of LEAST, in every thread. */
 static __device__ __forceinline__ uint2 block_sum_min(uint32_t sum, uint32_t least) {
     __shared__ uint32_t sums[32], leasts[32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

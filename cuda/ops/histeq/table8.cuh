@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* table8.cuh - the look-up table: new levels, or what a colour is multiplied by.
+/* table8.cuh - the look-up table: new levels, or the ratios that colours are multiplied by.
  *
  * Used by:  equalize8.cuh.
  */
@@ -8,7 +8,7 @@
 
 #include "cuda/ops/histeq/counters8.cuh"
 
-/* New level of LEVEL, or what a colour is multiplied by. */
+/* The new level of LEVEL, or the ratio for a colour. */
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ uint32_t table_entry(const uint32_t *cdf, uint32_t cdf_min,
                                                        uint32_t pixels, uint32_t level,
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void fill_tables(uint32_t pixels, struct histe
     }
 }
 
-/* New level of V = 0, where the table holds ratios. */
+/* The new level of V = 0, where the table holds ratios. */
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ uint32_t black_level(const struct shared_memory8 &shared,
                                                        uint32_t pixels, struct histeq_rule rule) {

@@ -7,9 +7,9 @@
  *
  * How it works. A block of threads turns a tile of 64 columns of the input, which are rows of the
  * result, by 64 columns of the result, which are rows of the input. So rows are read and written in
- * pieces that begin at whole vectors. A thread transposes 4 x 4 pixels in registers, and puts their
- * columns into shared memory, where a row is an odd number of words: then neighbours of a warp,
- * which are 4 rows apart, meet in no bank. From there rows go out as they lie.
+ * pieces that begin at whole vectors. A thread transposes 4 x 4 pixels in registers and stores
+ * their columns to shared memory, where a row is an odd number of words, so that neighbours of a
+ * warp, 4 rows apart, never share a bank. From there rows are written.
  */
 #ifndef BURIN_MOVE_TURN_CUH
 #define BURIN_MOVE_TURN_CUH
@@ -18,8 +18,8 @@
 
 enum { TURN_TILE = 64, TURN_THREADS = 256, TURN_SIDE = 4 };
 
-/* Which row of the input becomes column X of the result, and which of the result is column X of
- * the input. */
+/* The row of the input that becomes column X of the result, and the row of the result that was
+ * column X of the input. */
 template <bool CLOCKWISE>
 static __device__ __forceinline__ uint32_t turned_column(const struct batch_image &image,
                                                          uint32_t x) {
@@ -31,7 +31,7 @@ static __device__ __forceinline__ uint32_t turned_row(const struct batch_image &
     return CLOCKWISE ? x : image.width - 1 - x;
 }
 
-/* Four neighbours of each of four rows; what lies beyond the edge is 0. */
+/* Loads four neighbours of each of four rows; those beyond the edge are 0. */
 template <int PIXEL, bool CLOCKWISE>
 static __device__ __forceinline__ void turn_load(const struct batch_image &image, uint32_t x,
                                                  uint32_t out_x, uint32_t (&rows)[4][PIXEL]) {

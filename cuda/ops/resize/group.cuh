@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* group.cuh - pictures of a batch that resize.cu does together: their scratch and their tables.
+/* group.cuh - pictures of a batch that resize.cu processes together: their scratch and tables.
  *
  * Used by:  resize.cu.
- * Owns:     nothing; memory is the call's scratch, and NULL while it is only counted.
- * Fails:    as frame.h and device_tables.cuh say; STATUS_TOO_LARGE where one picture alone wants
+ * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
+ * Fails:    as frame.h and device_tables.cuh say; STATUS_TOO_LARGE where one picture alone needs
  *           more tables than the device keeps.
  */
 #ifndef BURIN_RESIZE_GROUP_CUH
@@ -20,13 +20,13 @@ struct group {
     struct picture pictures[CUDA_BATCH_MAX];
     void *sums; /* of all pictures with smart */
     size_t sums_bytes;
-    uint8_t *rest; /* scratch that no picture has: carve's */
+    uint8_t *rest; /* the rest of scratch: carve's */
     size_t rest_bytes;
 };
 
 /* ---- scratch */
 
-/* Returns the bytes of what CALLS need, but for carve's. */
+/* Returns the bytes that CALLS need, without carve's. */
 static inline enum status group_lay(struct group *group, const struct op_call *calls, int count,
                                     uint8_t *scratch, size_t *bytes) {
     struct arena arena = { scratch, 0 };
@@ -47,7 +47,7 @@ static inline enum status group_lay(struct group *group, const struct op_call *c
     return STATUS_OK;
 }
 
-/* Calls of the operator that takes seams out; returns how many. */
+/* Makes the calls of carve; returns their number. */
 static inline int group_carve_calls(struct group *group, struct op_call *calls) {
     int count = 0;
     for (int i = 0; i < group->count; i++)
@@ -90,7 +90,7 @@ static inline enum status get_axis(const struct group *group, const struct pictu
     return get_table(group, key, axis.count * sizeof(uint32_t), make_nearest, table);
 }
 
-/* ROOM: whether all that the picture needs is there. */
+/* ROOM: whether all tables of the picture fit. */
 static inline enum status get_tables(struct group *group, struct picture *picture, bool *room) {
     const bool moves = picture->moves;
     struct device_table *const x = moves ? &picture->columns : &picture->weigh.across;
@@ -117,7 +117,7 @@ static inline enum status get_light(struct group *group, bool *room) {
     return STATUS_OK;
 }
 
-/* As many pictures as there is room for the tables of, the others are left out. */
+/* Keeps as many pictures as there is room for their tables, and drops the others. */
 static inline enum status group_get_tables(struct group *group) {
     const struct op_call *const first = group->pictures[0].call;
     bool room = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* move.cuh - pixels that only change their place: `nearest`, what is kept of a picture, and the
+/* move.cuh - pixels that only change their place: `nearest`, the kept part of a picture, and the
  * background around one.
  *
  * Used by:  resize.cu.
@@ -16,7 +16,7 @@ enum { MOVE_THREADS = 256, MOVE_SIDE = 32 };
 struct move_image {
     const uint8_t *in;
     uint8_t *out;
-    /* Where each comes from, or with `found` where the first does; NULL: from FIRST on. */
+    /* The source of each, or with `found` of the first one; NULL: from the first ones on. */
     const uint32_t *columns, *rows;
     uint32_t in_stride, out_stride, first_tile;
     uint16_t first_column, first_row;
@@ -27,7 +27,7 @@ struct move_image {
 
 struct move_batch {
     int count;
-    int channels; /* of the results, no fewer than of what is moved */
+    int channels; /* of the results, at least as many as of the inputs */
     struct move_image images[CUDA_BATCH_MAX];
 };
 

@@ -2,11 +2,11 @@
 /* picture.cuh - one image on its way through resize.cu: its frame and its scratch.
  *
  * Used by:  group.cuh, for counting scratch and for running.
- * Owns:     nothing; memory is the call's scratch, and NULL while it is only counted.
+ * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
  *
- * How it works. pipeline/ops/resize/frame.h says how large the picture becomes and what of it is
- * kept. Mostly that part is made right where it belongs in the result. Where the picture must be
- * seen before it is cut, all of it is made in scratch, and with seams another one of it.
+ * How it works. pipeline/ops/resize/frame.h computes the picture's size and the part that is kept.
+ * Mostly that part is made right in its place in the result. Where the picture must be seen whole
+ * before it is cut, all of it is made in scratch, and with seams a second time.
  */
 #ifndef BURIN_RESIZE_PICTURE_CUH
 #define BURIN_RESIZE_PICTURE_CUH
@@ -26,42 +26,42 @@ struct picture {
     const struct op_call *call;
     struct frame frame;
     bool moves;                  /* its pixels only change their place */
-    struct weighing weigh;       /* `in`, `to` and the axes hold where it moves too */
-    struct image scaled, carved; /* where it must be seen before it is cut */
-    struct params carving;       /* of the call that takes its seams out */
+    struct weighing weigh;       /* `in`, `to` and the axes are set for moved pictures too */
+    struct image scaled, carved; /* where it must be seen whole before it is cut */
+    struct params carving;       /* of the call that carves it */
     uint32_t *sums;              /* with smart: see smart.cuh */
     uint64_t *weighed;
-    struct device_table columns, rows; /* with nearest: where each comes from */
+    struct device_table columns, rows; /* with nearest: sources */
 };
 
 static inline bool picture_has_seams(const struct picture *picture) {
     return picture->frame.x.seams || picture->frame.y.seams;
 }
 
-/* Of the side that is cut further. */
+/* Smart looks along the side that is cut further. */
 static inline bool picture_cuts_columns(const struct picture *picture) {
     const struct frame_side *const x = &picture->frame.x;
     return x->count < x->to - x->seams;
 }
 
-/* What is cut, once it is scaled and carved. */
+/* The picture to cut, scaled and carved. */
 static inline struct image picture_whole(const struct picture *picture) {
     return picture_has_seams(picture) ? picture->carved : picture->scaled;
 }
 
-/* Where it is seen as a whole just as it came, that is the input itself. */
+/* A picture that is seen whole at its original size is the input itself. */
 static inline bool picture_is_moved(const struct picture *picture) {
     return picture->moves && !(picture->frame.whole && !frame_scales(&picture->frame));
 }
 
-/* Samples between the passes have so many bytes. */
+/* Bytes of a sample between the passes. */
 static inline unsigned picture_work_bytes(const struct op_call *call) {
     return call->in.depth == 16 || call->params->number[RESIZE_LINEAR] ? 2 : 1;
 }
 
-/* ---- the operator that takes seams out */
+/* ---- carving */
 
-/* NULL where this build has none. */
+/* NULL where this build has no carve. */
 static inline const struct op *carve_op(void) {
     const struct op *found = NULL;
     for (int i = 0; i < builtin_op_count() && !found; i++)
@@ -120,7 +120,7 @@ static inline struct image place_in(const struct op_call *call, const struct fra
     return place;
 }
 
-/* Columns or rows that smart weighs; 0: it has nothing to find. */
+/* Columns or rows that smart weighs; 0: it has no choice. */
 static inline size_t picture_sums(const struct picture *picture) {
     const struct image whole = picture_whole(picture);
     if (!picture->frame.smart) return 0;
@@ -137,7 +137,7 @@ static inline void picture_take_weighed(struct picture *picture, struct arena *a
     if (n) picture->weighed = (uint64_t *)arena_take(arena, (n + 1) * sizeof *picture->weighed);
 }
 
-/* Its memory comes from ARENA. A failure is told with the call's. */
+/* Takes memory from ARENA. Failures are those of CALL. */
 static inline enum status picture_make(struct picture *picture, const struct op_call *call,
                                        struct arena *arena, struct failure *failure) {
     const struct image *const in = &call->in;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* search.cuh - the parts of a batch of images that smartcrop keeps, found on the device and left
+/* search.cuh - finds the part of each image that smartcrop keeps, on the device, and leaves it
  * there.
  *
  * Used by:  smartcrop.cu.
  * Threads:  no block waits for another.
- * Limits:   those of pipeline/ops/smartcrop.h, which says what is computed.
+ * Limits:   those of pipeline/ops/smartcrop.h, which defines the result.
  *
- * How it works. Four launches for all images, whatever their sizes; a tile is a block's work:
- *   rows     each block sums up the weighed energies of a row: all from the first to each
- *   columns  each thread sums these up down a column, within a strip of rows
- *   strips   and these the strips before each, so that a pixel's sum of all that is above and left
- *            of it is two numbers
- *   parts    a part's sum is four of those; each block keeps its best part
- * The blocks that copy the part find the best of the best again by themselves: they are few.
+ * How it works. Four launches for all images of any sizes; a tile is a block's work:
+ *   rows     each block makes prefix sums of the weighed energies of a row
+ *   columns  each thread sums these down a column, within a strip of rows
+ *   strips   each thread sums the strips before each strip, so that two numbers give a pixel's sum
+ *            of all pixels above and left of it
+ *   parts    four such sums give a part's; each block keeps its best part
+ * The blocks that copy the part find the best of all blocks again by themselves: there are few.
  */
 #ifndef BURIN_SMARTCROP_SEARCH_CUH
 #define BURIN_SMARTCROP_SEARCH_CUH
@@ -27,7 +27,7 @@ enum { SEARCH_PARTS_MAX = 512 };
 struct search_image {
     const uint8_t *in;
     uint8_t *out;
-    uint64_t *sums; /* a row after the other; what follows them: search_strips, search_parts */
+    uint64_t *sums; /* row by row; then come search_strips and search_parts */
     uint32_t in_stride, out_stride, first_tile;
     uint16_t width, height;
     uint16_t part_width, part_height;
@@ -46,7 +46,7 @@ static __host__ __device__ inline uint32_t strips_of(uint32_t height) {
     return (height + SEARCH_STRIP - 1) / SEARCH_STRIP;
 }
 
-/* Blocks that look for its part: at most one for each row that a part may begin at. */
+/* Blocks that look for an image's part: at most one for each row where a part may begin. */
 static __host__ __device__ inline uint32_t parts_of(const struct search_image &image) {
     const uint32_t rows = image.height - image.part_height + 1u;
     return rows < SEARCH_PARTS_MAX ? rows : (uint32_t)SEARCH_PARTS_MAX;
@@ -95,7 +95,7 @@ static __device__ __forceinline__ uint64_t weighed_energy(const struct search_im
 
 /* ---- sums */
 
-/* All threads: the sum of their own and all before, and of ALL. */
+/* Called by all threads: the sum of OWN over the threads up to this one; ALL: over all. */
 static __device__ __forceinline__ uint64_t sum_up_to(uint64_t own, uint64_t *all) {
     __shared__ uint64_t warps[SEARCH_WARPS];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -103,7 +103,7 @@ static __device__ __forceinline__ uint64_t sum_up_to(uint64_t own, uint64_t *all
         const uint64_t before = __shfl_up_sync(UINT32_MAX, own, step);
         if (lane >= step) own += before;
     }
-    __syncthreads(); /* whoever still reads the sums of the call before */
+    __syncthreads(); /* the sums of the call before have been read */
     if (lane == 31) warps[warp] = own;
     __syncthreads();
     *all = 0;
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     }
 }
 
-/* The column of this thread, in an image of which each tile has SEARCH_THREADS. */
+/* This thread's column, in an image whose tiles have SEARCH_THREADS columns. */
 static __device__ __forceinline__ uint32_t search_column(const struct search_image &image) {
     return (blockIdx.x - image.first_tile) % image.tiles_across * SEARCH_THREADS + threadIdx.x;
 }
@@ -169,7 +169,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
 
 /* ---- parts */
 
-/* Of all pixels above row Y and left of column X. */
+/* The sum of all pixels above row Y and left of column X. */
 static __device__ __forceinline__ uint64_t sum_before(const struct search_image &image, uint32_t x,
                                                       uint32_t y) {
     if (x == 0 || y == 0) return 0;
@@ -191,7 +191,7 @@ static __device__ __forceinline__ struct smartcrop_part part_at(const struct sea
     return part;
 }
 
-/* All threads: the best of theirs, in shared memory. */
+/* Called by all threads: the best of their parts, through shared memory. */
 static __device__ __forceinline__ struct smartcrop_part best_of_block(struct smartcrop_part own) {
     __shared__ struct smartcrop_part parts[SEARCH_THREADS];
     parts[threadIdx.x] = own;
@@ -211,7 +211,7 @@ static __device__ __forceinline__ struct smartcrop_part no_part(void) {
     return part;
 }
 
-/* A tile: one of parts_of(); each takes rows that parts begin at in turn. */
+/* A tile: one of parts_of(); they take the rows where parts begin in turn. */
 static __global__ void __launch_bounds__(SEARCH_THREADS)
     search_parts_kernel(const __grid_constant__ struct search_batch batch) {
     const struct search_image &image = batch.images[tiles_find(batch, blockIdx.x)];
@@ -228,7 +228,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     if (threadIdx.x == 0) search_parts(image)[own] = best;
 }
 
-/* All threads of a block: the image's part. */
+/* Called by all threads of a block: the image's part. */
 static __device__ __forceinline__ struct smartcrop_part
 search_result(const struct search_image &image) {
     const uint32_t count = parts_of(image);

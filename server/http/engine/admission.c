@@ -45,7 +45,7 @@ struct admission {
     struct row rows[ROWS];
     int waiting;                  /* in all */
     unsigned next_row;            /* whose turn it is */
-    uint64_t seed;                /* so that nobody can choose addresses of one row */
+    uint64_t seed[2];             /* so that nobody can choose addresses of one row */
     bool crowded;                 /* some wait for long */
     int let_in;                   /* of these, those that were not read yet */
     int begun[TURNS];             /* begun in this turn, in the one before... */
@@ -76,7 +76,7 @@ struct admission *admission_create(const struct admission_options *options) {
     admission->options = *options;
     admission->spare_ns = options->refusing_ns;
     admission->counted_ns = clock_ns();
-    admission->seed = (uint64_t)admission->counted_ns * UINT64_C(0x9e3779b97f4a7c15);
+    admission->seed[0] = (uint64_t)admission->counted_ns * UINT64_C(0x9e3779b97f4a7c15);
     admission->epoll = -1;
     return admission;
 }
@@ -93,17 +93,9 @@ void admission_destroy(struct admission *admission) {
     free(admission);
 }
 
-static uint64_t mix(uint64_t bits) {
-    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return bits ^ bits >> 32;
-}
-
 /* Clients of one hash wait in one row: as in stochastic fairness queueing. */
-static int row_of(const struct admission *admission, const struct in6_addr *client) {
-    uint64_t halves[2];
-    memcpy(halves, client, sizeof halves);
-    return (int)(mix(mix(halves[0] ^ admission->seed) ^ halves[1]) % ROWS);
+static int row_of(const struct admission *admission, const struct client *client) {
+    return (int)(client_hash(client, admission->seed) % ROWS);
 }
 
 void admission_join(struct admission *admission, struct admission_entry *entry, int fd,
@@ -270,7 +262,7 @@ static int count_of(const struct admission *admission) {
     return count;
 }
 
-static enum room ask(const struct admission *admission, const struct in6_addr *client) {
+static enum room ask(const struct admission *admission, const struct client *client) {
     return admission->options.room(admission->options.context, client, count_of(admission));
 }
 

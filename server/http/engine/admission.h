@@ -17,10 +17,10 @@
 #ifndef BURIN_ADMISSION_H
 #define BURIN_ADMISSION_H
 
+#include "server/client.h"
 #include "server/http/engine/deadline.h"
 #include "server/http/engine/request_check.h"
 
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,17 +31,17 @@ enum room { ROOM_FREE, ROOM_UNSURE /* those that were let in may fill it */, ROO
 
 struct admission_options {
     /* For CLIENT; COUNT requests were let in and may not be counted yet. */
-    enum room (*room)(void *context, const struct in6_addr *client, int count);
+    enum room (*room)(void *context, const struct client *client, int count);
     /* A request that needs room, as far as its head tells, is refused or waits; again and again
      * while it does. */
     void (*wanted)(void *context);
     /* There is ROOM_NONE: the refusal of REQUEST into OUT, of SIZE bytes. Its length; 0: it is to
      * be let in. *LAST: it ends its connection, and says so. */
-    size_t (*refusal)(void *context, const struct in6_addr *client,
+    size_t (*refusal)(void *context, const struct client *client,
                       const struct request_head *request, const struct request_facts *facts,
                       char *out, size_t size, bool *last);
     /* Whom the connection of PEER (NULL: unknown) is counted for. */
-    struct in6_addr (*client)(void *context, const struct sockaddr *peer);
+    struct client (*client)(void *context, const struct sockaddr *peer);
     void *context;
     int64_t refusing_ns; /* in each second, so long may be spent on refusals */
     int64_t waiting_ns;  /* after that a request is let in, whatever becomes of it */
@@ -54,7 +54,7 @@ struct admission;
 /* Zeroed, then admission_join. */
 struct admission_entry {
     struct admission *admission; /* NULL: all is let in */
-    struct in6_addr client;
+    struct client client;
     int row; /* where it waits, if it does */
     struct admission_entry *next, *previous;
     struct deadline *deadline;

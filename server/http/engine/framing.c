@@ -6,6 +6,7 @@
 #include "server/http/engine/framing.h"
 
 #include "server/http/engine/request_check.h"
+#include "server/token.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static ssize_t refuse(struct framing *framing, struct failure *failure, const ch
 static ssize_t line_length(const char *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) {
         const unsigned char c = (unsigned char)bytes[i];
-        if (!request_check_is_control(c)) continue;
+        if (!token_is_control(c)) continue;
         if (c != '\r') return -1;
         if (i + 1 == length) return 0;
         return bytes[i + 1] == '\n' ? (ssize_t)i + 2 : -1;
@@ -165,7 +166,7 @@ static const char *skip_blanks(const char *at) {
 
 static const char *skip_token(const char *at) {
     const char *end = at;
-    while (request_check_is_token(end, 1)) end++;
+    while (token_is(end, 1)) end++;
     return end;
 }
 
@@ -234,7 +235,7 @@ static ssize_t read_trailer(struct framing *framing, const char *bytes, size_t l
     framing->trailers++;
     framing->trailer_bytes = total;
     const char *colon = memchr(bytes, ':', (size_t)line);
-    if (line > 2 && (!colon || !request_check_is_token(bytes, (size_t)(colon - bytes))))
+    if (line > 2 && (!colon || !token_is(bytes, (size_t)(colon - bytes))))
         return refuse(framing, failure, "a trailer must be a name, a colon and a value");
     if (line == 2) framing->state = FRAMING_HEAD;
     return line;

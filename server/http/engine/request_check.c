@@ -4,20 +4,15 @@
  * to a recipient's leniency is refused: a parser in front may have read it otherwise. */
 #include "server/http/engine/request_check.h"
 
+#include "server/token.h"
+
 #include <string.h>
 #include <strings.h>
-
-/* Bit c of the pair is set where byte c may stand in a token. */
-static const uint64_t token_bits[2] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe };
 
 /* How often the headers that may stand only once have been seen. */
 struct seen {
     int hosts, lengths, encodings, types;
 };
-
-static bool is_token_byte(unsigned char c) {
-    return c < 128 && (token_bits[c >> 6] >> (c & 63) & 1);
-}
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -31,19 +26,9 @@ static bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-bool request_check_is_token(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (!is_token_byte((unsigned char)text[i])) return false;
-    return length > 0;
-}
-
-bool request_check_is_control(unsigned char c) {
-    return (c < 32 && c != '\t') || c == 127;
-}
-
 static bool has_control(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
-        if (request_check_is_control((unsigned char)text[i])) return true;
+        if (token_is_control((unsigned char)text[i])) return true;
     return false;
 }
 
@@ -210,7 +195,7 @@ static enum status check_line(const struct request_head *request, struct request
     if (!facts->http_1_1 && !is_version(request->version, "HTTP/1.0"))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the first line must be a method, a target and HTTP/1.0 or HTTP/1.1");
-    if (!request_check_is_token(request->method.bytes, request->method.length))
+    if (!token_is(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
     /* Bytes behind a CONNECT are meant for the host that the client asks for. */
@@ -290,7 +275,7 @@ static enum status check_meaning(const struct header_field *header, struct reque
 
 static enum status check_header(const struct header_field *header, struct request_facts *facts,
                                 struct seen *seen, struct failure *failure) {
-    if (!request_check_is_token(header->name, header->name_length))
+    if (!token_is(header->name, header->name_length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "a header name must consist of letters, digits and dashes, without spaces");
     if (has_control(header->value, header->value_length))

@@ -65,11 +65,4 @@ enum status request_check_head(const struct request_head *request, struct reques
  * other 0 bytes. TARGET: an accepted head's. */
 size_t request_check_url_prefix(struct text_slice target);
 
-/* Is TEXT a token of RFC 9110: one or more letters, digits or !#$%&'*+-.^_`|~ ? */
-bool request_check_is_token(const char *text, size_t length);
-
-/* A control character, a tab apart? Bytes from 128 up are none: old clients send names of files in
- * them. */
-bool request_check_is_control(unsigned char c);
-
 #endif

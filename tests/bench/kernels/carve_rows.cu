@@ -3,7 +3,7 @@
  * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
  * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
  * not spoiled the middle. */
-#include "cuda/ops/carve/cluster/sweep.cuh"
+#include "cuda/ops/carve/fast_one_axis/sweep.cuh"
 
 #include <cstdio>
 #include <cstdlib>

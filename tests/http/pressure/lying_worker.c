@@ -56,7 +56,7 @@ static void asked(struct job *job, uint8_t *bytes) {
     job->further = 1 << 20;
     job->image_length = job->body_length = UINT64_MAX;
     job->io_thread = -7;
-    memset(job->plan, 'x', sizeof job->plan);
+    memset(&job->plan, 'x', sizeof job->plan);
 }
 
 static const struct {

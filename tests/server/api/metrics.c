@@ -56,7 +56,7 @@ static void every_gauge_has_its_line(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), cpu };
     const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
-    for (int g = 0; g < GAUGES; g++) gauges_tell(&workers[0].gauges, (enum gauge)g, values[g]);
+    for (int g = 0; g < GAUGES; g++) gauges_set(&workers[0].gauges, (enum gauge)g, values[g]);
     char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_gpu_up{gpu=\"cuda:0\"} 1",
@@ -83,9 +83,9 @@ static void what_was_not_told_is_left_out(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
     workers[0].healthy = false;
-    gauges_tell(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
-    gauges_tell(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
-    gauges_tell(&workers[1].gauges, GAUGE_ENERGY, 0);
+    gauges_set(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_set(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_set(&workers[1].gauges, GAUGE_ENERGY, 0);
     char *text = print(workers, 3);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);

@@ -404,7 +404,8 @@ static void progress_is_told_of_what_is_here(void **state) {
         slots_used[i] = new_job("cuda");
         struct job *job = slot_job(slots, slots_used[i]);
         snprintf(job->request_id, sizeof job->request_id, "request-%d", i);
-        snprintf(job->plan, sizeof job->plan, "histeq:bins=%d", i + 2);
+        job->plan.length = 1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes,
+                                                  "histeq:bins=%d", i + 2);
         assert_false(dispatcher_progress(dispatcher, job->request_id, &now));
         assert_int_equal(dispatcher_submit(dispatcher, slots_used[i], &job->failure), STATUS_OK);
     }
@@ -416,10 +417,10 @@ static void progress_is_told_of_what_is_here(void **state) {
     assert_int_equal(now.step, 3);
     assert_int_equal(now.done, 7);
     assert_int_equal(now.total, 9);
-    assert_string_equal(now.plan, "histeq:bins=3");
+    assert_string_equal((const char *)now.plan.bytes, "histeq:bins=3");
     assert_true(dispatcher_progress(dispatcher, "request-4", &now));
     assert_true(now.waiting);
-    assert_string_equal(now.plan, "histeq:bins=6");
+    assert_string_equal((const char *)now.plan.bytes, "histeq:bins=6");
     assert_false(dispatcher_progress(dispatcher, "request-", &now));
     assert_false(dispatcher_progress(dispatcher, "", &now));
     assert_true(complete(slots_used[1]));

@@ -24,7 +24,7 @@ static struct queue *make(int capacity) {
 
 static bool push(struct queue *queue, int slot, int client, double cost_ms, int64_t since_ms) {
     struct queue_job job = { .cost_ms = cost_ms, .since_ns = since_ms * ms_ns };
-    job.client.s6_addr[15] = (uint8_t)client;
+    job.client.address.s6_addr[15] = (uint8_t)client;
     const bool foretold = queue_has_room(queue, &job.client, 0);
     assert_int_equal(queue_push(queue, slot, &job), foretold);
     return foretold;
@@ -86,7 +86,7 @@ static int fill(struct queue *queue, int client, int from) {
 static void one_client_fills_it_all(void **state) {
     (void)state;
     struct queue *queue = make(60);
-    const struct in6_addr one = { .s6_addr = { [15] = 1 } }, nobody = { .s6_addr = { 9 } };
+    const struct client one = { { .s6_addr = { [15] = 1 } } }, nobody = { { .s6_addr = { 9 } } };
     assert_true(queue_has_room(queue, &nobody, 59) && queue_has_room(queue, NULL, 59));
     assert_false(queue_has_room(queue, &nobody, 60) || queue_has_room(queue, NULL, 60));
     assert_int_equal(fill(queue, 1, 0), 60);

@@ -13,10 +13,10 @@
 
 enum { BUSY = 8 };
 
-static struct in6_addr client(int number) {
-    struct in6_addr address = IN6ADDR_ANY_INIT;
-    memcpy(&address.s6_addr[4], &number, sizeof number);
-    return address;
+static struct client client(int number) {
+    struct client client = { IN6ADDR_ANY_INIT };
+    memcpy(&client.address.s6_addr[4], &number, sizeof number);
+    return client;
 }
 
 static struct queue *make(int busy_max) {
@@ -27,9 +27,9 @@ static struct queue *make(int busy_max) {
 }
 
 static int take(struct queue *queue, int number) {
-    const struct in6_addr address = client(number);
-    const int found = take_flow(queue, &address);
-    assert_memory_equal(&queue->flows[found].client, &address, sizeof address);
+    const struct client wanted = client(number);
+    const int found = take_flow(queue, &wanted);
+    assert_memory_equal(&queue->flows[found].client, &wanted, sizeof wanted);
     return found;
 }
 

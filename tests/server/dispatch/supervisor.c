@@ -11,6 +11,7 @@
 #include "server/process/launcher.h"
 #include "server/process/process.h"
 #include "server/worker/worker.h"
+#include "tests/pipeline/plan_text.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -215,7 +216,7 @@ static int submit_until(struct front *front, int width, int64_t deadline_ns) {
     const struct probe_limits limits = { .pixels_max = 1 << 16, .side_max = 1 << 10 };
     struct failure failure = { 0 };
     assert_int_equal(probe_image(bytes, job->image_length, &limits, &job->probe, &failure), 0);
-    strcpy(job->plan, "histeq");
+    job->plan = plan_data_of("histeq");
     strcpy(job->device, "auto");
     job->progress.deadline_ns = deadline_ns;
     assert_int_equal(supervisor_submit(front->supervisor, slot, &failure), STATUS_OK);

@@ -2,8 +2,8 @@
 /* What imaginary's names come to, as the text of a plan; and names and values at random, which end
  * in a plan that can be printed and read, or in a sentence.
  * covers: server/http/imaginary_steps.c */
+#include "server/http/imaginary.h"
 #include "pipeline/registry.h"
-#include "server/http/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 static struct settings settings;
+static struct imaginary imaginary;
 static struct failure failure;
 
 /* GIVEN: "width=3&height=4". */
@@ -22,7 +23,8 @@ static enum status read_request(const char *op, bool whole, const char *given) {
     char copy[512], *rest = copy;
     failure = (struct failure){ 0 };
     snprintf(copy, sizeof copy, "%s", given);
-    enum status status = settings_init(&settings, NULL, op, whole, &failure);
+    struct dialect *dialect = imaginary_dialect(&imaginary, NULL, op, whole);
+    enum status status = settings_init(&settings, NULL, op, dialect, &failure);
     for (char *name; !status && (name = strsep(&rest, "&")) && *name;) {
         char *value = strchr(name, '=');
         *value++ = '\0';

@@ -148,14 +148,10 @@ static const struct {
     const char *name;
     void (*spoil)(struct scene *scene);
 } cases[] = {
-    CASE(result_beyond),
-    CASE(values_too_few),
-    CASE(values_too_many),
-    CASE(values_beyond),
-    CASE(values_cut),
-    CASE(values_longer),
-    CASE(values_end_a_header),
-    CASE(values_another_member),
+    CASE(result_beyond),       CASE(values_too_few),
+    CASE(values_too_many),     CASE(values_beyond),
+    CASE(values_cut),          CASE(values_longer),
+    CASE(values_end_a_header), CASE(values_another_member),
 };
 
 static void what_cannot_be_one(void **state) {

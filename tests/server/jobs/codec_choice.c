@@ -248,7 +248,7 @@ static void a_plan_that_is_none_runs_nowhere(void **state) {
     for (int i = 0; i < 2; i++)
         add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
     for (int i = 0; i < 4; i++)
-        strcpy(slot_job(file_jobs.slots, file_jobs.taken[i])->plan, "unheard_of");
+        slot_job(file_jobs.slots, file_jobs.taken[i])->plan = plan_data_of("unheard_of");
     const struct job *first = slot_job(file_jobs.slots, file_jobs.taken[1]);
     run_side(file_jobs.device, 1, true);
     assert_int_equal(first->failure.status, STATUS_INTERNAL);

@@ -9,6 +9,7 @@
 
 #include "server/worker/executor.h"
 #include "tests/pipeline/codecs/made_files.h"
+#include "tests/pipeline/plan_text.h"
 
 enum { FILE_JOBS_MAX = 64 };
 
@@ -80,7 +81,7 @@ static inline uint32_t count_values(const char *text, const struct image *in) {
     struct plan_tree plans;
     struct image shapes[PLAN_STEPS_MAX + 1], middle = *in;
     uint32_t count = 0;
-    assert_int_equal(plan_tree_parse(&plans, text, NULL), STATUS_OK);
+    assert_int_equal(plan_tree_read(&plans, text, NULL), STATUS_OK);
     for (int p = 0; p < plans.count; p++) {
         const struct plan *plan = &plans.parts[p];
         if (plan_shapes(plan, p ? &middle : in, UINT64_MAX, shapes, NULL)) return 0;
@@ -120,7 +121,7 @@ static inline void publish_file(int slot, const struct bytes *file, const char *
     encode->background[1] = (uint8_t)(255 - wish->background);
     job->json_only = wish->json_only;
     job->accept_damage = wish->accept_damage;
-    snprintf(job->plan, sizeof job->plan, "%s", text);
+    job->plan = plan_data_of(text);
     if (probe_image(file->data, file->length, &codec_limits_default.probe, &job->probe, &failure))
         fail_msg("%s", failure.message);
     wish_outputs(job, wish);
@@ -133,7 +134,7 @@ static inline int add_file_job(const struct bytes *file, const char *plan,
     const int number = file_jobs.count++;
     assert_true(number < FILE_JOBS_MAX);
     for (int side = 0; side < 2; side++) {
-        const int slot = slot_take(file_jobs.slots, 1, &file_jobs);
+        const int slot = slot_take(file_jobs.slots, 1, NULL);
         assert_true(slot >= 0);
         publish_file(slot, file, plan, wish);
         file_jobs.taken[2 * number + side] = slot;
@@ -182,7 +183,7 @@ static inline void compare_bytes(int number, const char *what, const struct job 
     while (at < length && at < other_length && one[at] == other[at]) at++;
     fail_msg("job %d, %s, %ux%u of %u channels, to %s at quality %d: %s of %zu bytes are %zu on "
              "the device, the first other one at %zu",
-             number, *a->plan ? a->plan : "no step", a->probe.shape.width, a->probe.shape.height,
+             number, plan_text(&a->plan), a->probe.shape.width, a->probe.shape.height,
              a->probe.shape.channels, format_name(a->outputs[0].type), a->outputs[0].encode.quality,
              what, length, other_length, at);
 }
@@ -232,7 +233,7 @@ static inline void compare_pair(int number) {
         (a->failure.status && strcmp(a->failure.message, b->failure.message) != 0))
         fail_msg("job %d, %s: \"%s\" on the CPU, \"%s\" on the device (decoded by %d, encoded by "
                  "%d)",
-                 number, a->plan, a->failure.status ? a->failure.message : "fine",
+                 number, plan_text(&a->plan), a->failure.status ? a->failure.message : "fine",
                  b->failure.status ? b->failure.message : "fine", b->decoded_by,
                  b->outputs[0].encoded_by);
     file_jobs.decoded[b->decoded_by]++;

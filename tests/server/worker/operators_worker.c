@@ -46,15 +46,15 @@ static void complete(struct slots *slots, int slot) {
     job->outputs[0].type = FORMAT_PNM;
     job->outputs[0].offset = RESULT;
     job->outputs[0].length = BODY;
-    if (strcmp(job->plan, "wrong") == 0) job->outputs[0].offset = UINT64_MAX;
+    if (strcmp((const char *)job->plan.bytes, "wrong") == 0) job->outputs[0].offset = UINT64_MAX;
     __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
-    if (strcmp(job->plan, "lose the answer") == 0) return;
+    if (strcmp((const char *)job->plan.bytes, "lose the answer") == 0) return;
     completion_pipe_send(PROCESS_PIPES_FD, &(struct completion){ slot, job->run_number });
 }
 
 static void do_as_planned(struct slots *slots, int slot) {
     struct job *job = slot_job(slots, slot);
-    const char *plan = job->plan;
+    const char *plan = (const char *)job->plan.bytes;
     if (strcmp(plan, "lose the job") == 0 && job->outputs[0].encode.quality++ == 0) return;
     job->received = job->run_number;
     for (int i = 0; i < FLOOD && strcmp(plan, "flood") == 0; i++) send_all();
@@ -140,7 +140,7 @@ static int begin_job(struct scene *scene, const char *plan, int64_t ms) {
     const int slot = slot_take(scene->slots, BODY, NULL);
     assert_true(slot >= 0);
     struct job *job = slot_shared_job(scene->slots, slot);
-    strcpy(job->plan, plan);
+    job->plan.length = 1 + (uint32_t)strlen(strcpy((char *)job->plan.bytes, plan));
     job->io_thread = IO_THREAD;
     job->run_number = 7;
     job->body_length = job->image_length = BODY;

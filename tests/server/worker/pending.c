@@ -31,7 +31,8 @@ static void send_run(int slot, uint32_t run_number) {
 static int send_job(const char *plan, bool is_long, bool old) {
     const int slot = next_slot++ % SLOTS;
     struct job *job = slot_job(slots, slot);
-    snprintf(job->plan, sizeof job->plan, "%s", plan);
+    job->plan.length =
+        1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes, "%s", plan);
     job->duration = is_long ? JOB_LONG : JOB_SHORT;
     job->unbatched = is_long;
     job->predicted_ms = is_long ? 100 : 1;
@@ -236,7 +237,7 @@ static void all_that_wait_are_woken_for_what_is_returned(void **state) {
     check_group(&own, sent, 3);
     start_lanes(2);
     usleep(50000); /* as above */
-    slot_job(slots, sent[2])->plan[0] = 'b';
+    slot_job(slots, sent[2])->plan.bytes[0] = 'b';
     pending_return(pending, sent + 1, 2);
     wait_taken(2);
     assert_true(lane_with(sent[1]) >= 0 && lane_with(sent[2]) >= 0);
@@ -397,7 +398,8 @@ static void flood(int batch) {
         job->duration = job->unbatched ? JOB_LONG : JOB_SHORT;
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
-        snprintf(job->plan, sizeof job->plan, "%u", noise_next(&noise) >> 30);
+        job->plan.length = 1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes,
+                                                  "%u", noise_next(&noise) >> 30);
         const uint32_t run_number = (uint32_t)i + 1;
         __atomic_store_n(&job->run_number, run_number, __ATOMIC_RELEASE);
         for (int copies = 1 + (i % 3 == 0); copies; copies--) send_run(slot, run_number);

@@ -22,7 +22,8 @@ static int begin(void **state) {
         const int slot = slot_take(slots, 1, NULL);
         if (slot != i) return -1;
         struct job *job = slot_job(slots, slot);
-        snprintf(job->plan, sizeof job->plan, "histeq");
+        job->plan.length =
+            1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes, "histeq");
         job->probe.shape = image_shape(64, 48, 3, 8);
         job->predicted_ms = 1;
     }
@@ -53,7 +54,7 @@ static void those_of_one_kind_go_together(void **state) {
     (void)state;
     check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
     check(2, (int[]){ 0, 1 }, 2);
-    snprintf(slot_job(slots, 1)->plan, PLAN_TEXT_MAX, "edge");
+    memcpy(slot_job(slots, 1)->plan.bytes, "edge", 5);
     slot_job(slots, 3)->probe.shape = image_shape(64, 48, 1, 8);
     slot_job(slots, 4)->probe.shape = image_shape(64, 48, 3, 16);
     slot_job(slots, 5)->probe.shape = image_shape(7, 9, 3, 8); /* any size */

@@ -8,6 +8,7 @@
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/process/process.h"
+#include "tests/pipeline/plan_text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -185,7 +186,7 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     struct job *job = slot_shared_job(scene->slots, *slot);
     memcpy(slot_bytes(scene->slots, *slot), file, sizeof file - 1);
     job->image_length = job->body_length = sizeof file - 1;
-    strcpy(job->plan, "threshold");
+    job->plan = plan_data_of("threshold");
     strcpy(job->device, "auto");
     job->run_number = 7;
     job->outputs[0].encode = encode_options_default;

@@ -26,9 +26,9 @@ static struct {
 } says;
 
 /* Client 2 is the one that has its part. */
-static enum room room(void *context, const struct in6_addr *client, int count) {
+static enum room room(void *context, const struct client *client, int count) {
     (void)context;
-    if (says.second_full && client->s6_addr[15] == 2) return ROOM_NONE;
+    if (says.second_full && client->address.s6_addr[15] == 2) return ROOM_NONE;
     return says.room == ROOM_FREE && says.most >= 0 && count >= says.most ? ROOM_UNSURE : says.room;
 }
 
@@ -39,7 +39,7 @@ static void wanted(void *context) {
     wanted_times++;
 }
 
-static size_t refusal(void *context, const struct in6_addr *client,
+static size_t refusal(void *context, const struct client *client,
                       const struct request_head *request, const struct request_facts *facts,
                       char *out, size_t size, bool *last) {
     (void)context, (void)client;
@@ -50,9 +50,9 @@ static size_t refusal(void *context, const struct in6_addr *client,
     return says.unwritten ? 0 : strlen(strcpy(out, NO));
 }
 
-static struct in6_addr client_of(void *context, const struct sockaddr *peer) {
+static struct client client_of(void *context, const struct sockaddr *peer) {
     (void)context;
-    return ((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
+    return (struct client){ ((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr };
 }
 
 struct wire {

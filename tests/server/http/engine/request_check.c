@@ -221,17 +221,6 @@ static void line_and_flags(void **state) {
     assert_int_equal(request_check_head(&request, &facts, NULL), STATUS_BAD_REQUEST);
 }
 
-static void tokens(void **state) {
-    (void)state;
-    const char *allowed = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    for (int c = 0; c < 256; c++) {
-        char text[1] = { (char)c };
-        assert_int_equal(request_check_is_token(text, 1), c != 0 && strchr(allowed, c) != NULL);
-    }
-    assert_false(request_check_is_token("", 0));
-}
-
 static bool same(struct text_slice found, const char *expected) {
     return found.length == strlen(expected) && memcmp(found.bytes, expected, found.length) == 0;
 }
@@ -290,15 +279,10 @@ static void lines_without_a_colon(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),
-        cmocka_unit_test(asterisk_is_for_options),
-        cmocka_unit_test(prefix_of_a_url),
-        cmocka_unit_test(facts_are_told),
-        cmocka_unit_test(tokens),
-        cmocka_unit_test(line_and_flags),
-        cmocka_unit_test(heads_are_taken_apart),
-        cmocka_unit_test(odd_first_lines),
-        cmocka_unit_test(lines_without_a_colon),
+        cmocka_unit_test(table),           cmocka_unit_test(asterisk_is_for_options),
+        cmocka_unit_test(prefix_of_a_url), cmocka_unit_test(facts_are_told),
+        cmocka_unit_test(line_and_flags),  cmocka_unit_test(heads_are_taken_apart),
+        cmocka_unit_test(odd_first_lines), cmocka_unit_test(lines_without_a_colon),
     };
     return cmocka_run_group_tests_name("request_check", tests, NULL, NULL);
 }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* plan.cuh - the blocks and memory of the fast both-axes method; the host's part, no CUDA calls.
+ *
+ * Used by:  fast_both_axes.cuh; method.cuh to choose.
+ * Fails:    both_axes_plan_make returns false for a search that the method does not take.
+ * Threads:  any.
+ * Limits:   no masks, both directions; both sides up to FAST_WIDTH_MAX, and 2 of each stay;
+ *           compute capability 9.0; blocks as limits->resident says.
+ *
+ * How it works: a one_axis_plan for each axis, with sweepers of the same shape, since one kernel
+ * runs both; three attempts, from many blocks for sweepers to many for bands.
+ */
+#ifndef BURIN_CARVE_FAST_BOTH_AXES_PLAN_CUH
+#define BURIN_CARVE_FAST_BOTH_AXES_PLAN_CUH
+
+#include "cuda/ops/carve/fast_both_axes/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/plan.cuh"
+
+/* `axes`: their arguments and memory; the launch follows the first one. */
+struct both_axes_plan {
+    struct both_args args;
+    struct one_axis_plan axes[2];
+    enum fast_kernel_id kernel;
+    uint32_t cluster;
+    size_t bytes, cleared_from, cleared; /* of scratch */
+};
+
+/* Columns of a band or traceback block's tables: the width in the arguments in shared memory, which
+ * is the image's and a column more for every seam of the other axis. */
+static inline uint32_t both_columns(const struct axis_args *args) {
+    return args->width + args->seams - args->both.goes;
+}
+
+/* Places in a block's shared memory; false where it is too small. */
+static inline bool both_shared_layout(struct both_axes_plan *plan, uint32_t most) {
+    struct both_args *both = &plan->args;
+    const uint32_t round = 16, widest = plan->axes[0].args.width > plan->axes[1].args.width
+                                            ? plan->axes[0].args.width
+                                            : plan->axes[1].args.width;
+    uint32_t bytes = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        const struct axis_args *args = &plan->axes[axis].args;
+        const uint32_t needed =
+            band_bytes(both_columns(args), 0, args->band_steps, args->reach, false);
+        bytes = needed > bytes ? needed : bytes;
+    }
+    both->behind = (bytes + round - 1) / round * round;
+    both->path = both->behind + 2 * ((widest + round) / round * round);
+    both->shared = (most - (uint32_t)sizeof(struct both_shared)) / round * round;
+    return both->path + 2 * ((widest + round) / round * round) <= both->shared;
+}
+
+/* Bands of the axes, STEPS each, in BLOCKS blocks; false where they do not fit. */
+static inline bool both_plan_bands(struct both_axes_plan *plan, const uint32_t steps[2],
+                                   uint32_t blocks) {
+    uint32_t bands = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        struct axis_args *args = &plan->axes[axis].args;
+        plan_bands(args, steps[axis]);
+        if (args->halves[0].bands > BANDS_MAX) return false;
+        bands += args->halves[0].bands + args->halves[1].bands;
+    }
+    const struct axis_half *across = plan->axes[0].args.halves;
+    for (struct one_axis_plan &axis : plan->axes) {
+        axis.args.both.bands = bands;
+        axis.args.both.across = across[0].bands + across[1].bands;
+    }
+    return bands <= blocks;
+}
+
+/* Chooses the bands that are done soonest, those with the fewest pixels in the axis that has more
+ * of them; none with more than HIGHEST steps. */
+static inline bool both_choose_bands(struct both_axes_plan *plan, uint32_t highest, uint32_t blocks,
+                                     uint32_t most) {
+    uint32_t steps[2], best[2] = {}, least = UINT32_MAX;
+    for (steps[0] = 1; steps[0] <= highest; steps[0]++)
+        for (steps[1] = 1; steps[1] <= highest; steps[1]++) {
+            const uint32_t down = steps[0] * plan->axes[0].args.width;
+            const uint32_t across = steps[1] * plan->axes[1].args.width;
+            const uint32_t larger = down > across ? down : across;
+            if (larger >= least || !both_plan_bands(plan, steps, blocks)) continue;
+            least = larger, best[0] = steps[0], best[1] = steps[1];
+        }
+    return least < UINT32_MAX && both_plan_bands(plan, best, blocks) &&
+           both_shared_layout(plan, most);
+}
+
+/* Sweepers a block, if clusters of at most 16 are enough, and the most steps of a band. */
+struct both_attempt {
+    uint32_t warps, highest;
+};
+
+static inline bool both_plan_shape(struct both_axes_plan *plan, const struct carve_limits *limits,
+                                   const struct both_attempt *one) {
+    struct one_axis_plan *launch = &plan->axes[0];
+    const uint32_t most = launch->shared_bytes = limits->shared_bytes;
+    /* Sweepers have the columns for the longer row of the two; both clusters have the same number
+     * of blocks. */
+    struct axis_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
+    const uint32_t widest = down->width > across->width ? down->width : across->width;
+    plan_sweep_columns(down, widest);
+    plan_sweep_columns(across, widest);
+    const uint32_t sweepers_most =
+        down->sweepers > across->sweepers ? down->sweepers : across->sweepers;
+    for (struct one_axis_plan &axis : plan->axes)
+        plan_sweepers(&axis.args, plan_cluster(sweepers_most, one->warps));
+    for (struct one_axis_plan &axis : plan->axes)
+        if (!plan_stages(&axis.args, most)) return false;
+    const uint32_t cluster = plan->cluster = launch->args.cluster, sweepers = 4 * cluster;
+    plan->kernel = lane_columns(&launch->args) == 6 ? BOTH_AXES_LANE_6 : BOTH_AXES_LANE_8;
+    const uint32_t room = plan_room(limits, plan->kernel, cluster) / cluster * cluster;
+    if (room < sweepers + 4 || !both_choose_bands(plan, one->highest, room - sweepers - 4, most))
+        return false;
+    const uint32_t blocks = sweepers + 4 + launch->args.both.bands;
+    launch->blocks = (blocks + cluster - 1) / cluster * cluster;
+    for (struct one_axis_plan &axis : plan->axes) {
+        struct axis_args wide = axis.args;
+        wide.width = both_columns(&axis.args);
+        plan_maps(&wide, plan->args.shared);
+        axis.args.window_bands = wide.window_bands, axis.args.direct_bands = wide.direct_bands;
+        plan_late_bands(&axis.args);
+    }
+    return true;
+}
+
+/* Takes scratch from ARENA. Tagged memory of both axes is cleared, with what lies between. */
+static inline void both_layout(struct both_axes_plan *plan, struct arena *arena) {
+    struct both_args *both = &plan->args;
+    const struct axis_args *args = &plan->axes[0].args;
+    const uint32_t left = args->width - args->both.goes;
+    const uint32_t after = args->height - (args->seams - args->both.goes);
+    for (struct one_axis_plan &axis : plan->axes) one_axis_layout(&axis, arena);
+    plan->cleared_from = arena->bytes;
+    uint32_t *verdicts = arena_take<uint32_t>(arena, args->seams);
+    uint32_t *ready = arena_take<uint32_t>(arena, args->both.bands + BOTH_TRACERS);
+    for (int axis = 0; axis < 2; axis++)
+        both->crossings[axis] = arena_take<uint32_t>(arena, plan->axes[axis].args.height);
+    both->settled = arena_take<uint32_t>(arena, args->both.bands);
+    both->totals = arena_take<uint32_t>(arena, 2);
+    both->made = arena_take<uint32_t>(arena, 1);
+    plan->cleared = arena->bytes - plan->cleared_from;
+    both->luma[1] = arena_take<uint8_t>(arena, (size_t)both->luma_stride * args->height + 32);
+    both->seams =
+        arena_take<uint16_t>(arena, (size_t)args->width * args->height - (size_t)left * after);
+    for (int axis = 0; axis < 2; axis++) {
+        plan->axes[axis].args.both.verdicts = verdicts;
+        plan->axes[axis].args.both.ready = ready;
+        plan->axes[axis].args.ready = ready + (axis ? args->both.across : 0);
+        both->axes[axis] = plan->axes[axis].args;
+    }
+    plan->bytes = arena->bytes;
+}
+
+/* False where the search does not fit. Rows are quickest with few warps a block, bands with few
+ * rows: large images need the blocks for bands. SCRATCH may be NULL where it is only measured. */
+static inline bool both_axes_plan_make(struct both_axes_plan *plan,
+                                       const struct carve_limits *limits,
+                                       const struct seam_search *search, uint8_t *scratch) {
+    static const struct both_attempt attempts[] = { { 5, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, BAND_STEPS_MAX } };
+    struct arena arena = { scratch, 0 };
+    memset(plan, 0, sizeof *plan);
+    /* Sides that keep two rows have two halves at every step. */
+    const uint32_t longer = search->width > search->height ? search->width : search->height;
+    if (!fast_accepts(limits, search, longer, longer) || !search->columns || !search->rows ||
+        search->columns + 2 > search->width || search->rows + 2 > search->height)
+        return false;
+    struct both_args *both = &plan->args;
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        struct axis_args *args = &plan->axes[axis].args;
+        args->width = axis ? search->height : search->width;
+        args->height = axis ? search->width : search->height;
+        args->seams = search->columns + search->rows;
+        args->energy = search->energy, args->reach = carve_reach(search->energy);
+        args->both.axis = axis, args->both.goes = axis ? search->rows : search->columns;
+    }
+    both->luma[0] = search->luma, both->luma_stride = search->luma_stride;
+    both->longer = search->width > search->height;
+    both->origins = search->origins, both->origin_stride = search->origin_stride;
+    both->progress = search->progress, both->done = search->done;
+    for (const struct both_attempt &one : attempts)
+        if (both_plan_shape(plan, limits, &one)) {
+            both_layout(plan, &arena);
+            return true;
+        }
+    return false;
+}
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* service.h - what all requests share: configuration, operators, slots, workers, and how much of
+ * the daemon's memory is taken.
+ *
+ * Used by:  request/; front_state.h, whose front makes it and owns every part of it.
+ * Threads:  read-only but for the counters, which are atomic, and the generations, which have a
+ *           lock.
+ */
+#ifndef BURIN_SERVICE_H
+#define BURIN_SERVICE_H
+
+#include "config/config.h"
+#include "config/types.h"
+#include "server/api/metrics.h"
+#include "server/dispatch/supervisor.h"
+#include "server/generation.h"
+#include "server/jobs/slot.h"
+
+/* What requests hold: slots by number, bytes of uploads, and bytes of answers until they are
+ * sent. */
+enum shortage { SHORT_OF_SLOTS, SHORT_OF_BODIES, SHORT_OF_ANSWERS };
+
+struct service {
+    const struct config *config;
+    struct types prefer;            /* the image types of the key `prefer` */
+    struct generations generations; /* the operators that new requests get */
+    struct slots *slots;
+    struct supervisor *supervisor;
+    struct metrics *metrics;
+
+    /* Called by any thread when a request is refused because WANTED of it are not free, or when
+     * none is left (0). */
+    void (*note_shortage)(void *context, enum shortage of, int64_t wanted);
+    void *context;
+
+    /* atomic */
+    int64_t body_bytes_held;   /* of bodies until their request is answered; at most queue_bytes */
+    int64_t answer_bytes_held; /* of slots whose answer is being sent, upload and all; at most
+                                  answer_bytes and one answer */
+    int draining;              /* 0: no; 1: readiness says no; 2: new requests are refused */
+};
+
+static inline int service_draining(const struct service *service) {
+    return __atomic_load_n(&service->draining, __ATOMIC_SEQ_CST);
+}
+
+/* Every slot is taken: a new body is refused. */
+static inline bool service_full(const struct service *service) {
+    return slots_in_use(service->slots) >= slots_count(service->slots);
+}
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Reserved names, which every operator shares, are in one table with their setters;
+ * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
+ * JSON list (operations.h). Names of a dialect go to that first, which sets ours. What asks for
+ * several results is kept until everything has come (outputs.h). */
+#include "server/request/settings.h"
+
+#include "pipeline/registry.h"
+#include "server/request/operations.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names that every operator shares */
+
+static enum status set_damaged(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    settings->accept_damage = strcmp(value, "accept") == 0;
+    if (settings->accept_damage || strcmp(value, "refuse") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "damaged must be refuse or accept");
+}
+
+static bool names_device(const char *value) {
+    if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)
+        return true;
+    long index;
+    return strncmp(value, "cuda:", 5) == 0 && param_integer(value + 5, &index) && index >= 0 &&
+           index < 100;
+}
+
+static enum status set_device(struct settings *settings, const char *value,
+                              struct failure *failure) {
+    if (!names_device(value))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "device must be auto, cpu, cuda or cuda:N with N from 0");
+    snprintf(settings->device, sizeof settings->device, "%.15s", value);
+    return STATUS_OK;
+}
+
+/* ---- a list of steps, and several results */
+
+static enum status set_operations(struct settings *settings, const char *value,
+                                  struct failure *failure) {
+    char why[PARAM_SHOWN_MAX];
+    json_t *list = operations_load(value, why);
+    enum status status = STATUS_OK;
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        status = fail(failure, STATUS_BAD_PARAM,
+                      "operations must be a JSON list such as [{\"operation\": \"histeq\", "
+                      "\"params\": {\"bins\": 64}}]%s%s",
+                      *why ? ": " : "", why);
+    if (!status) status = operations_add(settings, list, failure);
+    json_decref(list);
+    return status;
+}
+
+static enum status set_widths(struct settings *settings, const char *value,
+                              struct failure *failure) {
+    return outputs_set_widths(&settings->outputs, value, failure);
+}
+
+static enum status set_types(struct settings *settings, const char *value,
+                             struct failure *failure) {
+    return outputs_set_types(&settings->outputs, value, failure);
+}
+
+static enum status set_outputs(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    return outputs_set_list(settings, value, failure);
+}
+
+/* ---- all together */
+
+static bool is_pipeline(const struct settings *settings) {
+    return settings->pipeline;
+}
+
+static bool has_widths(const struct settings *settings) {
+    return settings->plan.count == 1 && !settings->pipeline && settings->plan.steps[0].op->widths;
+}
+
+/* Those of the request itself. How the result is written stands behind them (encode_options.h). */
+static const struct reserved {
+    const char *name;
+    enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
+    bool (*takes)(const struct settings *settings); /* NULL: every request does */
+} reserved[] = {
+    { "device", set_device, NULL },   { "operations", set_operations, is_pipeline },
+    { "damaged", set_damaged, NULL }, { "widths", set_widths, has_widths },
+    { "types", set_types, NULL },     { "outputs", set_outputs, is_pipeline },
+};
+enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
+
+const char *settings_shared_name(int index) {
+    return index < RESERVED ? reserved[index].name : encode_option_name(index - RESERVED);
+}
+
+enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
+                          struct dialect *dialect, struct failure *failure) {
+    *settings = (struct settings){ .pipeline = op == NULL,
+                                   .encode = encode_options_default,
+                                   .device = "auto",
+                                   .plan.ops = ops,
+                                   .dialect = dialect };
+    settings->encode.format = FORMAT_NONE;
+    if (!op) return STATUS_OK;
+    return dialect ? dialect->begin(dialect, &settings->plan, op, failure)
+                   : plan_add(&settings->plan, op, failure);
+}
+
+void settings_init_info(struct settings *settings) {
+    settings_init(settings, NULL, NULL, NULL, NULL);
+    settings->pipeline = false;
+    settings->info = true;
+}
+
+/* All of them, as a sentence ends: "operations, device, type". */
+static void list_names(char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "operations");
+    const char *name;
+    for (int i = 0; (name = settings_shared_name(i)) && used < size; i++)
+        if (strcmp(name, "operations") != 0 && strcmp(name, "widths") != 0)
+            used += (size_t)snprintf(text + used, size - used, ", %s", name);
+}
+
+static enum status unknown(const char *name, struct failure *failure) {
+    if (strcmp(name, "widths") == 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "/pipeline has no widths, which are one operator's; give each width a resize "
+                    "or carve of its own in outputs");
+    const char *names[NAMES_MAX];
+    char shown[PARAM_SHOWN_MAX], all[192];
+    int count = 0;
+    while (count < NAMES_MAX && (names[count] = settings_shared_name(count))) count++;
+    const char *near = nearest_name(name, names, count);
+    list_names(all, sizeof all);
+    return fail(failure, STATUS_BAD_PARAM, "/pipeline has no parameter \"%s\"%s%s%s; it accepts %s",
+                param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "", all);
+}
+
+static enum status set_reserved(struct settings *settings, int index, const char *value,
+                                struct failure *failure) {
+    const char *name = settings_shared_name(index);
+    const int option = index - RESERVED;
+    if (settings->given & 1u << index)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%s is given twice; give it once, in the query or as a form field", name);
+    settings->given |= 1u << index;
+    if (option < 0) return reserved[index].set(settings, value, failure);
+    if (encode_option_set(&settings->encode, option, value)) return STATUS_OK;
+    char range[FORMAT_LIST_MAX];
+    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name,
+                encode_option_range(option, range));
+}
+
+static int find_reserved(const char *name) {
+    const char *reserved_name;
+    for (int i = 0; (reserved_name = settings_shared_name(i)); i++)
+        if (strcmp(name, reserved_name) == 0) return i;
+    return -1;
+}
+
+static bool is_reserved_given(const struct settings *settings, const char *name) {
+    return settings->given >> find_reserved(name) & 1;
+}
+
+/* The file is written once: a type may be said by several steps, as there, what else by the last.
+ * The first background is what transparency is laid on. */
+enum status settings_set_in_step(struct settings *settings, const char *name, const char *value,
+                                 bool last, struct failure *failure) {
+    const int index = find_reserved(name);
+    const bool background = strcmp(name, "background") == 0, type = strcmp(name, "type") == 0;
+    const uint32_t bit = 1u << index;
+    if (background && settings->given & bit) return STATUS_OK;
+    if (!last && !background && !type)
+        return fail(
+            failure, STATUS_BAD_PARAM,
+            "operations: \"%s\" is of a step that is not the last, but the image is encoded "
+            "once; give it in the last, or beside operations",
+            name);
+    if (settings->given_in_step & bit) settings->given &= ~bit;
+    settings->given_in_step |= bit;
+    return set_reserved(settings, index, value, failure);
+}
+
+enum status settings_set(struct settings *settings, const char *name, const char *value,
+                         struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX];
+    if (settings->info && strcmp(name, "device") != 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "/info accepts only the parameter device; remove \"%s\"",
+                    param_shown(name, shown));
+    return settings->dialect
+               ? settings->dialect->set(settings->dialect, settings, name, value, failure)
+               : settings_set_native(settings, name, value, failure);
+}
+
+bool settings_is_shared(const struct settings *settings, const char *name) {
+    const int index = find_reserved(name);
+    return index >= RESERVED ||
+           (index >= 0 && (!reserved[index].takes || reserved[index].takes(settings)));
+}
+
+enum status settings_set_native(struct settings *settings, const char *name, const char *value,
+                                struct failure *failure) {
+    if (settings_is_shared(settings, name))
+        return set_reserved(settings, find_reserved(name), value, failure);
+    if (settings->pipeline) return unknown(name, failure);
+    return plan_set(&settings->plan, name, value, failure);
+}
+
+bool settings_takes(const struct settings *settings, const char *name) {
+    if (settings->pipeline || settings->info) return false;
+    return settings->dialect ? settings->dialect->takes(settings->dialect, &settings->plan, name)
+                             : plan_takes(&settings->plan, name);
+}
+
+bool settings_names_operators(const char *name) {
+    return strcmp(name, "operations") == 0 || strcmp(name, "outputs") == 0;
+}
+
+bool settings_may_plan(const struct settings *settings, bool more) {
+    const struct plan *plan = &settings->plan;
+    const struct outputs *outputs = settings->outputs;
+    if (plan_has_user_operators(plan) || (outputs && outputs->has_user_operators)) return true;
+    const bool steps_come = settings->pipeline && !is_reserved_given(settings, "operations");
+    return steps_come && (more || !outputs || !outputs->list);
+}
+
+enum status settings_give_background(const struct encode_options *encode, struct plan *plan,
+                                     struct failure *failure) {
+    char text[COLOUR_TEXT_MAX];
+    if (!encode->has_background) return STATUS_OK;
+    param_colour_print(encode_background(encode), text);
+    return plan_give(plan, "background", text, failure);
+}
+
+enum status settings_complete(struct settings *settings, struct failure *failure) {
+    const bool several = settings->outputs && settings->outputs->list;
+    if (settings->pipeline && !is_reserved_given(settings, "operations") && !several)
+        return fail(
+            failure, STATUS_BAD_PARAM,
+            "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
+            "query or as a form field");
+    enum status status = STATUS_OK;
+    if (settings->dialect && !settings->pipeline)
+        status = settings->dialect->complete(settings->dialect, &settings->plan, &settings->encode,
+                                             failure);
+    if (!status && !several) status = encode_options_check(&settings->encode, failure);
+    if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
+    if (!status && settings->outputs) status = outputs_check(settings, failure);
+    return status ? status : plan_complete(&settings->plan, failure);
+}
+
+void settings_release(struct settings *settings) {
+    outputs_release(settings->outputs);
+    settings->outputs = NULL;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The image's header is checked against the limits, and the shape after every step
+ * is computed from it: so what cannot be done is refused before a pixel is decoded. Then each
+ * result gets its type, from the request or from what its client can read, and the job goes to the
+ * supervisor. */
+#include "server/request/request.h"
+#include "server/request/room.h"
+#include "server/request/work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct probe_limits request_limits(const struct request *request) {
+    const struct config *config = request->service->config;
+    return (struct probe_limits){ .pixels_max = (uint64_t)config->pixels_max,
+                                  .side_max = (uint32_t)config->side_max };
+}
+
+/* ---- the other images of the form */
+
+static enum status check_aux(struct request *request, const struct upload_aux *aux,
+                             const struct work *work, struct failure *failure) {
+    const int part = work ? plan_tree_aux_part(&work->plans) : -1;
+    const int place = part < 0 ? -1 : plan_aux(&work->plans.parts[part], aux->name);
+    if (place < 0)
+        return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
+                    aux->name);
+    if (aux->length == 0)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "%s is empty: it has no bytes; send an image, or leave the part out",
+                    aux->name);
+    const struct probe_limits limits = request_limits(request);
+    struct job_aux *out = &request_job(request)->aux[place];
+    out->offset = aux->offset;
+    out->length = aux->length;
+    const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
+    enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
+    if (!status) status = probe_check_data(&out->probe, false, failure);
+    fail_named(aux->name, status, failure);
+    if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
+        status = failure->status = STATUS_BAD_PARAM;
+    for (int p = part; p < work->plans.count && !status; p++) {
+        const struct plan *plan = &work->plans.parts[p];
+        if (plan_aux(plan, aux->name) >= 0 && (part || !p))
+            status = plan_aux_fits(plan, aux->name, &out->probe.shape, work->shapes[p], failure);
+    }
+    return status;
+}
+
+enum status request_check_aux(struct request *request, const struct work *work,
+                              struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < request->upload.aux_count; i++)
+        status = check_aux(request, &request->upload.aux[i], work, failure);
+    return status;
+}
+
+/* ---- the image and the plan */
+
+/* The plan's parts, and which part each result is of. */
+static enum status make_plans(struct request *request, uint64_t pixels_max, struct work *work,
+                              struct failure *failure) {
+    struct job *job = request_job(request);
+    const struct settings *settings = &request->settings;
+    if (!settings->outputs) {
+        work->plans.count = 1;
+        work->plans.parts[0] = settings->plan;
+        job->outputs[0].encode = settings->encode;
+        return STATUS_OK;
+    }
+    const enum status status =
+        outputs_plan(settings, &job->probe.shape, pixels_max, &work->plans, job->outputs, failure);
+    if (!status) job->further = (uint32_t)settings->outputs->count - 1;
+    return status;
+}
+
+/* Input and every step's output fit the limits: known before anything is decoded. */
+static enum status check_image(struct request *request, struct work *work,
+                               struct failure *failure) {
+    struct job *job = request_job(request);
+    const struct probe_limits limits = request_limits(request);
+    enum status status = settings_complete(&request->settings, failure);
+    if (!status)
+        status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
+                             job->image_length, &limits, &job->probe, failure);
+    if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
+    if (!status) status = make_plans(request, limits.pixels_max, work, failure);
+    if (!status) status = work_shape(work, &job->probe.shape, limits.pixels_max, failure);
+    if (!status) status = work_size_results(work, job, limits.pixels_max, failure);
+    if (!status) status = request_check_aux(request, work, failure);
+    if (!status) status = work_count_values(work, &job->value_count, failure);
+    return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
+}
+
+static void negotiate(struct request *request, const struct work *work) {
+    struct job *job = request_job(request);
+    const struct settings *settings = &request->settings;
+    const struct negotiation *accept = &request->accept;
+    request->answer = settings->outputs ? negotiation_answer_several(accept)
+                                        : negotiation_answer(accept, work_tells_only(work) &&
+                                                                         !settings->encode.format);
+    for (int o = 0; o < job_output_count(job); o++) {
+        struct job_output *output = &job->outputs[o];
+        if (!output->encode.format)
+            output->encode.format =
+                negotiation_type(accept, job_output_type(job, output), &request->service->prefer);
+        if (!output->encode.format)
+            encode_options_as_input(&output->encode, &job->probe, job_output_type(job, output));
+        output->type = job_output_type(job, output);
+    }
+}
+
+static void fill_job(struct request *request, const struct work *work) {
+    struct job *job = request_job(request);
+    const struct settings *settings = &request->settings;
+    job->io_thread = request->io_thread;
+    snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
+    memcpy(job->device, settings->device, sizeof job->device);
+    job->client = client_unit(&request->client);
+    job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
+    job->accept_damage = settings->accept_damage;
+    job->json_only = request->answer == ANSWER_JSON;
+    job->checksums = request->answer == ANSWER_ZIP;
+    job->progress.deadline_ns =
+        request->received_ns + request->service->config->processing_ms * INT64_C(1000000);
+}
+
+/* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
+static enum status check_still(const struct request *request, const struct job_output *output,
+                               struct failure *failure) {
+    const struct config *config = request->service->config;
+    const bool deadline = config->processing_ms < config->encode_still_ms;
+    const double most = (double)(deadline ? config->processing_ms : config->encode_still_ms);
+    struct encode_options options = output->encode;
+    options.format = output->type;
+    const double ms = codec_still_ms(&output->image, &options);
+    if (ms <= most) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %s of %llu pixels with effort %d may take %.1f s, in which it cannot be "
+                "stopped, and %.1f s are allowed (%s); ask for less effort or quality, another "
+                "type, or %.0f pixels at most",
+                format_name(output->type), (unsigned long long)image_pixels(&output->image),
+                options.effort, ms / 1e3, most / 1e3,
+                deadline ? "processing_ms" : "encode_still_ms",
+                (double)image_pixels(&output->image) * most / ms);
+}
+
+static enum status check_result(const struct request *request, const struct job_output *output,
+                                struct failure *failure) {
+    const uint64_t pixels = image_pixels(&output->image);
+    const uint64_t most = (uint64_t)request->service->config->result_pixels_max[output->type];
+    const char *title = format_record(output->type)->title;
+    const char *missing = codec_missing(output->type);
+    if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
+    if (most && pixels > most)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the result has %llu pixels and %s %s may have at most %llu "
+                    "(%s_pixels_max); ask for another type or a smaller one",
+                    (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
+                    (unsigned long long)most, format_name(output->type));
+    const enum status status = check_still(request, output, failure);
+    return status ? status : codec_check_sides(&output->image, output->type, failure);
+}
+
+/* What is to be written has a type now, and may get a name. */
+static enum status check_results(const struct request *request, struct failure *failure) {
+    const struct job *job = request_job(request);
+    enum status status = STATUS_OK;
+    for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++)
+        status = check_result(request, &job->outputs[o], failure);
+    if (status || !request->settings.outputs) return status;
+    return outputs_name(&request->settings, request->label, job->outputs, failure);
+}
+
+/* ---- to the supervisor and back */
+
+void request_count_refusal(const struct request *request, enum status status) {
+    const struct service *service = request->service;
+    if (status == STATUS_TOO_LARGE) metrics_reject(service->metrics, REJECTED_TIME);
+    if (status == STATUS_BUSY)
+        metrics_reject(service->metrics,
+                       service_draining(service) ? REJECTED_DRAINING : REJECTED_QUEUE);
+}
+
+enum status request_submit(struct request *request, struct failure *failure) {
+    struct work work;
+    if (check_image(request, &work, failure)) return failure->status;
+    negotiate(request, &work);
+    fill_job(request, &work);
+    if (check_results(request, failure)) return failure->status;
+    work_add_cost(&work, request_job(request));
+    if (!supervisor_submit(request->service->supervisor, request->slot, failure)) return STATUS_OK;
+    request_count_refusal(request, failure->status);
+    return failure->status;
+}
+
+void request_cancel(struct request *request) {
+    supervisor_cancel(request->service->supervisor, request->slot);
+}
+
+static void report(struct service *service, const struct completion *completions, int count) {
+    for (int i = 0; i < count; i++) {
+        const int slot = completions[i].slot;
+        if (!supervisor_returned(service->supervisor, slot, completions[i].run_number)) continue;
+        struct job_owner *owner = slot_owner(service->slots, slot);
+        owner->completed(owner);
+    }
+}
+
+void request_take_completed(struct service *service, int io_thread, int pipe, int64_t *looked_ns) {
+    struct completion completions[64];
+    const int64_t now = clock_ns();
+    report(service, completions, completion_pipe_take(pipe, completions, 64));
+    if (now - *looked_ns < LOST_MS * INT64_C(1000000)) return;
+    *looked_ns = now;
+    report(service, completions,
+           supervisor_overdue(service->supervisor, io_thread, completions, 64));
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. At the head the body is refused if it is too large, coded, or if there is no room
+ * now; nothing is reserved, since a client may announce a body and send nothing. With the first
+ * bytes a slot is taken, and each byte counts against queue_bytes from when it has come. A form is
+ * read event by event (multipart.h), its fields become settings. Image bytes are copied once, from
+ * the library's buffer into the slot; those of a large body are received in the slot, where they
+ * belong, and a form is read there. */
+#include "server/request/request.h"
+
+#include "pipeline/param.h"
+#include "pipeline/registry.h"
+#include "server/request/room.h"
+#include "server/token.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
+
+/* ---- at the head: whether there would be room */
+
+/* A body larger than queue_bytes can never be accepted: with a 503 its client would try for ever.
+ */
+static long largest_body(const struct config *config) {
+    return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
+                                                        : config->queue_bytes;
+}
+
+static enum status too_large(const struct service *service, struct failure *failure) {
+    const long most = largest_body(service->config);
+    const bool held = most < service->config->body_bytes_max;
+    if (held) metrics_reject(service->metrics, REJECTED_BYTES);
+    return fail(failure, STATUS_BODY_TOO_LARGE,
+                "the body is larger than %ld bytes; send a smaller one, or raise %s", most,
+                held ? "queue_bytes" : "body_bytes_max");
+}
+
+static enum status open_form(struct request *request, const char *type, struct failure *failure) {
+    const struct config *config = request->service->config;
+    const struct multipart_limits limits = {
+        .parts_max = (int)config->parts_max,
+        .part_headers_bytes = (size_t)config->part_headers_bytes,
+    };
+    request->upload.multipart = true;
+    return multipart_init(&request->upload.parser, type, &limits, failure);
+}
+
+/* A client that announces more than there is room for now learns it before it sends the body. It
+ * may still be refused later: neither bytes nor a slot are reserved for it. */
+enum status upload_begin(struct request *request, const struct upload_head *head,
+                         struct failure *failure) {
+    struct service *service = request->service;
+    char shown[PARAM_SHOWN_MAX];
+    request->upload.length = head->length;
+    if (head->length > largest_body(service->config)) return too_large(service, failure);
+    if (head->length == 0)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "there is no body; send an image, for example with curl -F image=@photo.jpg");
+    if (head->coding)
+        return fail(failure, STATUS_NOT_AN_IMAGE,
+                    "Content-Encoding is %s, but bodies are not decompressed here; send the image "
+                    "without it",
+                    param_shown(head->coding, shown));
+    if (head->type && multipart_is(head->type) && open_form(request, head->type, failure))
+        return failure->status;
+    return room_check_body(service, head->length > 0 ? head->length : 0, failure);
+}
+
+/* ---- images, into the slot */
+
+/* Where the next byte of an image is stored. */
+static uint8_t *store_place(const struct request *request) {
+    return slot_bytes(request->service->slots, request->slot) + request_job(request)->body_length;
+}
+
+static bool is_in_slot(const struct request *request, const uint8_t *bytes) {
+    const uint8_t *start = slot_bytes(request->service->slots, request->slot);
+    return bytes >= start && bytes < start + slot_span(request->service->slots);
+}
+
+/* Of bytes that were received in the slot some are the form's own, and lie behind its images: their
+ * pages are the slot's to give back, too. */
+static void note_written(const struct request *request, const uint8_t *end) {
+    struct job *job = request_job(request);
+    const uint64_t written = (uint64_t)(end - slot_bytes(request->service->slots, request->slot));
+    if (written > job->written_length) job->written_length = written;
+}
+
+/* Where the next image of the body begins in the slot. */
+static uint64_t next_offset(struct job *job) {
+    job->body_length = (job->body_length + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
+    return job->body_length;
+}
+
+static enum status begin_image(struct request *request, struct failure *failure) {
+    struct upload *upload = &request->upload;
+    if (++upload->images > 1)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the form has two image parts; send one part named image, file or media");
+    struct job *job = request_job(request);
+    job->image_offset = next_offset(job);
+    upload->image_length = &job->image_length;
+    return STATUS_OK;
+}
+
+static enum status begin_aux_image(struct request *request, const char *name,
+                                   struct failure *failure) {
+    struct upload *upload = &request->upload;
+    for (int i = 0; i < upload->aux_count; i++)
+        if (strcmp(upload->aux[i].name, name) == 0)
+            return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
+                        name);
+    if (upload->aux_count == OP_AUX_MAX)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the form has more than %d images besides the main one", OP_AUX_MAX);
+    struct upload_aux *aux = &upload->aux[upload->aux_count++];
+    *aux = (struct upload_aux){ .name = name, .offset = next_offset(request_job(request)) };
+    upload->image_length = &aux->length;
+    return STATUS_OK;
+}
+
+static enum status store_image(struct request *request, const uint8_t *bytes, size_t length,
+                               struct failure *failure) {
+    struct job *job = request_job(request);
+    if (job->body_length + length >
+        (uint64_t)request->service->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
+        return fail(failure, STATUS_BODY_TOO_LARGE,
+                    "the body is larger than %ld bytes (body_bytes_max)",
+                    request->service->config->body_bytes_max);
+    uint8_t *place = store_place(request);
+    if (place != bytes) memmove(place, bytes, length); /* they may overlap: see upload_place */
+    job->body_length += length;
+    *request->upload.image_length += length;
+    return STATUS_OK;
+}
+
+/* ---- fields, into the settings */
+
+static enum status begin_field(struct request *request, const struct part *part,
+                               struct failure *failure) {
+    struct upload *upload = &request->upload;
+    if (strlen(part->name) >= FIELD_NAME_MAX)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "the name of a form field is longer than %d characters", FIELD_NAME_MAX - 1);
+    if (!token_is(part->name, strlen(part->name)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "the name of a form field must be a token, without blanks or quotes");
+    if (part->has_filename)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "part \"%s\" is a file; the image goes in a part named image, file or media",
+                    part->name);
+    strcpy(upload->field, part->name);
+    upload->value_length = 0;
+    if (!upload->value) upload->value = malloc(FIELD_VALUE_MAX + 1);
+    return upload->value ? STATUS_OK
+                         : fail(failure, STATUS_NO_MEMORY, "there is no memory for a form field");
+}
+
+static enum status store_field(struct upload *upload, const uint8_t *bytes, size_t length,
+                               struct failure *failure) {
+    if (upload->value_length + length > FIELD_VALUE_MAX)
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is longer than %d bytes",
+                    upload->field, FIELD_VALUE_MAX);
+    memcpy(upload->value + upload->value_length, bytes, length);
+    upload->value_length += length;
+    return STATUS_OK;
+}
+
+static enum status end_field(struct request *request, struct failure *failure) {
+    struct upload *upload = &request->upload;
+    upload->value[upload->value_length] = 0;
+    if (strlen(upload->value) != upload->value_length)
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" contains a zero byte", upload->field);
+    if (settings_names_operators(upload->field)) request_hold_operators(request);
+    return settings_set(&request->settings, upload->field, upload->value, failure);
+}
+
+/* ---- a form's parts */
+
+static bool is_image_name(const char *name) {
+    return strcmp(name, "image") == 0 || strcmp(name, "file") == 0 || strcmp(name, "media") == 0;
+}
+
+static enum status begin_part(struct request *request, const struct part *part,
+                              struct failure *failure) {
+    if (is_image_name(part->name)) return begin_image(request, failure);
+    const bool field = settings_takes(&request->settings, part->name);
+    const char *aux = field ? NULL : registry_aux(part->name);
+    return aux ? begin_aux_image(request, aux, failure) : begin_field(request, part, failure);
+}
+
+/* A file without a name may be an input of a form that nobody used, which has no bytes either: then
+ * it is as if it were not there. So it begins with its first byte, where an image would. */
+static enum status begin_part_or_wait(struct request *request, const struct part *part,
+                                      struct failure *failure) {
+    struct upload *upload = &request->upload;
+    upload->image_length = NULL;
+    upload->unused = part->has_filename && !part->filename[0] ? part : NULL;
+    if (!upload->unused) return begin_part(request, part, failure);
+    next_offset(request_job(request));
+    return STATUS_OK;
+}
+
+static enum status store(struct request *request, const struct multipart_event *event,
+                         struct failure *failure) {
+    struct upload *upload = &request->upload;
+    const struct part *part = upload->unused;
+    upload->unused = NULL;
+    if (part && begin_part(request, part, failure)) return failure->status;
+    return upload->image_length ? store_image(request, event->bytes, event->length, failure)
+                                : store_field(upload, event->bytes, event->length, failure);
+}
+
+static enum status handle_event(struct request *request, const struct multipart_event *event,
+                                struct failure *failure) {
+    struct upload *upload = &request->upload;
+    switch (event->kind) {
+    case MULTIPART_PART_BEGIN: return begin_part_or_wait(request, event->part, failure);
+    case MULTIPART_DATA: return store(request, event, failure);
+    case MULTIPART_PART_END:
+        return upload->image_length || upload->unused ? STATUS_OK : end_field(request, failure);
+    default: return STATUS_OK;
+    }
+}
+
+/* A further image begins in bytes that were received in the slot, and its place lies behind its
+ * first byte: storing it there would overwrite what is not read yet. So that moves first, by less
+ * than IMAGE_ALIGN. */
+static void make_way(struct request *request, const uint8_t **bytes, const uint8_t **end) {
+    uint8_t *place = store_place(request);
+    const size_t length = (size_t)(*end - *bytes);
+    if (!is_in_slot(request, *bytes) || place <= *bytes) return;
+    memmove(place, *bytes, length);
+    *bytes = place;
+    *end = place + length;
+    note_written(request, *end);
+}
+
+static enum status read_form(struct request *request, const uint8_t *bytes, size_t length,
+                             struct failure *failure) {
+    const uint8_t *end = bytes + length;
+    struct multipart_event event;
+    enum status status;
+    do {
+        status = multipart_next(&request->upload.parser, &bytes, end, &event, failure);
+        if (!status) status = handle_event(request, &event, failure);
+        if (!status && event.kind == MULTIPART_PART_BEGIN) make_way(request, &bytes, &end);
+    } while (!status && event.kind != MULTIPART_MORE);
+    return status;
+}
+
+static enum status finish_form(struct request *request, struct failure *failure) {
+    struct multipart_event event;
+    enum status status = multipart_finish(&request->upload.parser, &event, failure);
+    if (!status) status = handle_event(request, &event, failure);
+    if (status || request->upload.images) return status;
+    return fail(failure, STATUS_BAD_REQUEST,
+                "the form has no image; send it in a part named image, file or media, for example "
+                "with curl -F image=@photo.jpg");
+}
+
+/* ---- the bytes of the body, as they come */
+
+static int64_t length_or_guess(const struct request *request) {
+    return request->upload.length >= 0 ? request->upload.length : UNKNOWN_LENGTH_GUESS;
+}
+
+/* What has come counts, not what is announced: else a few clients that announce much and send
+ * nothing would keep out all others. A slot's memory is allocated as bytes are written, so this
+ * bounds it. */
+static enum status hold(struct request *request, int64_t bytes, struct failure *failure) {
+    const enum status status =
+        room_hold_body(request->service, bytes, length_or_guess(request), failure);
+    if (!status) request->upload.held += bytes;
+    return status;
+}
+
+/* At the first bytes of the body: a client that announces one and sends nothing occupies no slot.
+ * An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
+static enum status take_slot(struct request *request, struct failure *failure) {
+    const size_t expected = 2 * (size_t)length_or_guess(request) + 65536;
+    request->slot = room_take_slot(request->service, expected, &request->owner, failure);
+    if (request->slot < 0) return failure->status;
+    return request->upload.multipart ? STATUS_OK : begin_image(request, failure);
+}
+
+/* In the middle of an image, and behind what the form's parser has kept back of it: if that turns
+ * out to be data, it fits in between. A client that announces a body and sends nothing has no slot,
+ * so there is no place before the first bytes. */
+void *upload_place(struct request *request, size_t *room) {
+    const struct upload *upload = &request->upload;
+    size_t kept = 0;
+    (void)room; /* a slot has addresses for the largest body, and the head was checked against it */
+    if (request->slot < 0 || !upload->image_length) return NULL;
+    if (upload->multipart && !multipart_in_data(&upload->parser, &kept)) return NULL;
+    return store_place(request) + kept;
+}
+
+enum status upload_feed(struct request *request, const uint8_t *bytes, size_t length,
+                        struct failure *failure) {
+    struct upload *upload = &request->upload;
+    upload->bytes += length;
+    if (request->slot >= 0 && is_in_slot(request, bytes)) note_written(request, bytes + length);
+    if (upload->bytes > (uint64_t)largest_body(request->service->config))
+        return too_large(request->service, failure);
+    enum status status = hold(request, (int64_t)length, failure);
+    if (!status && request->slot < 0) status = take_slot(request, failure);
+    if (status) return status;
+    return upload->multipart ? read_form(request, bytes, length, failure)
+                             : store_image(request, bytes, length, failure);
+}
+
+enum status upload_finish(struct request *request, struct failure *failure) {
+    enum status status = request->upload.multipart ? finish_form(request, failure) : STATUS_OK;
+    if (status) return status;
+    if (request->slot < 0 || request_job(request)->image_length == 0)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the image is empty: it has no bytes; send a file that has some, for example "
+                    "with curl -F image=@photo.jpg");
+    return STATUS_OK;
+}
+
+/* ---- the end */
+
+void upload_release(struct request *request) {
+    struct upload *upload = &request->upload;
+    room_release_body(request->service, upload->held);
+    upload->held = 0;
+    free(upload->value);
+    upload->value = NULL;
+    if (request->slot >= 0) slot_give(request->service->slots, request->slot);
+    request->slot = -1;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What holds for several results together: pixels, values, and the time that is predicted. */
+#include "server/request/work.h"
+#include "tests/pipeline/plan_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct work work; /* some 100 KB */
+static struct job job;
+
+/* COUNT results of the parts of TEXT, in turn from part FIRST on, as JPEG, of a PNG. */
+static void begin(const char *text, uint32_t width, uint32_t height, int first, int count) {
+    memset(&job, 0, sizeof job);
+    job.probe = (struct probe){ .format = FORMAT_PNG, .shape = image_shape(width, height, 3, 8) };
+    job.image_length = 100000;
+    job.further = (uint32_t)count - 1;
+    assert_int_equal(plan_tree_read(&work.plans, text, NULL), STATUS_OK);
+    for (int o = 0; o < count; o++) {
+        job.outputs[o].encode = encode_options_default;
+        job.outputs[o].part = first + o % (work.plans.count - first);
+    }
+    assert_int_equal(work_shape(&work, &job.probe.shape, 1 << 26, NULL), STATUS_OK);
+}
+
+static double predict(enum cost_stage stage) {
+    struct cost cost;
+    double ms = 0;
+    cost_init(&cost, true);
+    work_add_cost(&work, &job);
+    for (uint32_t i = 0; i < job.work.count; i++)
+        if (job.work.terms[i].stage == (int)stage)
+            ms += (double)cost.rows[job.work.terms[i].row] * (double)job.work.terms[i].amount;
+    return ms;
+}
+
+static double predict_one(const char *text, enum cost_stage stage) {
+    begin(text, 1000, 800, 0, 1);
+    assert_int_equal(work_size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
+    return predict(stage);
+}
+
+static double predict_all(const char *text, int count, enum cost_stage stage) {
+    begin(text, 1000, 800, 1, count);
+    assert_int_equal(work_size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
+    return predict(stage);
+}
+
+static void check_near(double value, double wanted) {
+    if (!(value > 0.999 * wanted && value < 1.001 * wanted)) fail_msg("%g, not %g", value, wanted);
+}
+
+/* Once decoded, once through what is common; each branch and each result by itself. */
+static void the_time_is_the_sum(void **state) {
+    (void)state;
+    static const char all[] = "histeq|blur:sigma=2|carve:dx=-30|edge;threshold";
+    check_near(predict_all(all, 3, COST_DECODE), predict_one("histeq", COST_DECODE));
+    check_near(predict_all(all, 3, COST_REST), predict_one("histeq", COST_REST));
+    const double compute =
+        predict_one("histeq", COST_COMPUTE) + predict_one("blur:sigma=2", COST_COMPUTE) +
+        predict_one("carve:dx=-30", COST_COMPUTE) + predict_one("edge;threshold", COST_COMPUTE);
+    check_near(predict_all(all, 3, COST_COMPUTE), compute);
+    const double encode = predict_one("blur:sigma=2", COST_ENCODE) +
+                          predict_one("carve:dx=-30", COST_ENCODE) +
+                          predict_one("edge", COST_ENCODE);
+    check_near(predict_all(all, 3, COST_ENCODE), encode);
+    check_near(predict_all(all, 6, COST_ENCODE), 2 * encode);
+}
+
+/* As many terms as there are kinds, however many results. */
+static void as_many_as_there_can_be(void **state) {
+    (void)state;
+    char text[PLAN_TEXT_MAX] = "brightness";
+    for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
+        strcat(text, i % 2 ? "|edge;threshold;mean" : "|grayscale;histeq;minimum;maximum");
+    const double compute = 16 * (predict_one("grayscale;histeq;minimum;maximum", COST_COMPUTE) +
+                                 predict_one("edge;threshold;mean", COST_COMPUTE));
+    const double all = predict_all(text, OUTPUTS_MAX, COST_COMPUTE);
+    check_near(all - predict_one("brightness", COST_COMPUTE), compute);
+}
+
+static void pixels_are_counted_together(void **state) {
+    (void)state;
+    struct failure failure;
+    begin("|grayscale|edge", 100, 50, 1, 2);
+    assert_int_equal(work_size_results(&work, &job, 10000, &failure), STATUS_OK);
+    assert_int_equal(job.outputs[1].image.width, 100);
+    assert_int_equal(job.outputs[1].image.channels, 1);
+    assert_int_equal(work_size_results(&work, &job, 9999, &failure), STATUS_TOO_LARGE);
+    assert_non_null(strstr(failure.message, "10000 pixels"));
+    begin("|grayscale", 100, 50, 0, 1);
+    assert_int_equal(work_size_results(&work, &job, 1, &failure), STATUS_OK); /* plan_shapes' */
+}
+
+static void values_are_counted_together(void **state) {
+    (void)state;
+    struct failure failure;
+    uint32_t count;
+    char text[PLAN_TEXT_MAX] = "mean";
+    begin("mean|histogram:bins=100|edge;minimum", 10, 10, 1, 2);
+    assert_int_equal(work_count_values(&work, &count, &failure), STATUS_OK);
+    assert_int_equal(count, 3 + 300 + 1);
+    assert_false(work_tells_only(&work));
+    for (int i = 0; i < 6; i++) strcat(text, "|histogram:bins=65536");
+    begin(text, 10, 10, 1, 6);
+    assert_int_equal(work_count_values(&work, &count, &failure), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "1179651 values"));
+    begin("mean;minimum", 10, 10, 0, 1);
+    assert_true(work_tells_only(&work));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_time_is_the_sum),
+        cmocka_unit_test(as_many_as_there_can_be),
+        cmocka_unit_test(pixels_are_counted_together),
+        cmocka_unit_test(values_are_counted_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
