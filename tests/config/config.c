@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Four sources of values and which wins, what each refuses and in which words, and what is told
- * of where values came from.
+/* Values come from four sources with a fixed precedence; each source refuses bad values with its
+ * own message; the program reports which source gave a value.
  *
  * covers: config/keys.c config/types.c */
 #include "config/config.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel tells of processes that are forked from here and do one thing each. */
+/* thread_status_read() reports the states of forked processes that do one thing each. */
 #include "server/process/thread_status.h"
 
 #include <setjmp.h>
@@ -119,7 +119,7 @@ static void who_is_gone_is_unknown(void **state) {
     assert_false(thread_status_read(pid, pid).process_idle);
 }
 
-/* Threads of two processes in turns: each status is of its own process. */
+/* Reads threads of two processes in turns: each entry describes its own process. */
 static void several_at_once(void **state) {
     (void)state;
     const pid_t busy = begin(spin), idle = begin(sleep_for_ever);
