@@ -15,6 +15,7 @@
 #ifndef BURIN_CONFIG_H
 #define BURIN_CONFIG_H
 
+#include "pipeline/format.h"
 #include "pipeline/status.h"
 
 #include <stdbool.h>
@@ -38,7 +39,7 @@ struct config {
     long body_bytes_max;
     long pixels_max;
     long side_max;
-    long avif_pixels_max;
+    long result_pixels_max[FORMAT_COUNT]; /* avif_pixels_max...; 0: no key limits the format */
     long encode_still_ms;
     long scans_max;
     long scan_pixels_max;

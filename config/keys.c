@@ -70,8 +70,9 @@ static bool are_networks(const char *text) {
 /* ---- the table */
 
 /* The first four members of a row. */
-#define FIELD(name, type)                                                                          \
-#name, type, offsetof(struct config, name), sizeof(((struct config *)0)->name)
+#define FIELD(name, type) FIELD_AS(#name, name, type)
+#define FIELD_AS(name, field, type)                                                                \
+    name, type, offsetof(struct config, field), sizeof(((struct config *)0)->field)
 #define KIB          1024L
 #define MIB          (1024L * 1024)
 #define GIB          (1024L * 1024 * 1024)
@@ -123,8 +124,8 @@ static const struct key keys[] = {
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
       .unit = "pixels",
       .why = "the largest width and height; of a JPEG 65500 at most" },
-    { FIELD(avif_pixels_max, KEY_INTEGER), .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT,
-      .unit = "pixels",
+    { FIELD_AS("avif_pixels_max", result_pixels_max[FORMAT_AVIF], KEY_INTEGER),
+      .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT, .unit = "pixels",
       .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
     { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "the longest time an encoder may run without being able to stop; processing_ms at "

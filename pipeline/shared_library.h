@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* shared_library.h - optional libraries, opened while the program runs.
  *
- * Used by:  codecs/avif_library.c; cuda/'s nvml.c, skeletons/nvrtc.c, skeletons/kernel_compiler.c,
+ * Used by:  codecs/avif/library.c; cuda/'s nvml.c, skeletons/nvrtc.c, skeletons/kernel_compiler.c,
  *           bench/nvjpeg_library.cu; server/sandbox/sandbox.c.
  * Owns:     nothing: the caller closes what it opened, or keeps it as long as the process.
  * Fails:    NULL; false.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* openapi_fixed.h - the parts of the OpenAPI description that do not depend on operators.
  *
- * JSON with ' in place of ", which is easier to read in C.
+ * JSON with ' in place of ", which is easier to read in C. A word between ~ stands for a list of
+ * image formats, which openapi_json.c makes of their records.
  *
  * Used by:  openapi_json.c.
  */
@@ -16,7 +17,7 @@
 #define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
 /* Types that a result may have. */
-#define OPENAPI_TYPES "'png','jpeg','webp','avif','pnm'"
+#define OPENAPI_TYPES "~types~"
 
 /* The pattern of a colour. */
 #define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
@@ -44,11 +45,11 @@
     "{'$ref':'#/components/parameters/width'},{'$ref':'#/components/parameters/height'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
-    "'image/jpeg':{},'image/png':{},'image/webp':{},"                                              \
+    "~input media types~,"                                                                         \
     "'image/x-portable-anymap':{'schema':{'type':'string'},'example':'" picture "'}"
 
 #define OPENAPI_IMAGE_PART                                                                         \
-    "'image':{'description':'JPEG, PNG, WebP or PNM; the part may be called file or media too',"   \
+    "'image':{'description':'~inputs~; the part may be called file or media too',"                 \
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
 static const char openapi_info[] =
@@ -70,9 +71,10 @@ static const char openapi_parameters[] =
     "'schema':{'type':'integer','minimum':1,'maximum':65535},'example':4},"
     "'needed-type':{'name':'type','in':'query','required':true,'description':'Type of the answer',"
     "'schema':{'type':'string','enum':['auto'," OPENAPI_TYPES "]},'example':'png'},"
-    "'compression-9':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
-    "the fastest, 3 the slowest and the smallest; what imaginary calls 4 to 6 is 2 here, and 7 to "
-    "9 is 3','schema':{'type':'integer','minimum':0,'maximum':9,'default':1},'example':6},"
+    "'compression-9':{'name':'compression','in':'query','description':'Of a ~compression~: 0 "
+    "stores, 1 is the fastest, 3 the slowest and the smallest; what imaginary calls 4 to 6 is 2 "
+    "here, and 7 to 9 is 3','schema':{'type':'integer','minimum':0,'maximum':9,'default':1},"
+    "'example':6},"
     "'device':{'name':'device','in':'query','description':'The device to use','schema':{"
     "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
     "'example':'cpu'},"
@@ -86,20 +88,20 @@ static const char openapi_parameters[] =
     "width, all from the image as it came','style':'form','explode':false,'schema':{"
     "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
     "'maxItems':16,'uniqueItems':true},'example':[6,7]},"
-    "'quality':{'name':'quality','in':'query','description':'Of a JPEG, WebP or AVIF','schema':{"
+    "'quality':{'name':'quality','in':'query','description':'Of a ~quality~','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
-    "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
-    "the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
+    "'compression':{'name':'compression','in':'query','description':'Of a ~compression~: 0 stores, "
+    "1 is the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
-    "'progressive':{'name':'progressive','in':'query','description':'A JPEG that is shown before "
-    "all of it is loaded; six times as slow','schema':{'type':'boolean','default':false},"
+    "'progressive':{'name':'progressive','in':'query','description':'A ~progressive~ that is shown "
+    "before all of it is loaded; six times as slow','schema':{'type':'boolean','default':false},"
     "'example':false},"
-    "'lossless':{'name':'lossless','in':'query','description':'A WebP or AVIF that keeps every "
+    "'lossless':{'name':'lossless','in':'query','description':'A ~lossless~ that keeps every "
     "sample; quality does nothing','schema':{'type':'boolean','default':false},'example':false},"
-    "'effort':{'name':'effort','in':'query','description':'Of a WebP or AVIF: more is slower "
+    "'effort':{'name':'effort','in':'query','description':'Of a ~effort~: more is slower "
     "and smaller','schema':{'type':'integer','minimum':0,'maximum':6,'default':4},'example':0},"
-    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG, WebP or "
-    "AVIF has a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
+    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a ~quality~ "
+    "has a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
@@ -140,8 +142,7 @@ static const char openapi_headers[] =
 /* Types of an answer that may have several results. */
 #define OPENAPI_SEVERAL OPENAPI_REPORT ",'application/zip':{}"
 
-#define OPENAPI_IMAGES                                                                             \
-    "'image/jpeg':{},'image/png':{},'image/webp':{},'image/avif':{},'image/x-portable-anymap':{}"
+#define OPENAPI_IMAGES "~media types~"
 
 static const char openapi_results[] =
     "'Image':{'description':'The image. Several, of widths, types or outputs, come as parts, each "

@@ -4,6 +4,7 @@
  * else from openapi_fixed.h. */
 #include "server/api/openapi_json.h"
 
+#include "pipeline/format.h"
 #include "pipeline/plan_tree.h"
 #include "server/api/json_writer.h"
 #include "server/api/openapi_fixed.h"
@@ -18,12 +19,61 @@ enum { FIRST_SIZE = 64 << 10, LARGEST_SIZE = 64 << 20 };
 
 /* ---- JSON as text: ' in place of ", and commas where they are needed */
 
-/* TEXT with ' in place of ". */
+/* Each format's first media type as a key; for input without PNM, of which there is an example. */
+static void media_types(struct json_writer *json, bool input) {
+    enum format format;
+    const char *before = "\"";
+    for (int i = 0; (format = format_at(FORMATS_DESCRIBED, i)); i++) {
+        if (!format_can(format, input ? FORMAT_READ : FORMAT_WRITTEN)) continue;
+        if (input && format == FORMAT_PNM) continue;
+        json_writer_add(json, before);
+        json_writer_add(json, format_media_type(format));
+        json_writer_add(json, "\":{}");
+        before = ",\"";
+    }
+}
+
+static bool is(const char *word, size_t length, const char *name) {
+    return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+/* The list that a WORD between ~ stands for. */
+static void put_formats(struct json_writer *json, const char *word, size_t length) {
+    static const struct {
+        const char *name;
+        unsigned abilities;
+    } titles[] = {
+        { "inputs", FORMAT_READ },
+        { "quality", FORMAT_QUALITY },
+        { "compression", FORMAT_COMPRESSION },
+        { "progressive", FORMAT_PROGRESSIVE },
+        { "lossless", FORMAT_LOSSLESS },
+        { "effort", FORMAT_EFFORT },
+    };
+    char text[FORMAT_LIST_MAX];
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (is(word, length, titles[i].name))
+            json_writer_add(json,
+                            format_list(FORMAT_TITLES, titles[i].abilities, ", ", " or ", text));
+    if (is(word, length, "types")) {
+        json_writer_add(json, "\"");
+        json_writer_add(json, format_list(FORMAT_NAMES, FORMAT_WRITTEN, "\",\"", "\",\"", text));
+        json_writer_add(json, "\"");
+    }
+    if (is(word, length, "media types")) media_types(json, false);
+    if (is(word, length, "input media types")) media_types(json, true);
+}
+
+/* TEXT with ' in place of ", and lists of formats for words between ~. */
 static void put(struct json_writer *json, const char *text) {
     for (size_t length; *text; text += length + (text[length] != '\0')) {
-        length = strcspn(text, "'");
+        length = strcspn(text, "'~");
         json_writer_bytes(json, text, length);
-        if (text[length]) json_writer_bytes(json, "\"", 1);
+        if (text[length] == '\'') json_writer_bytes(json, "\"", 1);
+        if (text[length] != '~') continue;
+        text += length + 1;
+        length = strcspn(text, "~");
+        put_formats(json, text, length);
     }
 }
 

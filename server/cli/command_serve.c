@@ -294,7 +294,7 @@ static int serve(const struct config *config) {
     if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = block_signals();
     loading = false;
-    codec_missing(FORMAT_AVIF);                 /* opens its library while files can be opened */
+    codec_open_libraries();                     /* while files can be opened */
     sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
     log_start((size_t)config->log_buffer_bytes, NULL);
     /* The time to count the GPUs, and then to start their workers. */

@@ -40,7 +40,7 @@ static bool open_operators(const struct slots *slots, struct failure *failure) {
  * cache of kernels, which those limits exclude. */
 static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
-    codec_missing(FORMAT_AVIF); /* opens its library while files can still be opened */
+    codec_open_libraries(); /* while files can be opened */
     if (sandbox && !gpu) user_operators_limit(config);
     if (sandbox && !open_operators(slots, failure)) return false;
     sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,

@@ -136,14 +136,14 @@ static const char *aux_of(const char *argument, size_t length) {
 
 static enum status take_encode_option(struct options *options, int index, const char *value,
                                       struct failure *failure) {
-    char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX];
+    char name[OPTION_NAME_MAX], shown[PARAM_SHOWN_MAX], range[FORMAT_LIST_MAX];
     dashed(encode_option_name(index), name);
     if (!value)
         return fail(failure, STATUS_BAD_PARAM, "%s needs a value: %s", name,
-                    encode_option_range(index));
+                    encode_option_range(index, range));
     if (encode_option_set(&options->encode, index, value)) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "%s must be %s, not \"%s\"", name,
-                encode_option_range(index), param_shown(value, shown));
+                encode_option_range(index, range), param_shown(value, shown));
 }
 
 /* Takes the option at argv[*i], and moves *I over its value. */
@@ -260,14 +260,15 @@ static const char *extension_of(const char *path) {
 /* Without an extension the input's type stays. */
 static enum status type_by_extension(struct options *options, struct failure *failure) {
     const char *extension = options->output ? extension_of(options->output) : "";
-    char shown[PARAM_SHOWN_MAX];
+    char shown[PARAM_SHOWN_MAX], endings[FORMAT_LIST_MAX], names[FORMAT_LIST_MAX];
     if (options->encode.format || !*extension) return STATUS_OK;
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .webp, "
-                ".avif, .pnm, .ppm or .pgm, or give --type png, jpeg, webp, avif or pnm",
-                param_shown(extension, shown));
+                "burin does not write \".%s\": OUTPUT must end in %s, or give --type %s",
+                param_shown(extension, shown),
+                format_list(FORMAT_ENDINGS, FORMAT_WRITTEN, ", ", " or ", endings),
+                format_list(FORMAT_NAMES, FORMAT_WRITTEN, ", ", " or ", names));
 }
 
 enum status options_read(struct options *options, int argc, char **argv, struct failure *failure) {
@@ -300,6 +301,31 @@ enum status options_read(struct options *options, int argc, char **argv, struct 
 
 /* ---- the help */
 
+/* The options that say how a result is written, for the formats that have each. */
+static void usage_encoding(void) {
+    char types[FORMAT_LIST_MAX], quality[FORMAT_LIST_MAX], progressive[FORMAT_LIST_MAX];
+    char lossless[FORMAT_LIST_MAX], effort[FORMAT_LIST_MAX], compression[FORMAT_LIST_MAX];
+    format_list(FORMAT_NAMES, FORMAT_WRITTEN, "|", "|", types);
+    format_list(FORMAT_TITLES, FORMAT_QUALITY, ", ", " or ", quality);
+    format_list(FORMAT_TITLES, FORMAT_PROGRESSIVE, ", ", " or ", progressive);
+    format_list(FORMAT_TITLES, FORMAT_LOSSLESS, ", ", " or ", lossless);
+    format_list(FORMAT_TITLES, FORMAT_EFFORT, ", ", " or ", effort);
+    format_list(FORMAT_TITLES, FORMAT_COMPRESSION, ", ", " or ", compression);
+    printf("  --type %-24s default by OUTPUT's extension; without one the\n"
+           "                                  input's type\n"
+           "  --quality 1..100                of a %s, default 85\n"
+           "  --progressive true|false        a %s that is shown before all of it is loaded; 6\n"
+           "                                  times as slow, a little smaller; default false\n"
+           "  --lossless true|false           a %s that keeps every sample; default\n"
+           "                                  false\n"
+           "  --effort 0..6                   of a %s: more is slower and smaller;\n"
+           "                                  default 4\n"
+           "  --max-bytes N                   of a %s: lowers the quality until\n"
+           "  --min-quality 1..100            the file fits, but not below this; default 10\n"
+           "  --compression 0..3              of a %s, default 1\n",
+           types, quality, progressive, lossless, effort, quality, compression);
+}
+
 int options_usage(void) {
     fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
           "       burin run [OPTION]... STEP... INPUT          if every step reports values\n\n"
@@ -309,20 +335,10 @@ int options_usage(void) {
           "Values of steps (histogram, minimum...) are printed on standard output, or on\n"
           "standard error if OUTPUT is -: one line per step with a number for each channel,\n"
           "for lists one line per channel. With --timing they are in the JSON instead.\n\n"
-          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
-          "  --type png|jpeg|webp|avif|pnm   default by OUTPUT's extension; without one the\n"
-          "                                  input's type\n"
-          "  --quality 1..100                of a JPEG, WebP or AVIF, default 85\n"
-          "  --progressive true|false        a JPEG that is shown before all of it is loaded; 6\n"
-          "                                  times as slow, a little smaller; default false\n"
-          "  --lossless true|false           a WebP or AVIF that keeps every sample; default\n"
-          "                                  false\n"
-          "  --effort 0..6                   of a WebP or AVIF: more is slower and smaller;\n"
-          "                                  default 4\n"
-          "  --max-bytes N                   of a JPEG, WebP or AVIF: lowers the quality until\n"
-          "  --min-quality 1..100            the file fits, but not below this; default 10\n"
-          "  --compression 0..3              of a PNG, default 1\n"
-          "  --background RRGGBB[AA]         the colour under transparency, and for steps that\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n",
+          stdout);
+    usage_encoding();
+    fputs("  --background RRGGBB[AA]         the colour under transparency, and for steps that\n"
           "                                  have a background; default ffffff\n"
           "  --widths W,W...                 in place of width, of the last step: a file for\n"
           "                                  each, with the width for %w in OUTPUT's name\n"

@@ -1,5 +1,6 @@
 // Command lines for the same work, for curl and `burin run`, quoted for a POSIX shell.
 import { element } from './element.js';
+import { writtenFormats } from './formats.js';
 import { fileStep, filesOf, operations, settings, stepText, reportsOnly } from './plan.js';
 
 /** Quotes TEXT as one word of the shell. */
@@ -16,12 +17,11 @@ function curlFile(name, file) {
 /** Keeps a name that begins with a dash from being an option. */
 const pathWord = (file) => shellWord(file.startsWith('-') ? `./${file}` : file);
 
-const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', avif: 'avif', pnm: 'pnm' };
-
 export function outputName(input, steps, type) {
     const base = input.replace(/\.[^.]*$/, '') || 'picture';
     const names = steps.map((step) => step.operator.name).join('-');
-    return `${base}${names ? `-${names}` : ''}.${extensions[type]}`;
+    const ending = writtenFormats.find((format) => format.name === type).endings[0];
+    return `${base}${names ? `-${names}` : ''}.${ending}`;
 }
 
 function fileWords(steps, word) {

@@ -1,6 +1,7 @@
 // The form field of a parameter, made from its record in GET /ops: type, range, unit, default,
 // help.
 import { element } from './element.js';
+import { accepted } from './files.js';
 import { defaultText, identityTaps, sideOf } from './plan.js';
 
 let fields = 0;
@@ -393,7 +394,7 @@ export function partField(part, step, changed) {
         type: 'file',
         id,
         name: part.name,
-        accept: 'image/png,image/jpeg,image/webp,.pgm,.ppm,.pnm',
+        accept: accepted,
         'aria-describedby': `${id}-help`,
     });
     input.addEventListener('change', () => {

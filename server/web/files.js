@@ -1,9 +1,16 @@
 // Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
 import { byId, element } from './element.js';
+import { readFormats, writtenFormats } from './formats.js';
+
+/** Of a file input: the types of pictures that the daemon reads, and their names' endings. */
+export const accepted = readFormats
+    .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
+    .join(',');
 
 /** OPEN is called with each File. */
 export function listenForFiles(open) {
     const input = byId('file-input');
+    input.accept = accepted;
     const choose = () => input.click();
     byId('open').addEventListener('click', choose);
     byId('open-empty').addEventListener('click', choose);
@@ -19,7 +26,19 @@ export function listenForFiles(open) {
 }
 
 const isPicture = (file) =>
-    file.type.startsWith('image/') || /\.(p[gpn]m|png|jpe?g)$/i.test(file.name);
+    file.type.startsWith('image/') ||
+    readFormats.some(({ endings }) =>
+        endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
+    );
+
+/** What can be opened, as a sentence, and the types to save as. */
+export function showFormats() {
+    const titles = readFormats.map((format) => format.title);
+    byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
+    byId('save-type').append(
+        ...writtenFormats.map(({ name, title }) => element('option', { value: name }, title)),
+    );
+}
 
 function listenForDrop(open) {
     const shade = byId('drop');

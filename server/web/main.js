@@ -4,7 +4,7 @@ import { showCommands } from './commands.js';
 import { connect, readSteps } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
-import { guardLeaving, listenForFiles } from './files.js';
+import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
 import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
@@ -138,6 +138,7 @@ function listen() {
     addEventListener('keydown', key);
 }
 
+showFormats();
 listenForFiles(open);
 guardLeaving(unsaved);
 listen();

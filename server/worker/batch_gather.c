@@ -7,7 +7,7 @@
 #include "server/worker/batch.h"
 
 #include "pipeline/aux_image.h"
-#include "pipeline/codec_memory.h"
+#include "pipeline/codec.h"
 #include "server/api/values_json.h"
 
 /* After this many jobs that did not fit, the batch counts as full: a different lane reads the
