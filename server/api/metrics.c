@@ -230,31 +230,31 @@ static void print_workers(const struct metrics_now *now, FILE *out) {
                 role_label(&now->workers[i]), now->workers[i].restarts);
 }
 
-/* Seconds by worker; each is a field of struct worker_account in ms. */
-static const struct account_row {
+/* Seconds by worker; each is a field of struct worker_statistics in ms. */
+static const struct statistics_row {
     const char *name, *type, *help;
     size_t offset;
-} account_rows[] = {
+} statistics_rows[] = {
     { "job_seconds_total", "counter", "Time in the worker of the jobs that it answered",
-      offsetof(struct worker_account, actual_ms) },
+      offsetof(struct worker_statistics, actual_ms) },
     { "job_predicted_seconds_total", "counter", "What had been predicted for those jobs",
-      offsetof(struct worker_account, predicted_ms) },
+      offsetof(struct worker_statistics, predicted_ms) },
     { "job_prediction_error_seconds_total", "counter",
       "By how much those predictions were wrong, too long or too short",
-      offsetof(struct worker_account, error_ms) },
+      offsetof(struct worker_statistics, error_ms) },
     { "worker_wait_seconds", "gauge", "Predicted time until the worker would begin one more job",
-      offsetof(struct worker_account, wait_ms) },
+      offsetof(struct worker_statistics, wait_ms) },
 };
-enum { ACCOUNT_ROWS = sizeof account_rows / sizeof *account_rows };
+enum { STATISTICS_ROWS = sizeof statistics_rows / sizeof *statistics_rows };
 
-static void print_account_row(const struct account_row *row, const struct metrics_now *now,
+static void print_statistics_row(const struct statistics_row *row, const struct metrics_now *now,
                               FILE *out) {
     head(out, row->name, row->type, row->help);
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        const char *account = (const char *)&worker->account;
+        const char *statistics = (const char *)&worker->statistics;
         fprintf(out, "burin_%s{device=\"%s\"%s} %.9g\n", row->name, worker->device,
-                role_label(worker), *(const double *)(account + row->offset) / 1000);
+                role_label(worker), *(const double *)(statistics + row->offset) / 1000);
     }
 }
 
@@ -361,7 +361,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_codec(metrics, out);
     print_workers(now, out);
-    for (int r = 0; r < ACCOUNT_ROWS; r++) print_account_row(&account_rows[r], now, out);
+    for (int r = 0; r < STATISTICS_ROWS; r++) print_statistics_row(&statistics_rows[r], now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);

@@ -91,7 +91,7 @@ struct job {
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
     double predicted_ms; /* on the worker that has it; by the dispatcher, as duration */
     int32_t duration;    /* there: enum job_duration (forecast.h) */
-    int32_t unbatched;   /* its operators take long: nobody waits for them in the same batch */
+    int32_t own_batch;   /* its operators take long: nobody waits for them in the same batch */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

@@ -7,7 +7,7 @@
  * was stopped, or sleeps and never had a core between two looks, is. What the kernel itself holds,
  * or tells nothing of, counts a thirtieth: a disk may take seconds.
  *
- * Used by:  worker_handle.c and operators_worker.c for a worker's heartbeat, lane_watch.c for its
+ * Used by:  worker_handle.c and operators_worker.c for a worker's heartbeat, dispatcher.c for its
  *           lanes.
  * Owns:     nothing; plain data, all zero at first.
  * Threads:  one at a time.

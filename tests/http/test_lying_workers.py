@@ -38,7 +38,7 @@ def test_what_cannot_be_an_answer(liar, what):
     answer, replaced = tell(liar, "lie", what)
     check_problem(answer, 500, "two workers died with this image")
     assert replaced == 2
-    assert liar.log_text().count(f"job lie-{what}: the worker's answer cannot be one") == 2
+    assert liar.log_text().count(f"job lie-{what}: the worker returned an invalid answer") == 2
     assert liar.works()
 
 
