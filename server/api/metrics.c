@@ -226,20 +226,20 @@ static void print_workers(const struct metrics_now *now, FILE *out) {
                 role_label(&now->workers[i]), now->workers[i].restarts);
 }
 
-/* Seconds of each worker, from fields of struct worker_account in ms. */
+/* Seconds of each worker, from fields of struct worker_statistics in ms. */
 static const struct time_row {
     const char *name, *type, *help;
     size_t offset;
 } time_rows[] = {
     { "job_seconds_total", "counter", "Time in the worker of the jobs that it answered",
-      offsetof(struct worker_account, actual_ms) },
+      offsetof(struct worker_statistics, actual_ms) },
     { "job_predicted_seconds_total", "counter", "Predicted time of those jobs",
-      offsetof(struct worker_account, predicted_ms) },
+      offsetof(struct worker_statistics, predicted_ms) },
     { "job_prediction_error_seconds_total", "counter",
       "Errors of those predictions, too long or too short",
-      offsetof(struct worker_account, error_ms) },
+      offsetof(struct worker_statistics, error_ms) },
     { "worker_wait_seconds", "gauge", "Predicted time until the worker would begin one more job",
-      offsetof(struct worker_account, wait_ms) },
+      offsetof(struct worker_statistics, wait_ms) },
 };
 enum { TIME_ROWS = sizeof time_rows / sizeof *time_rows };
 
@@ -247,7 +247,7 @@ static void print_time_row(const struct time_row *row, const struct metrics_now 
     head(out, row->name, row->type, row->help);
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        const char *times = (const char *)&worker->account;
+        const char *times = (const char *)&worker->statistics;
         fprintf(out, "burin_%s{device=\"%s\"%s} %.9g\n", row->name, worker->device,
                 role_label(worker), *(const double *)(times + row->offset) / 1000);
     }

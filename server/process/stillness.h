@@ -12,7 +12,7 @@
  * by the next stillness_look_at_all, and as long as it is asked for again. Without a launcher a
  * thread is read at once.
  *
- * Used by:  worker_handle.c and operators_worker.c for a worker's heartbeat, lane_watch.c for its
+ * Used by:  worker_handle.c and operators_worker.c for a worker's heartbeat, dispatcher.c for its
  *           lanes; supervisor.c calls stillness_look_at_all.
  * Owns:     the list of threads that are asked for; struct stillness is plain data, zero at first.
  * Fails:    THREAD_UNKNOWN where the launcher does not answer, or has not looked yet.

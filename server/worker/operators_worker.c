@@ -145,7 +145,7 @@ static void find_lost(struct operators_worker *worker, int64_t now) {
     case SWEEP_NOT_RECEIVED:
         if (channel_is_read(worker->sandbox)) send_run(worker);
         break;
-    case SWEEP_NOT_TOLD: take_answer(worker); break;
+    case SWEEP_NOT_REPORTED: take_answer(worker); break;
     default: break;
     }
 }

@@ -88,7 +88,7 @@ static bool like_cost(const struct job *a, const struct job *b) {
  * runs alone. Beyond GROUP_MS other lanes do the work; but where codecs make jobs long, the cores
  * work on many files of one group at the same time. */
 static bool may_join(const struct job *first, const struct job *job, double ms) {
-    return !first->unbatched && job_is_alike(first, job) && like_cost(first, job) &&
+    return !first->own_batch && job_is_alike(first, job) && like_cost(first, job) &&
            (first->duration == JOB_LONG || ms + job->predicted_ms <= GROUP_MS);
 }
 

@@ -38,7 +38,7 @@ def test_an_impossible_answer_is_rejected(liar, what):
     answer, replaced = ask(liar, "lie", what)
     check_problem(answer, 500, "two workers died with this image")
     assert replaced == 2
-    assert liar.log_text().count(f"job lie-{what}: the worker's answer cannot be one") == 2
+    assert liar.log_text().count(f"job lie-{what}: the worker returned an invalid answer") == 2
     assert liar.works()
 
 

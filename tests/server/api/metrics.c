@@ -43,7 +43,7 @@ static const struct worker_facts cpu = {
     .cpu = true,
     .alive = true,
     .running = 5,
-    .account = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
+    .statistics = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
 };
 
 static struct worker_facts gpu(const char *device) {
@@ -104,7 +104,7 @@ static void predictions_stand_beside_what_jobs_took(void **state) {
     (void)state;
     struct worker_facts workers[] = { cpu, cpu };
     workers[1].operators = true;
-    workers[1].account.wait_ms = 3000;
+    workers[1].statistics.wait_ms = 3000;
     char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_job_seconds_total{device=\"cpu\"} 1.25",

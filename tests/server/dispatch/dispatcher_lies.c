@@ -98,7 +98,7 @@ static void lie(int slot) {
     while (!worker_handle_reap(worker)) usleep(1000);
     dispatcher_recover(dispatcher, worker);
     begin_process();
-    dispatcher_hand_out(dispatcher);
+    dispatcher_assign(dispatcher);
 }
 
 /* ---- tests */
