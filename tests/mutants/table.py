@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deliberate mistakes, one a row: what is wrong then, the file, a text of it, what stands there instead, and the test
-that is to notice.
+"""Deliberate mistakes, one a row: the effect, the file, a text in it, its replacement, and the test that should fail.
 
-The file is named by the end of its path, as much as makes it the only one. The text must occur in it exactly once; any
-blanks in it stand for any blanks, line ends too. A test is `unit NAME`, the end of the path of a C test without .c, or
-`http ARGUMENTS` of pytest, whose files lie in tests/http. Mistakes that change nothing that anybody could see have no
-place here.
+The file is named by the end of its path, long enough to be unique. The text must occur in it exactly once; any blanks in it
+match any blanks, line ends too. A test is `unit NAME`, the end of the path of a C test without .c, or `http ARGUMENTS` of
+pytest, whose files lie in tests/http. Mistakes without a visible effect do not belong here.
 """
 
 TABLE = [
