@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
  * method (dual.cuh), and on it the general one (grid.cuh). The origins of all pixels that are
- * left are compared with a plain host program's before a time is told. Times are events' on the
+ * left are compared with a plain host program's before a time is printed. Times are events' on the
  * device, medians: `all` of the whole search with its preparations and origins, `step` the rise
  * from a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
@@ -218,7 +218,7 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     return ms;
 }
 
-/* Where every pixel that is left came from. */
+/* Checks the origin of every pixel that is left. */
 static bool right(struct bench &bench, const struct dual_case &one, const char *who) {
     std::vector<uint32_t> numbers(bench.numbers.size());
     TRY(cudaMemcpy(numbers.data(), bench.search.origins, 4 * numbers.size(),
@@ -311,8 +311,8 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
- * while both axes are at it, from the end of the step before, in us. */
+/* Prints the parts of a step's time, in the axis with more rows: means over the later half of the
+ * steps in which both axes are searched, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",

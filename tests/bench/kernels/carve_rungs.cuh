@@ -32,7 +32,7 @@ struct rung_memory {
     cudaStream_t stream;
 };
 
-/* What the functions below can hold, of a search that the cluster method takes. */
+/* The heights that the functions below can hold, of those that the cluster method takes. */
 static bool rungs_fit(uint32_t height) {
     return height <= 2 * STEP_ROWS * BANDS_MAX;
 }
