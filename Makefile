@@ -77,6 +77,8 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 # Tests and benchmarks of an operator that is left out are left out too.
 override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
+# An image format is a file of pipeline/codecs/ with its record, and the folder of the same name with the rest of its codec.
+FORMATS = $(sort $(basename $(notdir $(wildcard pipeline/codecs/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES := $(filter-out server/main.c pipeline/ops/%,$(call below,server config pipeline,*.c)) \
@@ -214,7 +216,7 @@ gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## b
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and the programs of tests/bench with kernels of their own
 
-check: tidy $(OBJ)/ops.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
+check: tidy $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
@@ -247,10 +249,13 @@ $(B)/burin-bench: $(OBJ)/$(SUITE)/main.o $(SUITE_PARTS) | $(LIBRARY)
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
-# Built-in operators: one line each, and one for each twin. Rewritten only when the list changes.
+# A line for each built-in operator, each image format and each twin. Rewritten only when the list changes.
 $(OBJ)/ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(OPS); do echo "OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(OBJ)/formats.inc: FORCE
+	@mkdir -p $(@D)
+	@{ for f in $(FORMATS); do echo "FORMAT($$f, $$(echo $$f | tr a-z A-Z))"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(B)/cuda_ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(CUDA_OPS); do echo "CUDA_OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -267,20 +272,23 @@ $(OBJ)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skelet
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
 $(OBJ)/pipeline/skeletons/embedded.o $(OBJ)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
 
-# The page's files, plain and compressed, each with a tag of its content.
-$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB)
+# The page's files, plain and compressed, each with a tag of its content. The records of formats make formats.js.
+$(OBJ)/formats.js: server/formats_js.awk $(FORMATS:%=pipeline/codecs/%.c) $(OBJ)/formats.inc
 	@mkdir -p $(@D)
-	@$< $(WEB) >$@
+	@awk -f $(filter-out %.inc,$^) >$@
+$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB) $(OBJ)/formats.js
+	@mkdir -p $(@D)
+	@$< $(WEB) $(OBJ)/formats.js >$@
 $(OBJ)/server/http/handle_page.o: $(OBJ)/web_files.inc
 
 $(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # The serial program that vector instructions are compared with.
 $(OBJ)/tests/bench/burin-bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
-$(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/version.inc
+$(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/formats.inc $(OBJ)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
-$(B)/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/%.cu.o: %.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -334,7 +342,7 @@ $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o | $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
 # Tests as on the oldest GPU: intermediate code for it alone, which a newer GPU's driver compiles at the start.
 $(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
-$(B)/ptx75/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/ptx75/%.cu.o: %.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< for the oldest GPU"
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -350,13 +358,13 @@ $(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c | $(LIBRARY)
 	$(build_test)
 # The same test in a build of its own, without the code that racecheck misunderstands.
 $(B)/cuda/ops/carve.checked.o: GENCODE = $(call machine_code,$(TEST_ARCHS))
-$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
 	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o | $(LIBRARY)
 	$(build_test)
-$(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
+$(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu | $(OBJ)/formats.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -cudart shared $(subst -Wl$(comma),-Xlinker=,$(filter -Wl%,$(SHARED_CUDA))) -o $@ -ldl
@@ -367,11 +375,11 @@ $(CODEC_LADDERS): %: %.cu.o | $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(EMBEDDED)
+build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(OBJ)/formats.inc $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/jpeg/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/*/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
 	  server/request/multipart.c) $(wildcard tests/twins/*.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 

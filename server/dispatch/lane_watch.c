@@ -21,7 +21,7 @@ enum lane_state lane_watch_look(struct stillness *lane, const struct job *job, p
     const int64_t still = stillness_look(lane, pid, thread, now);
     if (!still) return LANE_MOVES;
     if (still <= still_ns) return LANE_SLEEPS;
-    if (lane->account.process_idle) return LANE_HANGS;
+    if (lane->status.process_idle) return LANE_HANGS;
     stillness_end(lane);
     return LANE_SLEEPS;
 }

@@ -83,7 +83,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     worker->heartbeat_thread = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
-    worker->gauges = (struct gauges){ .told = 0 };
+    worker->gauges = (struct gauges){ .known = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
     snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;
@@ -252,7 +252,7 @@ static const char *look_at_process(struct worker_handle *worker, int64_t now, in
     const int64_t still =
         stillness_look(&worker->stillness, worker->pid, worker->heartbeat_thread, now);
     worker->stood_still = still > still_ns;
-    if (worker->stillness.account.state == THREAD_TRACED)
+    if (worker->stillness.status.state == THREAD_TRACED)
         return "gives no sign of life: a debugger holds its process";
     return still > still_ns / 2 ? "gives no sign of life: its process stands still" : NULL;
 }

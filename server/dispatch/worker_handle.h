@@ -95,7 +95,7 @@ struct worker_facts {
     bool standby;
     int running, capacity, restarts;
     struct worker_account account; /* by the supervisor */
-    struct gauges gauges;          /* none told if the last were too long ago */
+    struct gauges gauges;          /* none known if the last were too long ago */
 };
 
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators);

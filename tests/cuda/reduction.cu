@@ -3,7 +3,7 @@
  * reference has it, twice in a row, and the zeroed words are 0 again after every launch.
  *
  * How it works. The operators run in a context made here, whose words are looked at.
- * covers: cuda/reduction.cuh cuda/reduction_add.cuh cuda/ops/histogram.cu
+ * covers: cuda/reduction.cuh cuda/ops/histogram.cu
  */
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"

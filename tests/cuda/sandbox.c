@@ -67,7 +67,7 @@ enum { REFUSED = 7 };
 static void be_worker(struct told *told, const char *sandbox) {
     struct config config = { .listen = "" };
     struct device_info info;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     step(told, "sandbox_limit");
     sandbox_limit(SANDBOX_GPU, &config, NULL);
@@ -84,7 +84,7 @@ static void be_worker(struct told *told, const char *sandbox) {
     step(told, "NVML");
     struct nvml *nvml = nvml_open(NVML_LIBRARY, info.bus);
     if (nvml) nvml_read(nvml, &gauges);
-    told->nvml = nvml && gauges_told(&gauges, GAUGE_MEMORY_USED);
+    told->nvml = nvml && gauges_has(&gauges, GAUGE_MEMORY_USED);
     step(told, "what is refused");
     if (sandbox_is_on(&config)) told->refused = count_refused();
     step(told, "the end");

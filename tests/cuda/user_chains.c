@@ -60,13 +60,13 @@ static const char second_source[] =
 
 static struct lane *gpu, *cpu; /* no CPU where no compiler is */
 
-static void tell(void *context, const char *sentence) {
+static void report(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
 }
 
 static bool add_file(const char *name, const char *source) {
-    const struct operators_options options = { .tell = tell };
+    const struct operators_options options = { .report = report };
     enum twin_state state;
     struct user_file *file = operators_dir_make(name, source, strlen(source), &options, &state);
     if (!file || operators_dir_add(file, &options) != file->count) return false;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """AVIF out, through workers in their sandbox: decoded by libavif's avifdec, which requests get one, and what is refused.
 
-covers: pipeline/codecs/avif_encoder.c pipeline/codecs/avif_library.c"""
+covers: pipeline/codecs/avif.c pipeline/codecs/avif/library.c"""
 import io
 import os
 import subprocess

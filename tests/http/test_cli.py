@@ -2,8 +2,8 @@
 """The program from outside: every subcommand but serve and worker, its exit status and its messages.
 
 covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
-covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c server/cli/progress_line.c
-covers: server/cli/run_options.c server/version.c server/width_list.c
+covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c
+covers: server/cli/options.c server/version.c server/width_list.c
 """
 import json
 import os

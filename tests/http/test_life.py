@@ -3,7 +3,7 @@
 is right and whole, or there is none.
 
 covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
-covers: server/cli/command_serve.c server/stacks.c
+covers: server/cli/command_serve.c server/process/process.c
 """
 import contextlib
 import http.client

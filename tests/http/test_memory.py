@@ -51,7 +51,7 @@ def test_what_takes_more_than_all_may(start):
 def most_mib(**settings):
     run = subprocess.run([BURIN, "config", "--memory"], capture_output=True, text=True, check=True, timeout=60,
                          env={**os.environ, **{f"BURIN_{name.upper()}": str(value) for name, value in settings.items()}})
-    return int(re.search(r"^at the most +(\d+) MiB", run.stdout, re.M)[1])
+    return int(re.search(r"^at most +(\d+) MiB", run.stdout, re.M)[1])
 
 
 def test_memory_adds_up():

@@ -2,7 +2,7 @@
 """Users' operators in the daemon, from outside: which are listed and served, which are left out, and that a faulty one
 disturbs no other client.
 
-covers: server/user_operators.c server/worker/confinement.c server/cli/command_worker.c"""
+covers: server/user_operators.c server/sandbox/sandbox_calls.c server/cli/command_worker.c"""
 import contextlib
 import json
 import os
@@ -502,7 +502,7 @@ def test_a_start_checks_several_files_at_a_time(start, tmp_path):
     names = [op["name"] for op in daemon.get("/ops").json["operators"]]
     assert [name for name in names if name.startswith("white")] == sorted(sources)
     assert set(re.findall(r"(wrong\d+)\.c:1: ", daemon.log_text())) == set(wrong)
-    assert re.search(r"operators_dir: 17 files are to be checked, \d+ at a time", daemon.log_text())
+    assert re.search(r"operators_dir: checking 17 files, \d+ at a time", daemon.log_text())
     assert "operators_dir: 16 of 17 files are checked" in daemon.log_text()
 
 

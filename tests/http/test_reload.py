@@ -44,7 +44,7 @@ def hang_up(daemon):
 
 
 def outcomes(daemon):
-    return len(re.findall(r"operators_dir was read again|operators_dir: all stays as it was", daemon.log_so_far()))
+    return len(re.findall(r"operators_dir was read again|operators_dir: all operators stay as they were", daemon.log_so_far()))
 
 
 def reload(daemon, times=1):
@@ -143,7 +143,7 @@ def test_a_file_that_is_wrong_now_serves_as_it_was(start, tmp_path):
     write(path, white=WRONG, new=WRONG.replace("white", "never"), total=TOTAL.replace("a + b", "a ^ b"))
     reload(daemon)
     log = daemon.log_text()
-    assert re.search(r"white\.c:4: ", log) and "white.c: what was read of it before goes on serving" in log
+    assert re.search(r"white\.c:4: ", log) and "white.c: its operators as read before stay in use" in log
     assert re.search(r"new\.c:4: ", log) and "new.c: what was" not in log and "never" not in names(daemon)
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     xor = int(np.bitwise_xor.reduce(PICTURE.ravel()))
@@ -188,7 +188,7 @@ def test_a_folder_that_is_refused_as_a_whole(start, tmp_path, how):
     else:
         path.rename(tmp_path / "elsewhere")
     reload(daemon)
-    assert "all stays as it was" in daemon.log_text()
+    assert "all operators stay as they were" in daemon.log_text()
     assert ("write" if how == "writable" else "No such file") in daemon.log_text()
     assert daemon.children() == before
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
@@ -467,7 +467,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     (tmp_path / "hangs").touch()
     write(path, white=add(2))
     reload(daemon)
-    assert "were not ready within worker_start_ms" in daemon.log_text() and "all stays as it was" in daemon.log_text()
+    assert "were not ready within worker_start_ms" in daemon.log_text() and "all operators stay as they were" in daemon.log_text()
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     (tmp_path / "hangs").unlink()
     assert settles(daemon)

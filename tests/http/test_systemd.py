@@ -416,7 +416,7 @@ def test_workers_inherit_nothing(manage):
     (dict(LISTEN_FDS="-1"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_FDS="3"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_PID=None), ["LISTEN_PID is not", "unset LISTEN_FDS"]),
-    (dict(LISTEN_PID="1"), ["LISTEN_PID", "another program", "exec"]),
+    (dict(LISTEN_PID="1"), ["LISTEN_PID", "a different program", "exec"]),
     (dict(LISTEN_PID="x"), ["LISTEN_PID", "exec"]),
     (dict(LISTEN_FDNAMES="burin.socket"), ["burin.socket", "FileDescriptorName="]),
     (dict(LISTEN_FDNAMES=""), ["FileDescriptorName="]),
@@ -612,7 +612,7 @@ def test_without_a_notify_socket(manage, tmp_path):
     manager = manage(http=listening())
     daemon = manage.start(manager, NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert daemon.works()
-    assert wait_until(lambda: "service manager cannot be told" in daemon.log_so_far())
+    assert wait_until(lambda: "service manager did not receive" in daemon.log_so_far())
 
 
 def test_the_manager_reads_nothing(manage, tmp_path):
@@ -629,7 +629,7 @@ def test_the_manager_reads_nothing(manage, tmp_path):
         assert daemon.works()
         daemon.process.send_signal(signal.SIGTERM)
         assert daemon.process.wait(60) == 0
-        assert "service manager cannot be told" in daemon.log_text()
+        assert "service manager did not receive" in daemon.log_text()
 
 
 # ---- the watchdog
@@ -702,7 +702,7 @@ def test_watchdog_is_silent_while_a_thread_hangs(manage, name, which):
         before = len(manager.said("WATCHDOG=1"))
         time.sleep(1.2)
         assert len(manager.said("WATCHDOG=1")) == before
-        assert wait_until(lambda: "does not go on" in daemon.log_so_far())
+        assert wait_until(lambda: "makes no progress" in daemon.log_so_far())
     finally:
         held.release()
     assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > before + 1)

@@ -2,7 +2,7 @@
 """Values that steps compute from a picture: against numpy, in every form of the answer, beside the picture or instead of it, long
 and short; and `burin run`.
 
-covers: server/api/values_json.c server/cli/command_run.c server/cli/run_options.c"""
+covers: server/api/values_json.c server/cli/command_run.c server/cli/options.c"""
 import base64
 import json
 import socket

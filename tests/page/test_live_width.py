@@ -252,7 +252,7 @@ def test_a_different_seam_search_has_a_different_map(page, photo):
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (300, 500))  # in place of dx
     page.set_field("carve", "height", 300)
     page.shown("carve:width=500,height=300,energy=sobel5")
-    assert page.text(".live-of .help") == "Of the width alone: reset height and dy."
+    assert page.text(".live-of .help") == "Works only for the width: reset height and dy."
     page.find('.step [aria-label="Reset height"]').click()
     page.shown("carve:width=500,energy=sobel5")
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (310,))
@@ -311,7 +311,7 @@ def test_what_prevents_it(page, daemon, photo, tmp_path):
             ? Promise.resolve(new Response('{"message":"no room for 3 more jobs"}', { status: 503 })) : real(target, options);""")
     page.find(".live-of button").click()
     page.wait("!document.getElementById('notice').hidden")
-    assert "No room for 3 more jobs. The daemon has no room just now. Try again in a moment." in page.text("#notice")
+    assert "No room for 3 more jobs. The daemon has no room now. Try again in a moment." in page.text("#notice")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
     page.find("#notice button").click()
     page.wait("document.documentElement.dataset.liveWidth")

@@ -158,7 +158,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
         fields = page.run("return [...document.querySelectorAll('.step-body > .field')].length")
         assert fields == len(operator["parameters"]) + len(operator["parts"])
         if operator.get("values"):
-            assert page.visible("#told table") and name in page.text("#told")
+            assert page.visible("#values table") and name in page.text("#values")
         else:
             check_canvas(page, run_pixels(tmp_path, small, text))
         page.find(f'.step[data-operator="{name}"] [aria-label^="Remove"]').click()
@@ -322,11 +322,11 @@ def test_values(page, photo, tmp_path):
     page.add_step("mean")
     page.shown("mean")
     means = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
-    assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
+    assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
     page.add_step("grayscale")
     page.add_step("histogram")
     page.shown("mean;grayscale;histogram")
-    counts = page.run("return [...document.querySelectorAll('#told details tbody td')].map((e) => Number(e.textContent.replaceAll(',', '')))")
+    counts = page.run("return [...document.querySelectorAll('#values details tbody td')].map((e) => Number(e.textContent.replaceAll(',', '')))")
     expected = subprocess.run([BURIN, "run", "grayscale", "histogram", str(photo), str(tmp_path / "out.png")], check=True, capture_output=True, text=True).stdout.split()
     assert counts == [int(n) for n in expected]
 
@@ -343,7 +343,7 @@ def test_texts_and_a_pair(page, photo):
                 boxes[i].value = side; boxes[i].dispatchEvent(new Event('input')); boxes[i].dispatchEvent(new Event('change')); });""", sides)
         page.shown(steps)
         text = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
-        assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [text]
+        assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [text]
         assert page.run("return decodeURIComponent(location.hash)") == f"#steps={steps}"
 
 
@@ -453,7 +453,7 @@ def test_the_strip_is_the_outputs(page, photo):
     page.set_field("brightness", "shift", 20)
     page.set_field("carve", "dx", -480)
     page.wait("!document.getElementById('notice').hidden")
-    assert page.text("#status") == "Not done: the output shown is the one before."
+    assert page.text("#status") == "Not done: the previous output is still shown."
     assert page.text("#notice").startswith("Not with these valuescarve: dx must be")
     assert strip(page) == ["Input", "1 brightness", "Output"] and page.text("#label-before") == "After step 1"
     assert page.run("return [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent.includes('×'))")
@@ -511,12 +511,12 @@ def test_the_table_is_the_report(page, photo):
     page.opened()
     page.add_step("histeq")
     page.shown("histeq")
-    rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.className, r.querySelector('th').textContent])")
+    rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.className, r.querySelector('th').textContent])")
     names = [name for _, name in rows]
     for name in ("receive", "queue", "decode", "upload", "compute", "download", "encode", "wait", "total"):
         assert name in names
     assert names[names.index("compute") + 1] == "histeq" and names[names.index("histeq") + 1] == "histogram"
-    assert "MP/s" in page.text("#account") and "480 × 320" in page.text("#account") and "cpu" in page.text("#account")
+    assert "MP/s" in page.text("#times") and "480 × 320" in page.text("#times") and "cpu" in page.text("#times")
     digest = page.text("#devices .digest") or page.wait("document.querySelector('#devices .digest')?.textContent")
     assert len(digest.split()[-1]) == 64
 
@@ -539,7 +539,7 @@ def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
         page.opened()
         page.add_step("histeq")
         page.shown("histeq")
-        rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.querySelector('th').textContent, r.className])")
+        rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.querySelector('th').textContent, r.className])")
         names = [name for name, _ in rows]
         decode = names.index("decode")
         assert [name for name, _ in rows[decode:decode + 4]] == ["decode", "walk", "transform", "upload"]
@@ -947,7 +947,7 @@ def test_seams_without_an_order(page, photo):
     page.shown("carve")
     page.find("#show-seams").click()
     for values, text, said in (({}, "carve", "None: this step does not change the size."),
-                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Of both directions, without their order.")):
+                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Seams of both directions, without their order.")):
         for name, value in values.items():
             page.set_field("carve", name, value)
         page.wait(f"document.documentElement.dataset.seams === {text!r}")

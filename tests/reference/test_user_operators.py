@@ -2,9 +2,9 @@
 """Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as printed
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
-  pipeline/skeletons/operators_dir.c server/operators.c
+  pipeline/skeletons/operators_dir.c server/user_operators.c
   server/cli/command_check.c server/cli/command_convert.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """

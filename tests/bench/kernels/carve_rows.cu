@@ -3,7 +3,7 @@
  * between shuffles: one block, up to two warps for each scheduler, energies in shared memory as
  * 16-bit pairs. Cycles a row. Before that a few rows are compared, up to where the warp's ends
  * spoil the middle. */
-#include "cuda/ops/carve/cluster/sweep.cuh"
+#include "cuda/ops/carve/fast_one_axis/sweep.cuh"
 
 #include <cstdio>
 #include <cstdlib>

@@ -38,9 +38,9 @@ static void begin(bool computes, bool has_other) {
             if (!computes) pause();
     }
     assert_true(process > 0);
-    while (thread_account_read(process, process).process_idle == (computes || has_other))
+    while (thread_status_read(process, process).process_idle == (computes || has_other))
         usleep(1000);
-    while ((thread_account_read(process, process).state == THREAD_RUNS) != computes) usleep(1000);
+    while ((thread_status_read(process, process).state == THREAD_RUNS) != computes) usleep(1000);
     stillness_end(&lane);
     job = (struct job){ .started = 1, .lane = process };
     job.progress.seen_ns = now;
