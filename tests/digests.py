@@ -22,7 +22,7 @@ WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100
         "resize?width=700&height=700&fit=fill&kernel=nearest",
         "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
-# What tells values of the photograph: those are compared.
+# Value operators on the photograph: their values are compared.
 VALUES = ["histogram?bins=256", "histogram?bins=5000", "minimum?quality=85", "maximum?quality=85",
           "mean?quality=85", "dominant?quality=85", "blurhash?components=4x3", "blurhash?components=9x9", "thumbhash?quality=85"]
 # With a block to keep and one to remove.

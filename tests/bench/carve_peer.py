@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """carve_peer.py [BURIN] [PHOTOGRAPH]... - seam carving on the CPU: burin beside liblqr, in turns, in one run.
 
-liblqr 0.4 (package liblqr-1-0) as it comes: energy LQR_EF_GRAD_XABS, one thread; timed are making, initialising and resizing
+liblqr 0.4 (package liblqr-1-0) with its defaults: energy LQR_EF_GRAD_XABS, one thread; timed are making, initialising and resizing
 its carver, not reading the result. burin is timed as it reports itself: the operator, from RGB to RGB. Medians; --json for
 machines; --rounds N, default 5. Photographs default to those of the package mate-backgrounds."""
 import ctypes

@@ -57,7 +57,7 @@ def hang_up(daemon, path, body):
 
 
 def client(daemon, count, rng, good, bad, results):
-    """Asks COUNT times, mostly on one connection, and puts into TOLD the Counter of what came."""
+    """Asks COUNT times, mostly on one connection, and puts into RESULTS the Counter of outcomes."""
     tally = collections.Counter()
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
     for _ in range(count):
@@ -82,7 +82,7 @@ class Mix:
         self.bad = bad_requests(self.good[3])
 
     def load(self, count):
-        """COUNT requests over CONNECTIONS clients, never the same ones twice. -> Counter of what came"""
+        """COUNT requests over CONNECTIONS clients, never the same ones twice. -> Counter of outcomes"""
         context = multiprocessing.get_context("fork")  # threads of Python would share one core
         results, clients = context.SimpleQueue(), []
         for i in range(CONNECTIONS):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """restart.py BURIN [--starts N] [--restarts N] - how long a daemon takes from its start until it is ready, and what clients notice
-when it is restarted by socket activation: requests lost, and the longest that one took. A service manager is played by
+when it is restarted by socket activation: lost requests, and the time of the longest one. A service manager is played by
 tests/http/test_systemd.py, whose clients these are: eight, half of them on kept connections, JPEG and PNM of up to 640x480."""
 import argparse
 import os
@@ -75,7 +75,7 @@ def measure_restarts(manager):
     show("under load, SIGTERM to end", stops)
     show("under load, start to ready", starts)
     print(f"{options.restarts} restarts under load: {seen['new']} requests on new connections, {seen['kept']} on kept ones, "
-          f"of these {seen['asked again']} asked again; lost: {len(clients.lost)}; the longest took {clients.longest_s * 1e3:.0f} ms")
+          f"among them {seen['asked again']} asked again; lost: {len(clients.lost)}; the longest took {clients.longest_s * 1e3:.0f} ms")
 
 
 def main():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make install, make deb and make image: what lands where, that it works from there, and what is asked of docker,
-podman and buildah. (That the image is good, and the package on a bare Debian: test_image.py.)
+"""make install, make deb and make image: which files go where, that the program works from there, and the commands for docker,
+podman and buildah. (The image itself, and the package on a bare Debian: test_image.py.)
 
 covers: docker/deb.sh docker/man.sh docker/image.sh docker/depends.sh"""
 import os
@@ -26,7 +26,7 @@ def run(*command, **options):
 
 
 def make(*arguments):
-    """With the program under test, whichever build it is: nothing is compiled."""
+    """Runs make with the program under test, of any build: nothing is compiled."""
     cuda = "0" if re.search(r"CUDA +none", run(BURIN, "version")) else "1"
     return run("make", "--no-print-directory", f"CUDA={cuda}", f"PROGRAM={os.path.abspath(BURIN)}", *arguments,
                env={name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"})
@@ -119,7 +119,7 @@ def test_packaged_program_works(package, tmp_path):
 
 @pytest.fixture
 def image(tmp_path):
-    """image(kind, present...) -> what image.sh says, and what the first builder that works is told."""
+    """image(kind, present...) -> image.sh's result, and the commands that the first working builder got."""
     def build(kind, *present, arguments=()):
         for name in present:
             recorder = tmp_path / name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client's identity: the address of the connection or, behind `trusted_proxies`, the last address in X-Forwarded-For that is
-none of theirs. The log shows it."""
+no trusted proxy's. The log shows it."""
 import http.client
 import json
 import socket

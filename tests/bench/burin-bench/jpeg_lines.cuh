@@ -36,7 +36,7 @@ struct jpeg_line {
     int next; /* turn */
 };
 
-/* What all streams share, and how much memory each has. */
+/* Common to all streams, with the size of each stream's memory. */
 struct jpeg_lines {
     const struct jpeg_batches *of;
     struct jpeg_baseline headers[JPEG_LINES_SUBJECTS_MAX];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ladder that led to cuda/ops/carve/fast_one_axis/fast_one_axis.cuh, from a launch a row to one
  * launch for all seams. Every seam of every rung is compared with a plain host program before a
- * time is printed.
- * Times are events' on the device, medians: `all` of the whole search with its preparations, `seam`
- * the rise from a quarter of the seams to all of them. */
+ * time is printed. Times are events' on the device, medians: `all` of the whole search with its
+ * preparations, `seam` the rise from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "tests/bench/kernels/carve_cluster.cuh"
@@ -237,8 +236,8 @@ static int odd(struct bench &bench, uint32_t most) {
     return bad != 0;
 }
 
-/* Where a seam's time goes: means over the later half of the seams, from the end of the seam
- * before, in us. */
+/* Prints the parts of a seam's time: means over the later half of the seams, from the end of the
+ * seam before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = { "lead start", "lead end", "met",       "maps",
                                          "resolved",   "entry",    "walked",    "moved",
@@ -310,7 +309,7 @@ int main(int count, char **arguments) {
              "Ways to take seams out of a strip of luma, one direction, us a seam and in all.\n"
              "carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
              "carve odd [PIXELS]: other sizes, energies and pictures compared, all rungs that "
-             "fit, up to so many pixels.\n"
+             "fit, up to PIXELS pixels.\n"
              "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");
         return 0;
     }

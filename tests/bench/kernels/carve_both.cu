@@ -219,7 +219,7 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     return ms;
 }
 
-/* Where every pixel that is left came from. */
+/* Checks the origin of every pixel that is left. */
 static bool right(struct bench &bench, const struct both_case &one, const char *who) {
     std::vector<uint32_t> numbers(bench.numbers.size());
     TRY(cudaMemcpy(numbers.data(), bench.search.origins, 4 * numbers.size(),
@@ -312,8 +312,8 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
- * while both axes are at it, from the end of the step before, in us. */
+/* Prints the parts of a step's time, in the axis with more rows: means over the later half of the
+ * steps in which both axes are searched, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",

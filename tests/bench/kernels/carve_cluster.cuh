@@ -231,8 +231,8 @@ static cudaLaunchConfig_t solo_launch(const struct solo_shape &shape,
     return config;
 }
 
-/* The largest clusters of KERNEL of which the present device runs so many at once; false where it
- * has none that hold a row of WIDEST columns. Each half has a traceback block: two blocks at
+/* The largest clusters of KERNEL of which the present device runs CLUSTERS at once; false where
+ * none of them holds a row of WIDEST columns. Each half has a traceback block: two blocks at
  * least. */
 static bool solo_shape_make(struct solo_shape &shape, const void *kernel, uint32_t clusters,
                             uint32_t widest) {

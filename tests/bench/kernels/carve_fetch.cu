@@ -96,7 +96,7 @@ static struct one_axis_plan make_plan(const struct cuda_context *context, uint32
     return plan;
 }
 
-static void tell(const struct cuda_context *context, const char *name, uint32_t width,
+static void show(const struct cuda_context *context, const char *name, uint32_t width,
                  uint32_t height) {
     static const char *const axes[] = { "cold", "idle", "rehearsed" };
     const struct one_axis_plan plan = make_plan(context, width, height);
@@ -133,7 +133,7 @@ int main(int count, char **arguments) {
     TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     context.capability = 10 * major;
     if (context.capability < 90) return puts("no clusters here"), 77;
-    tell(&context, "1080p", 1920, 1080);
-    tell(&context, "4K", 3840, 2160);
+    show(&context, "1080p", 1920, 1080);
+    show(&context, "4K", 3840, 2160);
     return 0;
 }

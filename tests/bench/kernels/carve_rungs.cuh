@@ -32,7 +32,7 @@ struct rung_memory {
     cudaStream_t stream;
 };
 
-/* What the functions below can hold, of a search that fast_one_axis takes. */
+/* The heights that the functions below can hold, of those that fast_one_axis takes. */
 static bool rungs_fit(uint32_t height) {
     return height <= 2 * STEP_ROWS * BANDS_MAX;
 }

@@ -99,7 +99,7 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     return fate == FAILS ? -1 : fate == LOST ? (ssize_t)size : real_send(fd, bytes, size, flags);
 }
 
-/* What the C library's headers make of the calls where the room is known. */
+/* The C library's headers turn calls with a known buffer size into these. */
 ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
 ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags);
 
