@@ -3,8 +3,8 @@
  * values, and neither the padding between rows nor anything behind them is written. New operators
  * are covered unasked.
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
- * slow, its racecheck hundreds of times. With a folder behind that, users' operators in it are
- * walked in place of those that are built in. `op=NAME` behind all of it walks one operator.
+ * slow, its racecheck hundreds of times. A folder as the next argument replaces the built-in
+ * operators by the users' operators in it. `op=NAME` as the last argument walks one operator.
  * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
  * covers: cuda/ops/dominant.cu cuda/ops/blurhash.cu cuda/ops/thumbhash.cu cuda/ops/placeholder.cuh
@@ -150,13 +150,13 @@ static void test_refuses_without_twin(void **state) {
     assert_non_null(strstr(failure.message, "stranger"));
 }
 
-static void report(void *context, const char *sentence) {
+static void print_mistake(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
 }
 
 static bool load_operators(const char *directory) {
-    const struct operators_options options = { .report = report };
+    const struct operators_options options = { .report = print_mistake };
     struct failure failure = { 0 };
     if (operators_dir_load(directory, &options, &failure) > 0) return true;
     fprintf(stderr, "%s: no operator: %s\n", directory, failure.message);

@@ -80,7 +80,7 @@ static void slots_that_are_pinned_in_part(void **state) {
     all_scenes(SLOT_PAGE, true);
 }
 
-/* What the device makes of one image lies behind one another in its slot. */
+/* The outputs that the device makes of one image lie one behind another in its slot. */
 static void several_outputs(void **state) {
     (void)state;
     open_jobs(64 << 10, LARGE_SPAN, true);
@@ -89,7 +89,7 @@ static void several_outputs(void **state) {
     close_jobs(true);
 }
 
-/* What cannot be pinned is told, and nothing else is spoilt. */
+/* A failure to pin memory is reported and harms nothing else. */
 static void memory_that_cannot_be_pinned(void **state) {
     (void)state;
     struct failure failure = { 0 };

@@ -21,7 +21,7 @@ static void test_values(void **state) {
     struct gauges gauges = { .known = 0 };
     const int64_t start = clock_ns();
     nvml_read(nvml, &gauges);
-    print_message("%s at %s, read in %.2f ms: told %x, %ld %%, %ld of %ld bytes, %.3f J\n",
+    print_message("%s at %s, read in %.2f ms: gauges %x, %ld %%, %ld of %ld bytes, %.3f J\n",
                   info.name, info.bus, ns_to_ms(clock_ns() - start), gauges.known,
                   gauges.values[GAUGE_UTILIZATION], gauges.values[GAUGE_MEMORY_USED],
                   gauges.values[GAUGE_MEMORY_TOTAL], (double)gauges.values[GAUGE_ENERGY] / 1e3);

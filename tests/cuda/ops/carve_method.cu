@@ -17,7 +17,7 @@
 extern "C" {
 #include <cmocka.h>
 
-/* What device_cuda.cu has for carve.cu, and carving here does without. */
+/* Stubs of functions that carve.cu calls in device_cuda.cu. */
 void cuda_record_kernel(const struct cuda_context *, const char *) {}
 struct kernel_progress *kernel_progress_add(const struct cuda_context *, const struct op_call *,
                                             const char *const *) {
@@ -104,7 +104,7 @@ static struct seam_search make_search(const struct choice_case &one) {
     return search;
 }
 
-/* Whatever is chosen, any_gpu can take over in its scratch. */
+/* Every choice has scratch enough for any_gpu to take over. */
 static void test_choices(void **) {
     for (const struct choice_case &one : choices) {
         const struct seam_search search = make_search(one);
@@ -228,7 +228,7 @@ struct strip_result {
     size_t seam_count, origin_count;
 };
 
-/* What METHOD makes of a noisy image, in memory of its own; LIMITS: as it is believed. */
+/* Carves a noisy image by METHOD, which believes LIMITS of the GPU, in memory of its own. */
 static struct strip_result carved(const struct choice_case &one, enum carve_method method,
                                   const struct carve_limits *limits,
                                   const struct cuda_context *context) {
