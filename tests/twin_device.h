@@ -10,9 +10,9 @@
 #ifndef BURIN_TESTS_TWIN_DEVICE_H
 #define BURIN_TESTS_TWIN_DEVICE_H
 
+#include "pipeline/run.h"
 #include "tests/twins/jpeg_parallel.h"
 #include "tests/twins/jpeg_tiles.h"
-#include "pipeline/run.h"
 
 #include <stdlib.h>
 #include <string.h>

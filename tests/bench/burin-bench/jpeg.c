@@ -7,11 +7,11 @@
  * sampling and quality, with everything that the CPU codec makes of them. jpeg_cores.c and
  * jpeg_batches.cu do the same work with the same subjects and give no time unless the result is
  * right. Rows are added as they come. */
-#include "tests/bench/burin-bench/nvjpeg_batches.h"
 #include "pipeline/registry.h"
 #include "tests/bench/burin-bench/bench.h"
 #include "tests/bench/burin-bench/jpeg_choice.h"
 #include "tests/bench/burin-bench/jpeg_cores.h"
+#include "tests/bench/burin-bench/nvjpeg_batches.h"
 
 #include <stdio.h>
 #include <string.h>

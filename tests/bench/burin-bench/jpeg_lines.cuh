@@ -9,9 +9,9 @@
 #ifndef BURIN_JPEG_LINES_CUH
 #define BURIN_JPEG_LINES_CUH
 
-#include "tests/bench/burin-bench/jpeg_batches.h"
 #include "cuda/codecs/jpeg_decode.h"
 #include "cuda/codecs/jpeg_encode.h"
+#include "tests/bench/burin-bench/jpeg_batches.h"
 
 enum { JPEG_LINES_SUBJECTS_MAX = 64 };
 

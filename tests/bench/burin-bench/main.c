@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin-bench, which `burin bench` starts: how fast the operators are on this machine. */
-#include "tests/bench/burin-bench/bench.h"
 #include "server/process/process.h"
+#include "tests/bench/burin-bench/bench.h"
 
 #include <stdio.h>
 #include <string.h>

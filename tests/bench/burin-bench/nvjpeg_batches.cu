@@ -6,10 +6,10 @@
  * over more bytes than a cache holds. */
 #include "tests/bench/burin-bench/nvjpeg_batches.h"
 
-#include "tests/bench/burin-bench/jpeg_operator.cuh"
-#include "tests/bench/burin-bench/nvjpeg_library.cuh"
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
+#include "tests/bench/burin-bench/jpeg_operator.cuh"
+#include "tests/bench/burin-bench/nvjpeg_library.cuh"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static enum status fetch(struct bench *bench, struct encoder *encoder, struct fa
     encoder->length = bench->room;
     encoder->picture = -1;
     NVJPEG_TRY("get its file", bench->api->fetch(bench->coder, encoder->state, encoder->out,
-                                                  &encoder->length, encoder->stream));
+                                                 &encoder->length, encoder->stream));
     return STATUS_OK;
 }
 

@@ -31,8 +31,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *text = getenv("LOSSY_PER_MILLE"), *path = getenv("LOSSY_COUNT");
     per_mille = text ? (unsigned)atoi(text) : 10;
     const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *memory = fd < 0 ? MAP_FAILED
-                          : mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED) count = memory;
     if (fd >= 0) close(fd);
 }

@@ -63,7 +63,7 @@ static const struct {
     const char *name;
     void (*apply)(struct job *job, uint8_t *bytes);
 } lies[] = {
-    { "offset", offset }, { "length", length }, { "spans", spans },   { "text", text },
+    { "offset", offset }, { "length", length }, { "spans", spans }, { "text", text },
     { "nan", nan_ms },    { "status", status }, { "asked", asked },
 };
 
@@ -79,8 +79,8 @@ static void lie(struct job *job) {
 static void look(const struct completion *completion) {
     for (int page = 0; memory && page < PAGES; page++) {
         struct job *job = (struct job *)(void *)(memory + (size_t)page * PAGE);
-        const bool liar = strncmp(job->request_id, "lie-", 4) == 0 ||
-                          strncmp(job->request_id, "once-", 5) == 0;
+        const bool liar =
+            strncmp(job->request_id, "lie-", 4) == 0 || strncmp(job->request_id, "once-", 5) == 0;
         if (liar && job->run_number == completion->run_number) lie(job);
     }
 }
