@@ -97,7 +97,7 @@ def test_times_fit_the_daemon():
     service = settings(source("burin.service"))
     assert int(service["Service", "TimeoutStopSec"][0]) * 1000 > config["drain_delay_ms"] + config["drain_timeout_ms"] + 5000
     assert int(service["Service", "TimeoutStartSec"][0]) * 1000 > config["worker_start_ms"]
-    assert service["Service", "KillMode"] == ["mixed"], "workers have jobs when the daemon is told to stop"
+    assert service["Service", "KillMode"] == ["mixed"], "workers have jobs when the daemon gets SIGTERM"
 
 
 def test_compiled_operators_are_kept():

@@ -31,8 +31,8 @@ def decoded(data, tmp_path, *options):
 
 
 def avif_info(data, tmp_path):
-    (tmp_path / "told.avif").write_bytes(data)
-    text = subprocess.run(["avifdec", "--info", str(tmp_path / "told.avif")], check=True, capture_output=True, text=True, timeout=60).stdout
+    (tmp_path / "in.avif").write_bytes(data)
+    text = subprocess.run(["avifdec", "--info", str(tmp_path / "in.avif")], check=True, capture_output=True, text=True, timeout=60).stdout
     return {key.strip(" *"): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 

@@ -940,8 +940,8 @@ def half_read(daemon, picture, answer="*/*"):
 
 WAYS_OUT = {
     "an image": lambda d, p: d.post("/histeq", p),
-    "image and account": lambda d, p: d.post("/histeq", p, {"Accept": "multipart/mixed"}),
-    "the account": lambda d, p: d.post("/histeq", p, {"Accept": "application/json"}),
+    "image and report": lambda d, p: d.post("/histeq", p, {"Accept": "multipart/mixed"}),
+    "the report": lambda d, p: d.post("/histeq", p, {"Accept": "application/json"}),
     "values alone": lambda d, p: d.post("/histogram", p, {"Accept": "application/json"}),
     "facts": lambda d, p: d.post("/info", p),
     "no such parameter": lambda d, p: d.post_form("/histeq", [("image", p, "a"), ("bins", "1", None)]),

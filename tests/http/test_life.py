@@ -575,7 +575,7 @@ def test_sigterm_under_load(start):
         load.end()
         assert not load.broken, load.broken
         assert set(load.statuses) <= {200, 503}
-        assert not load.unanswered, "each client was told, before its connection was closed"
+        assert not load.unanswered, "each client got an answer before its connection was closed"
         check_gone(daemon, workers)
         log = daemon.log_text()
         assert '"status":499' not in log, "a request that was accepted got no answer"

@@ -221,7 +221,7 @@ def test_picture_and_report_in_parts(daemon, kind):
 def test_a_profile_cannot_forge_the_report(daemon):
     """The answer repeats the upload's ICC profile; one that contains a boundary and a report is still a profile to a client that
     splits the answer by the boundary alone."""
-    seen, boundary = set(), "burin-account-follows"
+    seen, boundary = set(), "burin-report-follows"
     for _ in range(3):
         evil = (f"\r\n--{boundary}\r\nContent-Type: application/json\r\n\r\n"
                 f'{{"device": "evil"}}\r\n--{boundary}--\r\n').encode()

@@ -963,9 +963,9 @@ def test_cpu_and_gpu_side_by_side(page, photo):
             if (options?.body instanceof FormData && options.body.get('device') === 'cuda') options.body.set('device', 'cpu');
             const response = await real(target, options);
             if (!String(target).endsWith('/readyz')) return response;
-            const told = await response.json();
-            told.workers.unshift({ ...told.workers[0], device: 'cuda:0' });
-            return new Response(JSON.stringify(told));
+            const health = await response.json();
+            health.workers.unshift({ ...health.workers[0], device: 'cuda:0' });
+            return new Response(JSON.stringify(health));
         };"""})
     try:
         page.open_page(page.url)
