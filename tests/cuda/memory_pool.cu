@@ -139,7 +139,7 @@ static enum status third_time(const void *context) {
     return ++*asked < 3 ? STATUS_OK : STATUS_CANCELLED;
 }
 
-/* Nor does anybody wait for what nobody wants any more, and the next in line is not held up. */
+/* A lane that gives up its request stops waiting, and the next in line is not held up. */
 static void test_is_asked_while_it_waits(void **) {
     struct memory_loan held, loan;
     struct failure failure = {};
