@@ -7,7 +7,7 @@
  * prints how long a lone 1080p JPEG takes with its stages and kernels, and how many a second full
  * batches do. The argument `small` makes it short, for compute-sanitizer; DAMAGED=100000 in the
  * environment makes it long.
- * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/file_transfer.cuh cuda/timeline.cu
+ * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/timeline.cu
  */
 #include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/server/jobs/file_scenes.h"

@@ -3,7 +3,7 @@
  * whose images share blocks; the zeroed words are 0 again after every launch.
  *
  * How it works. The operators run in a context made here, whose zeroed words the test reads.
- * covers: cuda/reduction.cuh cuda/reduction_add.cuh cuda/ops/histogram.cu
+ * covers: cuda/reduction.cuh cuda/ops/histogram.cu
  */
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"

@@ -67,7 +67,7 @@ enum { REFUSED = 7 };
 static void be_worker(struct result *result, const char *sandbox) {
     struct config config = { .listen = "" };
     struct device_info info;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     step(result, "sandbox_limit");
     sandbox_limit(SANDBOX_GPU, &config, NULL);
@@ -84,7 +84,7 @@ static void be_worker(struct result *result, const char *sandbox) {
     step(result, "NVML");
     struct nvml *nvml = nvml_open(NVML_LIBRARY, info.bus);
     if (nvml) nvml_read(nvml, &gauges);
-    result->nvml = nvml && gauges_told(&gauges, GAUGE_MEMORY_USED);
+    result->nvml = nvml && gauges_has(&gauges, GAUGE_MEMORY_USED);
     step(result, "what is refused");
     if (sandbox_is_on(&config)) result->refused = count_refused();
     step(result, "the end");

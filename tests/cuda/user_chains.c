@@ -66,7 +66,7 @@ static void print_mistake(void *context, const char *sentence) {
 }
 
 static bool add_file(const char *name, const char *source) {
-    const struct operators_options options = { .tell = print_mistake };
+    const struct operators_options options = { .report = print_mistake };
     enum twin_state state;
     struct user_file *file = operators_dir_make(name, source, strlen(source), &options, &state);
     if (!file || operators_dir_add(file, &options) != file->count) return false;

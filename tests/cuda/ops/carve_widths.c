@@ -4,7 +4,7 @@
  * a tree, which make the map themselves, with masks, in batches, with steps before and behind.
  * `carve_widths small` leaves out what takes long under compute-sanitizer, `tiny` what takes
  * minutes.
- * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/retarget_list.cuh cuda/ops/carve/row_copy.cuh
+ * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/row_copy.cuh
  */
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"

@@ -9,8 +9,8 @@
  * `clahe tiny` leaves nearly all out and does not ask for the way: compute-sanitizer is slow and
  * makes kernels larger, so that fewer blocks run at once.
  * covers: cuda/ops/clahe.cu cuda/ops/clahe/fused8.cuh cuda/ops/clahe/count.cuh
- * covers: cuda/ops/clahe/blend.cuh cuda/ops/clahe/mix.cuh cuda/ops/clahe/pixels.cuh
- * covers: cuda/ops/clahe/scan.cuh
+ * covers: cuda/ops/clahe/blend.cuh cuda/ops/clahe/pixels.cuh
+ * covers: cuda/ops/clahe/count.cuh
  */
 #include "tests/cuda/twin_batch.h"
 

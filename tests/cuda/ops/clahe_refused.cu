@@ -3,7 +3,7 @@
  * launches, and where they may (limited_batch.cuh): the same result, the counters 0 again, and by
  * the names of its kernels the way that it should have gone.
  * covers: cuda/ops/clahe.cu cuda/ops/clahe/fused8.cuh cuda/ops/clahe/table8.cuh
- * covers: cuda/ops/clahe/scan.cuh cuda/cooperative.cuh
+ * covers: cuda/ops/clahe/count.cuh cuda/cooperative.cuh
  */
 #include "cuda/timeline.cuh"
 #include "tests/cuda/limited_batch.cuh"

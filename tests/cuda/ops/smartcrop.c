@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Batches that do not fit into the scratch together, so that they are done in groups, and images
  * with more rows to begin at than blocks that look for a part: those that every_op.c has none of.
- * covers: cuda/ops/smartcrop.cu cuda/ops/smartcrop/search.cuh
+ * covers: cuda/ops/smartcrop.cu
  */
 #include "tests/cuda/twin_batch.h"
 

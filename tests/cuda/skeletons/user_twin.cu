@@ -2,7 +2,7 @@
 /* Users' kernels on a GPU: compiled before they are needed, loaded from the cache, right after its
  * file was damaged; and a lane that keeps nothing of a job once it is emptied. Prints what
  * compiling and loading take.
- * covers: cuda/skeletons/kernel_loader.cu cuda/lane_buffer.cuh
+ * covers: cuda/skeletons/user_twin.cu cuda/lane_buffer.cuh
  */
 #include <cuda_runtime.h>
 #include <dirent.h>

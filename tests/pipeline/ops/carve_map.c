@@ -2,7 +2,7 @@
 /* carve's map of seams: by hand; for every width the picture that follows from the map equals a
  * carving to that width, for every kind of picture, in both directions, with masks; so does the
  * picture that carve makes when given the map; no map makes carve write behind a row; refusals.
- * covers: pipeline/ops/carve/retarget.c pipeline/ops/carve/retarget_avx2.c */
+ * covers: pipeline/ops/carve/retarget.c */
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"

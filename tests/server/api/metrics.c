@@ -43,7 +43,7 @@ static const struct worker_facts cpu = {
     .cpu = true,
     .alive = true,
     .running = 5,
-    .account = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
+    .statistics = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
 };
 
 static struct worker_facts gpu(const char *device) {
@@ -56,7 +56,7 @@ static void every_gauge_has_its_line(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), cpu };
     const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
-    for (int g = 0; g < GAUGES; g++) gauges_tell(&workers[0].gauges, (enum gauge)g, values[g]);
+    for (int g = 0; g < GAUGES; g++) gauges_set(&workers[0].gauges, (enum gauge)g, values[g]);
     char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_gpu_up{gpu=\"cuda:0\"} 1",
@@ -83,9 +83,9 @@ static void unknown_gauges_are_left_out(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
     workers[0].healthy = false;
-    gauges_tell(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
-    gauges_tell(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
-    gauges_tell(&workers[1].gauges, GAUGE_ENERGY, 0);
+    gauges_set(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_set(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_set(&workers[1].gauges, GAUGE_ENERGY, 0);
     char *text = print(workers, 3);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);
@@ -104,7 +104,7 @@ static void predictions_stand_beside_what_jobs_took(void **state) {
     (void)state;
     struct worker_facts workers[] = { cpu, cpu };
     workers[1].operators = true;
-    workers[1].account.wait_ms = 3000;
+    workers[1].statistics.wait_ms = 3000;
     char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_job_seconds_total{device=\"cpu\"} 1.25",

@@ -92,7 +92,7 @@ static void the_longest_texts_fit(void **state) {
         plan.steps[s].op = &letters;
         values[s] = text_of(picture);
     }
-    assert_int_equal(values_told(&values[0].shape), 1);
+    assert_int_equal(values_results(&values[0].shape), 1);
     assert_int_equal(values_bytes(&values[0].shape), 24);
     const size_t size = values_json_bound(PLAN_STEPS_MAX);
     char *text = malloc(size);

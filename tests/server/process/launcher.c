@@ -4,12 +4,12 @@
  * workers, and neither kills nor looks at a process that it has not started.
  *
  * covers: server/process/program.c server/process/launcher_process.c
- * covers: server/process/thread_looks.c */
+ * covers: server/process/stillness.c */
 #include "server/process/launcher.h"
 
 #include "pipeline/timing.h"
 #include "server/process/process.h"
-#include "server/process/thread_looks.h"
+#include "server/process/stillness.h"
 #include "server/sandbox/syscall_filter.h"
 
 #include <errno.h>
@@ -156,9 +156,9 @@ static void check_not_killed(pid_t pid, pid_t asked) {
 }
 
 static enum thread_state state_of(pid_t pid) {
-    struct thread_account account;
-    assert_true(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
-    return account.state;
+    struct thread_status status;
+    assert_true(launcher_look(&(struct thread_id){ pid, pid }, 1, &status));
+    return status.state;
 }
 
 /* ---- tests */
@@ -287,19 +287,19 @@ static void it_looks_at_what_it_started(void **state) {
     assert_int_equal(state_of(other), THREAD_UNKNOWN);
     assert_int_equal(state_of(getpid()), THREAD_UNKNOWN);
     /* The first call asks for a look; the next look has the answer. */
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
-    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
-    assert_true(thread_looks_last(pid, pid).process_idle);
-    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
-    thread_looks_take(); /* both are asked for again, */
-    thread_looks_take(); /* and no longer */
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
-    for (int i = 1; i < LAUNCHER_LOOKS_MAX; i++) thread_looks_last(other, i);
-    thread_looks_last(getpid(), getpid()); /* one too many */
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
+    assert_int_equal(stillness_last(other, other).state, THREAD_UNKNOWN);
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_SLEEPS);
+    assert_true(stillness_last(pid, pid).process_idle);
+    assert_int_equal(stillness_last(other, other).state, THREAD_UNKNOWN);
+    stillness_look_at_all(); /* both are asked for again, */
+    stillness_look_at_all(); /* and no longer */
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
+    for (int i = 1; i < LAUNCHER_LOOKS_MAX; i++) stillness_last(other, i);
+    stillness_last(getpid(), getpid()); /* one too many */
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_SLEEPS);
     process_kill(pid);
     kill(other, SIGKILL);
     wait_for_all();
@@ -309,24 +309,24 @@ static void it_looks_at_what_it_started(void **state) {
 static void looks_of_one_that_stands_still(void **state) {
     (void)state;
     const pid_t launcher = launcher_pid(), pid = start_waiting(alone);
-    struct thread_account account = { .state = THREAD_RUNS };
+    struct thread_status status = { .state = THREAD_RUNS };
     int how, asked = 0;
-    thread_looks_last(pid, pid);
-    while (thread_looks_take(), thread_looks_last(pid, pid).state != THREAD_SLEEPS) usleep(1000);
+    stillness_last(pid, pid);
+    while (stillness_look_at_all(), stillness_last(pid, pid).state != THREAD_SLEEPS) usleep(1000);
     kill(launcher, SIGSTOP);
     assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
     const int64_t begin = clock_ns();
     for (; asked < 1000; asked++) /* 50 s, if each were waited for */
-        assert_false(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
+        assert_false(launcher_look(&(struct thread_id){ pid, pid }, 1, &status));
     assert_true(clock_ns() - begin < INT64_C(20000000000));
     kill(pid, SIGKILL);
     kill(launcher, SIGCONT);
     assert_int_equal(signal_of(pid), SIGKILL);
     wait_for_all();
-    while (!launcher_look(&(struct thread_id){ pid, pid }, 1, &account)) usleep(1000);
-    assert_int_equal(account.state, THREAD_UNKNOWN); /* it has ended: the late answer said sleeps */
+    while (!launcher_look(&(struct thread_id){ pid, pid }, 1, &status)) usleep(1000);
+    assert_int_equal(status.state, THREAD_UNKNOWN); /* it has ended: the late answer said sleeps */
 }
 
 /* A request to a stopped or ended launcher fails soon, and an abandoned request leaves no trace. */

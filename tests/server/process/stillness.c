@@ -19,9 +19,9 @@ struct watch {
 };
 
 static int look(struct watch *watch, enum thread_state state, int after_ms) {
-    const struct thread_account account = { .state = state, .turns = watch->turns };
+    const struct thread_status status = { .state = state, .turns = watch->turns };
     watch->now += after_ms * ms_ns;
-    return (int)(stillness_count(&watch->stillness, &account, watch->now) / ms_ns);
+    return (int)(stillness_count(&watch->stillness, &status, watch->now) / ms_ns);
 }
 
 /* Milliseconds still, after LOOKS of them. */

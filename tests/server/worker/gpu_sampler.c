@@ -49,12 +49,12 @@ static int reset(void **state) {
 
 static void all_is_read(void **state) {
     (void)state;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     struct nvml *nvml = nvml_open(library, bus);
     assert_non_null(nvml);
     nvml_read(nvml, &gauges);
-    assert_int_equal(gauges.told, 1u << GAUGE_UTILIZATION | 1u << GAUGE_MEMORY_USED |
-                                      1u << GAUGE_MEMORY_TOTAL | 1u << GAUGE_ENERGY);
+    assert_int_equal(gauges.known, 1u << GAUGE_UTILIZATION | 1u << GAUGE_MEMORY_USED |
+                                       1u << GAUGE_MEMORY_TOTAL | 1u << GAUGE_ENERGY);
     assert_int_equal(gauges.values[GAUGE_UTILIZATION], 57);
     assert_int_equal(gauges.values[GAUGE_MEMORY_USED], 3000000000);
     assert_int_equal(gauges.values[GAUGE_MEMORY_TOTAL], 150754820096);
@@ -74,12 +74,12 @@ static void unsupported_gauges_have_no_value(void **state) {
     struct nvml *nvml = nvml_open(library, bus);
     assert_non_null(nvml);
     for (int i = 0; i < 3; i++) {
-        struct gauges whole = { .told = 0 }, gauges = { .told = 0 };
+        struct gauges whole = { .known = 0 }, gauges = { .known = 0 };
         nvml_read(nvml, &whole);
         *errors[i] = 3;
         nvml_read(nvml, &gauges);
         *errors[i] = 0;
-        assert_int_equal(gauges.told, whole.told & ~lost[i]);
+        assert_int_equal(gauges.known, whole.known & ~lost[i]);
     }
     nvml_close(nvml);
 }
@@ -159,7 +159,7 @@ static void it_reports_again_and_again(void **state) {
     shown_bus = bus;
     begin(&scene, library, 20);
     struct gauges gauges = hear(&scene);
-    assert_int_equal(gauges.told, (1u << GAUGES) - 1);
+    assert_int_equal(gauges.known, (1u << GAUGES) - 1);
     assert_int_equal(gauges.values[GAUGE_ENERGY], 123456789012);
     assert_int_equal(gauges.values[GAUGE_PINNED_USED], 0);
     assert_int_equal(gauges.values[GAUGE_PINNED_FREE], 1000 + 16000 + 256000);
@@ -181,7 +181,7 @@ static void staging_is_reported_without_nvml(void **state) {
         shown_bus = gone ? NULL : bus;
         begin(&scene, gone ? library : "libno-such-thing.so.1", 20);
         const struct gauges gauges = hear(&scene);
-        assert_int_equal(gauges.told, 1u << GAUGE_PINNED_USED | 1u << GAUGE_PINNED_FREE);
+        assert_int_equal(gauges.known, 1u << GAUGE_PINNED_USED | 1u << GAUGE_PINNED_FREE);
         assert_int_equal(gauges.values[GAUGE_PINNED_USED], 1000 + 16000 + 256000);
         assert_int_equal(gauges.values[GAUGE_PINNED_FREE], 0);
         end(&scene);

@@ -34,7 +34,7 @@ static int send_job(const char *plan, bool is_long, bool old) {
     job->plan.length =
         1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes, "%s", plan);
     job->duration = is_long ? JOB_LONG : JOB_SHORT;
-    job->unbatched = is_long;
+    job->own_batch = is_long;
     job->predicted_ms = is_long ? 100 : 1;
     job->submitted_ns = old ? 1 : clock_ns() + INT64_C(3600000000000);
     send_run(slot, ++job->run_number);
@@ -394,8 +394,8 @@ static void flood(int batch) {
         const int slot = free_slot();
         struct job *job = slot_job(slots, slot);
         job->outputs[0].encode.quality = i;
-        job->unbatched = noise_next(&noise) >> 28 == 0;
-        job->duration = job->unbatched ? JOB_LONG : JOB_SHORT;
+        job->own_batch = noise_next(&noise) >> 28 == 0;
+        job->duration = job->own_batch ? JOB_LONG : JOB_SHORT;
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
         job->plan.length = 1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes,
