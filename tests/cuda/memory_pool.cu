@@ -221,7 +221,7 @@ static __global__ void hold(volatile uint32_t *release, uint64_t most_ns) {
 }
 
 /* A kernel runs until it is released, or for 5 s, while memory is lent, used, given back and lent
- * again: none of these steps may wait for the kernel. */
+ * again: no step may wait for the kernel. */
 static void test_waits_for_no_kernel(void **) {
     if (!gpus || small) skip();
     uint32_t *release;
