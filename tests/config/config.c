@@ -114,7 +114,7 @@ static void later_wins(void **state) {
     unsetenv("BURIN_BATCH");
 }
 
-static void sources_are_told(void **state) {
+static void sources_are_printed(void **state) {
     (void)state;
     setenv("BURIN_LANES", "2", 1);
     struct config config = expect_fine(file_with("{\"queue_jobs\": 1}"), "--batch 3");
@@ -377,7 +377,7 @@ int main(void) {
         cmocka_unit_test(defaults),
         cmocka_unit_test(every_row_is_sound),
         cmocka_unit_test(later_wins),
-        cmocka_unit_test(sources_are_told),
+        cmocka_unit_test(sources_are_printed),
         cmocka_unit_test(flags_take_every_form),
         cmocka_unit_test(the_rest_stays),
         cmocka_unit_test(which_file),

@@ -199,7 +199,7 @@ static struct bytes photo_like(uint32_t width, uint32_t height) {
     return bytes;
 }
 
-static void tell_timing(const struct timing *timing) {
+static void print_timing(const struct timing *timing) {
     for (int s = STAGE_DECODE; s < STAGE_WAIT; s++)
         print_message("  %s %.3f ms\n", stage_name((enum stage)s), timing->stage_ms[s]);
     for (int i = 0; i < timing->span_count; i++)
@@ -226,7 +226,7 @@ static double median_ms(int count, int times) {
     print_message("%d of %ux%u, %lu to %lu bytes: %.3f ms, %.0f a second on one lane\n", count,
                   job->probe.width, job->probe.height, job->image_length, job->outputs[0].length,
                   ns_to_ms(ns[times / 2]), count * 1e3 / ns_to_ms(ns[times / 2]));
-    tell_timing(&job->timing);
+    print_timing(&job->timing);
     return ns_to_ms(ns[times / 2]);
 }
 
@@ -246,7 +246,7 @@ static void check_timing(const struct timing *timing) {
 }
 
 /* No bound is asserted: how fast a machine is, is no mistake. */
-static void times_are_told(void **state) {
+static void times_are_printed(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1920, 1080 }, { 320, 240 } };
     for (int s = 0; s < 2; s++) {
@@ -288,7 +288,7 @@ int main(int arguments, char **argument) {
         cmocka_unit_test(sizes_and_qualities),
         cmocka_unit_test(large_with_small),
         cmocka_unit_test(damaged_files),
-        cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_printed),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     device_cuda.close(lane);

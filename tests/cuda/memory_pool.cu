@@ -139,7 +139,7 @@ static enum status third_time(const void *context) {
     return ++*asked < 3 ? STATUS_OK : STATUS_CANCELLED;
 }
 
-/* Nor does anybody wait for what nobody wants any more, and the next in line is not held up. */
+/* A lane that gives up its request stops waiting, and the next in line is not held up. */
 static void test_is_asked_while_it_waits(void **) {
     struct memory_loan held, loan;
     struct failure failure = {};
@@ -221,7 +221,7 @@ static __global__ void hold(volatile uint32_t *release, uint64_t most_ns) {
 }
 
 /* A kernel runs until it is released, or for 5 s, while memory is lent, used, given back and lent
- * again: none of these steps may wait for the kernel. */
+ * again: no step may wait for the kernel. */
 static void test_waits_for_no_kernel(void **) {
     if (!gpus || small) skip();
     uint32_t *release;

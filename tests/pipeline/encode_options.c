@@ -48,7 +48,7 @@ static void good_values(void **state) {
     assert_true(options.has_background && !encode_options_default.has_background);
 }
 
-/* The input's type, and lossless as it is, unless something was said of losses. */
+/* The result has the input's type, and is lossless as the input is if no option says otherwise. */
 static void as_the_input(void **state) {
     (void)state;
     static const struct {

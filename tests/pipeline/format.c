@@ -40,7 +40,7 @@ static void test_records_are_complete(void **state) {
     }
 }
 
-/* Whatever the options are, the kind is one whose costs the record has. */
+/* With any options the kind is one whose costs the record has. */
 static void test_kinds_have_costs(void **state) {
     (void)state;
     for (int f = FORMAT_NONE + 1; f < FORMAT_COUNT; f++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Headers of every kind: what they tell, cut off, contradicting themselves, over limits.
+/* Headers of every kind are read; cut, contradictory ones and ones over limits are refused.
  * covers: pipeline/codecs/jpeg.c pipeline/codecs/png.c pipeline/codecs/common/exif.c */
 #include "tests/pipeline/codecs/made_files.h"
 
@@ -125,7 +125,7 @@ static void test_limits_name_number_and_key(void **state) {
     assert_non_null(strstr(failure.message, "6000"));
     assert_non_null(strstr(failure.message, "5000 (side_max)"));
     free(bytes.data);
-    bytes = bare_png(70000, 1, 1, 0); /* whatever the limit, an image has no such side */
+    bytes = bare_png(70000, 1, 1, 0); /* no image has such a side, even with no limit */
     const struct probe_limits endless = { .pixels_max = UINT64_MAX, .side_max = UINT32_MAX };
     assert_int_equal(probe_image(bytes.data, bytes.length, &endless, &probe, &failure),
                      STATUS_TOO_LARGE);
@@ -162,7 +162,7 @@ static void test_broken_png_headers(void **state) {
     }
 }
 
-/* Whatever is cut off: no overread (sanitizers look), and no header that is whole before it is. */
+/* Cut anywhere: no overread (sanitizers look), and no header counts as whole before it is. */
 static void check_cuts(const struct bytes *bytes) {
     bool whole = false;
     for (size_t length = 0; length <= bytes->length; length++) {

@@ -43,7 +43,7 @@ static struct answer found(const uint64_t lengths[101], int q, int least, uint64
     for (int made = 0;; made++) {
         assert_in_range(made, 0, SEARCH_TRIES_MAX);
         answer.last_made = search.quality;
-        /* One that is given up is too long, whatever its length. */
+        /* An encoding that was given up counts as one byte too long. */
         const uint64_t length = lengths[search.quality];
         const bool given_up = length > max && !quality_search_reports(&search);
         if (!quality_search_next(&search, given_up ? max + 1 : length)) break;

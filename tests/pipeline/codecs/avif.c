@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* AVIF out, read again by libavif's own decoder: the samples of every shape, what is told of them,
- * what options do. Without the library there is nothing to test but the sentence.
+/* libavif's own decoder reads AVIF results back: the samples of every shape, the properties of the
+ * file, the effect of options. Without the library only the refusal is tested.
  * covers: pipeline/codecs/avif/library.c pipeline/codecs/common/argb_row.c
  * covers: pipeline/shared_library.c */
 #include "pipeline/codecs/avif/library.h"
@@ -16,7 +16,7 @@ static struct encode_options avif_options(bool lossless, int quality) {
     return options;
 }
 
-/* What cannot be written is refused with what to do; what can be needs no library. */
+/* A format whose library is missing is refused with advice; WebP is always there. */
 static void missing_is_a_sentence(void **state) {
     (void)state;
     const char *missing = codec_missing(FORMAT_AVIF);
@@ -95,7 +95,7 @@ static int alpha_of(const avifImage *image, uint32_t x, uint32_t y) {
     return image->alphaPlane ? image->alphaPlane[(size_t)y * image->alphaRowBytes + x] : 255;
 }
 
-/* Of the matrix "identity" the planes are green, blue and red; gray has one. */
+/* With the matrix "identity" the planes are green, blue and red; gray has one. */
 static void assert_exact(const avifImage *read, const struct image *image) {
     const bool gray = image_colours(image) == 1;
     assert_int_equal(read->width, image->width);
@@ -130,7 +130,7 @@ static void lossless_keeps_every_sample(void **state) {
     }
 }
 
-/* ---- colours: JFIF's, in doubles, of each pixel or of the mean of those that share chroma */
+/* ---- colours by JFIF in doubles, of each pixel or of the mean of pixels that share chroma */
 
 static void mean_of(const struct image *image, uint32_t x, uint32_t y, uint32_t side,
                     double rgb[3]) {
@@ -277,7 +277,7 @@ static void the_same_gives_the_same(void **state) {
     free(other.pixels);
 }
 
-/* Of 64 quantizers some are of two qualities. */
+/* Some of the 64 quantizers serve two qualities. */
 static void quality_and_effort_change_the_size(void **state) {
     (void)state;
     NEEDS_AVIF;

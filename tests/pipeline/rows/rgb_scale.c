@@ -68,8 +68,8 @@ static void scale_keeps_pixels_apart(void **state) {
     simd_limit(SIMD_BEST);
 }
 
-/* Each pixel with a level of its own, of which no two neighbours have the same; and no pixel more
- * than told. */
+/* Each pixel has its own level, different from its neighbours', and no pixel beyond the count is
+ * written. */
 static void levels_belong_to_pixels(void **state) {
     (void)state;
     enum { PIXELS = 32 * 7 + 19 };
@@ -97,7 +97,7 @@ static void levels_belong_to_pixels(void **state) {
     simd_limit(SIMD_BEST);
 }
 
-static void scale_ends_where_told(void **state) {
+static void scale_ends_at_its_count(void **state) {
     (void)state;
     uint8_t levels[256], rgb[3 * 100], out[3 * 100 + 9];
     struct rgb_scale scale;
@@ -116,7 +116,7 @@ int main(void) {
         cmocka_unit_test(scale_is_exact),
         cmocka_unit_test(scale_keeps_pixels_apart),
         cmocka_unit_test(levels_belong_to_pixels),
-        cmocka_unit_test(scale_ends_where_told),
+        cmocka_unit_test(scale_ends_at_its_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

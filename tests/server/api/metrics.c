@@ -160,7 +160,7 @@ static void operators_of_users_come_and_go(void **state) {
     struct metrics *metrics = metrics_create();
     char *text = NULL;
     size_t length = 0;
-    metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0); /* nobody knows it yet */
+    metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0); /* not added yet */
     for (int i = 0; i < 3; i++) {
         metrics_add_operators(metrics, &first);
         metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0);

@@ -172,7 +172,7 @@ static void what_is_written_passes(void **state) {
     for (size_t cut = 0; cut < length; cut++) assert_false(values_json_check(text, cut, 12));
 }
 
-static void what_nobody_wrote_does_not_pass(void **state) {
+static void what_was_not_written_does_not_pass(void **state) {
     (void)state;
     static const char *const wrong[] = {
         "",
@@ -261,7 +261,7 @@ int main(void) {
         cmocka_unit_test(every_type_at_its_ends),
         cmocka_unit_test(the_longest_fits),
         cmocka_unit_test(what_is_written_passes),
-        cmocka_unit_test(what_nobody_wrote_does_not_pass),
+        cmocka_unit_test(what_was_not_written_does_not_pass),
         cmocka_unit_test(what_passes_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

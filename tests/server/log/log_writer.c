@@ -85,7 +85,7 @@ static uint64_t lines_lost(void) {
 }
 
 /* Each line is either read or reported as missing. */
-static void nobody_reads_and_then_somebody_does(void **state) {
+static void lines_are_missing_until_they_are_read(void **state) {
     (void)state;
     int ends[2];
     open_pipe(ends);
@@ -150,7 +150,7 @@ static void an_end_that_does_not_block(void **state) {
     close(ends[1]);
 }
 
-static void nobody_will_ever_read(void **state) {
+static void the_reader_has_gone(void **state) {
     (void)state;
     int ends[2];
     open_pipe(ends);
@@ -185,10 +185,10 @@ static void the_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_reads_and_then_somebody_does),
+        cmocka_unit_test(lines_are_missing_until_they_are_read),
         cmocka_unit_test(what_is_written_at_once),
         cmocka_unit_test(an_end_that_does_not_block),
-        cmocka_unit_test(nobody_will_ever_read),
+        cmocka_unit_test(the_reader_has_gone),
         cmocka_unit_test(the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void one_that_only_closes_its_output(void **state) {
 }
 
 /* A process that is given up ends long before its time limit. */
-static void one_that_nobody_waits_for_any_more(void **state) {
+static void one_that_is_given_up(void **state) {
     (void)state;
     char output[100];
     bool good = true;
@@ -179,7 +179,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_answer),
         cmocka_unit_test(no_answer),
         cmocka_unit_test(one_that_only_closes_its_output),
-        cmocka_unit_test(one_that_nobody_waits_for_any_more),
+        cmocka_unit_test(one_that_is_given_up),
         cmocka_unit_test(what_it_has_started_ends_too),
         cmocka_unit_test(ending),
     };

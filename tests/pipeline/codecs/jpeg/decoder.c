@@ -52,7 +52,7 @@ static void test_gray_and_rgb_equal_libjpeg(void **state) {
             "rgb");
         check_against_plain(&(struct jpeg_recipe){ .image = &rgb,
                                                    .space = JCS_RGB,
-                                                   .no_adobe = true, /* told by the ids R, G, B */
+                                                   .no_adobe = true, /* the ids R, G, B show it */
                                                    .progressive = progressive },
                             "rgb");
     }
@@ -254,7 +254,7 @@ static void test_kinds_not_read(void **state) {
     free(image.pixels);
 }
 
-/* What is accepted is damage, not more than the limits allow. */
+/* Accepting damage does not lift the limits. */
 static void test_accepted_damage_keeps_to_the_limits(void **state) {
     (void)state;
     struct image image = new_waves(640, 480, 1), read;

@@ -5,17 +5,17 @@
 
 /* ---- bytes that belong to nothing */
 
-/* STATUS of BYTES; where it is STATUS_OK, pixels are EXPECTED's and NOTES are told. */
+/* Decoding BYTES must give STATUS and, if that is STATUS_OK, EXPECTED's pixels and NOTES. */
 static void check_extra(const struct bytes *bytes, enum status status, uint32_t notes,
                         const struct image *expected) {
     struct image image;
-    uint32_t told = 0;
+    uint32_t seen = 0;
     struct failure failure = { .message = "" };
-    const enum status got = try_decode(bytes, &codec_limits_default, &image, NULL, &told, &failure);
+    const enum status got = try_decode(bytes, &codec_limits_default, &image, NULL, &seen, &failure);
     if (got != status) print_error("%s\n", failure.message);
     assert_int_equal(got, status);
     if (status != STATUS_OK) return;
-    assert_int_equal(told, notes);
+    assert_int_equal(seen, notes);
     assert_same(&image, expected);
     free(image.pixels);
 }
@@ -27,7 +27,7 @@ static void check_inserted(const struct bytes *bytes, size_t at, const void *ext
     free(more.data);
 }
 
-/* Where the segments after SOI begin, up to SOS; returns their number. */
+/* Puts where the segments after SOI begin, up to SOS, into STARTS; returns their number. */
 static size_t segment_starts(const struct bytes *bytes, size_t starts[16]) {
     size_t count = 0;
     for (size_t at = 2; count < 16;
@@ -103,8 +103,8 @@ static void test_bytes_behind_the_scan(void **state) {
 
 /* ---- damage that is accepted */
 
-/* What plain libjpeg makes of it, from the first scan's header on; but plain libjpeg gives up where
- * the header of a later scan is cut. */
+/* A file cut behind the first scan's header is read with a note. PLAINLY: it is read as by plain
+ * libjpeg, which gives up where a later scan's header is cut. */
 static void check_accepted_cut(const struct bytes *bytes, size_t length, bool plainly) {
     struct bytes cut = { malloc(length), length };
     struct image read;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What zlib inflates again, in bands and rooms of all sizes; and that no one way of writing a band
+/* zlib inflates the output again, in bands and rooms of all sizes; no single way of writing a band
  * would have been much smaller. */
 #include "pipeline/codecs/png/adaptive_deflate.h"
 

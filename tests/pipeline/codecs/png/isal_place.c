@@ -18,7 +18,7 @@
 
 enum { BYTES = 1600, ADDRESSES = 2000, ROOM = 1 << 19, STEP = 0x35b7 << 16 };
 
-/* Of streams; between them isa-l's tables grow. */
+/* Lengths of streams; isa-l's tables grow between them. */
 static const size_t lengths[] = { 6, 19, 20, 31, 63, 127, 255, 420, 511, 1023, BYTES };
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
@@ -57,7 +57,7 @@ static struct made {
     bool placed; /* by isal_place */
     size_t length, right_length;
     uint8_t bytes[BYTES], right[2 * BYTES];
-    int others; /* at so many of ADDRESSES other bytes are made than in a sound place */
+    int others; /* how many of ADDRESSES give other bytes than a sound place */
 } cases[3 * LENGTHS];
 
 static void make_case(struct made *made, int level, size_t length, bool placed) {
@@ -101,7 +101,7 @@ static void the_address_has_no_part_in_it(void **state) {
     for (int i = LENGTHS; i < 3 * LENGTHS; i++) assert_int_equal(cases[i].others, 0);
 }
 
-/* Told and not asserted: another version of isa-l, or another processor's, may do better. */
+/* Printed, not asserted: another version of isa-l, or another processor, may do better. */
 static void without_a_place_it_has(void **state) {
     (void)state;
     for (int i = 0; i < LENGTHS; i++)
@@ -109,7 +109,7 @@ static void without_a_place_it_has(void **state) {
                ADDRESSES);
 }
 
-/* Fewer bytes than there are positions to look at are looked at by nobody. */
+/* isa-l looks at no input with fewer bytes than it compares. */
 static void short_ones_lie_anywhere(void **state) {
     static uint8_t room[ROOM], bytes[5];
     (void)state;

@@ -90,7 +90,7 @@ static void padding_is_left_alone(void **state) {
     }
 }
 
-/* Where memory held something else before. */
+/* Decodes into memory that held other bytes before. */
 static struct image decode_over(const struct bytes *bytes, uint32_t *notes) {
     struct probe probe;
     assert_int_equal(
@@ -144,7 +144,7 @@ static void first_frames_lie_on_nothing(void **state) {
             check_first_frame(i & 1, 3 + i / 2, orientation);
 }
 
-/* Of one frame nothing was left out. */
+/* An animation of one frame loses nothing. */
 static void a_single_frame_is_not_noted(void **state) {
     (void)state;
     struct image image = new_waves(20, 12, 3);

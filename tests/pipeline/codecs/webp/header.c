@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Chunks of a WebP in every order, right and wrong, and what the probe says of them.
+/* The probe reads the chunks of a WebP in every order and refuses wrong ones.
  * covers: pipeline/codecs/webp.c */
 #include "tests/pipeline/codecs/webp_files.h"
 
@@ -185,7 +185,7 @@ static void frames_that_contradict(void **state) {
     assert_refused(end_riff(bytes), "first frame is cut off");
 }
 
-/* Of the picture's own head each field is bent at AT to VALUE. */
+/* Setting the byte at AT of the picture's own head to VALUE makes the file refused. */
 static void assert_bent_refused(bool lossless, size_t at, uint8_t value, const char *words) {
     struct image image = new_waves(40, 30, 3);
     struct bytes bytes = make_webp(&image, lossless);
@@ -223,7 +223,7 @@ static void too_many_chunks(void **state) {
     free(image.pixels);
 }
 
-/* Sides are judged by their numbers, whatever wraps in 32 bits. */
+/* Limits hold for sides whose product overflows 32 bits. */
 static void limits_come_before_memory(void **state) {
     (void)state;
     struct image image = new_waves(16, 16, 3);
