@@ -1,45 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A walk over the queue, in its order, asks the forecast where each job should go. A
- * job waits for that worker if it has no room, even where another has some, and counts there as
- * ahead of those behind it. A walk costs some 50 ns a job, and is taken for each that comes or
- * goes: most end after a few jobs that wait, and one in four milliseconds looks at all.
+/* How it works. A walk over the queue, in its order, asks the forecast which worker each job should
+ * go to. A job waits for that worker even if another one has room, and counts there as ahead of the
+ * jobs behind it. A walk costs some 50 ns a job and happens whenever a job comes or goes: most
+ * walks end after a few jobs that must wait; one every four milliseconds looks at all of them.
  *
- * `places` says of every slot where its job is: WAITING covers the queue and jobs that are not here
- * at all, COMING_BACK those that were sent back from here, a number the worker that runs it. Each
- * run of a slot has a number, which its completion carries: a worker may die just after it told of
- * a job, and that is no news of the next run. A job that its dead worker had begun is suspected: it
- * runs again alone, elsewhere where that can be, and is given up when a second worker dies. */
+ * `states` says for every slot where its job is. Each run of a slot has a number, which its
+ * completion carries: a worker may die just after it reported a completion, which must not count
+ * for the next run. A job that a dead worker had begun is a suspect: it runs again with nothing
+ * beside it, on another worker if possible, and is given up when a second worker dies. */
 #include "server/dispatch/dispatcher.h"
 
-#include "server/dispatch/admission.h"
-#include "server/dispatch/dispatcher_state.h"
-#include "server/dispatch/lane_watch.h"
+#include "server/dispatch/forecast.h"
+#include "server/dispatch/queue.h"
+#include "server/dispatch/sweep.h"
 #include "server/jobs/answer.h"
-#include "server/jobs/completion_pipe.h"
 #include "server/log/log.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMOOTHING = 16, PASSED_MAX = 32, WHOLE_WALK_MS = 4 };
+/* Values of job_state.worker that are no worker's number. */
+enum { WAITING = -1, RETURNING = -2, NO_WORKER = -1 };
+
+/* SMOOTHING: weight of the past in service_ms. PASSED_MAX: jobs that a short walk finds no room
+ * for. OPERATORS_SHARE: users' operators may have a quarter of the queue. */
+enum { SMOOTHING = 16, PASSED_MAX = 32, WHOLE_WALK_MS = 4, OPERATORS_SHARE = 4 };
 static const int64_t ms_ns = 1000000;
+
+struct job_state {
+    int worker;    /* its number; WAITING: queued, or not submitted; RETURNING: sent back by us */
+    int died_on;   /* the worker that died with the job, or NO_WORKER */
+    int io_thread; /* the job returns on its completion pipe */
+    struct forecast_job forecast;
+    struct stillness lane;  /* of the thread that runs the job */
+    struct sweep_mark sent; /* the job's last message; RETURNING: `ns` alone */
+};
+
+struct dispatcher {
+    struct dispatcher_options options;
+    struct queue *queue;
+    int slots;
+    struct job_state *states; /* by slot */
+    uint32_t runs;            /* the last run number */
+    int running;
+    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
+    struct forecast forecast;
+    int64_t whole_walk_ns;                      /* when a walk last looked at all queued jobs */
+    int64_t sweep_ns;                           /* when lost messages were last looked for */
+    struct sweep_channel channels[WORKERS_MAX]; /* to the workers */
+};
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
                                      struct failure *failure) {
     struct dispatcher *dispatcher = calloc(1, sizeof *dispatcher);
-    const int slots = slots_count(options->slots);
     if (dispatcher) {
         dispatcher->options = *options;
-        const struct queue_options how = { (int)options->config->queue_jobs, slots };
-        dispatcher->queue = queue_create(&how);
-        dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
+        dispatcher->slots = slots_count(options->slots);
+        dispatcher->queue = queue_create(
+            &(struct queue_options){ (int)options->config->queue_jobs, dispatcher->slots });
+        dispatcher->states = malloc((size_t)dispatcher->slots * sizeof *dispatcher->states);
     }
-    if (!dispatcher || !dispatcher->queue || !dispatcher->places)
+    if (!dispatcher || !dispatcher->queue || !dispatcher->states)
         return fail(failure, STATUS_NO_MEMORY, "out of memory for the queue of jobs"),
                dispatcher_destroy(dispatcher), NULL;
-    for (int i = 0; i < slots; i++)
-        dispatcher->places[i] = (struct place){ .at = WAITING, .died_at = NOWHERE };
+    for (int i = 0; i < dispatcher->slots; i++)
+        dispatcher->states[i] = (struct job_state){ .worker = WAITING, .died_on = NO_WORKER };
     forecast_init(&dispatcher->forecast, options->workers);
     return dispatcher;
 }
@@ -47,33 +73,33 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
 void dispatcher_destroy(struct dispatcher *dispatcher) {
     if (!dispatcher) return;
     queue_destroy(dispatcher->queue);
-    free(dispatcher->places);
+    free(dispatcher->states);
     free(dispatcher);
 }
 
-static short number_of(const struct dispatcher *dispatcher, const struct worker_handle *worker) {
-    return (short)(worker - dispatcher->options.workers->all);
+static struct job *job_of(const struct dispatcher *dispatcher, int slot) {
+    return slot_job(dispatcher->options.slots, slot);
 }
 
-/* The job is over, though no worker said so: the reader of its pipe takes it from here. */
+/* The worker writes this copy: nothing in it is believed unchecked (answer.h). */
+static struct job *shared_job_of(const struct dispatcher *dispatcher, int slot) {
+    return slot_shared_job(dispatcher->options.slots, slot);
+}
+
+/* Completes a job in the worker's place: the reader of its pipe gets it next. */
 static void send_back(struct dispatcher *dispatcher, int slot) {
     struct job *job = job_of(dispatcher, slot);
-    dispatcher->places[slot].at = COMING_BACK;
-    dispatcher->places[slot].sent.ns = clock_coarse_ns();
+    struct job_state *state = &dispatcher->states[slot];
+    state->worker = RETURNING;
+    state->sent.ns = clock_coarse_ns();
     job->run_number = ++dispatcher->runs;
-    completion_pipe_send(dispatcher->options.pipes[dispatcher->places[slot].io_thread],
+    completion_pipe_send(dispatcher->options.pipes[state->io_thread],
                          &(struct completion){ slot, job->run_number });
 }
 
-/* ---- handing out */
+/* ---- sending jobs to workers */
 
-/* Long jobs that a GPU's worker may have: they never take all the room. It makes batches of those
- * that may share one. */
-static int longs_max(const struct worker_handle *worker) {
-    return worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
-}
-
-/* A long job finds no room where short ones still do. */
+/* Long jobs leave room on a worker for short ones. */
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
@@ -82,55 +108,58 @@ static bool has_room(const struct dispatcher *dispatcher, int number, const stru
     if (!worker_handle_has_room(worker, job)) return false;
     if (job->deaths) return true;
     if (backlog->apart) return backlog_has_room(backlog, duration, measured);
-    return duration != JOB_LONG || backlog->longs < longs_max(worker);
+    /* A GPU's worker batches long jobs too, but they get less than half of its room. */
+    const int longs_max = worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
+    return duration != JOB_LONG || backlog->longs < longs_max;
 }
 
-/* What is known now of the worker that had none for JOB. */
-static void note_full(const struct dispatcher *dispatcher, struct forecast_round *round, int number,
-                      const struct job *job, enum job_duration duration) {
-    const bool for_others =
-        !job->deaths && worker_handle_has_room(&dispatcher->options.workers->all[number], job);
-    forecast_is_full(round, number, for_others ? duration : JOB_DURATIONS);
-}
-
-static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
-                    const struct backlog_job *backlog) {
+static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
+                     const struct backlog_job *backlog) {
     struct job *job = job_of(dispatcher, slot);
-    struct place *place = &dispatcher->places[slot];
+    struct job_state *state = &dispatcher->states[slot];
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
-    job->unbatched = forecast_is_unbatched(&dispatcher->forecast, &place->forecast, worker);
+    job->own_batch = forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
     *shared_job_of(dispatcher, slot) = *job;
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
-    place->at = (short)worker;
-    sweep_note_sent(&dispatcher->channels[worker], &place->sent, clock_coarse_ns());
-    place->forecast.backlog = *backlog;
+    state->worker = worker;
+    sweep_note_sent(&dispatcher->channels[worker], &state->sent, clock_coarse_ns());
+    state->forecast.backlog = *backlog;
     backlog_add(&dispatcher->forecast.backlogs[worker], backlog);
     return true;
 }
 
-/* To the worker that the job should go to. False: it waits for that, or there is none. */
-static bool hand_out(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
+static int choose(const struct dispatcher *dispatcher, const struct forecast_round *round,
+                  int slot) {
+    const struct job_state *state = &dispatcher->states[slot];
+    return forecast_choose(&dispatcher->forecast, round, &state->forecast, state->died_on,
+                           job_of(dispatcher, slot)->deaths > 0);
+}
+
+/* Sends the job to the worker that is predicted to answer first. False: that worker is full, or no
+ * worker may run the job. */
+static bool assign(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
     const struct job *job = job_of(dispatcher, slot);
-    const struct place *place = &dispatcher->places[slot];
-    const int worker = forecast_choose(&dispatcher->forecast, round, &place->forecast,
-                                       place->died_at, job->deaths > 0);
-    if (worker == NOWHERE) return false;
-    const struct backlog_job backlog = forecast_count(round, &place->forecast, worker);
+    const int worker = choose(dispatcher, round, slot);
+    if (worker == NO_WORKER) return false;
+    const struct backlog_job backlog =
+        forecast_reserve(round, &dispatcher->states[slot].forecast, worker);
     if (round->full[worker] >> backlog.duration & 1) return false;
     if (has_room(dispatcher, worker, job, backlog.duration) &&
-        hand_to(dispatcher, worker, slot, &backlog)) {
+        send_job(dispatcher, worker, slot, &backlog)) {
         queue_serve(dispatcher->queue, slot);
         return true;
     }
-    note_full(dispatcher, round, worker, job, backlog.duration);
+    const bool for_others =
+        !job->deaths && worker_handle_has_room(&dispatcher->options.workers->all[worker], job);
+    forecast_mark_full(round, worker, for_others ? backlog.duration : JOB_DURATIONS);
     return false;
 }
 
-/* NEWCOMER: has come since the last walk; NOWHERE: none. There may be room for it where there is
- * none for those ahead, so it is looked at even if the walk ends before it. */
+/* NEWCOMER: the job queued since the last walk, or -1. There may be room for it where there is none
+ * for the jobs ahead, so the walk looks at it even if it ends before. */
 static void walk(struct dispatcher *dispatcher, int newcomer) {
     struct forecast_round round;
     int slot = queue_first(dispatcher->queue);
@@ -140,17 +169,16 @@ static void walk(struct dispatcher *dispatcher, int newcomer) {
     if (whole) dispatcher->whole_walk_ns = round.now;
     for (int passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
          slot = queue_next(dispatcher->queue))
-        passed += !hand_out(dispatcher, &round, slot);
-    if (slot >= 0 && round.open > 0 && newcomer != NOWHERE &&
-        queue_has(dispatcher->queue, newcomer))
-        hand_out(dispatcher, &round, newcomer);
+        passed += !assign(dispatcher, &round, slot);
+    if (slot >= 0 && round.open > 0 && newcomer >= 0 && queue_has(dispatcher->queue, newcomer))
+        assign(dispatcher, &round, newcomer);
 }
 
-void dispatcher_hand_out(struct dispatcher *dispatcher) {
-    walk(dispatcher, NOWHERE);
+void dispatcher_assign(struct dispatcher *dispatcher) {
+    walk(dispatcher, -1);
 }
 
-/* ---- coming and going */
+/* ---- a job comes */
 
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct client *client,
                                 int more, struct failure *failure) {
@@ -159,133 +187,118 @@ enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struc
                 queue_length(dispatcher->queue));
 }
 
-/* A client's share of all workers' time is counted in that of the one that is fastest for it. */
-static enum status push(struct dispatcher *dispatcher, int slot, struct failure *failure) {
-    const struct job *job = job_of(dispatcher, slot);
-    const struct queue_job entry = {
-        job->client, forecast_least_ms(&dispatcher->forecast, &dispatcher->places[slot].forecast),
-        job->submitted_ns
-    };
-    return queue_push(dispatcher->queue, slot, &entry)
-               ? STATUS_OK
-               : dispatcher_has_room(dispatcher, &entry.client, 0, failure);
-}
-
-/* The newcomer has come on top of a full queue, and still waits: another's job makes room. */
-static void displace(struct dispatcher *dispatcher) {
-    const int slot = queue_displace(dispatcher->queue);
-    if (slot < 0) return;
-    fail(&job_of(dispatcher, slot)->failure, STATUS_BUSY,
-         "%d jobs are waiting, most of them yours, and this one made room for another client's; "
-         "try again later",
-         queue_length(dispatcher->queue));
-    send_back(dispatcher, slot);
-}
-
-static int waiting_for_operators(const struct dispatcher *dispatcher) {
+/* A worker for users' operators runs one job at a time, each perhaps until its deadline: without a
+ * limit these jobs could fill the queue, and with it all slots. */
+static enum status check_operators(const struct dispatcher *dispatcher, struct failure *failure) {
+    const long share = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
     int waiting = 0;
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+    for (int slot = 0; slot < dispatcher->slots; slot++)
         waiting += queue_has(dispatcher->queue, slot) && job_of(dispatcher, slot)->generation != 0;
-    return waiting;
+    if (waiting < (share > 1 ? share : 1)) return STATUS_OK;
+    return fail(failure, STATUS_BUSY,
+                "%d jobs for users' operators are waiting already; try again later", waiting);
 }
 
-/* Goes on from ROUND's beginning over those that are ahead of the job, whatever there is room for.
- */
-static double wait_in_line_ms(struct dispatcher *dispatcher, struct forecast_round *round,
-                              int newcomer) {
-    double own_ms;
-    for (int slot = queue_first(dispatcher->queue); slot >= 0 && slot != newcomer;
-         slot = queue_next(dispatcher->queue)) {
-        const struct place *place = &dispatcher->places[slot];
-        const int worker = forecast_choose(&dispatcher->forecast, round, &place->forecast,
-                                           place->died_at, job_of(dispatcher, slot)->deaths > 0);
-        if (worker != NOWHERE) forecast_count(round, &place->forecast, worker);
-    }
-    return forecast_wait_ms(&dispatcher->forecast, round, &dispatcher->places[newcomer].forecast,
-                            &own_ms);
-}
-
-/* The job waits. If it is predicted to wait for too long, it is the caller's again. Mostly what all
- * others take together is not much, and nobody needs to know who is ahead. */
-static enum status check_time(struct dispatcher *dispatcher, int slot, struct failure *failure) {
+/* Removes a queued job, which is the caller's again, if it would finish after its deadline. The
+ * time of all queued jobs together is an upper bound of the wait; only if that is too long are the
+ * jobs ahead added up. */
+static enum status check_time(struct dispatcher *dispatcher, int newcomer,
+                              struct failure *failure) {
     const struct config *config = dispatcher->options.config;
-    const struct forecast_job *forecast = &dispatcher->places[slot].forecast;
-    const int64_t deadline_ns = job_of(dispatcher, slot)->progress.deadline_ns;
+    const struct forecast_job *forecast = &dispatcher->states[newcomer].forecast;
+    const int64_t deadline_ns = job_of(dispatcher, newcomer)->progress.deadline_ns;
     struct forecast_round round;
     double own_ms;
     forecast_begin(&dispatcher->forecast, &round);
     const double left_ms = deadline_ns ? ns_to_ms(deadline_ns - round.now) : INFINITY;
-    const double workers_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &own_ms);
-    const double most_ms = workers_ms + queue_cost_ms(dispatcher->queue);
-    if (!admission_check_time(config, most_ms, own_ms, left_ms, NULL)) return STATUS_OK;
-    const double wait_ms = wait_in_line_ms(dispatcher, &round, slot);
-    const enum status status = admission_check_time(config, wait_ms, own_ms, left_ms, failure);
-    if (status) queue_remove(dispatcher->queue, slot);
+    const double most_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &own_ms) +
+                           queue_cost_ms(dispatcher->queue);
+    if (!forecast_check_time(config, most_ms, own_ms, left_ms, NULL)) return STATUS_OK;
+    double unused_ms;
+    for (int slot = queue_first(dispatcher->queue); slot >= 0 && slot != newcomer;
+         slot = queue_next(dispatcher->queue)) {
+        const int worker = choose(dispatcher, &round, slot);
+        if (worker != NO_WORKER)
+            forecast_reserve(&round, &dispatcher->states[slot].forecast, worker);
+    }
+    const double wait_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &unused_ms);
+    const enum status status = forecast_check_time(config, wait_ms, own_ms, left_ms, failure);
+    if (status) queue_remove(dispatcher->queue, newcomer);
     return status;
 }
 
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
-    struct job *job = job_of(dispatcher, slot);
-    struct place *place = &dispatcher->places[slot];
-    place->at = WAITING;
-    place->died_at = NOWHERE;
-    place->io_thread = job->io_thread;
-    forecast_predict(&dispatcher->forecast, job, &place->forecast);
-    job->submitted_ns = clock_ns();
     const struct config *config = dispatcher->options.config;
+    struct job *job = job_of(dispatcher, slot);
+    struct job_state *state = &dispatcher->states[slot];
+    state->worker = WAITING;
+    state->died_on = NO_WORKER;
+    state->io_thread = job->io_thread;
+    forecast_predict(&dispatcher->forecast, job, &state->forecast);
+    job->submitted_ns = clock_ns();
+    /* The job counts for its client with the time on the worker that is fastest for it. */
+    const double least_ms = forecast_least_ms(&dispatcher->forecast, &state->forecast);
+    const struct queue_job entry = { job->client, least_ms, job->submitted_ns };
     enum status status =
-        admission_check(config, dispatcher->options.workers, job,
-                        forecast_least_ms(&dispatcher->forecast, &place->forecast), failure);
-    if (!status && job->generation)
-        status = admission_check_operators(config, waiting_for_operators(dispatcher), failure);
-    if (!status) status = push(dispatcher, slot, failure);
+        worker_list_check(dispatcher->options.workers, job, config->no_worker_ms * ms_ns, failure);
+    if (!status) status = forecast_check_length(config, least_ms, failure);
+    if (!status && job->generation) status = check_operators(dispatcher, failure);
+    if (!status && !queue_push(dispatcher->queue, slot, &entry))
+        status = dispatcher_has_room(dispatcher, &entry.client, 0, failure);
     if (status) return status;
     walk(dispatcher, slot);
     if (queue_has(dispatcher->queue, slot)) status = check_time(dispatcher, slot, failure);
-    displace(dispatcher);
+    const int displaced = queue_displace(dispatcher->queue);
+    if (displaced >= 0) {
+        fail(
+            &job_of(dispatcher, displaced)->failure, STATUS_BUSY,
+            "%d jobs are waiting, most of them yours, and this one made room for another client's; "
+            "try again later",
+            queue_length(dispatcher->queue));
+        send_back(dispatcher, displaced);
+    }
     return status;
 }
 
-/* False: the worker wrote what cannot be an answer. Then it is killed, and the job runs once more
- * as if the worker had died with it. */
+/* ---- a job returns */
+
+/* False: the worker returned an invalid answer. The worker is killed, and the job runs once more as
+ * if the worker had died with it. */
 static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     if (worker->distrusted) return false;
     if (answer_take(dispatcher->options.slots, slot, clock_ns())) return true;
-    log_event(LOG_ERROR, "job %s: the worker's answer cannot be one", job->request_id);
+    log_event(LOG_ERROR, "job %s: the worker returned an invalid answer", job->request_id);
     job->deaths++;
     job->lost_runs++;
     worker_handle_distrust(worker);
     return false;
 }
 
-static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
+bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {
+    if (slot < 0 || slot >= dispatcher->slots) return false;
     const struct job *job = job_of(dispatcher, slot);
-    const double ms =
-        ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
+    struct job_state *state = &dispatcher->states[slot];
+    const int number = state->worker;
+    if (job->run_number != run_number || number == WAITING) return false;
+    struct worker_handle *worker =
+        number == RETURNING ? NULL : &dispatcher->options.workers->all[number];
+    if (worker && !take_answer(dispatcher, worker, slot)) return false;
+    state->worker = WAITING;
+    if (!worker) return true;
+    sweep_note_received(&dispatcher->channels[number], &state->sent);
     dispatcher->running--;
     worker_handle_completed(worker, clock_ns());
-    forecast_learn(&dispatcher->forecast, number_of(dispatcher, worker),
-                   &dispatcher->places[slot].forecast, job);
-    if (worker->operators) return; /* they say nothing of how long others take */
-    dispatcher->service_ms +=
-        (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
-}
-
-bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {
-    if (slot < 0 || slot >= slots_count(dispatcher->options.slots)) return false;
-    const struct job *job = job_of(dispatcher, slot);
-    const int at = dispatcher->places[slot].at;
-    if (job->run_number != run_number || at == WAITING) return false;
-    if (at != COMING_BACK && !take_answer(dispatcher, &dispatcher->options.workers->all[at], slot))
-        return false;
-    dispatcher->places[slot].at = WAITING;
-    if (at != COMING_BACK) {
-        sweep_note_received(&dispatcher->channels[at], &dispatcher->places[slot].sent);
-        record_run(dispatcher, &dispatcher->options.workers->all[at], slot);
-        dispatcher_hand_out(dispatcher);
-        if (!dispatcher->running && !queue_length(dispatcher->queue)) queue_rest(dispatcher->queue);
+    forecast_learn(&dispatcher->forecast, number, &state->forecast, job);
+    if (!worker->operators) { /* users' operators do not predict how long other jobs take */
+        const double ms =
+            ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
+        dispatcher->service_ms +=
+            (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
     }
+    dispatcher_assign(dispatcher);
+    if (!dispatcher->running && !queue_length(dispatcher->queue))
+        queue_forget_usage(dispatcher->queue);
     return true;
 }
 
@@ -298,47 +311,82 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
     send_back(dispatcher, slot);
 }
 
-/* ---- what the supervisor finds */
+/* ---- faults */
 
 void dispatcher_expire(struct dispatcher *dispatcher) {
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++) {
+    const int64_t patience_ns = dispatcher->options.config->no_worker_ms * ms_ns;
+    for (int slot = 0; slot < dispatcher->slots; slot++) {
         struct job *job = job_of(dispatcher, slot);
         if (!queue_has(dispatcher->queue, slot)) continue;
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
-        else if (!admission_check_hope(dispatcher->options.config, dispatcher->options.workers, job,
-                                       &job->failure))
+        else if (!worker_list_check(dispatcher->options.workers, job, patience_ns, &job->failure))
             continue;
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
     }
 }
 
+void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
+    if (now - dispatcher->sweep_ns < SWEEP_MS * ms_ns) return;
+    dispatcher->sweep_ns = now;
+    for (int slot = 0; slot < dispatcher->slots; slot++) {
+        const struct job_state *state = &dispatcher->states[slot];
+        if (state->worker >= 0 && sweep_is_received(shared_job_of(dispatcher, slot)))
+            sweep_note_received(&dispatcher->channels[state->worker], &state->sent);
+    }
+    for (int slot = 0; slot < dispatcher->slots; slot++) {
+        struct job_state *state = &dispatcher->states[slot];
+        if (state->worker < 0) continue;
+        struct sweep_channel *channel = &dispatcher->channels[state->worker];
+        const struct sweep_job what = { slot,
+                                        job_of(dispatcher, slot),
+                                        shared_job_of(dispatcher, slot),
+                                        &dispatcher->options.workers->all[state->worker],
+                                        channel,
+                                        &state->sent };
+        if (sweep_send_again(&what, now)) sweep_note_sent(channel, &state->sent, now);
+    }
+}
+
+int dispatcher_overdue(const struct dispatcher *dispatcher, int io_thread, int64_t now,
+                       struct completion *completions, int count) {
+    int found = 0;
+    for (int slot = 0; slot < dispatcher->slots && found < count; slot++) {
+        const struct job *job = job_of(dispatcher, slot);
+        const struct job_state *state = &dispatcher->states[slot];
+        if (state->io_thread != io_thread || state->worker == WAITING) continue;
+        const bool overdue = state->worker == RETURNING
+                                 ? now - state->sent.ns >= SWEEP_OLD_MS * ms_ns
+                                 : sweep_look(shared_job_of(dispatcher, slot), state->sent.ns,
+                                              now) == SWEEP_NOT_REPORTED;
+        if (!overdue) continue;
+        sweep_log_loss(job, now);
+        completions[found++] = (struct completion){ slot, job->run_number };
+    }
+    return found;
+}
+
 bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now) {
     const int64_t grace_ns = dispatcher->options.config->processing_ms * ms_ns;
     const int64_t still_ns = dispatcher->options.config->worker_still_ms * ms_ns;
     bool hangs = false;
-    for (int slot = 0; worker->running && slot < slots_count(dispatcher->options.slots); slot++) {
-        if (dispatcher->places[slot].at != number_of(dispatcher, worker)) continue;
+    const int number = (int)(worker - dispatcher->options.workers->all);
+    for (int slot = 0; worker->running && slot < dispatcher->slots; slot++) {
+        struct job_state *state = &dispatcher->states[slot];
+        if (state->worker != number) continue;
         const struct job *shared = shared_job_of(dispatcher, slot);
         const int64_t deadline = job_of(dispatcher, slot)->progress.deadline_ns;
         const int64_t seen = __atomic_load_n(&shared->progress.seen_ns, __ATOMIC_RELAXED);
         if (seen <= now) worker_handle_moved(worker, seen);
         hangs |= deadline && now - deadline > grace_ns;
-        hangs |= lane_watch_hangs(&dispatcher->places[slot].lane, shared, worker, still_ns, now);
+        hangs |= worker_handle_lane_hangs(worker, &state->lane, shared, still_ns, now);
     }
     return hangs;
 }
 
-/* The answer is there: the worker died before or after it could say so. */
-static bool has_finished(struct dispatcher *dispatcher, const struct worker_handle *worker,
-                         int slot) {
-    return __atomic_load_n(&shared_job_of(dispatcher, slot)->finished_ns, __ATOMIC_ACQUIRE) &&
-           !worker->distrusted && answer_take(dispatcher->options.slots, slot, clock_ns());
-}
-
-/* Why a job whose worker died need not run again, written into the job; false: it should. */
+/* True if a job whose worker died needs no further run; its failure then says why. */
 static bool is_over(struct job *job) {
     const enum status late = progress_state(&job->progress);
     if (late == STATUS_CANCELLED)
@@ -355,32 +403,36 @@ static bool is_over(struct job *job) {
 
 static void recover(struct dispatcher *dispatcher, const struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
-    dispatcher->places[slot].at = WAITING;
-    dispatcher->running--;
-    backlog_remove(&dispatcher->forecast.backlogs[number_of(dispatcher, worker)],
-                   &dispatcher->places[slot].forecast.backlog);
     const struct job *shared = shared_job_of(dispatcher, slot);
+    struct job_state *state = &dispatcher->states[slot];
+    dispatcher->running--;
+    backlog_remove(&dispatcher->forecast.backlogs[state->worker], &state->forecast.backlog);
     if (__atomic_load_n(&shared->started, __ATOMIC_ACQUIRE)) {
         job->lost_runs++;
         job->deaths += !worker->stood_still && !worker->distrusted;
-        dispatcher->places[slot].died_at = number_of(dispatcher, worker);
+        state->died_on = state->worker;
     }
-    if (has_finished(dispatcher, worker, slot) || is_over(job))
+    state->worker = WAITING;
+    /* The worker may have finished the job and died before its completion was read. */
+    const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
+                          !worker->distrusted &&
+                          answer_take(dispatcher->options.slots, slot, clock_ns());
+    if (finished || is_over(job))
         send_back(dispatcher, slot);
     else
         queue_push_front(dispatcher->queue, slot);
 }
 
 void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handle *worker) {
-    const short number = number_of(dispatcher, worker);
+    const int number = (int)(worker - dispatcher->options.workers->all);
     backlog_end_window(&dispatcher->forecast.backlogs[number]);
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
-        if (dispatcher->places[slot].at == number) recover(dispatcher, worker, slot);
+    for (int slot = 0; slot < dispatcher->slots; slot++)
+        if (dispatcher->states[slot].worker == number) recover(dispatcher, worker, slot);
 }
 
 void dispatcher_send_back_all(struct dispatcher *dispatcher) {
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++) {
-        if (dispatcher->places[slot].at < 0 && !queue_remove(dispatcher->queue, slot)) continue;
+    for (int slot = 0; slot < dispatcher->slots; slot++) {
+        if (dispatcher->states[slot].worker < 0 && !queue_remove(dispatcher->queue, slot)) continue;
         fail(&job_of(dispatcher, slot)->failure, STATUS_BUSY, "the daemon is stopping");
         send_back(dispatcher, slot);
     }
@@ -400,16 +452,15 @@ int dispatcher_running(const struct dispatcher *dispatcher) {
     return dispatcher->running;
 }
 
-static bool has_id(const struct dispatcher *dispatcher, int slot, const char *request_id) {
-    return strncmp(job_of(dispatcher, slot)->request_id, request_id, REQUEST_ID_MAX) == 0;
-}
-
-/* -1: it neither waits nor runs. A job's id does not change while it is here. */
+/* The slot of a queued job of that request, else of a running one; -1: there is none. */
 static int find_request(const struct dispatcher *dispatcher, const char *request_id) {
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
-        if (queue_has(dispatcher->queue, slot) && has_id(dispatcher, slot, request_id)) return slot;
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
-        if (dispatcher->places[slot].at >= 0 && has_id(dispatcher, slot, request_id)) return slot;
+    for (int queued = 1; queued >= 0; queued--)
+        for (int slot = 0; slot < dispatcher->slots; slot++) {
+            const bool here =
+                queued ? queue_has(dispatcher->queue, slot) : dispatcher->states[slot].worker >= 0;
+            if (here && !strncmp(job_of(dispatcher, slot)->request_id, request_id, REQUEST_ID_MAX))
+                return slot;
+        }
     return -1;
 }
 
@@ -418,10 +469,10 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
     const int slot = find_request(dispatcher, request_id);
     if (slot < 0) return false;
     const struct job *job = job_of(dispatcher, slot), *shared = shared_job_of(dispatcher, slot);
-    const int at = dispatcher->places[slot].at;
+    const int worker = dispatcher->states[slot].worker;
     *progress = (struct job_progress){
-        .waiting = at < 0,
-        .in_order = at >= 0 && dispatcher->options.workers->all[at].cpu,
+        .waiting = worker < 0,
+        .in_order = worker >= 0 && dispatcher->options.workers->all[worker].cpu,
         .step = __atomic_load_n(&shared->progress.step, __ATOMIC_RELAXED),
         .done = __atomic_load_n(&shared->progress.done, __ATOMIC_RELAXED),
         .total = __atomic_load_n(&shared->progress.total, __ATOMIC_RELAXED),
@@ -431,9 +482,9 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
     return true;
 }
 
-void dispatcher_account(const struct dispatcher *dispatcher, int worker,
-                        struct worker_account *account) {
-    forecast_account(&dispatcher->forecast, worker, account);
+void dispatcher_statistics(const struct dispatcher *dispatcher, int worker,
+                           struct worker_statistics *statistics) {
+    forecast_statistics(&dispatcher->forecast, worker, statistics);
 }
 
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {

@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A worker's answer to a job is predicted as the wait for a lane, behind the jobs
- * that the worker has and those ahead in the queue that should go there, and the job's own time
- * (cost.h). All devices give the same bytes, so nothing but time decides. A round copies the
- * backlogs, since jobs that wait are added to the copies alone. What a job takes on each worker is
- * predicted once, when it comes.
+/* How it works. A worker's answer is predicted as the wait for a lane, behind the jobs that the
+ * worker has and the queued jobs ahead that should go there, plus the job's own time (cost.h). All
+ * devices return the same bytes, so time alone decides. A round copies the backlogs, since queued
+ * jobs count in the copies alone. A job's own time on each worker is predicted once, when the job
+ * comes.
  *
- * In a backlog the work of short jobs is summed up, of medium and long ones the times at which they
- * should end. A wait is that work over the lanes and their speed, as if jobs were spread evenly.
- * How much faster than lone jobs a GPU is, is learned in windows in which it has all that it can
- * do. */
+ * A backlog sums up the own times of short jobs, and of medium and long jobs the times at which
+ * they should end. The wait is that work divided by lanes and speed, as if jobs were spread evenly.
+ * How much faster a busy GPU is than its jobs one by one is measured in windows in which it always
+ * has enough work. */
 #include "server/dispatch/forecast.h"
 
 #include "pipeline/timing.h"
 
 /* ---- the backlog of one worker */
 
-/* The work of lone jobs that a GPU does at once, in batches and lanes: a 1080p JPEG takes 0.3 ms
- * alone and 0.05 of many. A core does one. */
+/* Work per time of a GPU with batches on all lanes, against jobs one by one: a 1080p JPEG takes 0.3
+ * ms alone and 0.05 ms among many. */
 enum { GPU_SPEED = 6 };
 
-/* LATE_MS: no lane ends a short job for so long only if something is wrong with one. */
-enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
+/* LATE_MS: short jobs wait, and none has ended for so long: something is wrong with a lane. */
+enum { GPU_LONG_MS = 10, CPU_MEDIUM_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 
-/* A job waits for a lane of short jobs for so long at most. */
-enum { CPU_MEDIUM_MS = 10 };
-
-/* The thread that hands out rests for 2 ms where requests wait (io_thread.c), and then waits for a
- * core for up to a tick of the scheduler, 4 ms: for so long a lane should find short jobs. */
+/* The thread that sends jobs sleeps for 2 ms while requests wait (io_thread.c), and then waits for
+ * a core for up to a tick of the scheduler, 4 ms: a lane needs AHEAD_MS of short jobs meanwhile. */
 enum { AHEAD_MS = 6, AHEAD_MAX = 12 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
-/* A worker has so many lanes, and room for CAPACITY jobs: known once it is ready. What was learned
- * of its speed stays while the number of lanes does. */
+/* LANES and CAPACITY, in jobs, are known once a worker is ready. The speed that was learned stays
+ * as long as the number of lanes does. */
 static void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu) {
-    const int half = capacity / 4; /* of the batches that all lanes hold: it is two for each */
+    const int half = capacity / 4; /* of the batches under way: capacity is two for each lane */
     if (lanes < 1) lanes = 1;
     if (backlog->lanes == lanes) return;
     backlog->lanes = lanes;
@@ -105,7 +102,7 @@ void backlog_end_window(struct backlog *backlog) {
     backlog->window_ns = 0;
 }
 
-/* DONE: to its end. A job that was cancelled or failed says nothing of the speed. */
+/* DONE: the job succeeded; a cancelled or failed job says nothing of the speed. */
 static void backlog_complete(struct backlog *backlog, const struct backlog_job *job, bool done,
                              int64_t now) {
     backlog_remove(backlog, job);
@@ -125,36 +122,26 @@ static void backlog_complete(struct backlog *backlog, const struct backlog_job *
     learn_speed(backlog, now);
 }
 
-/* COUNT jobs of TOTAL_MS that LANES work on, SPEED times as fast as one: when one more begins. They
- * are taken to be spread evenly, so that lanes become free one after the other. */
+/* Wait of one more job behind COUNT jobs of TOTAL_MS on LANES that do SPEED ms of work per ms. The
+ * jobs count as evenly spread: lanes become free one after the other. */
 static double wait_for(int count, double total_ms, int lanes, double speed) {
     return count < lanes ? 0 : total_ms * (count - lanes + 1) / count / speed;
 }
 
-/* For a lane out of LANES, those that long jobs leave. */
+/* Wait of a short job. LANES: those that long jobs leave. */
 static double wait_for_shorts(const struct backlog *backlog, int lanes, double speed, int64_t now) {
     const double wait = wait_for(backlog->shorts, backlog->short_ms, lanes, speed);
     const double still = ns_to_ms(now) - backlog->moved_ms;
-    const bool held_up =
-        backlog->lanes <= 1 && !backlog->apart && backlog->longs; /* a long one is at work */
+    const bool held_up = backlog->lanes <= 1 && !backlog->apart && backlog->longs;
     const bool late = !held_up && backlog->shorts >= lanes && still > LATE_MS;
     return late && still > wait ? still : wait;
 }
 
-/* COUNT jobs that end at END_MS, summed up, MOST of them side by side. */
+/* Wait behind COUNT jobs, MOST of them side by side. END_MS: the sum of the times of clock_ns, in
+ * ms, at which these end. */
 static double wait_for_ends(int count, double end_ms, int most, int64_t now) {
     const double left = end_ms - count * ns_to_ms(now);
     return wait_for(count, left > 0 ? left : -left, most, most);
-}
-
-/* Each for those of its own duration: the system lets shorter ones go first meanwhile. */
-static double wait_apart(const struct backlog *backlog, const struct backlog_job *job, int lanes,
-                         double speed, int64_t now) {
-    switch (job->duration) {
-    case JOB_MEDIUM: return wait_for_ends(backlog->mediums, backlog->medium_end_ms, lanes, now);
-    case JOB_LONG: return wait_for_ends(backlog->longs, backlog->long_end_ms, lanes, now);
-    default: return wait_for_shorts(backlog, lanes, speed, now);
-    }
 }
 
 /* Milliseconds until a lane would begin JOB. */
@@ -164,7 +151,11 @@ static double backlog_wait_ms(const struct backlog *backlog, const struct backlo
     const int most = lanes > 1 ? lanes - 1 : 1; /* long ones at once */
     const int held = lanes == 1 ? 0 : backlog->longs < most ? backlog->longs : most;
     const double speed = backlog->speed > 0 ? backlog->speed : 1;
-    if (backlog->apart) return wait_apart(backlog, job, lanes, speed, now);
+    if (backlog->apart && job->duration == JOB_MEDIUM)
+        return wait_for_ends(backlog->mediums, backlog->medium_end_ms, lanes, now);
+    if (backlog->apart && job->duration == JOB_LONG)
+        return wait_for_ends(backlog->longs, backlog->long_end_ms, lanes, now);
+    if (backlog->apart) return wait_for_shorts(backlog, lanes, speed, now);
     const double shorts =
         wait_for_shorts(backlog, lanes - held, speed * (lanes - held) / lanes, now);
     if (job->duration != JOB_LONG && lanes > 1) return shorts;
@@ -173,13 +164,13 @@ static double backlog_wait_ms(const struct backlog *backlog, const struct backlo
 
 /* ---- all workers */
 
-enum { NOWHERE = -1, FULL_FOR_ALL = (1 << JOB_DURATIONS) - 1 };
+enum { NO_WORKER = -1, FULL_FOR_ALL = (1 << JOB_DURATIONS) - 1 };
 
-/* Cores also receive requests and feed GPUs. Where a GPU would take work off the cores, the CPU
- * gets a job only if it is predicted to answer as many times sooner as the GPU would spare them
- * work, and at the most so many times: on 16 cores beside an H200, at 128 connections, a CPU that
- * took what it would answer just a little sooner made 24,900 JPEGs of 320x240 a second of 106,000;
- * and 4,400 PNGs of 320x180 of JPEGs of 1080p, where 7,200 were made while nobody waited. */
+/* Cores also receive requests and feed GPUs. So a CPU may take a job from a GPU only if the answer
+ * is predicted to come N times sooner: N is the job's core time on the CPU over the core time that
+ * remains with the GPU, CORES_SHARE at most. Without this, 16 cores beside an H200 at 128
+ * connections made 24,900 JPEGs of 320x240 a second instead of 106,000, and 4,400 PNGs of 320x180
+ * from JPEGs of 1080p instead of 7,200. */
 enum { CORES_SHARE = 8 };
 
 static const int64_t fade_ns = 1000000000;
@@ -189,14 +180,8 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
     for (int i = 0; i < workers->count; i++) {
         cost_init(&forecast->costs[i], workers->all[i].cpu);
         forecast->backlogs[i] = (struct backlog){ .lanes = 0 };
-        forecast->taught_ns[i] = 0;
+        forecast->learned_ns[i] = 0;
     }
-}
-
-/* How many times sooner than a GPU a CPU of that COST, where the job takes OWN_MS, must answer. */
-static double handicap(const struct cost *cost, const struct cost_work *work, double own_ms) {
-    const double left_ms = cost_predict_cores(cost, work);
-    return own_ms < CORES_SHARE * left_ms ? own_ms / left_ms : CORES_SHARE;
 }
 
 void forecast_predict(const struct forecast *forecast, const struct job *job,
@@ -208,8 +193,10 @@ void forecast_predict(const struct forecast *forecast, const struct job *job,
         const bool serves = worker_handle_serves(worker, job);
         const double ms = serves ? cost_predict(&forecast->costs[i], &predicted->work) : -1;
         predicted->own_ms[i] = (float)ms;
-        if (serves && worker->cpu)
-            predicted->handicap = (float)handicap(&forecast->costs[i], &predicted->work, ms);
+        if (!serves || !worker->cpu) continue;
+        /* Core time of the job if a GPU runs it: codecs that the GPU does not have. */
+        const double cores_ms = cost_predict_cores(&forecast->costs[i], &predicted->work);
+        predicted->handicap = (float)(ms < CORES_SHARE * cores_ms ? ms / cores_ms : CORES_SHARE);
     }
 }
 
@@ -222,14 +209,37 @@ double forecast_least_ms(const struct forecast *forecast, const struct forecast_
     return least > 0 ? (double)least : 0;
 }
 
+enum status forecast_check_length(const struct config *config, double least_ms,
+                                  struct failure *failure) {
+    const double allowed_ms = (double)config->processing_ms;
+    if (!config->refuse_times || least_ms <= (double)config->refuse_times * allowed_ms)
+        return STATUS_OK;
+    return fail(
+        failure, STATUS_TOO_LARGE,
+        "this is predicted to take %.0f s, and only %.3g s are allowed (processing_ms); send "
+        "a smaller image, or ask for less",
+        least_ms / 1000, allowed_ms / 1000);
+}
+
+enum status forecast_check_time(const struct config *config, double wait_ms, double own_ms,
+                                double left_ms, struct failure *failure) {
+    if (!config->refuse_times || wait_ms + own_ms / (double)config->refuse_times <= left_ms)
+        return STATUS_OK;
+    return fail(
+        failure, STATUS_BUSY,
+        "this is predicted to be done in %.3g s, after %.3g s in the queue, and only %.3g s "
+        "are left for it; try again later",
+        (wait_ms + own_ms) / 1000, wait_ms / 1000, left_ms > 0 ? left_ms / 1000 : 0);
+}
+
 void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
     round->now = clock_ns();
     round->open = 0;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
-        if (round->now - forecast->taught_ns[i] > fade_ns) {
+        if (round->now - forecast->learned_ns[i] > fade_ns) {
             cost_fade(&forecast->costs[i]);
-            forecast->taught_ns[i] = round->now;
+            forecast->learned_ns[i] = round->now;
         }
         round->healthy[i] = worker_handle_healthy(worker);
         round->full[i] = round->healthy[i] ? 0 : FULL_FOR_ALL;
@@ -241,12 +251,12 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
     }
 }
 
-/* What a worker is to a job that looks for one; the first that differs decides. */
+/* A worker's offer to a job; the first member that differs decides. */
 struct offer {
-    bool again;       /* it died with this job before */
-    bool alone;       /* it runs a job with which another died, nobody knows for how long */
+    bool again;       /* the worker died with this job before */
+    bool alone;       /* the worker runs a suspect, for an unknown time */
     int ahead;        /* jobs that a suspect must wait for */
-    double answer_ms; /* until it would have answered, times its handicap */
+    double answer_ms; /* predicted time until the answer, times the handicap */
     int running;
 };
 
@@ -259,39 +269,33 @@ static bool better(const struct offer *a, const struct offer *b) {
     return a->running < b->running;
 }
 
-static struct backlog_job job_at(const struct forecast_round *round, const struct forecast_job *job,
+static struct backlog_job job_on(const struct forecast_round *round, const struct forecast_job *job,
                                  int worker) {
     return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
 }
 
-static bool has_gpu(const struct forecast *forecast, const struct forecast_round *round,
-                    const struct forecast_job *job) {
-    bool any = false;
-    for (int i = 0; i < forecast->workers->count; i++)
-        any |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
-    return any;
-}
-
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
-                    const struct forecast_job *job, int died_at, bool suspect) {
-    const bool gpu = has_gpu(forecast, round, job);
+                    const struct forecast_job *job, int died_on, bool suspect) {
     struct offer best = { .again = false };
-    int chosen = NOWHERE;
+    int chosen = NO_WORKER;
+    bool gpu = false;
+    for (int i = 0; i < forecast->workers->count; i++)
+        gpu |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
     for (int i = 0; i < forecast->workers->count; i++) {
         if (!round->healthy[i] || job->own_ms[i] < 0) continue;
         const int running = forecast->workers->all[i].running;
         const bool cores = forecast->workers->all[i].cpu;
         const double times = gpu && cores ? (double)job->handicap : 1;
-        const struct backlog_job there = job_at(round, job, i);
+        const struct backlog_job there = job_on(round, job, i);
         const struct offer offer = {
-            .again = died_at == i,
+            .again = died_on == i,
             .alone = forecast->workers->all[i].alone,
             .ahead = suspect ? running : 0,
             .answer_ms =
                 times * (there.ms + backlog_wait_ms(&round->backlogs[i], &there, round->now)),
             .running = running,
         };
-        if (chosen != NOWHERE && !better(&offer, &best)) continue;
+        if (chosen != NO_WORKER && !better(&offer, &best)) continue;
         best = offer;
         chosen = i;
     }
@@ -300,88 +304,81 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
 
 double forecast_wait_ms(const struct forecast *forecast, const struct forecast_round *round,
                         const struct forecast_job *job, double *own_ms) {
-    const int worker = forecast_choose(forecast, round, job, NOWHERE, false);
+    const int worker = forecast_choose(forecast, round, job, NO_WORKER, false);
     *own_ms = 0;
-    if (worker == NOWHERE) return 0;
-    const struct backlog_job there = job_at(round, job, worker);
+    if (worker == NO_WORKER) return 0;
+    const struct backlog_job there = job_on(round, job, worker);
     *own_ms = there.ms;
     return backlog_wait_ms(&round->backlogs[worker], &there, round->now);
 }
 
-struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
-                                  int worker) {
-    const struct backlog_job there = job_at(round, job, worker);
+struct backlog_job forecast_reserve(struct forecast_round *round, const struct forecast_job *job,
+                                    int worker) {
+    const struct backlog_job there = job_on(round, job, worker);
     backlog_add(&round->backlogs[worker], &there);
     return there;
 }
 
-void forecast_is_full(struct forecast_round *round, int worker, enum job_duration duration) {
+void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration) {
     const bool was_open = round->full[worker] != FULL_FOR_ALL;
     round->full[worker] |= (uint8_t)(duration == JOB_DURATIONS ? FULL_FOR_ALL : 1 << (int)duration);
     if (was_open && round->full[worker] == FULL_FOR_ALL) round->open--;
 }
 
-bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
-                           int worker) {
+bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
+                              int worker) {
     return cost_predict_compute(&forecast->costs[worker], &job->work) >=
            forecast->backlogs[worker].long_from_ms;
 }
 
-/* Whether a GPU's cores did what its codec was predicted to do: that says nothing of the codec. */
-static bool is_exceptional(const struct job *job) {
-    return job->decoded_by > CODEC_FORMAT || job_encoders(job) >> (CODEC_FORMAT + 1);
-}
-
-/* A core decodes or encodes one image at a time. */
-static unsigned own_stages(const struct job *job) {
-    return (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
-           (job_encoders(job) == 1U << CODEC_FORMAT ? 1U << COST_ENCODE : 0);
-}
-
-/* Of the TOTAL_MS that the job took, the part in which it had a core: how long it waited for one
- * tells of others, and not what it costs. */
+/* The part of TOTAL_MS in which the job had a core: waiting for one is no cost of the job. */
 static double own_part(const struct job *job, double total_ms) {
     return job->cpu_ms > 0 && job->cpu_ms < total_ms ? job->cpu_ms / total_ms : 1;
 }
 
-/* What a job that was not done within MS takes at least: what is done tells how much is left. */
-static double least_ms(const struct job *job, double ms) {
+/* Learns from a job that was not done within MS. Its progress says how much is left. Codecs report
+ * their times even then, operators do not. */
+static void learn_least(struct cost *cost, const struct cost_work *work, const struct job *job,
+                        double ms) {
     const uint32_t done = job->progress.done, total = job->progress.total;
-    return done > 0 && done < total ? ms * total / done : ms;
-}
-
-/* Which stage of a job that was not done within MS had most of it. Codecs tell how long they took
- * even then, operators do not. */
-static enum cost_stage longest_stage(const struct job *job, double ms) {
-    if (job->timing.stage_ms[STAGE_DECODE] > ms / 2) return COST_DECODE;
-    if (job->timing.stage_ms[STAGE_ENCODE] > ms / 2) return COST_ENCODE;
-    return COST_COMPUTE;
+    const double own_ms = ms * own_part(job, ms);
+    const enum cost_stage longest = job->timing.stage_ms[STAGE_DECODE] > ms / 2   ? COST_DECODE
+                                    : job->timing.stage_ms[STAGE_ENCODE] > ms / 2 ? COST_ENCODE
+                                                                                  : COST_COMPUTE;
+    cost_learn_least(cost, work, longest,
+                     done > 0 && done < total ? own_ms * total / done : own_ms);
 }
 
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
+    struct cost *cost = &forecast->costs[worker];
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     const bool done = !job->failure.status;
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
-    if (job->failure.status == STATUS_DEADLINE)
-        cost_learn_least(&forecast->costs[worker], &predicted->work, longest_stage(job, ms),
-                         least_ms(job, ms * own_part(job, ms)));
-    if (!done || is_exceptional(job)) return;
-    forecast->taught_ns[worker] = clock_ns();
-    struct timing timing; /* its spans, some KB, are not looked at */
+    if (job->failure.status == STATUS_DEADLINE) learn_least(cost, &predicted->work, job, ms);
+    /* Cores that stepped in for a GPU's codec say nothing of the time that codec takes. */
+    const unsigned encoders = job_encoders(job);
+    if (!done || job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1)) return;
+    forecast->learned_ns[worker] = clock_ns();
+    /* A core decodes or encodes one image at a time, not the whole batch. */
+    const unsigned own_stages = (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
+                                (encoders == 1U << CODEC_FORMAT ? 1U << COST_ENCODE : 0);
+    struct timing timing; /* its spans, some KB, are not read */
     const double own = own_part(job, ms);
     for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] = job->timing.stage_ms[s] * own;
-    cost_learn(&forecast->costs[worker], &predicted->work, &timing, ms * own, predicted->backlog.ms,
-               job->batch, own_stages(job));
+    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms, job->batch,
+               own_stages);
 }
 
-void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account) {
+void forecast_statistics(const struct forecast *forecast, int worker,
+                         struct worker_statistics *statistics) {
     const struct cost *cost = &forecast->costs[worker];
     const struct backlog *backlog = &forecast->backlogs[worker];
     const struct backlog_job next = { .ms = 0 };
-    *account = (struct worker_account){ .predicted_ms = cost->predicted_ms,
-                                        .actual_ms = cost->actual_ms,
-                                        .error_ms = cost->error_ms,
-                                        .wait_ms = backlog_wait_ms(backlog, &next, clock_ns()) };
+    *statistics =
+        (struct worker_statistics){ .predicted_ms = cost->predicted_ms,
+                                    .actual_ms = cost->actual_ms,
+                                    .error_ms = cost->error_ms,
+                                    .wait_ms = backlog_wait_ms(backlog, &next, clock_ns()) };
 }

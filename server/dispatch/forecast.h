@@ -1,70 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-/* forecast.h - when each worker would answer a job: what it has to do, and what the job takes
- * there.
+/* forecast.h - predicts when each worker would answer a job, and whether that is in time.
  *
- * Used by:  dispatcher.c, under the supervisor's lock.
- * Owns:     costs and backlogs of the workers; their list is borrowed.
- * Threads:  one at a time.
+ * Used by:  dispatcher.c.
+ * Owns:     the costs and backlogs of the workers; the caller keeps their list.
+ * Fails:    the checks return STATUS_OK or why the job is refused; FAILURE may be NULL.
+ * Threads:  one at a time, under the supervisor's lock.
+ * Units:    milliseconds of wall time; a job's own time is that on an otherwise idle lane.
  */
 #ifndef BURIN_FORECAST_H
 #define BURIN_FORECAST_H
 
+#include "config/config.h"
 #include "server/dispatch/cost.h"
 #include "server/dispatch/worker_list.h"
 
-/* The work that a worker still has to do. On a GPU a job is short or long. Long ones leave a lane
- * free wherever a worker has two or more, so that a short job waits for short jobs alone, and a
- * long one for all that is ahead of it. On a CPU a job is short, medium or long, and for each there
- * are as many lanes as there are cores: the system takes a core away from longer ones for a shorter
- * one, whose lane has a higher priority. So none waits for a longer one, on a single core neither.
- * What takes longer than predicted is expected to go on for as long again. */
+/* The work that a worker still has to do. On a GPU a job is short or long. Long jobs leave one lane
+ * free on every worker with two or more, so that a short job waits for short jobs alone, and a long
+ * job for everything ahead of it. On a CPU a job is short, medium or long, and each duration has as
+ * many lanes as there are cores: lanes of shorter jobs have a higher priority, so the system gives
+ * them the cores first. No job waits for a longer one, not even on a single core. A job that takes
+ * longer than predicted is expected to take as long again. */
 struct backlog {
-    int lanes;  /* 0: not known yet, taken as one */
-    bool apart; /* so many lanes for each duration; else they are everybody's */
+    int lanes;  /* 0: not known yet, counts as one */
+    bool apart; /* each duration has that many lanes of its own; false: all share them */
     int shorts, mediums, longs;
-    double short_ms;      /* predicted of the short ones together, each alone on a lane */
-    double moved_ms;      /* time of clock_ns when a job came back or the first short one went in */
+    double short_ms;      /* predicted own times of the short jobs, summed */
+    double moved_ms;      /* time of clock_ns when a job last returned, or the first short came */
     double medium_end_ms; /* sum of the times of clock_ns, in ms, at which the medium ones end */
-    double long_end_ms;   /* likewise */
-    double long_from_ms;  /* a job that takes so long is long */
-    double speed;         /* ms of predicted work done in a ms, while it has all that it can do */
-    int busy_from;        /* short jobs: with fewer a lane may be idle, or have a small batch */
-    int64_t window_ns;    /* since when there were as many; 0: there are not */
-    double window_ms;     /* predicted work done since */
+    double long_end_ms;   /* the same of the long ones */
+    double long_from_ms;  /* a job with an own time of this or more is long */
+    double speed;         /* predicted ms of work done per ms of wall time by the busy worker */
+    int busy_from;        /* fewer short jobs than this may leave a lane idle or a batch small */
+    int64_t window_ns;    /* since when the worker is busy, a time of clock_ns; 0: it is not */
+    double window_ms;     /* predicted work done since then */
     int window_jobs;
 };
 
-/* One job of it. */
+/* One job of a backlog. */
 struct backlog_job {
-    double ms; /* predicted, alone on a lane */
+    double ms; /* predicted own time */
     enum job_duration duration;
-    double end_ms; /* when it should be done, if it is not short */
+    double end_ms; /* time of clock_ns, in ms, at which a medium or long job should be done */
 };
 
 struct forecast {
     const struct worker_list *workers;
     struct cost costs[WORKERS_MAX]; /* by the worker's number in the list */
     struct backlog backlogs[WORKERS_MAX];
-    int64_t taught_ns[WORKERS_MAX]; /* when a worker's costs were last learned, or faded */
+    int64_t learned_ns[WORKERS_MAX]; /* when the worker's costs last learned or faded */
 };
 
-/* What is predicted of one job. */
+/* The prediction for one job. */
 struct forecast_job {
-    struct cost_work work;     /* a copy: a worker that goes wild writes into the slot */
-    float own_ms[WORKERS_MAX]; /* by worker, alone on a lane; negative: it may not run there */
-    float handicap; /* so many times sooner than a GPU a CPU must answer, to have the job */
-    struct backlog_job backlog; /* what it is in the backlog of the worker that has it */
+    struct cost_work work;      /* a copy: a faulty worker may overwrite the slot's */
+    float own_ms[WORKERS_MAX];  /* predicted own time, by worker; negative: may not run there */
+    float handicap;             /* factor on a CPU's answer time where a GPU could take the job */
+    struct backlog_job backlog; /* as counted in the backlog of the worker that has the job */
 };
 
-/* One walk over the queue, oldest first. */
+/* One walk over the queue, oldest job first. */
 struct forecast_round {
     int64_t now;
-    struct backlog backlogs[WORKERS_MAX]; /* with the jobs that were found to wait in front */
+    struct backlog backlogs[WORKERS_MAX]; /* copies, with the queued jobs walked so far */
     bool healthy[WORKERS_MAX];
-    /* For which durations, bit d for d, it is of no use for the rest of the walk; at first all of
-       those that are not healthy. */
-    uint8_t full[WORKERS_MAX];
-    int open; /* workers that are not full for all */
+    uint8_t full[WORKERS_MAX]; /* bit d: no room left for jobs of duration d; unhealthy: all bits */
+    int open;                  /* workers with room for some duration */
 };
 
 void forecast_init(struct forecast *forecast, const struct worker_list *workers);
@@ -72,51 +72,61 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted);
 
-/* Milliseconds alone on the worker that takes least; 0 where none serves it. */
+/* The own time on the worker that is fastest for the job; 0: none serves it. */
 double forecast_least_ms(const struct forecast *forecast, const struct forecast_job *predicted);
 
-/* What was learned of a worker that has not answered for a second fades. */
+/* STATUS_TOO_LARGE: the job takes LEAST_MS or more, and would not be done within processing_ms even
+ * if predictions are wrong by the factor refuse_times. */
+enum status forecast_check_length(const struct config *config, double least_ms,
+                                  struct failure *failure);
+
+/* STATUS_BUSY: a job that waits for WAIT_MS and takes OWN_MS would miss its deadline, LEFT_MS from
+ * now, even if its own time is wrong by the factor refuse_times. */
+enum status forecast_check_time(const struct config *config, double wait_ms, double own_ms,
+                                double left_ms, struct failure *failure);
+
+/* Halves what was learned of workers that have not answered for a second. */
 void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 
-/* The healthy worker that is predicted to answer JOB first, or -1. DIED_AT died with it before and
- * comes last. A SUSPECT runs alone: first comes the worker with the fewest jobs. */
+/* The healthy worker that is predicted to answer JOB first, or -1. Worker DIED_ON died with the job
+ * before and comes last. A SUSPECT gets the worker with the fewest jobs, for it must run alone. */
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
-                    const struct forecast_job *job, int died_at, bool suspect);
+                    const struct forecast_job *job, int died_on, bool suspect);
 
-/* Milliseconds that JOB would wait for a lane of that worker, with what it would take there in
- * OWN_MS. 0 where there is none. */
+/* The time that JOB would wait on the worker forecast_choose returns, and its own time there in
+ * OWN_MS; 0 if there is none. */
 double forecast_wait_ms(const struct forecast *forecast, const struct forecast_round *round,
                         const struct forecast_job *job, double *own_ms);
 
-/* WORKER is the one that JOB should go to; whether it goes or waits, it is ahead of those that
- * follow. Returns what it is in the backlog there. */
-struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
-                                  int worker);
+/* Counts JOB in WORKER's backlog for the rest of the round, whether it is sent now or waits. */
+struct backlog_job forecast_reserve(struct forecast_round *round, const struct forecast_job *job,
+                                    int worker);
 
-/* The walk has found no room on WORKER for jobs of that DURATION; JOB_DURATIONS: for none. */
-void forecast_is_full(struct forecast_round *round, int worker, enum job_duration duration);
+/* WORKER has no room for jobs of that DURATION; JOB_DURATIONS: for no job. */
+void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration);
 
-/* Whether the job's operators alone make it long on WORKER. */
-bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
-                           int worker);
+/* True if the job's operators alone, without codecs, make it long on WORKER. */
+bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
+                              int worker);
 
-/* The job of WORKER came back; BATCH as in struct job. */
+/* A job of WORKER returned: removes it from the backlog and learns from its times. */
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job);
 
-void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account);
+void forecast_statistics(const struct forecast *forecast, int worker,
+                         struct worker_statistics *statistics);
 
 /* ---- the backlog of one worker */
 
 void backlog_add(struct backlog *backlog, const struct backlog_job *job);
-void backlog_remove(struct backlog *backlog, const struct backlog_job *job); /* undone or lost */
+void backlog_remove(struct backlog *backlog, const struct backlog_job *job);
 
-/* Returns, where lanes are apart, whether one has room for a job of that DURATION. Of short ones
- * some wait there, so that no lane idles until the front has read an answer: it may have
- * to wait for a core itself. MEASURED: it is known by now how long jobs take. */
+/* True if a worker whose lanes are apart has room for a job of that DURATION. Some short jobs wait
+ * there already, so that no lane idles until the front, which may wait for a core, has read an
+ * answer. MEASURED: the worker's cost has learned from a job. */
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured);
 
-/* The worker has stood still for another reason than that it had nothing to do. */
+/* The worker paused with work left: its current window says nothing of its speed. */
 void backlog_end_window(struct backlog *backlog);
 
 #endif

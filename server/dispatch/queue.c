@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Virtual time is the start tag of the job that was served last. A flow, which is a
- * client, has the start tag of its next job: where its last one left off, or the virtual time, if
- * that is later: who was away saves nothing up. Serving a job moves the flow's tag on by the job's
- * cost. The tag is the flow's, not the job's, so its jobs may change places. A flow whose job finds
- * no worker with room while others are served falls behind, and keeps CREDIT_MS of that.
+/* How it works. A flow is the jobs of one client. Virtual time is the start tag of the job that was
+ * served last. A flow's start tag is where its last job ended, or the virtual time if that is
+ * later: a client that was away saves nothing up. Serving a job moves its flow's tag on by the
+ * job's cost. Flows have tags, jobs have none, so a flow's jobs may change their order. A flow
+ * whose job finds no worker with room while others are served falls behind, and keeps CREDIT_MS of
+ * that.
  *
- * Each flow has a list of its jobs by the time at which they are due, their arrival and cost
- * together, AGE_MS of it at most. A walk merges these lists by a heap of the flows, in which a flow
- * moves back by the cost of each job that was passed: building it takes some nanoseconds for each
- * client that waits, each step a few tens. Jobs that come back from a worker stand in a list of
- * their own, which comes first; they have been paid for. */
+ * Each flow lists its jobs by the time at which they are due: arrival plus cost, of which AGE_MS at
+ * most count. A walk merges the lists by a heap of the flows, in which a flow moves back by the
+ * cost of each job passed. Building the heap takes some nanoseconds a client, each step a few tens.
+ * Jobs that a worker lost are in a list of their own, which comes first; their clients have been
+ * charged already. */
 #include "server/dispatch/queue.h"
 
 #include <stdlib.h>
@@ -19,26 +20,26 @@
 enum { NONE = -1, ABSENT = -2, AGE_MS = 1000, CREDIT_MS = 1000 };
 
 struct entry {
-    int next, previous; /* in its list; next is ABSENT where the slot does not wait */
-    int flow;           /* NONE: it has come back */
+    int next, previous; /* in its list; next is ABSENT if the slot is not queued */
+    int flow;           /* NONE: in the list of jobs that a worker lost */
     double cost_ms;
     int64_t since_ns, due_ns;
 };
 
-/* A flow with jobs that wait is busy. An idle one is kept as long as there is room: its client may
- * come back. The one that has been idle longest is forgotten first. */
+/* A flow with queued jobs is busy. An idle one is kept as long as there is room, for its client may
+ * return; the one idle for longest is forgotten first. */
 struct flow {
-    double start_ms; /* the start tag of its next job: when it is due, in virtual time */
-    int first, last; /* of its jobs that wait, by slot */
-    int waiting;     /* how many they are */
-    int place;       /* among the busy flows */
+    double start_ms; /* the start tag of its next job, in virtual time */
+    int first, last; /* slots of its queued jobs */
+    int waiting;     /* number of its queued jobs */
+    int busy_index;  /* in queue.busy */
     struct client client;
-    int next;         /* of the same hash */
-    int bucket;       /* NONE: it is nobody's */
-    int older, newer; /* among the idle ones */
+    int next;         /* flow in the same bucket */
+    int bucket;       /* NONE: never used by a client */
+    int older, newer; /* neighbours among the idle flows */
 };
 
-/* A flow in a walk: the job that is next, and its start tag. */
+/* A flow in a walk: its next job, and that job's start tag. */
 struct stop {
     double start_ms;
     int slot;
@@ -49,20 +50,20 @@ struct queue {
     int length;
     double cost_ms;
     struct entry *entries; /* by slot */
-    int flow_count;        /* two a slot, half of which may be busy; as many buckets */
+    int flow_count;        /* and buckets: two a slot, of which half may be busy */
     struct flow *flows;
     int *buckets;              /* flows by a hash of their client */
-    uint64_t seed[2];          /* of the hash, so that nobody can choose addresses of one bucket */
-    int oldest, newest;        /* of the idle flows */
-    int *busy, busy_count;     /* flows with jobs that wait */
-    int first_back, last_back; /* jobs that have come back */
+    uint64_t seed[2];          /* of the hash: clients cannot choose addresses of one bucket */
+    int oldest, newest;        /* idle flows */
+    int *busy, busy_count;     /* flows with queued jobs */
+    int first_back, last_back; /* jobs that a worker lost */
     double now_ms;             /* virtual time */
-    double last_ms;            /* the greatest start tag of any flow */
+    double last_ms;            /* the greatest start tag of all flows */
     struct stop *heap;         /* of the walk */
     int heap_count, next_back;
 };
 
-/* ---- idle flows, in the order in which they became so */
+/* ---- idle flows, longest idle first */
 
 static void join_idle(struct queue *queue, int number) {
     struct flow *flow = &queue->flows[number];
@@ -127,7 +128,7 @@ static int find_flow(const struct queue *queue, const struct client *client) {
     return number;
 }
 
-/* In place of the flow that has been idle longest. */
+/* Reuses the flow that has been idle for longest. */
 static int add_flow(struct queue *queue, const struct client *client) {
     const int number = queue->oldest, bucket = bucket_of(queue, client);
     struct flow *flow = &queue->flows[number];
@@ -146,7 +147,7 @@ static int add_flow(struct queue *queue, const struct client *client) {
     return number;
 }
 
-/* The number of CLIENT's flow, which stays the client's until join_idle. */
+/* Returns the number of CLIENT's flow, which is not reused before join_idle. */
 static int take_flow(struct queue *queue, const struct client *client) {
     const int number = find_flow(queue, client);
     if (number == NONE) return add_flow(queue, client);
@@ -156,7 +157,7 @@ static int take_flow(struct queue *queue, const struct client *client) {
 
 /* ---- lists */
 
-/* FIRST and LAST are the list's. */
+/* FIRST, LAST: the ends of the list, updated. */
 static void link_between(struct queue *queue, int slot, int previous, int next, int *first,
                          int *last) {
     queue->entries[slot].previous = previous;
@@ -183,32 +184,7 @@ static void set_start(struct queue *queue, struct flow *flow, double start_ms) {
     if (start_ms > queue->last_ms) queue->last_ms = start_ms;
 }
 
-static void become_busy(struct queue *queue, int number) {
-    struct flow *flow = &queue->flows[number];
-    flow->place = queue->busy_count;
-    queue->busy[queue->busy_count++] = number;
-    set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
-}
-
-static void become_idle(struct queue *queue, int number) {
-    const int place = queue->flows[number].place;
-    const int moved = queue->busy[--queue->busy_count];
-    queue->busy[place] = moved;
-    queue->flows[moved].place = place;
-    join_idle(queue, number);
-}
-
-/* Behind those that are due no later: most often behind all. */
-static void insert(struct queue *queue, struct flow *flow, int slot) {
-    int previous = flow->last;
-    while (previous != NONE && queue->entries[previous].due_ns > queue->entries[slot].due_ns)
-        previous = queue->entries[previous].previous;
-    const int next = previous == NONE ? flow->first : queue->entries[previous].next;
-    link_between(queue, slot, previous, next, &flow->first, &flow->last);
-    flow->waiting++;
-}
-
-/* The flow with the most jobs that wait; NULL: none waits. */
+/* The flow with the most queued jobs; NULL: none is queued. */
 static const struct flow *longest_flow(const struct queue *queue) {
     const struct flow *longest = NULL;
     for (int i = 0; i < queue->busy_count; i++) {
@@ -218,7 +194,8 @@ static const struct flow *longest_flow(const struct queue *queue) {
     return longest;
 }
 
-/* A job that left a client with as few as the newcomer then has would be the next one to come. */
+/* A job is displaced only from a client with more jobs than the newcomer's client would have: else
+ * the two would displace each other in turn. */
 bool queue_has_room(const struct queue *queue, const struct client *client, int more) {
     if (queue->length + more < queue->options.capacity) return true;
     const struct flow *longest = client ? longest_flow(queue) : NULL;
@@ -232,17 +209,27 @@ bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
     if (!queue_has_room(queue, &job->client, 0)) return false;
     const int number = take_flow(queue, &job->client);
     struct flow *flow = &queue->flows[number];
-    if (!flow->waiting) become_busy(queue, number);
+    if (!flow->waiting) {
+        flow->busy_index = queue->busy_count;
+        queue->busy[queue->busy_count++] = number;
+        set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
+    }
     const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
     queue->entries[slot] = (struct entry){ .flow = number,
                                            .cost_ms = job->cost_ms,
                                            .since_ns = job->since_ns,
                                            .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
-    insert(queue, flow, slot);
+    /* Behind all jobs that are due no later: usually at the end. */
+    int previous = flow->last;
+    while (previous != NONE && queue->entries[previous].due_ns > queue->entries[slot].due_ns)
+        previous = queue->entries[previous].previous;
+    const int next = previous == NONE ? flow->first : queue->entries[previous].next;
+    link_between(queue, slot, previous, next, &flow->first, &flow->last);
+    flow->waiting++;
     return true;
 }
 
-/* No job is newer than it is due: those that are due before the newest so far are older. */
+/* A job is due no earlier than it came: the search ends at jobs due before the newest one came. */
 int queue_displace(struct queue *queue) {
     const struct flow *longest = longest_flow(queue);
     if (queue->length <= queue->options.capacity || !longest) return NONE;
@@ -269,7 +256,12 @@ bool queue_remove(struct queue *queue, int slot) {
     }
     struct flow *flow = &queue->flows[number];
     unlink_from(queue, slot, &flow->first, &flow->last);
-    if (--flow->waiting == 0) become_idle(queue, number);
+    if (--flow->waiting == 0) {
+        const int last = queue->busy[--queue->busy_count];
+        queue->busy[flow->busy_index] = last;
+        queue->flows[last].busy_index = flow->busy_index;
+        join_idle(queue, number);
+    }
     return true;
 }
 
@@ -282,14 +274,14 @@ void queue_serve(struct queue *queue, int slot) {
     set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.cost_ms);
 }
 
-/* All start tags are behind it. */
-void queue_rest(struct queue *queue) {
+/* Virtual time passes all start tags, so these count for nothing. */
+void queue_forget_usage(struct queue *queue) {
     queue->now_ms = queue->last_ms;
 }
 
 /* ---- a walk */
 
-/* Of equal start tags, who is due first. */
+/* Orders by start tag, then by due time. */
 static bool is_before(const struct queue *queue, const struct stop *a, const struct stop *b) {
     if (a->start_ms < b->start_ms || a->start_ms > b->start_ms) return a->start_ms < b->start_ms;
     return queue->entries[a->slot].due_ns < queue->entries[b->slot].due_ns;
@@ -318,7 +310,7 @@ int queue_first(struct queue *queue) {
     return queue_next(queue);
 }
 
-/* The job may be gone when the walk goes on: what comes behind it is looked up now. */
+/* The job may be removed before the next call, so its successor is looked up now. */
 int queue_next(struct queue *queue) {
     int slot = queue->next_back;
     if (slot != NONE) {

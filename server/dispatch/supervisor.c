@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. One thread waits for what workers say, and every 50 ms looks at the clock: it
- * starts workers, judges them, kills those that are lost, reaps those that have ended, and expires
- * jobs. I/O threads submit, cancel and ask meanwhile. dispatcher.c decides about jobs,
- * worker_handle.c about one worker; this file gives both of them time and order.
+/* How it works. One thread waits for messages of the workers. Every 50 ms it starts workers, judges
+ * them, kills the lost, reaps the ended, and expires jobs. I/O threads submit, cancel and ask
+ * meanwhile. dispatcher.c decides about jobs, worker_handle.c about one worker; this file gives
+ * both their lock, clock and order.
  *
- * Locks. `lock` guards all of it, and is the last one taken: http/ calls supervisor_cancel while it
- * holds the lock of a connection's deadline, and nothing called from here takes another. Nobody
+ * Locks. `lock` guards everything and is the last one taken: http/ calls supervisor_cancel while it
+ * holds the lock of a connection's deadline, and nothing called from here takes a lock. No thread
  * waits under it: the channel's end does not block, a completion pipe has room for every slot, and
- * a process is reaped without waiting for it. To start a worker or kill one takes a millisecond,
- * and so does a look at their threads, or two seconds where the launcher stands still: the thread
- * does so without the lock, one start and one kill each turn, and nobody else does.
+ * reaping does not wait. Starting or killing a worker, or looking at its threads, takes a
+ * millisecond, or two seconds if the launcher hangs. Only the supervisor's thread does so, without
+ * the lock, with one start and one kill each turn.
  *
- * Users' operators have two banks of workers, a generation each. A bank whose generation nobody
- * else holds has no job and will get none: it ends, and is free for the next one.
+ * Users' operators have two banks of workers, one generation each. A bank whose generation has no
+ * other holder has no job and will get none: it ends, and is free for the next generation.
  *
- * A worker ends in this order: its channel closes or it is killed (worker_handle_close), its
- * process has ended (worker_handle_reap), its jobs are recovered, the next process starts.
- * supervisor_stop ends all workers and sends back what they had. */
+ * A worker ends in this order: its channel closes or it is killed, its process ends and is reaped,
+ * its jobs are recovered, the next process starts. supervisor_stop ends all workers and returns
+ * their jobs. */
 #include "server/dispatch/supervisor.h"
 
 #include "server/jobs/channel.h"
 #include "server/log/log.h"
 #include "server/process/process.h"
-#include "server/process/thread_looks.h"
+#include "server/process/stillness.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -31,29 +31,29 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* REAP_MS: how often a process that was killed is looked for. LATE_MS: a front that was not run for
- * so long cannot tell who was silent meanwhile. */
+/* REAP_MS: how often a killed process is tried to be reaped. LATE_MS: after the front itself did
+ * not run for this long, the workers' silence proves nothing. */
 enum { TICK_MS = 50, REAP_MS = 5, LATE_MS = 1000, MESSAGES = 64, WAKE = WORKERS_MAX };
 static const int64_t ms_ns = 1000000;
 
 struct supervisor {
     struct supervisor_options options;
-    pthread_mutex_t lock; /* everything below but the descriptors and the thread */
+    pthread_mutex_t lock; /* guards everything below but the descriptors and the thread */
     struct worker_list workers;
-    struct generation *banks[WORKER_BANKS]; /* whose workers are there, held; NULL: nobody's */
+    struct generation *banks[WORKER_BANKS]; /* generation of each bank, held; NULL: free */
     struct dispatcher *dispatcher;
     bool draining, stopping;
     int events, wake; /* epoll; an eventfd that ends its wait */
     int ready;        /* an eventfd: a worker has become ready */
     pthread_t thread;
     bool threaded;
-    uint64_t turns; /* of the thread; atomic */
+    uint64_t turns; /* of the thread's loop; atomic */
 };
 
 /* ---- workers come and go */
 
-/* Without the lock. */
-static void start(struct supervisor *supervisor, struct worker_handle *worker) {
+/* Called without the lock. */
+static void start_worker(struct supervisor *supervisor, struct worker_handle *worker) {
     const struct supervisor_options *options = &supervisor->options;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(worker - supervisor->workers.all) };
@@ -65,8 +65,9 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
     pthread_mutex_unlock(&supervisor->lock);
 }
 
-/* Likewise. False: the launcher does not answer. Nobody else reaps a process or starts one. */
-static bool end(struct supervisor *supervisor, struct worker_handle *worker) {
+/* Called without the lock, by the thread that alone reaps, so the pid stays valid. False: the
+ * launcher does not answer. */
+static bool kill_worker(struct supervisor *supervisor, struct worker_handle *worker) {
     if (!process_kill(worker->pid)) return false;
     pthread_mutex_lock(&supervisor->lock);
     worker->kill_due = false;
@@ -81,7 +82,7 @@ static void receive(struct supervisor *supervisor, struct worker_handle *worker)
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
     if (worker->ready && !was_ready && write(supervisor->ready, &one, sizeof one) < 0)
-        log_event(LOG_ERROR, "nobody is told that worker %s is ready", worker->label);
+        log_event(LOG_ERROR, "cannot announce that worker %s is ready", worker->label);
     if (count != 0) return;
     epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
     worker_handle_close(worker);
@@ -105,7 +106,7 @@ static bool reap(struct supervisor *supervisor) {
     return ending;
 }
 
-static void look_at(struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
+static void check_worker(struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
     const struct config *config = supervisor->options.config;
     const struct worker_patience patience = { .start_ns = config->worker_start_ms * ms_ns,
                                               .self_test_ns = config->self_test_ms * ms_ns,
@@ -115,7 +116,7 @@ static void look_at(struct supervisor *supervisor, struct worker_handle *worker,
     if (!worker_handle_check(worker, now, &patience) || hangs) worker_handle_kill(worker);
 }
 
-/* The thread looks within 50 ms even if this fails. */
+/* If this fails, the thread wakes by itself within 50 ms. */
 static void wake_thread(struct supervisor *supervisor) {
     const uint64_t one = 1;
     const ssize_t ignored = write(supervisor->wake, &one, sizeof one);
@@ -148,12 +149,6 @@ static void end_bank(struct supervisor *supervisor, int bank) {
     supervisor->banks[bank] = NULL;
 }
 
-static void end_banks_left(struct supervisor *supervisor) {
-    for (int b = 0; b < WORKER_BANKS; b++)
-        if (supervisor->banks[b] && generation_is_left(supervisor->banks[b]))
-            end_bank(supervisor, b);
-}
-
 bool supervisor_start_operators(struct supervisor *supervisor, struct generation *generation) {
     int bank = 0;
     if (!generation->ops.added_count) return true;
@@ -165,8 +160,8 @@ bool supervisor_start_operators(struct supervisor *supervisor, struct generation
     return bank < WORKER_BANKS;
 }
 
-/* The workers of the generation in force; where it has none, the built-in ones. */
-static const struct worker_handle *serving(struct supervisor *supervisor) {
+/* The workers of the generation in force; if that has none, the built-in ones. */
+static const struct worker_handle *workers_in_force(struct supervisor *supervisor) {
     for (int b = 0; b < WORKER_BANKS; b++)
         if (supervisor->banks[b] && generation_in_force(supervisor->banks[b]))
             return worker_list_bank(&supervisor->workers, b);
@@ -181,23 +176,25 @@ bool supervisor_operators_ready(struct supervisor *supervisor,
         if (supervisor->banks[b] == generation)
             ready = worker_list_can_follow(&supervisor->workers,
                                            worker_list_bank(&supervisor->workers, b),
-                                           serving(supervisor));
+                                           workers_in_force(supervisor));
     pthread_mutex_unlock(&supervisor->lock);
     return ready;
 }
 
 /* ---- the thread */
 
-/* DUE: when it should have been. */
+/* DUE: when this tick should have been. */
 static void tick(struct supervisor *supervisor, int64_t due) {
     const int64_t now = clock_ns();
     dispatcher_expire(supervisor->dispatcher);
     dispatcher_sweep(supervisor->dispatcher, now);
-    end_banks_left(supervisor);
+    for (int b = 0; b < WORKER_BANKS; b++)
+        if (supervisor->banks[b] && generation_is_left(supervisor->banks[b]))
+            end_bank(supervisor, b);
     for (int i = 0; i < supervisor->workers.count; i++) {
         struct worker_handle *worker = &supervisor->workers.all[i];
         if (now - due > LATE_MS * ms_ns) worker_handle_reset_clocks(worker, now);
-        look_at(supervisor, worker, now);
+        check_worker(supervisor, worker, now);
     }
 }
 
@@ -222,7 +219,7 @@ static void *supervise(void *argument) {
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
-        if (clock_ns() >= next_tick) thread_looks_take();
+        if (clock_ns() >= next_tick) stillness_look_at_all();
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
@@ -231,14 +228,14 @@ static void *supervise(void *argument) {
             tick(supervisor, next_tick);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
-        dispatcher_hand_out(supervisor->dispatcher);
-        struct worker_handle *lost = worker_list_lost(&supervisor->workers);
-        struct worker_handle *due = worker_list_due(&supervisor->workers, clock_ns());
+        dispatcher_assign(supervisor->dispatcher);
+        struct worker_handle *lost = worker_list_next_kill(&supervisor->workers);
+        struct worker_handle *due = worker_list_next_start(&supervisor->workers, clock_ns());
         pthread_mutex_unlock(&supervisor->lock);
-        if (lost && end(supervisor, lost)) wait_ms = 0;
+        if (lost && kill_worker(supervisor, lost)) wait_ms = 0;
         if (due) {
-            start(supervisor, due);
-            wait_ms = 0; /* there may be more of them */
+            start_worker(supervisor, due);
+            wait_ms = 0; /* more workers may be due */
         }
         __atomic_add_fetch(&supervisor->turns, 1, __ATOMIC_RELEASE);
     }
@@ -284,8 +281,8 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     return supervisor;
 }
 
-/* All are killed first and then waited for together. The I/O threads still ask who is healthy, and
- * must not wait for a process to end. */
+/* Kills all workers, then waits for them together, without the lock: the I/O threads still ask
+ * which worker is healthy. */
 static void end_workers(struct supervisor *supervisor) {
     pid_t pids[WORKERS_MAX];
     pthread_mutex_lock(&supervisor->lock);
@@ -298,11 +295,12 @@ static void end_workers(struct supervisor *supervisor) {
     }
     pthread_mutex_unlock(&supervisor->lock);
     for (int i = 0; i < supervisor->workers.count; i++)
-        if (pids[i] && !process_kill(pids[i])) break; /* one at work ends with its channel */
+        if (pids[i] && !process_kill(pids[i])) break; /* workers end with their channel too */
     const int64_t until = clock_ns() + PROCESS_END_MS * ms_ns;
     for (int i = 0, code; i < supervisor->workers.count; i++)
         if (pids[i] && !process_end(pids[i], until, &code))
-            log_event(LOG_ERROR, "worker %s does not end: its driver hangs, or nobody kills it",
+            log_event(LOG_ERROR,
+                      "worker %s does not end: its driver hangs, or the launcher does not kill it",
                       supervisor->workers.all[i].label);
 }
 
@@ -415,7 +413,7 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
         if (worker->operators && (!worker->generation || !generation_in_force(worker->generation)))
             continue;
         worker_handle_describe(worker, clock_ns(), every_ns, &facts[count]);
-        dispatcher_account(supervisor->dispatcher, i, &facts[count++].account);
+        dispatcher_statistics(supervisor->dispatcher, i, &facts[count++].statistics);
     }
     set_standby(facts, count);
     pthread_mutex_unlock(&supervisor->lock);
@@ -435,7 +433,7 @@ void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const
     struct pollfd ready = { .fd = supervisor->ready, .events = POLLIN };
     uint64_t times;
     if (ppoll(&ready, 1, &timeout, mask) > 0 && read(supervisor->ready, &times, sizeof times) < 0)
-        return; /* another has taken it: whoever asks looks for itself */
+        return; /* the caller checks the workers anyway */
 }
 
 uint64_t supervisor_turns(const struct supervisor *supervisor) {

@@ -13,7 +13,7 @@ enum sweep_finding sweep_look(const struct job *job, int64_t sent_ns, int64_t no
     const int64_t old_ns = SWEEP_OLD_MS * ms_ns;
     if (now - sent_ns < old_ns) return SWEEP_NOTHING;
     const int64_t finished_ns = __atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
-    if (finished_ns) return now - finished_ns < old_ns ? SWEEP_NOTHING : SWEEP_NOT_TOLD;
+    if (finished_ns) return now - finished_ns < old_ns ? SWEEP_NOTHING : SWEEP_NOT_REPORTED;
     return sweep_is_received(job) ? SWEEP_NOTHING : SWEEP_NOT_RECEIVED;
 }
 
@@ -25,23 +25,20 @@ void sweep_note_received(struct sweep_channel *channel, const struct sweep_mark 
     if (mark->number > channel->received) channel->received = mark->number;
 }
 
-/* Two lanes may read two messages, and the second be quicker to say so: then this is a copy. */
-static bool was_passed(const struct sweep_job *what) {
-    return what->sent->number < what->channel->received;
-}
-
 bool sweep_send_again(const struct sweep_job *what, int64_t now) {
     if (sweep_look(what->shared, what->sent->ns, now) != SWEEP_NOT_RECEIVED) return false;
-    if (!was_passed(what) && !channel_is_read(what->worker->channel)) return false;
+    /* If two lanes read two messages, the second may be acknowledged first: this sends a copy. */
+    const bool passed = what->sent->number < what->channel->received;
+    if (!passed && !channel_is_read(what->worker->channel)) return false;
     if (!worker_handle_send_again(what->worker, what->slot, what->job)) return false;
-    sweep_tell(what->job, now);
+    sweep_log_loss(what->job, now);
     return true;
 }
 
-void sweep_tell(const struct job *job, int64_t now) {
+void sweep_log_loss(const struct job *job, int64_t now) {
     static struct log_limit limit;
     int more;
     if (log_limit_allows(&limit, now, &more))
-        log_event(LOG_ERROR, "a message of job %.63s was lost and is made good; of %d others too",
+        log_event(LOG_ERROR, "a message of job %.63s was lost and recovered, as were %d others",
                   job->request_id, more);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A process is starting until it says READY, then at work, then killed or closed, and
- * at last reaped; from then on restart_ns tells when the next one may start. It is reaped without
- * waiting: a process that the driver holds in the kernel may end seconds after its channel closed,
- * and until then it may still write into the slots of its jobs. That its process is still the
- * kernel says when no heartbeat comes; that its lanes are, a clock, which begins anew when
- * something is first asked and when the front itself did not run. A worker that dies before it was
- * ever healthy is started again after 0.3 s, then twice as long each time, up to 10 s; one of the
- * CPU, which is ready in 50 ms and perhaps the last one, up to 0.6 s. */
+/* How it works. A process is starting until it sends READY, works, is killed or closes its channel,
+ * and is reaped at last; restart_ns says when the next one may start. Reaping never waits:
+ * a process that the driver holds in the kernel may end seconds after its channel closed, and may
+ * write into the slots of its jobs until then. When no heartbeat comes, the kernel says whether the
+ * process is still. Whether its lanes are still, a clock says; it starts anew when idle lanes get
+ * work, and after the front itself did not run. A worker that dies before it was ever healthy is
+ * restarted after 0.3 s, then twice as long each time, up to 10 s; the CPU's, which is ready in 50
+ * ms and may be the only one, after 0.6 s at most. */
 #include "server/dispatch/worker_handle.h"
 
 #include "server/jobs/answer.h"
@@ -20,18 +20,20 @@
 
 static const int64_t ms_ns = 1000000;
 
-/* A busy machine may keep a thread waiting, however short self_test_ms is. */
-enum { SLACK_MS = 250, LANES_MS = 5000 };
+/* SLACK_MS: a busy machine may keep a thread waiting, however short self_test_ms is. LANES_MS: the
+ * least time after which lanes with jobs are still. END_MS: given to an unwanted process. */
+enum { SLACK_MS = 250, LANES_MS = 5000, END_MS = 3000 };
 
-enum { END_MS = 3000 };
+/* A lane whose job checked its progress this recently is not looked up in the kernel. */
+enum { SEEN_MS = 250 };
 
-/* More than any worker has: lanes of a batch each for every core of the largest machine. */
+/* More jobs than any worker takes: a batch on each lane, a lane for every core. */
 enum { CAPACITY_MAX = 1 << 20 };
 
 enum { RESTART_MS = 160, CPU_DOUBLINGS = 2, GPU_DOUBLINGS = 6 };
 
-/* A self-test that was read and not answered for so long is asked for again: question or answer may
- * be lost. A worker whose lanes are at work drops the copy. */
+/* A self-test that was read but not answered for this long is sent again, since the request or the
+ * answer may be lost. Busy lanes drop the copy. */
 enum { ASK_AGAIN_MS = 1000 };
 
 static const char starting[] = "starting";
@@ -67,14 +69,14 @@ struct worker_process worker_handle_launch(const struct worker_handle *worker,
     return (struct worker_process){ -1, -1, "the system starts no process" };
 }
 
-static void not_started(struct worker_handle *worker, const char *why) {
-    worker->restart_ns = clock_ns() + 1000 * ms_ns;
-    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
-}
-
 bool worker_handle_start(struct worker_handle *worker, const struct worker_process *process) {
-    if (process->pid < 0) return not_started(worker, process->trouble), false;
+    if (process->pid < 0) {
+        worker->restart_ns = clock_ns() + 1000 * ms_ns;
+        snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s",
+                 process->trouble);
+        log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
+        return false;
+    }
     worker->pid = process->pid;
     worker->channel = process->channel;
     worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
@@ -83,7 +85,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     worker->heartbeat_thread = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
-    worker->gauges = (struct gauges){ .told = 0 };
+    worker->gauges = (struct gauges){ .known = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
     snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;
@@ -106,7 +108,7 @@ void worker_handle_kill(struct worker_handle *worker) {
 void worker_handle_distrust(struct worker_handle *worker) {
     worker->distrusted = true;
     end_process(worker);
-    worker->still = "wrote what no worker writes, and is being ended";
+    worker->still = "wrote invalid data, and is being ended";
     log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
 }
 
@@ -151,14 +153,14 @@ static void take_text(char *to, size_t size, const struct message *message) {
     answer_clean_text(to, size);
 }
 
-/* Checks the fields of a READY, which each heartbeat repeats. */
+/* Checks the fields of READY, which each heartbeat repeats. */
 static bool is_sane(const struct message *message) {
     return message->capacity >= 1 && message->capacity <= CAPACITY_MAX && message->lanes >= 1 &&
            message->lanes <= message->capacity && message->thread > 0;
 }
 
 static void became_ready(struct worker_handle *worker, const struct message *message) {
-    worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
+    worker->ready = worker->self_test_ok = true; /* READY comes after a first self-test */
     worker->capacity = message->capacity;
     worker->lanes = message->lanes;
     worker->heartbeat_thread = message->thread;
@@ -218,13 +220,12 @@ void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now) {
     worker_handle_moved(worker, now);
 }
 
-/* Something is asked of the lanes. */
-static bool asked(const struct worker_handle *worker) {
+static bool has_work(const struct worker_handle *worker) {
     return worker->running || worker->self_test_pending;
 }
 
 static void send_self_test(struct worker_handle *worker, int64_t now) {
-    if (!asked(worker)) worker_handle_moved(worker, now);
+    if (!has_work(worker)) worker_handle_moved(worker, now);
     worker->self_test_pending |=
         channel_send(worker->channel, &(struct message){ .kind = CHANNEL_SELF_TEST });
     worker->self_test_sent_ns = now;
@@ -236,15 +237,15 @@ static void set_still(struct worker_handle *worker, const char *still) {
     worker->still = still;
 }
 
-bool worker_handle_is_late(const struct worker_handle *worker, int64_t now) {
+static bool is_late(const struct worker_handle *worker, int64_t now) {
     return now - worker->heartbeat_ns > HEARTBEAT_LATE_MS * ms_ns;
 }
 
-/* In what way its process is still; NULL: it is not. */
-static const char *look_at_process(struct worker_handle *worker, int64_t now, int64_t still_ns) {
+/* How the process is still, in words; NULL: it is not. */
+static const char *check_process(struct worker_handle *worker, int64_t now, int64_t still_ns) {
     const int64_t past = now - worker->checked_ns;
     worker->checked_ns = now;
-    if (!worker_handle_is_late(worker, now)) {
+    if (!is_late(worker, now)) {
         stillness_end(&worker->stillness);
         return NULL;
     }
@@ -252,7 +253,7 @@ static const char *look_at_process(struct worker_handle *worker, int64_t now, in
     const int64_t still =
         stillness_look(&worker->stillness, worker->pid, worker->heartbeat_thread, now);
     worker->stood_still = still > still_ns;
-    if (worker->stillness.account.state == THREAD_TRACED)
+    if (worker->stillness.status.state == THREAD_TRACED)
         return "gives no sign of life: a debugger holds its process";
     return still > still_ns / 2 ? "gives no sign of life: its process stands still" : NULL;
 }
@@ -266,15 +267,34 @@ bool worker_handle_check(struct worker_handle *worker, int64_t now,
             ? asked_ago > ASK_AGAIN_MS * ms_ns && channel_is_read(worker->channel)
             : asked_ago > patience->self_test_ns)
         send_self_test(worker, now);
-    const char *process = look_at_process(worker, now, patience->still_ns);
+    const char *process = check_process(worker, now, patience->still_ns);
     const int64_t usual = 3 * patience->self_test_ns + SLACK_MS * ms_ns;
     const int64_t lanes = worker->running && usual < LANES_MS * ms_ns ? LANES_MS * ms_ns : usual;
-    const int64_t stuck = asked(worker) ? now - worker->moved_ns : 0;
-    set_still(worker, process           ? process
-                      : stuck <= lanes  ? NULL
-                      : worker->running ? "hangs: no job goes on, and the self-test is not answered"
-                                        : "does not answer the self-test");
+    const int64_t stuck = has_work(worker) ? now - worker->moved_ns : 0;
+    set_still(worker, process          ? process
+                      : stuck <= lanes ? NULL
+                      : worker->running
+                          ? "hangs: no job makes progress, and the self-test is not answered"
+                          : "does not answer the self-test");
     return !worker->stood_still && stuck <= 2 * lanes;
+}
+
+bool worker_handle_lane_hangs(struct worker_handle *worker, struct stillness *lane,
+                              const struct job *job, int64_t still_ns, int64_t now) {
+    const bool runs = __atomic_load_n(&job->started, __ATOMIC_ACQUIRE) &&
+                      !__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+    const pid_t thread = runs ? __atomic_load_n(&job->lane, __ATOMIC_RELAXED) : 0;
+    const int64_t seen = __atomic_load_n(&job->progress.seen_ns, __ATOMIC_RELAXED);
+    if (!thread || now - seen <= SEEN_MS * ms_ns || is_late(worker, now)) {
+        stillness_end(lane);
+        return false;
+    }
+    const int64_t still = stillness_look(lane, worker->pid, thread, now);
+    if (!still) worker_handle_moved(worker, now);
+    if (still <= still_ns) return false;
+    if (lane->status.process_idle) return true;
+    stillness_end(lane);
+    return false;
 }
 
 bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t patience_ns) {
@@ -326,23 +346,19 @@ bool worker_handle_has_room(const struct worker_handle *worker, const struct job
     return worker_handle_is_apart(worker) || worker->running < worker->capacity;
 }
 
-static bool send_run(const struct worker_handle *worker, int slot, const struct job *job) {
+bool worker_handle_send_again(const struct worker_handle *worker, int slot, const struct job *job) {
     const struct message message = { .kind = CHANNEL_RUN,
                                      .slot = slot,
                                      .run_number = job->run_number };
     return channel_send(worker->channel, &message);
 }
 
-bool worker_handle_send_again(const struct worker_handle *worker, int slot, const struct job *job) {
-    return send_run(worker, slot, job);
-}
-
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {
     job->started = 0;
     job->received = 0;
     job->finished_ns = 0;
-    if (!asked(worker)) worker_handle_moved(worker, clock_ns());
-    if (!send_run(worker, slot, job)) return false;
+    if (!has_work(worker)) worker_handle_moved(worker, clock_ns());
+    if (!worker_handle_send_again(worker, slot, job)) return false;
     worker->running++;
     worker->alone = job->deaths > 0;
     return true;

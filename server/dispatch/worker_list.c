@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The last place is kept for the CPU. */
+/* The last entry is kept for the CPU. */
 static void add_gpu(struct worker_list *list, int number) {
     char device[DEVICE_WANT_MAX];
     if (list->count == WORKER_DEVICES_MAX - 1) return;
@@ -60,6 +60,24 @@ enum status worker_list_make(struct worker_list *list, const char *text,
     return status;
 }
 
+enum status worker_list_check(struct worker_list *list, const struct job *job, int64_t patience_ns,
+                              struct failure *failure) {
+    const int64_t now = clock_ns();
+    bool served = false, hope = false;
+    for (int i = 0; i < list->count; i++) {
+        if (!worker_handle_serves(&list->all[i], job)) continue;
+        served = true;
+        hope |= !worker_handle_hopeless(&list->all[i], now, patience_ns);
+    }
+    if (!served)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "device \"%s\" is not served here; GET /readyz lists those that are",
+                    job->device);
+    if (hope) return STATUS_OK;
+    return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
+                job->generation ? "users' operators on " : "", job->device);
+}
+
 void worker_list_add_operators(struct worker_list *list) {
     list->devices = list->count;
     for (int i = 0; i < WORKER_BANKS * list->devices; i++) {
@@ -84,13 +102,13 @@ bool worker_list_can_follow(const struct worker_list *list, const struct worker_
     return all && any;
 }
 
-struct worker_handle *worker_list_lost(struct worker_list *list) {
+struct worker_handle *worker_list_next_kill(struct worker_list *list) {
     for (int i = 0; i < list->count; i++)
         if (list->all[i].pid && list->all[i].kill_due) return &list->all[i];
     return NULL;
 }
 
-struct worker_handle *worker_list_due(struct worker_list *list, int64_t now) {
+struct worker_handle *worker_list_next_start(struct worker_list *list, int64_t now) {
     struct worker_handle *due = NULL;
     for (int i = 0; i < list->count; i++) {
         struct worker_handle *worker = &list->all[i];

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* worker_list.h - which workers there are to be: the key `devices`, against what the machine has.
+/* worker_list.h - the list of workers: made from the key `devices` and the GPUs of the machine.
  *
- * The GPUs that are named, or all, and then the CPU, always and last: it takes jobs that ask for
- * it, and those that it is predicted to answer before the GPUs, whether `devices` names it or not.
+ * First the GPUs, those named or all; last the CPU, whether `devices` names it or not. The CPU's
+ * worker takes jobs that ask for it and jobs that it is predicted to answer before the GPUs.
  *
- * Where there may be users' operators, each device has two further workers for them, behind all the
- * first: the bank of one generation and that of the next, of which one at least is mostly idle.
+ * With users' operators, each device has two further workers for them, behind all the others: the
+ * bank of one generation and the bank of the next. One bank at least is idle most of the time.
  *
- * Used by:  supervisor.c.
- * Fails:    STATUS_BAD_PARAM when a GPU is named that the machine does not have; STATUS_INTERNAL
- *           when the GPUs are not counted in time, as where a driver hangs.
+ * Used by:  http/front.c makes the list; supervisor.c, dispatcher.c and forecast.c.
+ * Owns:     nothing: plain data; the processes are the supervisor's.
+ * Fails:    worker_list_make: STATUS_BAD_PARAM if `devices` names a GPU that the machine does not
+ *           have, STATUS_INTERNAL if the GPUs are not counted in time, because a driver hangs.
+ * Threads:  one at a time; once the supervisor has the list, under the supervisor's lock.
  * Limits:   WORKER_DEVICES_MAX; further GPUs are left out.
  */
 #ifndef BURIN_WORKER_LIST_H
@@ -30,25 +32,29 @@ struct worker_list {
     int devices; /* in each bank; 0: there are none */
 };
 
-/* TEXT as config/devices.h reads it. Asks a process of its own how many GPUs there are, and gives
- * it COUNT_MS. */
+/* TEXT: as config/devices.h reads it. A process of its own counts the GPUs, within LIMITS. */
 enum status worker_list_make(struct worker_list *list, const char *text,
                              const struct process_limits *limits, struct failure *failure);
 
-/* The banks for users' operators. None of their workers is wanted yet. */
+/* Adds the banks for users' operators. None of their workers is wanted yet. */
 void worker_list_add_operators(struct worker_list *list);
 
-/* Its workers, `devices` of them, in the devices' order. */
+/* Returns the first of a bank's `devices` workers, which are in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
-/* Each device that has a healthy worker NOW has one in NEXT, a bank, and one has at least. */
+/* STATUS_BAD_PARAM: no worker serves the device that JOB asks for. STATUS_BUSY: no worker that JOB
+ * may wait for is healthy or has been within PATIENCE_NS. Updates the workers' ill_since_ns. */
+enum status worker_list_check(struct worker_list *list, const struct job *job, int64_t patience_ns,
+                              struct failure *failure);
+
+/* True if NEXT, a bank, has a healthy worker, and has one on every device on which NOW has one. */
 bool worker_list_can_follow(const struct worker_list *list, const struct worker_handle *next,
                             const struct worker_handle *now);
 
-/* The first whose process is to be killed; NULL: none is. */
-struct worker_handle *worker_list_lost(struct worker_list *list);
+/* The first worker whose process must be killed; NULL: none. */
+struct worker_handle *worker_list_next_kill(struct worker_list *list);
 
-/* The worker that has been due to start for longest; NULL: none is due. */
-struct worker_handle *worker_list_due(struct worker_list *list, int64_t now);
+/* The worker whose start has been due for longest; NULL: none is due. */
+struct worker_handle *worker_list_next_start(struct worker_list *list, int64_t now);
 
 #endif

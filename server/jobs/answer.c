@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Of a failure only the sentence is taken. A result must be of the type that was
- * asked for, with a shape that an image can have; values and results must lie behind the upload.
- * What no request asks for, times and texts, is put in order instead: that refuses no job. */
+/* How it works. A failure gives its message alone. A result must have the requested type and a
+ * possible shape; values and results must lie behind the upload. Fields that no request asks for,
+ * times and texts, are cleaned instead of refused. */
 #include "server/jobs/answer.h"
 
 #include "pipeline/run.h"
@@ -12,7 +12,7 @@
 
 enum { QUALITY_MAX = 100, TRIES_MAX = 100 };
 
-/* ---- put in order */
+/* ---- cleaning */
 
 void answer_clean_text(char *text, size_t size) {
     text[size - 1] = '\0';
@@ -24,7 +24,6 @@ static double clean_ms(double ms) {
     return ms >= 0 && ms < 1e9 ? ms : 0;
 }
 
-/* Below 0: not known. */
 static double known_ms(double ms) {
     return ms >= 0 && ms < 1e9 ? ms : -1;
 }
@@ -41,15 +40,12 @@ static void clean_timing(struct timing *timing) {
     }
 }
 
-static void clean_fitting(struct fitting *fitting) {
-    const bool right = fitting->tries > 0 && fitting->tries <= TRIES_MAX && fitting->quality >= 0 &&
-                       fitting->quality <= QUALITY_MAX;
-    if (!right) *fitting = (struct fitting){ 0 };
-}
-
 static void clean_output(struct job_output *output) {
+    const struct fitting *fitting = &output->fitting;
     output->image.pixels = NULL;
-    clean_fitting(&output->fitting);
+    if (fitting->tries <= 0 || fitting->tries > TRIES_MAX || fitting->quality < 0 ||
+        fitting->quality > QUALITY_MAX)
+        output->fitting = (struct fitting){ 0 };
     output->compute_ms = known_ms(output->compute_ms);
     output->encode_ms = known_ms(output->encode_ms);
     if (output->encoded_by >= CODEC_PLACES) output->encoded_by = CODEC_NOBODY;
@@ -66,9 +62,9 @@ static void clean(struct job *answer, int outputs) {
     for (int o = 0; o < outputs; o++) clean_output(&answer->outputs[o]);
 }
 
-/* ---- what was asked for */
+/* ---- checks against the request */
 
-/* Behind the upload, which the front reads still. */
+/* True behind the upload, which the front still reads. */
 static bool lies_within(uint64_t offset, uint64_t length, const struct job *asked, size_t span) {
     return offset >= asked->body_length && offset <= span && length <= span - offset;
 }
@@ -91,7 +87,7 @@ static bool check_output(const struct job_output *output, const struct job *aske
     return output->length && lies_within(output->offset, output->length, asked, span);
 }
 
-/* Between the upload and the result. */
+/* Values lie between the upload and the first result. */
 static bool check_values_place(const struct job *answer, const struct job *asked, size_t span) {
     if (!asked->value_count) return !answer->values_length && !answer->values_offset;
     return lies_within(answer->values_offset, answer->values_length, asked, span) &&
@@ -99,7 +95,7 @@ static bool check_values_place(const struct job *answer, const struct job *asked
             answer->values_offset + answer->values_length <= answer->outputs[0].offset);
 }
 
-/* All results together fit into the slot: what is copied is bounded. */
+/* All results together must fit into the slot, which bounds what is copied. */
 static bool check(const struct job *answer, const struct job *asked, size_t span) {
     uint64_t bytes = 0;
     bool right = check_notes(answer->notes, asked) && check_values_place(answer, asked, span);
@@ -111,21 +107,21 @@ static bool check(const struct job *answer, const struct job *asked, size_t span
     return right && bytes <= span;
 }
 
-/* A copy of what WRITTEN says, checked against ASKED. SPAN: bytes of the slot. Of what is no
- * failure the fields are right, of a failure the sentence. */
+/* Copies WRITTEN and checks the copy against ASKED. SPAN: bytes of the slot. Afterwards all fields
+ * of a success are valid; of a failure, its status and message. */
 static bool copy(struct job *answer, const struct job *written, const struct job *asked,
                  size_t span) {
     const int outputs = job_output_count(asked);
     const size_t start = offsetof(struct job, received);
     const size_t end = offsetof(struct job, outputs) + (size_t)outputs * sizeof *answer->outputs;
     memcpy((char *)answer + start, (const char *)written + start, end - start);
-    __asm__ volatile("" ::: "memory"); /* nothing is read there once more in place of the copy */
+    __asm__ volatile("" ::: "memory"); /* the compiler must not read WRITTEN again */
     clean(answer, outputs);
     if (answer->failure.status != STATUS_OK) return (unsigned)answer->failure.status < STATUS_COUNT;
     return check(answer, asked, span);
 }
 
-/* ---- all of it */
+/* ---- taking over */
 
 static void apply_output(struct job_output *output, const struct job_output *answer) {
     output->image = answer->image;
@@ -139,7 +135,7 @@ static void apply_output(struct job_output *output, const struct job_output *ans
     output->encode_ms = answer->encode_ms;
 }
 
-/* ANSWER, which has been checked, becomes JOB's: all but who did the work, and when. */
+/* Copies the checked ANSWER into JOB, but for which codecs did the work, and when. */
 static void apply(struct job *job, const struct job *answer) {
     job->timing = answer->timing;
     memcpy(job->device_name, answer->device_name, sizeof job->device_name);
@@ -153,7 +149,7 @@ static void apply(struct job *job, const struct job *answer) {
     memcpy(job->warning, answer->warning, sizeof job->warning);
 }
 
-/* Copies which codecs did the work, and when, with times bounded by the front's own clock. */
+/* Copies which codecs did the work, and when, bounded by the front's own clock. */
 static void apply_facts(struct job *job, const struct job *answer, int64_t now) {
     const int64_t finished = answer->finished_ns;
     job->finished_ns = finished >= job->submitted_ns && finished <= now ? finished : now;
@@ -164,13 +160,7 @@ static void apply_facts(struct job *job, const struct job *answer, int64_t now) 
         job->outputs[o].encoded_by = answer->outputs[o].encoded_by;
 }
 
-/* How far the work came, of what was not done in time. */
-static void apply_progress(struct progress *progress, const struct progress *written) {
-    progress->done = __atomic_load_n(&written->done, __ATOMIC_RELAXED);
-    progress->total = __atomic_load_n(&written->total, __ATOMIC_RELAXED);
-}
-
-/* Longer ones are a body's, and a client's business. */
+/* Longer values go into a body, unchecked as a result's bytes. */
 static bool take_short_values(const struct job *job, const struct job *answer, const uint8_t *bytes,
                               char *values) {
     if (answer->failure.status || !job->value_count || answer->values_length > REPORT_VALUES_MAX)
@@ -188,14 +178,15 @@ bool answer_take(const struct slots *slots, int slot, int64_t now) {
         return false;
     apply(job, &answer);
     apply_facts(job, &answer, now);
-    apply_progress(&job->progress, &written->progress);
+    job->progress.done = __atomic_load_n(&written->progress.done, __ATOMIC_RELAXED);
+    job->progress.total = __atomic_load_n(&written->progress.total, __ATOMIC_RELAXED);
     return true;
 }
 
-/* ---- a sandbox's, from its slot to the front's: an operator may still write there */
+/* ---- a sandbox's answer, whose slot an operator may still write to */
 
-/* The values must be the JSON that values_json_write makes of as many numbers as were asked for.
- * They are checked where the sandbox cannot write: in the front's slot. */
+/* Copies results and values. The values must be JSON as values_json_write makes it, with as many
+ * numbers as were asked for; they are checked in the front's slot, out of the sandbox's reach. */
 static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
                        const struct job *asked) {
     for (int o = 0; o < job_output_count(asked); o++) {
@@ -219,6 +210,6 @@ bool answer_take_from_sandbox(const struct slots *front, int to, const struct sl
         return true;
     }
     fail(&job->failure, STATUS_INTERNAL,
-         "the process that runs users' operators gave an answer that cannot be one");
+         "the process that runs users' operators returned an invalid answer");
     return false;
 }

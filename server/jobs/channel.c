@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* Whoever asks in a circle for what the system refuses shall not do so with all its might. */
+/* Pause after a failed read, so that a caller's loop does not spin. */
 enum { ERROR_MS = 1 };
 
 bool channel_open(int ends[2]) {
@@ -18,7 +18,7 @@ bool channel_open(int ends[2]) {
 }
 
 bool channel_is_read(int end) {
-    int unread; /* bytes, with what the system keeps beside them */
+    int unread; /* bytes, with the system's overhead */
     return ioctl(end, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
@@ -31,18 +31,18 @@ bool channel_send(int end, const struct message *message) {
 
 static int take_one(int end, struct message *message, int flags) {
     ssize_t got;
-    /* The first read after the peer died with messages unread reports a reset; what it sent before
-     * is still there. */
+    /* If the peer died with unread messages, the first read reports a reset; the peer's own
+     * messages are still there. */
     do got = recv(end, message, sizeof *message, flags);
     while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got == (ssize_t)sizeof *message) return 1;
-    if (got >= 0) return got ? -1 : 0; /* nothing else is sent: an empty one is the end */
+    if (got >= 0) return got ? -1 : 0; /* no message is empty: 0 is the end */
     if (errno != EAGAIN && errno != EWOULDBLOCK) poll(NULL, 0, ERROR_MS);
     return -1;
 }
 
 int channel_take(int end, struct message *messages, int count, int wait_ms) {
-    /* A message wakes all that poll; whoever comes late finds none. */
+    /* A message wakes all polling lanes; only the first finds it. */
     if (wait_ms > 0) poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, wait_ms);
     int taken = take_one(end, messages, wait_ms < 0 ? 0 : MSG_DONTWAIT);
     if (taken <= 0) return taken;
@@ -51,7 +51,7 @@ int channel_take(int end, struct message *messages, int count, int wait_ms) {
 }
 
 bool channel_sleep(int end, int ms) {
-    /* No event is asked for, so poll tells only of a closed end: messages are left to the lanes. */
+    /* Without events, poll reports only a closed end: messages are left to the lanes. */
     const int events = poll(&(struct pollfd){ .fd = end }, 1, ms);
     return events == 0 || (events < 0 && errno == EINTR);
 }

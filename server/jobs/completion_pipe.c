@@ -8,8 +8,8 @@
 
 enum { PER_SLOT = 2, PAGE = 4096 };
 
-/* A page that the reader has begun takes no more, so one is added. The system's default is 64 KiB,
- * or two pages for a user who has many pipes. */
+/* A page that the reader has begun takes no more messages, so one page is added. The system's
+ * default is 64 KiB, or two pages for a user with many pipes. */
 static bool make_room(int end, int slots) {
     const size_t bytes = (size_t)slots * PER_SLOT * sizeof(struct completion) + PAGE;
     const int has = fcntl(end, F_GETPIPE_SZ);

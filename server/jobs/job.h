@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* job.h - what travels between front and worker: the request on the way in, the answer on the way
- * out.
+/* job.h - a job as front and worker share it: the request on the way in, the answer on the way out.
  *
- * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
- * has one of its own for each slot and believes that alone: it writes a copy for the worker, and
- * takes the answer once it is checked (answer.h).
+ * The shared copy is at the head of a slot, in memory that both processes map, so it holds no
+ * pointer. The front has a private copy for each slot and believes that one alone: it writes the
+ * shared copy before the worker runs, and checks the answer before taking it over (answer.h).
  *
- * Used by:  server/http fills and answers it; supervisor.c queues it; executor.c runs it.
- * Owns:     nothing; the slot that it lies in belongs to the request until slot_give.
- * Threads:  one at a time. The front writes the first part before the worker is sent it, the worker
- *           the second before it sends the completion. Only `progress`, `received`, `started`,
- *           `lane` and `finished_ns` are touched while the other side may look: they are atomic.
+ * Used by:  server/request fills it; dispatcher.c queues it; executor.c runs it.
+ * Owns:     nothing; its slot belongs to the request until slot_give.
+ * Threads:  one at a time. The front writes the request before the worker is sent the job, the
+ *           worker the answer before it sends the completion. Only `progress`, `received`,
+ *           `started`, `lane` and `finished_ns` are touched while the other side may read: atomic.
+ * Units:    offsets and lengths in bytes of slot_bytes(); `_ns` are times of clock_ns.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
@@ -45,7 +45,7 @@ enum codec_place {
 
 /* A further image of the upload, in the slot's bytes. */
 struct job_aux {
-    uint64_t offset, length; /* length 0: not given */
+    uint64_t offset, length; /* length 0: none was sent */
     struct probe probe;
 };
 
@@ -53,68 +53,69 @@ struct job_aux {
 struct job_output {
     /* ---- asked for by the front */
     struct encode_options encode; /* format FORMAT_NONE: codec_result_format() */
-    int32_t part;                 /* of the plan, whose image it is: 0, the trunk */
+    int32_t part;                 /* of the plan, whose image this is; 0: the trunk */
 
     /* ---- answered by the worker */
     struct image image; /* shape alone */
     enum format type;
-    uint8_t encoded_by;      /* enum codec_place */
-    uint32_t notes;          /* of its encoding */
-    struct fitting fitting;  /* where max_bytes is given */
-    uint64_t offset, length; /* in the slot's bytes */
-    uint32_t checksum;       /* CRC-32 of these, if checksums are wanted */
-    double compute_ms;       /* of its part's steps; below 0: not known */
-    double encode_ms;        /* likewise; of what a GPU encoded it is not */
+    uint8_t encoded_by;     /* enum codec_place */
+    uint32_t notes;         /* of its encoding */
+    struct fitting fitting; /* where max_bytes is given */
+    uint64_t offset, length;
+    uint32_t checksum; /* CRC-32 of the result's bytes, if checksums are wanted */
+    double compute_ms; /* of its part's steps; below 0: not known */
+    double encode_ms;  /* below 0: not known, as for results that a GPU encoded */
 };
 
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX];
     struct plan_data plan;
-    char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
-    struct client client;                /* to whom the queue is fair: client_unit */
-    struct probe probe;                  /* of the image's header, within the limits */
-    uint64_t image_offset, image_length; /* in the slot's bytes */
-    uint64_t body_length;                /* bytes of the slot in use by the upload's images */
-    uint64_t written_length;             /* bytes of the slot that the front wrote, if more */
-    struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
-    bool accept_damage;                  /* of a damaged image, what can be had (codec.h) */
-    int32_t json_only;     /* the client wants the account alone: nothing is encoded */
-    bool checksums;        /* of its results */
-    uint32_t further;      /* outputs beside the first */
-    uint32_t value_count;  /* numbers that the plan's steps tell of this image */
-    uint32_t generation;   /* some step is a user's, of that generation: for the workers of those,
-                               and no other; 0: none is */
-    struct cost_work work; /* for the prediction of its time */
+    char device[DEVICE_WANT_MAX]; /* auto, cpu, cuda, cuda:N */
+    struct client client;         /* the client_unit that the queue counts the job for */
+    struct probe probe;           /* of the image's header, within the limits */
+    uint64_t image_offset, image_length;
+    uint64_t body_length;           /* bytes of the slot in use by the upload's images */
+    uint64_t written_length;        /* bytes of the slot that the front wrote, if more */
+    struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */
+    bool accept_damage;             /* decode what is left of a damaged image (codec.h) */
+    int32_t json_only;              /* the client wants the report alone: nothing is encoded */
+    bool checksums;                 /* results get a CRC-32 */
+    uint32_t further;               /* outputs beside the first */
+    uint32_t value_count;           /* numbers that the plan's steps report for this image */
+    uint32_t generation;            /* of the plan's users' operators, whose workers alone may
+                                       run the job; 0: it has none */
+    struct cost_work work;          /* predicts the job's time */
     int64_t submitted_ns;
-    int32_t io_thread;   /* whose completion pipe it comes back through */
-    uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
-    double predicted_ms; /* on the worker that has it; by the dispatcher, as duration */
-    int32_t duration;    /* there: enum job_duration (forecast.h) */
-    int32_t unbatched;   /* its operators take long: nobody waits for them in the same batch */
+    int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
+    uint32_t run_number;      /* of this run of this slot; the completion has it too */
+    double predicted_ms;      /* own time on the worker that has the job; set by the dispatcher */
+    int32_t duration;         /* enum job_duration on that worker; set by the dispatcher */
+    int32_t own_batch;        /* its operators take too long to share a batch with other jobs */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */
-    uint32_t received; /* its run_number, once the worker has the message of that run */
-    int32_t started;   /* a lane has taken it: if the worker dies now, this job may be why */
-    int32_t lane;      /* the thread that does all of it; 0: it waits for a GPU or other threads */
-    int32_t deaths;    /* workers that died with it, and maybe of it; kept by the front */
-    int32_t lost_runs; /* likewise, of whatever: their writes may be anywhere in the slot */
+    uint32_t received; /* run_number of the last message that the worker has read */
+    int32_t started;   /* a lane has begun the job: if the worker dies now, this may be why */
+    int32_t lane;      /* thread that does all the work; 0: a GPU or other threads do some */
+    int32_t deaths;    /* workers that died with the job, perhaps because of it; by the front */
+    int32_t lost_runs; /* runs that ended with their worker, which may have written anywhere in the
+                          slot; by the front */
     struct failure failure;
-    uint64_t values_offset, values_length; /* likewise: values_json_write()'s; length 0: none */
-    uint32_t batch; /* jobs that ran together, itself among them: its times are theirs */
+    uint64_t values_offset, values_length; /* written by values_json_write(); length 0: none */
+    uint32_t batch; /* jobs that ran together, this one included; they share their times */
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
-    double cpu_ms; /* of the lane's thread, where it does all the work: on a CPU; else 0 */
+    double cpu_ms; /* time of a core, if the lane's thread did all the work: on a CPU; else 0 */
     char device_name[DEVICE_NAME_MAX];
     uint8_t decoded_by;   /* enum codec_place */
-    struct timing timing; /* queue, decode... encode; receive and total by the front */
+    struct timing timing; /* receive and total are the front's */
 
     struct job_output outputs[OUTPUTS_MAX];
 };
 
-/* Whether one launch can do both: the same plan over the same kind of samples. */
+/* True if one launch can run both: the same plan over the same kind of samples. */
 static inline bool job_is_alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
@@ -130,7 +131,7 @@ static inline int job_output_count(const struct job *job) {
     return job->further < OUTPUTS_MAX ? 1 + (int)job->further : OUTPUTS_MAX;
 }
 
-/* Who encoded its results: bit P for place P. */
+/* Bit P is set if place P, an enum codec_place, encoded one of the results. */
 static inline unsigned job_encoders(const struct job *job) {
     unsigned places = 0;
     for (int o = 0; o < job_output_count(job); o++)
@@ -138,8 +139,7 @@ static inline unsigned job_encoders(const struct job *job) {
     return places;
 }
 
-/* Where the last of the upload, the values and the result ends in the slot's bytes: what lies
- * behind was never written. */
+/* The end of upload, values and results in the slot's bytes: what lies behind was never written. */
 static inline uint64_t job_bytes_end(const struct job *job) {
     uint64_t answer = job->values_offset + job->values_length;
     for (int o = 0; o < job_output_count(job); o++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. One memfd, sealed against every change, says how the slots are laid out and holds
- * the preamble. Another one holds a page of counters and then the slots at equal distances: each a
- * job, padded to a page, and its bytes. Its length is sealed: a process that reads behind the end
- * of a file is killed. All of it is mapped at once in each process, without being allocated: a page
- * exists when it is first written. Pages within a slot's hot bytes are written at start and stay;
- * slot_give punches a hole where the rest was used; of a large job, for which the system takes tens
- * of milliseconds, in a thread of its own, so that an io thread's other connections do not wait for
- * that. The front alone keeps the free lists, a stack for each class, under one lock. */
+/* How it works. The head memfd, sealed against every change, has the layout of the slots and the
+ * preamble. The second memfd has a page of counters, then the slots at equal distances: each a job,
+ * padded to a page, and its bytes. Its length is sealed, since a process that reads behind the end
+ * of a mapped file is killed. Each process maps all of it at once, without allocating: a page
+ * exists once it is written. Pages of a slot's hot bytes are written at start and stay. slot_give
+ * punches a hole where the rest was used; for a large job the system takes tens of milliseconds, so
+ * a thread does it and the I/O thread's other connections do not wait. The front alone keeps the
+ * free lists, a stack for each class, under one lock. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 enum { MAGIC = 0x6275726e };
-static const size_t RELEASED_APART = 16 << 20; /* bytes that take some 3 ms */
+static const size_t RELEASED_APART = 16 << 20; /* bytes, whose release takes some 3 ms */
 
-/* Stands before the preamble: how the slots are laid out. */
+/* The layout of the slots; the preamble follows. */
 struct header {
     uint32_t magic, count;
     uint64_t preamble_bytes, stride, job_bytes, span_bytes;
@@ -39,8 +39,8 @@ struct slots {
     const struct header *head; /* read-only, and the preamble behind it */
     uint8_t *memory;
     size_t length;
-    struct header layout; /* a copy, on a line of the cache that others do not write beside */
-    /* the front's alone */
+    struct header layout; /* a copy, on a cache line that nothing else writes to */
+    /* in the front alone */
     struct job *jobs;                        /* by slot */
     char (*short_values)[REPORT_VALUES_MAX]; /* by slot */
     pthread_mutex_t lock;
@@ -48,7 +48,7 @@ struct slots {
     int free_count[SLOT_CLASSES];
     int in_use;
     struct job_owner **owners;
-    int releasing; /* threads that punch holes */
+    int releasing; /* threads of release_apart */
     pthread_cond_t released;
 };
 
@@ -99,18 +99,17 @@ static enum status map(struct slots *slots, struct failure *failure) {
     return STATUS_OK;
 }
 
-/* The first write to a page takes up to 6 ms a MB where each is a fault of its own, and 0.6 ms
- * where the system fills the range: paid here, not by a request. Linux does so from 5.14 on. */
+/* Allocates the hot bytes here and not in a request. One fault a page takes up to 6 ms a MB; Linux
+ * fills the whole range in 0.6 ms a MB from 5.14 on. */
 static void allocate_hot(struct slots *slots, int slot) {
     uint8_t *start = slot_start(slots, slot);
     if (!madvise(start, hot_bytes(slots, slot), MADV_POPULATE_WRITE)) return;
     for (size_t i = 0; i < hot_bytes(slots, slot); i += SLOT_PAGE) start[i] = 0;
 }
 
-/* Mapping what the front has written is paid at a worker's start too: 0.1 ms a MB, up to 4 by
- * faults. A worker only reads, for one that is started again finds jobs there, and reads nothing
- * beyond the hot bytes: that would fill a hole. ThreadSanitizer would keep a page of its own for
- * each plain read. */
+/* Maps the front's hot bytes at a worker's start: 0.1 ms a MB, up to 4 ms by single faults. A
+ * worker only reads, since a restarted one finds jobs there, and reads nothing beyond the hot
+ * bytes, which would fill a hole. ThreadSanitizer would keep a shadow page for each plain read. */
 __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *slots, int slot) {
     const volatile uint8_t *start = slot_start(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
@@ -150,7 +149,7 @@ static struct header layout_of(const struct slot_options *options) {
     return header;
 }
 
-/* OTHER: bytes that count as well. */
+/* OTHER: bytes beside the slots that count too. */
 static enum status check_limit(const struct header *layout, int resource, char flag, uint64_t other,
                                struct failure *failure) {
     const uint64_t needed = other + layout->stride * layout->count;
@@ -185,7 +184,7 @@ static bool write_all(int fd, const void *bytes, size_t count) {
     return !count || write(fd, bytes, count) == (ssize_t)count;
 }
 
-/* Workers read it, and must not change it for those that are started later. */
+/* Workers read the head; a worker must not change it for those that start later. */
 static bool make_head(struct slots *slots, const struct slot_options *options) {
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
     const int fd = memfd_create("burin-slots-head", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -222,7 +221,7 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
         return slots_destroy(slots), NULL;
     }
     if (map(slots, failure) || fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
-    *slots_log_dropped(slots) = 0; /* its page is allocated at the start too */
+    *slots_log_dropped(slots) = 0; /* allocates its page at start too */
     for (int i = 0; i < slots_count(slots); i++) allocate_hot(slots, i);
     return slots;
 }
@@ -236,8 +235,7 @@ static enum status open_head(struct slots *slots, struct failure *failure) {
     slots->layout = *slots->head;
     if (slots->layout.magic != MAGIC || slots->layout.job_bytes != slot_paged(sizeof(struct job)))
         return fail(failure, STATUS_INTERNAL,
-                    "the slots were made by another build of this "
-                    "program");
+                    "the slots were made by a different build of this program");
     return STATUS_OK;
 }
 
@@ -298,7 +296,7 @@ int slot_take(struct slots *slots, size_t expected, struct job_owner *owner) {
         const bool fits = expected <= slots->layout.classes[c].hot_bytes || c == SLOT_CLASSES - 1;
         if (fits && slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
     }
-    /* Better a slot that must grow than none. */
+    /* No class that fits is free: a smaller slot grows. */
     for (int c = SLOT_CLASSES - 1; c >= 0 && slot < 0; c--)
         if (slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
     if (slot >= 0) __atomic_fetch_add(&slots->in_use, 1, __ATOMIC_RELAXED);
@@ -313,22 +311,15 @@ struct job_owner *slot_owner(const struct slots *slots, int slot) {
     return slots->owners[slot];
 }
 
-/* Whether a quality was sought for a result: files that were too large lay where it is. */
-static bool was_fitted(const struct job *job) {
-    bool any = false;
-    for (int o = 0; o < job_output_count(job); o++) any |= job->outputs[o].fitting.tries > 1;
-    return any;
-}
-
-/* Gives pages beyond the hot ones back to the system. A system call only where some were used. */
+/* Gives used pages beyond the hot bytes back to the system. */
 static void release_cold(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
-    /* A worker that died may have written anywhere, and so may an encoder that failed, or the
-     * device before the cores did the job once more. */
-    const bool again = job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
-    const bool unknown =
-        job->lost_runs || job->deaths || job->failure.status || again || was_fitted(job);
+    /* More may have been written by a worker that died, an encoder that failed, a GPU before the
+     * cores ran the job again, or a search for a quality whose first files were larger. */
+    bool unknown = job->lost_runs || job->deaths || job->failure.status ||
+                   job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
+    for (int o = 0; o < job_output_count(job); o++) unknown |= job->outputs[o].fitting.tries > 1;
     if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->files.memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,
@@ -356,7 +347,7 @@ static void *release_main(void *argument) {
     return NULL;
 }
 
-/* False: there is no thread for it. */
+/* Releases the slot in a thread; false: none could be started. */
 static bool release_apart(struct slots *slots, int slot) {
     struct release *release = malloc(sizeof *release);
     pthread_t thread;

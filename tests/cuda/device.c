@@ -4,7 +4,7 @@
  * How it works. Each test opens a lane of its own and equalizes noise in it, from one thread or
  * from several; results are compared with the reference by their digests. Latencies are only
  * printed.
- * covers: cuda/device_cuda.cu cuda/device_info.cu cuda/lane_buffer.cuh cuda/timeline.cu
+ * covers: cuda/device_cuda.cu cuda/lane_buffer.cuh cuda/timeline.cu
  */
 #include "pipeline/device.h"
 #include "pipeline/registry.h"
@@ -145,7 +145,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* From the filled host_in to the ready host_out, on the host's clock; then each call's mean. */
-static void tell_latency(struct lane *lane, uint32_t width, uint32_t height) {
+static void print_latency(struct lane *lane, uint32_t width, uint32_t height) {
     enum { CALLS = 5, REPEATS = 2001 };
     static int64_t ns[REPEATS];
     int64_t at[CALLS + 1], sums[CALLS] = { 0 };
@@ -190,9 +190,9 @@ static void test_latency(void **state) {
     struct lane *lane;
     const struct lane_options roomy = { .staging_bytes = 16 << 20, .arena_bytes = 64 << 20 };
     assert_int_equal(device_cuda.open(0, &roomy, &lane, NULL), STATUS_OK);
-    tell_latency(lane, 320, 240);
-    tell_latency(lane, 1920, 1080);
-    tell_latency(lane, 3840, 2160);
+    print_latency(lane, 320, 240);
+    print_latency(lane, 1920, 1080);
+    print_latency(lane, 3840, 2160);
     device_cuda.close(lane);
 }
 

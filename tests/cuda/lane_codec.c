@@ -7,7 +7,7 @@
  * prints how long a lone 1080p JPEG takes with its stages and kernels, and how many a second full
  * batches do. The argument `small` makes it short, for compute-sanitizer; DAMAGED=100000 in the
  * environment makes it long.
- * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/file_transfer.cuh cuda/timeline.cu
+ * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/timeline.cu
  */
 #include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/server/jobs/file_scenes.h"
@@ -80,7 +80,7 @@ static void slots_that_are_pinned_in_part(void **state) {
     all_scenes(SLOT_PAGE, true);
 }
 
-/* What the device makes of one image lies behind one another in its slot. */
+/* The outputs that the device makes of one image lie one behind another in its slot. */
 static void several_outputs(void **state) {
     (void)state;
     open_jobs(64 << 10, LARGE_SPAN, true);
@@ -89,7 +89,7 @@ static void several_outputs(void **state) {
     close_jobs(true);
 }
 
-/* What cannot be pinned is told, and nothing else is spoilt. */
+/* A failure to pin memory is reported and harms nothing else. */
 static void memory_that_cannot_be_pinned(void **state) {
     (void)state;
     struct failure failure = { 0 };
@@ -199,7 +199,7 @@ static struct bytes photo_like(uint32_t width, uint32_t height) {
     return bytes;
 }
 
-static void tell_timing(const struct timing *timing) {
+static void print_timing(const struct timing *timing) {
     for (int s = STAGE_DECODE; s < STAGE_WAIT; s++)
         print_message("  %s %.3f ms\n", stage_name((enum stage)s), timing->stage_ms[s]);
     for (int i = 0; i < timing->span_count; i++)
@@ -226,7 +226,7 @@ static double median_ms(int count, int times) {
     print_message("%d of %ux%u, %lu to %lu bytes: %.3f ms, %.0f a second on one lane\n", count,
                   job->probe.width, job->probe.height, job->image_length, job->outputs[0].length,
                   ns_to_ms(ns[times / 2]), count * 1e3 / ns_to_ms(ns[times / 2]));
-    tell_timing(&job->timing);
+    print_timing(&job->timing);
     return ns_to_ms(ns[times / 2]);
 }
 
@@ -246,7 +246,7 @@ static void check_timing(const struct timing *timing) {
 }
 
 /* No bound is asserted: how fast a machine is, is no mistake. */
-static void times_are_told(void **state) {
+static void times_are_printed(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1920, 1080 }, { 320, 240 } };
     for (int s = 0; s < 2; s++) {
@@ -288,7 +288,7 @@ int main(int arguments, char **argument) {
         cmocka_unit_test(sizes_and_qualities),
         cmocka_unit_test(large_with_small),
         cmocka_unit_test(damaged_files),
-        cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_printed),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     device_cuda.close(lane);

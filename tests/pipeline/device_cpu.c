@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a lane of the CPU keeps of a large batch, how it gives back the rest, and what it does where
- * the system refuses it memory.
+/* A lane of the CPU keeps part of a large batch's memory and gives back the rest in pieces. If the
+ * system refuses it memory, the lane waits for other lanes or refuses the batch.
  * covers: pipeline/cpu_memory.c */
 #include "pipeline/cpu_memory.h"
 
@@ -31,7 +31,7 @@ static struct lane *open_lane_of(size_t staging_bytes, size_t idle_bytes) {
     return lane;
 }
 
-/* What it keeps does not depend on how long ago batches were. */
+/* This lane keeps the same however long ago batches ran. */
 static struct lane *open_lane(void) {
     return open_lane_of(STAGING, STAGING);
 }
@@ -56,7 +56,7 @@ static size_t resident(const uint8_t *start, size_t length) {
     return bytes;
 }
 
-/* Of the large batch's memory. Small ones lie at the same addresses. */
+/* Resident bytes of a large batch's memory; small batches lie at the same addresses. */
 static size_t held(const struct lane *lane) {
     return resident(lane->in, large.in) + resident(lane->work, large.work) +
            resident(lane->out, large.out);

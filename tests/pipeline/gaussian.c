@@ -27,7 +27,8 @@ static void by_hand(void **state) {
     check(300, 8, 1, (const uint16_t[]){ 254, 1 });
 }
 
-/* Told by rows of one white sample. The outermost of 17 taps is 0 at 2.5, of five at 0.5. */
+/* Rows of one white sample show OpenCV's weights. The outermost of 17 taps is 0 at sigma 2.5, that
+ * of five at 0.5. */
 static void as_opencv_has_them(void **state) {
     (void)state;
     check(500, 8, 1, (const uint16_t[]){ 202, 27 });

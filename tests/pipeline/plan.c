@@ -171,7 +171,7 @@ static void users_operators_are_known(void **state) {
     assert_false(plan_has_user_operators(&(struct plan){ .count = 0 }));
 }
 
-/* Of the first operator that tells its progress. */
+/* The unit is that of the first operator that reports progress. */
 static void progress_has_a_unit(void **state) {
     (void)state;
     struct plan plan;

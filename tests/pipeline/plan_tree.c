@@ -85,7 +85,7 @@ static void equal_plans_have_equal_data(void **state) {
     assert_false(plan_data_is_same(&a, &e));
 }
 
-/* Each cut, and each byte that is another one, is refused or a sound tree. */
+/* Data that are cut, or have one changed byte, are refused or give a sound tree. */
 static void damaged_data_do_no_harm(void **state) {
     (void)state;
     const struct plan_data whole =
@@ -136,7 +136,7 @@ static void limits_hold(void **state) {
                      STATUS_OK);
     assert_int_equal(plan_tree_read(&tree, repeat("mean|mean", ";", "mean", 9), &failure),
                      STATUS_BAD_PARAM);
-    /* As many steps as there may be fit, without parameters. */
+    /* The most steps fit if they have no parameters. */
     char text[PLAN_TEXT_MAX];
     strcpy(text, repeat("", ";", "flip", PLAN_STEPS_MAX) + 1);
     struct plan_data data;

@@ -12,7 +12,7 @@
 
 enum { INDICES_MAX = 300 };
 
-/* An index that runs twice is told by its count; the sum needs all that was written to be seen. */
+/* `runs` shows an index that runs twice; `value` shows whether its writes are visible. */
 struct marks {
     int runs[INDICES_MAX];
     int value[INDICES_MAX];

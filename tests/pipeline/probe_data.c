@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How much data a header's pixels need at the least: never more than any file takes that decodes,
  * and no less than the smallest one.
- * covers: pipeline/probe.c pipeline/codecs/jpeg_header.c pipeline/codecs/png_header.c
+ * covers: pipeline/probe.c pipeline/codecs/jpeg.c pipeline/codecs/png.c
  * covers: pipeline/codecs/pnm.c */
 #include "tests/pipeline/codecs/made_files.h"
 
@@ -78,7 +78,7 @@ static void test_a_large_header_alone(void **state) {
 
 /* ---- PNG */
 
-/* What lies in the stored blocks of a PNG that is not packed, whose IDATs are put together. */
+/* Joins the IDATs of an unpacked PNG and returns the bytes in its stored blocks. */
 static uint64_t stored_bytes(const struct bytes *png) {
     uint8_t *data = malloc(png->length);
     size_t length = 0, at = 2; /* past zlib's header */
@@ -169,7 +169,7 @@ static void test_png_padded(void **state) {
 
 /* ---- JPEG */
 
-/* Of the middle of the range: nothing but zeros is coded. */
+/* Samples are in the middle of the range, so that only zeros are coded. */
 static struct image middle_gray(uint32_t width, uint32_t height, unsigned channels) {
     struct image image = new_image(width, height, channels, 8);
     memset(image.pixels, 128, image_bytes(&image));

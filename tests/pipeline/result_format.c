@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What type a result has that nobody names one for.
+/* The type of a result if the request names none.
  * covers: pipeline/codec.h */
 #include "pipeline/codec.h"
 
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* Of 8 bits, 16 come: a file that holds no more than 8 is not what is meant. */
+/* A result of 16 bits from an input of 8 needs a type that holds 16. */
 static void test_deeper_results_have_a_type(void **state) {
     (void)state;
     static const struct {

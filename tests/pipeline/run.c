@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A plan over a batch: what each step puts out is what the next one gets, image by image; what a
- * step tells is there beside the result.
+/* A plan over a batch: what each step puts out is what the next one gets, image by image; the
+ * values that a step reports stand beside the result.
  * covers: pipeline/values.h */
 #include "pipeline/run.h"
 
@@ -76,7 +76,7 @@ static void steps_follow_one_another(void **state) {
 }
 
 /* Every item has the batch's spans; each step one an item, since the CPU runs one by one. */
-static void times_are_told(void **state) {
+static void times_are_reported(void **state) {
     (void)state;
     struct timing timings[COUNT] = { { .span_count = 0 } };
     struct lane *lane = open_lane();
@@ -96,7 +96,7 @@ static void times_are_told(void **state) {
 
 /* ---- values */
 
-/* Tells, a channel: the sum of its samples, and how many they are. */
+/* Reports for each channel the sum and the number of its samples. */
 static struct values_shape sum_shape(const struct op *op, const struct params *params,
                                      const struct image *in) {
     (void)params;
@@ -104,7 +104,7 @@ static struct values_shape sum_shape(const struct op *op, const struct params *p
     return (struct values_shape){ VALUE_INT64, image_colours(in), 2, true, 0 };
 }
 
-static enum status tell_sum(struct op_call *call) {
+static enum status run_sum(struct op_call *call) {
     int64_t *numbers = call->values;
     assert_non_null(numbers);
     assert_true((uintptr_t)numbers % 256 == 0);
@@ -119,10 +119,10 @@ static enum status tell_sum(struct op_call *call) {
 }
 
 static const struct op sum = {
-    .name = "sum", .summary = "a test's", .values = sum_shape, .run = tell_sum
+    .name = "sum", .summary = "a test's", .values = sum_shape, .run = run_sum
 };
 
-/* What `sum` tells after steps that have added ADD. */
+/* Checks the values of `sum` after steps that have added ADD. */
 static void check_sum(const struct run_item *item, int k, int s, int add) {
     const struct values *values = &item->values[s];
     int64_t expected = 0;
@@ -137,8 +137,8 @@ static void check_sum(const struct run_item *item, int k, int s, int add) {
     assert_true(((const int64_t *)values->numbers)[1] == (int64_t)pixels);
 }
 
-/* '+' adds 10, 's' is `sum`: wherever it stands, it tells of the image so far, which goes on. */
-static void a_step_that_tells_passes_the_image_on(void **state) {
+/* '+' adds 10; 's' is `sum`, which reports on the image so far and passes it on. */
+static void a_step_with_values_passes_the_image_on(void **state) {
     (void)state;
     static const char *const orders[] = { "s",   "ss",    "s+",       "+s",
                                           "+s+", "s+s+s", "+ss+s+s+", "sss+++" };
@@ -282,7 +282,7 @@ static void fused_steps_write_nothing_between(void **state) {
         if (rows[r / 2].add >= 0) check(items, rows[r / 2].add, rows[r / 2].level);
         for (int s = 0, add = 0; s < plan.count; add += order[s++] == '+')
             for (int k = 0; k < COUNT && order[s] == 's'; k++) check_sum(&items[k], k, s, add);
-        /* It holds for every run of what was laid out, whatever is ready by then. */
+        /* The layout serves later runs too, whether or not the fused kernel is ready. */
         fusing = !fusing;
         assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
         if (rows[r / 2].add >= 0) check(items, rows[r / 2].add, rows[r / 2].level);
@@ -302,7 +302,7 @@ static struct values_shape too_many(const struct op *op, const struct params *pa
 /* Five times 65536 numbers for three channels are under PLAN_VALUES_MAX, six times are not. */
 static void values_are_limited_before_memory_is_taken(void **state) {
     (void)state;
-    const struct op many = { .name = "many", .values = too_many, .run = tell_sum };
+    const struct op many = { .name = "many", .values = too_many, .run = run_sum };
     struct lane *lane = open_lane();
     struct plan plan = { .count = 5 };
     struct failure failure = { 0 };
@@ -348,8 +348,8 @@ static void limits_are_judged_before_memory_is_taken(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_one_another),
-        cmocka_unit_test(times_are_told),
-        cmocka_unit_test(a_step_that_tells_passes_the_image_on),
+        cmocka_unit_test(times_are_reported),
+        cmocka_unit_test(a_step_with_values_passes_the_image_on),
         cmocka_unit_test(an_image_that_stays_as_it_is_is_not_downloaded),
         cmocka_unit_test(fused_steps_write_nothing_between),
         cmocka_unit_test(values_are_limited_before_memory_is_taken),

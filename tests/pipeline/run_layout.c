@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Items that come as files and as pixels, and leave as files, pixels or nothing, each for itself in
  * one batch: results and values are those of the same images as pixels alone. Where plans part,
- * those of each way are what the whole way's steps make of the image alone, whatever these have in
- * common.
+ * each branch gives what all its steps give for the image alone, also where branches share work.
  * covers: pipeline/run_common.c
  *
  * How it works. The device is tests/twin_device.h: host memory apart from its own, everything
@@ -27,7 +26,7 @@ static const char *const plans[] = {
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
-/* Of several that begin with carve, alike but for the width, some have their seams in common. */
+/* Some branches that begin with carve and differ only in width share their seams. */
 static const char *const carvings[] = {
     "carve:width=20",
     "carve:width=31",
@@ -259,8 +258,9 @@ static void what_is_common_changes_nothing(void **state) {
     assert_true(shared > 50);
 }
 
-/* Of 60 columns: two to 40 and 50 share 20 seams, one grows by half of it at most; a height,
- * another energy, no change, a picture of the seams or another operator has no part in it. */
+/* From 60 columns: branches to 40 and 50 share 20 seams; a branch that grows shares up to half the
+ * width; a change of height, another energy, no change, a picture of the seams or another operator
+ * shares none. */
 static void who_is_served(void **state) {
     (void)state;
     static const struct {

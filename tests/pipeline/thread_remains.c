@@ -92,7 +92,7 @@ static int marks_left(bool leave_nothing) {
     return found;
 }
 
-static void helpers_leave_nothing_where_they_are_told_so(void **state) {
+static void helpers_leave_nothing_where_asked(void **state) {
     (void)state;
     assert_in_range(marks_left(false), 1, THREADS * DEEP);
     assert_int_equal(marks_left(true), 0);
@@ -137,7 +137,7 @@ static void vector_registers_are_empty(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_is_empty),
-        cmocka_unit_test(helpers_leave_nothing_where_they_are_told_so),
+        cmocka_unit_test(helpers_leave_nothing_where_asked),
         cmocka_unit_test(vector_registers_are_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

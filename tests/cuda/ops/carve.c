@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Carving on the GPU against the reference: larger and odder images than every_op takes, masks,
- * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out what is
- * large, `carve times` only tells how long a seam takes. */
+ * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out large
+ * images, `carve times` only prints how long a seam takes. */
 #include "pipeline/device.h"
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/plan.h"
@@ -352,7 +352,7 @@ static double least_ms(const char *text, const struct sample *sample) {
 
 /* Between 10 and 110 seams, so that what a job costs once is left out. ACROSS and DOWN: the share
  * of them in either direction, in hundredths; REST: further parameters. */
-static void tell_seam(const struct sample *sample, int across, int down, const char *rest) {
+static void print_seam(const struct sample *sample, int across, int down, const char *rest) {
     char few[96], many[96];
     snprintf(few, sizeof few, "carve:dx=%d,dy=%d%s", across / 10, down / 10, rest);
     snprintf(many, sizeof many, "carve:dx=%d,dy=%d%s", across * 11 / 10, down * 11 / 10, rest);
@@ -368,15 +368,15 @@ static void test_times(void **state) {
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct sample sample = { NULL, sizes[i][0], sizes[i][1], 3, 8, PHOTO, 0 };
-        tell_seam(&sample, -100, 0, "");
-        tell_seam(&sample, -50, -50, "");
+        print_seam(&sample, -100, 0, "");
+        print_seam(&sample, -50, -50, "");
         if (i != 2) continue;
-        tell_seam(&sample, 0, -100, "");
-        tell_seam(&sample, -100, 0, ",energy=sobel5");
-        tell_seam(&sample, 100, 0, "");
+        print_seam(&sample, 0, -100, "");
+        print_seam(&sample, -100, 0, ",energy=sobel5");
+        print_seam(&sample, 100, 0, "");
         sample.masks = KEEP | REMOVE;
-        tell_seam(&sample, -100, 0, "");
-        tell_seam(&sample, -50, -50, "");
+        print_seam(&sample, -100, 0, "");
+        print_seam(&sample, -50, -50, "");
     }
 }
 

@@ -167,8 +167,7 @@ static void test_too_large(void **state) {
     free(large);
 }
 
-/* Use keeps an entry; what nobody used goes when another is kept, with what a killed process left.
- */
+/* Use keeps an entry; unused ones, and files of a killed process, go when another is kept. */
 static void test_old_ones_go(void **state) {
     (void)state;
     char old[TWIN_CACHE_PATH_MAX], used[TWIN_CACHE_PATH_MAX], work[TWIN_CACHE_PATH_MAX];

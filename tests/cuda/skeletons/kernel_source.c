@@ -102,8 +102,8 @@ static void test_every_skeleton(void **state) {
     if (nvrtc_missing()) print_message("not compiled: %s\n", nvrtc_missing());
 }
 
-/* At the user's own file and line. */
-static void test_mistakes_are_told(void **state) {
+/* Mistakes have the user's own file and line. */
+static void test_mistakes_are_reported(void **state) {
     (void)state;
     struct nvrtc_code code;
     struct diagnostics diagnostics;
@@ -140,7 +140,7 @@ static void test_negations_are_hidden(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_skeleton),
-        cmocka_unit_test(test_mistakes_are_told),
+        cmocka_unit_test(test_mistakes_are_reported),
         cmocka_unit_test(test_negations_are_hidden),
     };
     return cmocka_run_group_tests(tests, read_file, destroy_file);

@@ -89,7 +89,7 @@ static inline struct bytes new_profile(size_t length, const char *space) {
     return profile;
 }
 
-/* An APP1 or eXIf body that tells ORIENTATION; 26 bytes of TIFF. */
+/* Writes an APP1 or eXIf body with ORIENTATION: 26 bytes of TIFF. */
 static inline void write_tiff(uint8_t tiff[26], unsigned orientation, bool big_endian) {
     static const uint8_t big[26] = { 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0,
                                      3,   0,   0, 0,  1, 0, 0, 0, 0, 0, 0, 0,    0 };
@@ -162,7 +162,7 @@ static inline void say_nothing(j_common_ptr common) {
     (void)common;
 }
 
-/* What plain libjpeg makes of it: gray, RGB, or CMYK in 4 channels. */
+/* Plain libjpeg decodes the file: gray, RGB, or CMYK in 4 channels. */
 static inline struct image plain_jpeg(const struct bytes *bytes) {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
@@ -295,7 +295,7 @@ static inline void take_png(png_structp png, png_bytep to, size_t length) {
     left->length -= length;
 }
 
-/* What libpng's own expansion makes of it, 16 bit in this machine's order. */
+/* libpng decodes the file with its own expansion; 16 bits are in this machine's order. */
 static inline struct image plain_png(const struct bytes *bytes) {
     struct bytes left = *bytes;
     const uint16_t one = 1;

@@ -45,7 +45,7 @@ static inline struct bytes begin_riff(void) {
     return bytes;
 }
 
-/* The length that the head tells. */
+/* Writes the file's length into the head. */
 static inline struct bytes end_riff(struct bytes bytes) {
     put_le(bytes.data + 4, (uint32_t)bytes.length - 8, 4);
     return bytes;
@@ -102,7 +102,7 @@ static inline void append_frame(struct bytes *bytes, uint32_t left, uint32_t top
     free(frame.data);
 }
 
-/* What libwebp's plain decoder makes of it: RGB, or RGBA where it says that there is alpha. */
+/* libwebp's plain decoder reads the file: RGB, or RGBA where it finds alpha. */
 static inline struct image plain_webp(const struct bytes *bytes) {
     WebPBitstreamFeatures features;
     assert_int_equal(WebPGetFeatures(bytes->data, bytes->length, &features), VP8_STATUS_OK);

@@ -18,7 +18,7 @@
 
 enum { AGAINST_PADDING = 38 };
 
-/* What sample CHANNEL of the result's pixel X, Y must be. */
+/* Returns the right sample CHANNEL of the result's pixel X, Y. */
 typedef uint32_t (*against_expected)(const struct image *in, const struct params *params,
                                      uint32_t x, uint32_t y, unsigned channel);
 

@@ -15,7 +15,7 @@ static void by_hand(void **state) {
     memset(gray, 0, sizeof gray);
     check_hash_gray("blurhash:components=2x3", HASH_SIDE, 3, gray, "J00000fQfQfQfQfQ");
     check_hash_gray("blurhash:components=1x1", 3, HASH_SIDE, gray, "000000");
-    /* Black and white columns: half of the light is 187.516 of 255, told as 188: 188 65793 =
+    /* Black and white columns: half of the light is 187.516 of 255, rounded to 188: 188 65793 =
      * ((21 83 + 52) 83 + 40) 83 + 9, digits L, q, e, 9. */
     for (int i = 0; i < HASH_SIDE * 3; i++) gray[i] = i % 2 ? 255 : 0;
     check_hash_gray("blurhash:components=1x1", HASH_SIDE, 3, gray, "00Lqe9");
@@ -57,7 +57,7 @@ static void a_negative_variation_may_be_the_largest(void **state) {
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("blurhash", hash_expected);
+    check_values_against("blurhash", hash_expected);
 }
 
 int main(void) {

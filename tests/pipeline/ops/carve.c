@@ -2,7 +2,6 @@
 /* carve against tables computed by hand; its masks, sizes, memory, progress and how it stops.
  * covers: pipeline/ops/carve/context.c
  * covers: pipeline/arena.h */
-#include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"
@@ -251,7 +250,7 @@ static void scratch_of_narrow_pictures_is_bounded(void **state) {
     }
 }
 
-/* ---- stopping, telling */
+/* ---- stopping, progress */
 
 struct canceller {
     struct progress *progress;
@@ -318,7 +317,7 @@ static void the_deadline_stops(void **state) {
     job_free(&job);
 }
 
-static void tells_progress_and_times(void **state) {
+static void reports_progress_and_times(void **state) {
     (void)state;
     static const char *const names[] = { "energy", "seam", "trace", "remove" };
     struct progress progress = { 0 };
@@ -340,14 +339,14 @@ static void tells_progress_and_times(void **state) {
     job_free(&job);
 }
 
-/* A seam of HEIGHT pixels of which so many are kept, so many removed, and the rest neither. */
+/* Rank of a seam of HEIGHT pixels: masks keep KEPT of them and remove REMOVED. */
 static uint64_t rank_of(uint32_t height, uint32_t kept, uint32_t removed, uint32_t energy) {
     uint64_t key = kept * carve_key(0, true, false) + removed * carve_key(0, false, true) + energy;
     key += (height - kept - removed) * carve_key(0, false, false);
     return carve_rank(key, height);
 }
 
-/* Kept pixels first, then removed ones, then energy, whatever the length, up to the longest. */
+/* Kept pixels weigh first, then removed ones, then energy, for seams of any length. */
 static void seams_of_two_lengths_are_weighed(void **state) {
     (void)state;
     assert_true(rank_of(100, 0, 5, 900) < rank_of(65535, 0, 4, 0));
@@ -376,7 +375,7 @@ int main(void) {
         cmocka_unit_test(scratch_of_narrow_pictures_is_bounded),
         cmocka_unit_test(cancel_stops_soon),
         cmocka_unit_test(the_deadline_stops),
-        cmocka_unit_test(tells_progress_and_times),
+        cmocka_unit_test(reports_progress_and_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

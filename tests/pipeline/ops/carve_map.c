@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve's map of seams: by hand; whatever it says of a width is what a carving to that width makes,
- * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; no
- * map makes it write behind a row; what it refuses.
- * covers: pipeline/ops/carve/retarget.c pipeline/ops/carve/retarget_avx2.c */
+/* carve's map of seams: by hand; for every width the picture that follows from the map equals a
+ * carving to that width, for every kind of picture, in both directions, with masks; so does the
+ * picture that carve makes when given the map; no map makes carve write behind a row; refusals.
+ * covers: pipeline/ops/carve/retarget.c */
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"
 
 /* ---- by hand */
 
-/* Of energies 153, 0, 153, 0 column 1 goes first. Of 0 90 0 the last costs nothing: column 3. Of 0
- * 90 it is the second again: column 2. */
+/* With energies 153, 0, 153, 0 column 1 goes first. In 0 90 0 the last costs nothing: column 3. In
+ * 0 90 the second does again: column 2. */
 static void rows_by_hand(void **state) {
     (void)state;
     const uint8_t in[] = { 0, 90, 90, 0, 0, 90, 90, 0 };
@@ -23,7 +23,7 @@ static void rows_by_hand(void **state) {
     check_table("carve:width=1,show=map", image_shape(4, 2, 1, 8), in, 1, three);
 }
 
-/* The same on its side, with a second channel that nobody looks at. */
+/* The same on its side, with a second channel, which is not looked at. */
 static void columns_by_hand(void **state) {
     (void)state;
     const uint8_t in[] = { 0, 7, 0, 8, 90, 9, 90, 1, 90, 2, 90, 3, 0, 4, 0, 5 };
@@ -182,7 +182,7 @@ static void every_width_is_the_carving(void **state) {
     check_kinds(123, 66, 3, 8, PICTURE_NOISE, 13);
 }
 
-/* Of several threads, too. */
+/* Several threads make the same map. */
 static void long_rows_and_columns(void **state) {
     (void)state;
     struct carve_case wide = job_make(4097, 3, 3, 8, PICTURE_NOISE);
@@ -232,7 +232,7 @@ static void every_mean(void **state) {
     check_means(16, 3 * 65535 + 1, 10000);
 }
 
-/* Where a side of one pixel grows by one. */
+/* A side of one pixel grows by one. */
 static void the_only_column(void **state) {
     (void)state;
     struct carve_case job = job_make(1, 7, 3, 8, PICTURE_NOISE);

@@ -3,38 +3,38 @@
 #include "tests/pipeline/ops/told.h"
 
 static struct values_shape colours(uint32_t count) {
-    return told_numbers(VALUE_UINT32, count);
+    return one_number(VALUE_UINT32, count);
 }
 
 static void by_hand(void **state) {
     (void)state;
     /* 16..31 has two, 240..255 one. */
     const uint8_t gray[] = { 31, 250, 16 };
-    check_told("dominant", image_shape(3, 1, 1, 8), gray, colours(1), (const uint32_t[]){ 24 });
+    check_values("dominant", image_shape(3, 1, 1, 8), gray, colours(1), (const uint32_t[]){ 24 });
     /* Two pixels of (240.., 0.., 16..); the other's channels are each as frequent. */
     const uint8_t rgb[] = { 255, 15, 16, 0, 15, 31, 240, 0, 31 };
-    check_told("dominant", image_shape(1, 3, 3, 8), rgb, colours(3),
-               (const uint32_t[]){ 248, 8, 24 });
+    check_values("dominant", image_shape(1, 3, 3, 8), rgb, colours(3),
+                 (const uint32_t[]){ 248, 8, 24 });
     const uint16_t wide[] = { 65535, 4096, 0, 61440, 8191, 4095 };
-    check_told("dominant", image_shape(2, 1, 3, 16), wide, colours(3),
-               (const uint32_t[]){ 248, 24, 8 });
+    check_values("dominant", image_shape(2, 1, 3, 16), wide, colours(3),
+                 (const uint32_t[]){ 248, 24, 8 });
 }
 
-/* Of (16, 0, 0) and (0, 255, 255) the second has the lower number: red counts most. */
+/* (0, 255, 255) has a lower number than (16, 0, 0): red counts most. */
 static void of_equals_the_lower_number(void **state) {
     (void)state;
     const uint8_t rgb[] = { 16, 0, 0, 0, 255, 255 };
-    check_told("dominant", image_shape(2, 1, 3, 8), rgb, colours(3),
-               (const uint32_t[]){ 8, 248, 248 });
+    check_values("dominant", image_shape(2, 1, 3, 8), rgb, colours(3),
+                 (const uint32_t[]){ 8, 248, 248 });
     const uint8_t gray[] = { 200, 100, 40, 90 };
-    check_told("dominant", image_shape(4, 1, 1, 8), gray, colours(1), (const uint32_t[]){ 40 });
+    check_values("dominant", image_shape(4, 1, 1, 8), gray, colours(1), (const uint32_t[]){ 40 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t rgba[] = { 1, 2, 3, 0, 4, 5, 6, 255, 250, 250, 250, 255 };
-    check_told("dominant", image_shape(3, 1, 4, 8), rgba, colours(3),
-               (const uint32_t[]){ 8, 8, 8 });
+    check_values("dominant", image_shape(3, 1, 4, 8), rgba, colours(3),
+                 (const uint32_t[]){ 8, 8, 8 });
 }
 
 static void count(const struct image *in, const struct values_shape *shape, void *values) {
@@ -44,8 +44,8 @@ static void count(const struct image *in, const struct values_shape *shape, void
     memset(counts, 0, sizeof counts);
     for (uint32_t y = 0; y < in->height; y++)
         for (uint32_t x = 0; x < in->width; x++)
-            counts[told_sample(in, x, y, 0) / step][n < 3 ? 0 : told_sample(in, x, y, 1) / step]
-                  [n < 3 ? 0 : told_sample(in, x, y, 2) / step]++;
+            counts[colour_sample(in, x, y, 0) / step][n < 3 ? 0 : colour_sample(in, x, y, 1) / step]
+                  [n < 3 ? 0 : colour_sample(in, x, y, 2) / step]++;
     for (uint32_t r = 0; r < 16; r++)
         for (uint32_t g = 0; g < 16; g++)
             for (uint32_t b = 0; b < 16; b++)
@@ -56,7 +56,7 @@ static void count(const struct image *in, const struct values_shape *shape, void
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("dominant", count);
+    check_values_against("dominant", count);
 }
 
 int main(void) {

@@ -216,7 +216,7 @@ static void fast_rows_are_plain_rows(void **state) {
 }
 
 /* Vectors may not reach past a row's end, wherever that is. */
-static void rows_end_where_told(void **state) {
+static void rows_end_at_their_width(void **state) {
     (void)state;
     enum { WIDTH = 200, UNTOUCHED = 0xa5 };
     static uint8_t bytes[5][WIDTH + 4], fast[WIDTH], plain[WIDTH];
@@ -250,7 +250,7 @@ int main(void) {
         cmocka_unit_test(every_root_of_bytes),
         cmocka_unit_test(every_step_of_the_root),
         cmocka_unit_test(fast_rows_are_plain_rows),
-        cmocka_unit_test(rows_end_where_told),
+        cmocka_unit_test(rows_end_at_their_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

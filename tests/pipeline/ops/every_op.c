@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rules for every operator there is, found by walking the registry: awkward sizes, both depths, all
  * channel counts, padded rows; the bytes between rows are left alone, threads change nothing, the
- * input is not written, wrong parameters are refused by name; what tells values does so alike, and
- * passes the image on. A new operator is covered unasked. */
+ * input is not written, wrong parameters are refused by name; an operator that reports values keeps
+ * these rules and passes the image on. A new operator is covered unasked. */
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
 #include "tests/pipeline/ops/pictures.h"
@@ -52,8 +52,8 @@ static void run_call(struct op_call *call, const struct op *op) {
 }
 
 /* Digest of the values; nothing behind them is written. */
-static uint64_t tell_once(const struct op *op, const struct params *params, const struct image *in,
-                          struct pool *pool) {
+static uint64_t run_values(const struct op *op, const struct params *params, const struct image *in,
+                           struct pool *pool) {
     const struct values_shape shape = op->values(op, params, in);
     const size_t bytes = values_bytes(&shape), room = (bytes + 511) / 256 * 256;
     struct failure failure = { 0 };
@@ -80,7 +80,7 @@ static uint64_t tell_once(const struct op *op, const struct params *params, cons
 /* Digest of the result, with POOL's threads. 0: the operator refuses the shape. */
 static uint64_t run_once(const struct op *op, const struct params *params, const struct image *in,
                          struct pool *pool) {
-    if (op->values) return tell_once(op, params, in, pool);
+    if (op->values) return run_values(op, params, in, pool);
     struct image shape = image_shape(in->width, in->height, in->channels, in->depth);
     struct failure failure = { 0 };
     if (op->size && op->size(params, in, &shape, &failure)) return 0;
@@ -106,7 +106,7 @@ static void check_picture(const struct op *op, const struct params *params, stru
     free(in.pixels);
 }
 
-/* What the record says to try the operator with; false: it wants more than that. */
+/* Sets the examples of the operator's record; false: it needs more parameters. */
 static bool set_examples(struct params *params, const struct op *op) {
     params_init(params, op->params);
     for (int i = 0; op->params[i].type != PARAM_NONE; i++) {

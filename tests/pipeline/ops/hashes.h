@@ -22,22 +22,22 @@ static inline uint32_t hash_sample(uint32_t x, uint32_t y, unsigned c) {
     }
 }
 
-/* The text that TEXT, a plan of one step, tells of NUMBERS: a picture. */
+/* TEXT, a plan of one step, must make the text EXPECTED of NUMBERS, a picture. */
 static inline void check_hash_of(const char *text, struct values_shape shape, void *numbers,
                                  const char *expected) {
     struct plan plan;
     struct failure failure = { 0 };
     if (plan_parse(&plan, text, &failure)) fail_msg("%s: %s", text, failure.message);
     const struct values values = { shape, numbers };
-    char told[VALUES_TEXT_MAX + 1];
+    char got[VALUES_TEXT_MAX + 1];
     const struct step *step = &plan.steps[0];
-    const size_t length = step->op->text(&step->params, &values, told);
+    const size_t length = step->op->text(&step->params, &values, got);
     assert_true(length < VALUES_TEXT_MAX);
-    told[length] = '\0';
-    assert_string_equal(told, expected);
+    got[length] = '\0';
+    assert_string_equal(got, expected);
 }
 
-/* Of the made picture; with 16 bits samples as far off, up and down, as still rounds to them. */
+/* Checks the made picture; samples of 16 bits are off by as much as still rounds to those of 8. */
 static inline void check_hash(const char *text, uint32_t width, uint32_t height, unsigned channels,
                               const char *expected) {
     uint8_t bytes[HASH_SIDE * HASH_SIDE * 4];
@@ -57,7 +57,7 @@ static inline void check_hash(const char *text, uint32_t width, uint32_t height,
     check_hash_of(text, shape, wide, expected);
 }
 
-/* Both of one gray picture, and of three equal colours. */
+/* Checks a gray picture, and the same in three equal colours. */
 static inline void check_hash_gray(const char *text, uint32_t width, uint32_t height,
                                    const uint8_t *gray, const char *expected) {
     uint8_t rgb[HASH_SIDE * HASH_SIDE * 3];
@@ -68,7 +68,7 @@ static inline void check_hash_gray(const char *text, uint32_t width, uint32_t he
     check_hash_of(text, shape, (void *)gray, expected);
 }
 
-/* What is told of an image is what resize makes of it. */
+/* The values of an image are the pixels that resize makes of it. */
 static inline void hash_expected(const struct image *in, const struct values_shape *shape,
                                  void *values) {
     struct plan plan;

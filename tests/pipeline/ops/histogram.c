@@ -10,25 +10,25 @@ static struct values_shape lists(uint32_t channels, uint32_t length) {
 static void a_table_by_hand(void **state) {
     (void)state;
     const uint8_t gray[] = { 0, 63, 64, 127, 128, 191, 192, 255, 255 };
-    check_told("histogram:bins=4", image_shape(3, 3, 1, 8), gray, lists(1, 4),
-               (const uint32_t[]){ 2, 2, 2, 3 });
+    check_values("histogram:bins=4", image_shape(3, 3, 1, 8), gray, lists(1, 4),
+                 (const uint32_t[]){ 2, 2, 2, 3 });
     /* floor(v * 3 / 256): 85 is the last of bin 0, 170 of bin 1 */
     const uint8_t thirds[] = { 0, 85, 86, 170, 171, 255 };
-    check_told("histogram:bins=3", image_shape(6, 1, 1, 8), thirds, lists(1, 3),
-               (const uint32_t[]){ 2, 2, 2 });
+    check_values("histogram:bins=3", image_shape(6, 1, 1, 8), thirds, lists(1, 3),
+                 (const uint32_t[]){ 2, 2, 2 });
     const uint16_t wide[] = { 0, 32767, 32768, 65535, 1, 2 };
-    check_told("histogram:bins=2", image_shape(2, 3, 1, 16), wide, lists(1, 2),
-               (const uint32_t[]){ 4, 2 });
+    check_values("histogram:bins=2", image_shape(2, 3, 1, 16), wide, lists(1, 2),
+                 (const uint32_t[]){ 4, 2 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t rgba[] = { 0, 200, 100, 255, 255, 200, 127, 0 };
-    check_told("histogram:bins=2", image_shape(2, 1, 4, 8), rgba, lists(3, 2),
-               (const uint32_t[]){ 1, 1, 0, 2, 2, 0 });
+    check_values("histogram:bins=2", image_shape(2, 1, 4, 8), rgba, lists(3, 2),
+                 (const uint32_t[]){ 1, 1, 0, 2, 2, 0 });
     const uint16_t gray[] = { 40000, 0, 40000, 65535, 1, 7 };
-    check_told("histogram:bins=2", image_shape(3, 1, 2, 16), gray, lists(1, 2),
-               (const uint32_t[]){ 1, 2 });
+    check_values("histogram:bins=2", image_shape(3, 1, 2, 16), gray, lists(1, 2),
+                 (const uint32_t[]){ 1, 2 });
 }
 
 /* bin(v) = 256 v: of every 256 bins one has any. */
@@ -38,7 +38,7 @@ static void more_bins_than_values(void **state) {
     const uint8_t gray[] = { 0, 1, 255, 255 };
     expected[0] = expected[256] = 1;
     expected[255 * 256] = 2;
-    check_told("histogram:bins=65536", image_shape(4, 1, 1, 8), gray, lists(1, 65536), expected);
+    check_values("histogram:bins=65536", image_shape(4, 1, 1, 8), gray, lists(1, 65536), expected);
 }
 
 static void count(const struct image *in, const struct values_shape *shape, void *values) {
@@ -46,19 +46,19 @@ static void count(const struct image *in, const struct values_shape *shape, void
     for (unsigned c = 0; c < image_colours(in); c++)
         for (uint32_t y = 0; y < in->height; y++)
             for (uint32_t x = 0; x < in->width; x++) {
-                const uint64_t sample = told_sample(in, x, y, c);
+                const uint64_t sample = colour_sample(in, x, y, c);
                 counts[c * shape->length + sample * shape->length / (image_max(in) + 1)]++;
             }
 }
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("histogram", count);
-    check_told_against("histogram:bins=100", count);
-    check_told_against("histogram:bins=5000", count);
+    check_values_against("histogram", count);
+    check_values_against("histogram:bins=100", count);
+    check_values_against("histogram:bins=5000", count);
 }
 
-/* What the GPU folds by: the levels of a bin are those from its first one up to the next bin's. */
+/* The GPU relies on this: a bin's levels are those from its first up to the next bin's first. */
 static void a_bins_levels_are_adjacent(void **state) {
     (void)state;
     for (uint32_t bins = 2; bins <= 256; bins++) {
@@ -67,7 +67,7 @@ static void a_bins_levels_are_adjacent(void **state) {
         for (uint32_t bin = 0; bin < bins; bin++)
             for (uint32_t v = histogram_first_level(bin, bins);
                  v < histogram_first_level(bin + 1, bins); v++)
-                assert_int_equal(histeq_bin(v, bins, 255), bin);
+                assert_int_equal(levels_bin(v, bins, 255), bin);
     }
 }
 

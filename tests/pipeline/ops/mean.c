@@ -6,18 +6,18 @@
 static void by_hand(void **state) {
     (void)state;
     const uint8_t rgb[] = { 1, 0, 255, 2, 0, 255, 4, 1, 255 };
-    check_told("mean", image_shape(3, 1, 3, 8), rgb, told_numbers(VALUE_DOUBLE, 3),
-               (const double[]){ 7.0 / 3, 1.0 / 3, 255 });
+    check_values("mean", image_shape(3, 1, 3, 8), rgb, one_number(VALUE_DOUBLE, 3),
+                 (const double[]){ 7.0 / 3, 1.0 / 3, 255 });
     const uint16_t wide[] = { 65535, 65534, 65535, 65535 };
-    check_told("mean", image_shape(2, 2, 1, 16), wide, told_numbers(VALUE_DOUBLE, 1),
-               (const double[]){ 65534.75 });
+    check_values("mean", image_shape(2, 2, 1, 16), wide, one_number(VALUE_DOUBLE, 1),
+                 (const double[]){ 65534.75 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t gray[] = { 70, 0, 71, 255 };
-    check_told("mean", image_shape(1, 2, 2, 8), gray, told_numbers(VALUE_DOUBLE, 1),
-               (const double[]){ 70.5 });
+    check_values("mean", image_shape(1, 2, 2, 8), gray, one_number(VALUE_DOUBLE, 1),
+                 (const double[]){ 70.5 });
 }
 
 static void add(const struct image *in, const struct values_shape *shape, void *values) {
@@ -25,14 +25,14 @@ static void add(const struct image *in, const struct values_shape *shape, void *
     for (unsigned c = 0; c < shape->channels; c++) {
         uint64_t sum = 0;
         for (uint32_t y = 0; y < in->height; y++)
-            for (uint32_t x = 0; x < in->width; x++) sum += told_sample(in, x, y, c);
+            for (uint32_t x = 0; x < in->width; x++) sum += colour_sample(in, x, y, c);
         numbers[c] = (double)sum / ((double)in->width * in->height);
     }
 }
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("mean", add);
+    check_values_against("mean", add);
 }
 
 /* White, so that 16-bit lanes would overflow if they were folded later than after 256 blocks. */
@@ -43,7 +43,7 @@ static void white_overflows_nothing(void **state) {
         in.pixels = malloc(image_bytes(&in));
         memset(in.pixels, 255, image_bytes(&in));
         struct values_shape shape;
-        double *mean = told("mean", &in, NULL, &shape);
+        double *mean = values_of("mean", &in, NULL, &shape);
         assert_true(*mean == image_max(&in));
         free(mean);
         free(in.pixels);

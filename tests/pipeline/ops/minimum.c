@@ -7,30 +7,30 @@
 static void by_hand(void **state) {
     (void)state;
     const uint8_t rgb[] = { 9, 200, 7, 3, 255, 17, 5, 201, 254 };
-    check_told("minimum", image_shape(3, 1, 3, 8), rgb, told_numbers(VALUE_UINT32, 3),
-               (const uint32_t[]){ 3, 200, 7 });
+    check_values("minimum", image_shape(3, 1, 3, 8), rgb, one_number(VALUE_UINT32, 3),
+                 (const uint32_t[]){ 3, 200, 7 });
     const uint16_t one = 40001;
-    check_told("minimum", image_shape(1, 1, 1, 16), &one, told_numbers(VALUE_UINT32, 1),
-               (const uint32_t[]){ 40001 });
+    check_values("minimum", image_shape(1, 1, 1, 16), &one, one_number(VALUE_UINT32, 1),
+                 (const uint32_t[]){ 40001 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t gray[] = { 70, 0, 71, 255 };
-    check_told("minimum", image_shape(1, 2, 2, 8), gray, told_numbers(VALUE_UINT32, 1),
-               (const uint32_t[]){ 70 });
+    check_values("minimum", image_shape(1, 2, 2, 8), gray, one_number(VALUE_UINT32, 1),
+                 (const uint32_t[]){ 70 });
     const uint16_t rgba[] = { 500, 600, 700, 0, 501, 599, 700, 65535 };
-    check_told("minimum", image_shape(2, 1, 4, 16), rgba, told_numbers(VALUE_UINT32, 3),
-               (const uint32_t[]){ 500, 599, 700 });
+    check_values("minimum", image_shape(2, 1, 4, 16), rgba, one_number(VALUE_UINT32, 3),
+                 (const uint32_t[]){ 500, 599, 700 });
 }
 
 static void look(const struct image *in, const struct values_shape *shape, void *values) {
     uint32_t *numbers = values;
     for (unsigned c = 0; c < shape->channels; c++) {
-        numbers[c] = told_sample(in, 0, 0, c);
+        numbers[c] = colour_sample(in, 0, 0, c);
         for (uint32_t y = 0; y < in->height; y++)
             for (uint32_t x = 0; x < in->width; x++) {
-                const uint32_t sample = told_sample(in, x, y, c);
+                const uint32_t sample = colour_sample(in, x, y, c);
                 if (sample < numbers[c]) numbers[c] = sample;
             }
     }
@@ -38,7 +38,7 @@ static void look(const struct image *in, const struct values_shape *shape, void 
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("minimum", look);
+    check_values_against("minimum", look);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* resize against values computed by hand, and what must hold at every size; whole pictures against
  * Pillow and numpy are tests/reference/test_resize.py's, sizes resize_frame.c's.
- * covers: pipeline/ops/resize/canvas.c pipeline/ops/resize/scale.c */
+ * covers: pipeline/ops/resize/scale.c */
 #include "pipeline/ops/resize/scale.h"
 #include "pipeline/registry.h"
 #include "tests/pipeline/ops/pictures.h"
@@ -120,7 +120,7 @@ static struct image filled(struct image shape, enum picture picture) {
     return shape;
 }
 
-/* What TEXT makes of IN, whose pixels are IN's own; the caller frees it. */
+/* Runs TEXT on IN; the caller frees the result's pixels. */
 static struct image run(const char *text, const struct image *in) {
     struct plan plan;
     struct failure failure = { 0 };
@@ -162,7 +162,7 @@ static void one_colour_stays(void **state) {
                         sample_put(image_row(&in, y), i, depth,
                                    alpha && i % channels == channels - 1 ? image_max(&in)
                                                                          : level >> (16 - depth));
-                /* 16 bits of light tell dark samples of 16 bits not all apart */
+                /* 16 bits of light do not distinguish all dark samples of 16 bits */
                 const bool linear = n / 5 % 2 && (depth == 8 || level != levels[2]);
                 snprintf(text, sizeof text,
                          "resize:width=%u,height=%u,fit=fill,kernel=%s,linear=%d", goal.width,
@@ -185,7 +185,7 @@ static void assert_same(const struct image *a, const struct image *b, const char
     if (!image_same_shape(a, b) || image_digest(a) != image_digest(b)) fail_msg("%s", what);
 }
 
-/* Whatever the fit is, a cut is a part of the picture scaled as a whole. */
+/* A cut is a part of the picture that is scaled as a whole. */
 static void a_cut_is_a_part_of_outside(void **state) {
     (void)state;
     for (unsigned channels = 1; channels <= 4; channels++) {
@@ -200,7 +200,7 @@ static void a_cut_is_a_part_of_outside(void **state) {
                                         .height = 44,
                                         .channels = whole.channels,
                                         .depth = 8 };
-        assert_same(&part, &expected, "a cut is another picture");
+        assert_same(&part, &expected, "a cut differs");
         free(whole.pixels);
         free(part.pixels);
         free(in.pixels);
@@ -259,7 +259,7 @@ static void scratch_is_bounded(void **state) {
     }
 }
 
-/* Of a picture so high that it is made in strips, coloured on the way and not. */
+/* A picture so high that it is made in strips has equal samples in one channel and widened to 3. */
 static void widened_in_strips(void **state) {
     (void)state;
     const struct image in = filled(image_shape(3, 60000, 1, 16), PICTURE_NOISE);

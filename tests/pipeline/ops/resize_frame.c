@@ -26,8 +26,8 @@ static enum status make(const char *text, struct image in, struct frame *frame,
     return frame_make(frame, &plan.steps[0].params, &in, failure);
 }
 
-/* Of each axis: the picture scaled; what is kept of it, from where on; the result, and where in it
- * that lies. */
+/* For each axis: the side of the scaled picture (to); the first pixel kept and their number; where
+ * they lie in the result (at); the result's side (out). */
 static const struct {
     uint32_t width, height;
     const char *text;
@@ -138,7 +138,7 @@ static void sizes_and_places(void **state) {
     }
 }
 
-/* Of the 233 columns that are over: the share by seams, half up, the rest cut off. */
+/* Seams remove SHARE percent of the 233 surplus columns, rounded half up; a cut takes the rest. */
 static void seams(void **state) {
     (void)state;
     static const struct {

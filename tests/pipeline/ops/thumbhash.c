@@ -36,7 +36,7 @@ static void the_mean_by_hand(void **state) {
 
 static void every_shape(void **state) {
     (void)state;
-    check_told_against("thumbhash", hash_expected);
+    check_values_against("thumbhash", hash_expected);
 }
 
 int main(void) {

@@ -18,7 +18,7 @@
 
 enum { PIXELS = 256 + 7 }; /* all, and no multiple of a vector */
 
-/* Of 8 bit: c a / 255 half up. Nothing stands at a half: 255 is odd. */
+/* 8 bits: c a / 255, rounded half up; no quotient ends in a half, for 255 is odd. */
 static uint32_t multiplied(uint64_t c, uint64_t a, uint64_t max) {
     return (uint32_t)((c * a + max / 2) / max);
 }

@@ -19,7 +19,7 @@
 
 enum { PADDING = 37, UNTOUCHED = 0x5a };
 
-/* Memory of exactly the size that rows take, so that a sanitizer sees whoever leaves it. */
+/* Memory has exactly the size of the rows, so that a sanitizer sees any access outside. */
 static struct image image_new(uint32_t width, uint32_t height, unsigned channels, unsigned depth,
                               size_t padding) {
     struct image image = {
@@ -36,7 +36,7 @@ static struct resample_axis whole_axis(uint32_t from, uint32_t to, enum resample
     return (struct resample_axis){ from, to, 0, to, kernel };
 }
 
-/* Scratch that begins as told and holds nothing of meaning. */
+/* Scratch is aligned to 64 bytes, as resample needs, and full of junk. */
 static enum status run(struct resample *job) {
     const size_t bytes = (resample_bytes(job) + 63) / 64 * 64;
     job->scratch = aligned_alloc(64, bytes);
@@ -156,7 +156,7 @@ static void every_way_is_plain(void **state) {
             }
 }
 
-/* Where the sums are largest: black and white in the order of the weights' signs. */
+/* Sums are largest for black and white in the order of the weights' signs. */
 static void every_way_holds_the_largest_sums(void **state) {
     (void)state;
     for (unsigned depth = 8; depth <= 16; depth += 8)
@@ -197,7 +197,7 @@ static void every_way_takes_the_longest_sides(void **state) {
     }
 }
 
-/* Whatever the shape, to the largest of 64 megapixels. */
+/* Every shape is tried, to the largest of 64 megapixels. */
 static void scratch_is_bounded(void **state) {
     (void)state;
     static const uint32_t sides[] = { 1, 7, 64, 1000, 8192, 65535 };
@@ -305,7 +305,7 @@ static void threads_change_nothing(void **state) {
     pool_destroy(pool);
 }
 
-/* To 16 bit and back, each sample turned round on the way. */
+/* widen() makes 16 bits and narrow() 8 again; each inverts the samples. */
 static void widen(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
     for (size_t i = 0; i < pixels * *(const unsigned *)argument; i++)
         sample_put(to, i, 16, 257u * (255u - from[i]));
@@ -355,7 +355,7 @@ static void rows_are_prepared_and_finished(void **state) {
     simd_limit(SIMD_BEST);
 }
 
-static void stops_when_nobody_waits(void **state) {
+static void stops_when_cancelled(void **state) {
     (void)state;
     struct progress progress = { .cancelled = 1 };
     struct image in = image_new(64, 64, 3, 8, 0);
@@ -382,7 +382,7 @@ int main(void) {
         cmocka_unit_test(parts_are_of_the_whole),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(rows_are_prepared_and_finished),
-        cmocka_unit_test(stops_when_nobody_waits),
+        cmocka_unit_test(stops_when_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* Memory of exactly the size that rows take, so that a sanitizer sees whoever leaves it. */
+/* Memory has exactly the size of the rows, so that a sanitizer sees any access outside. */
 static struct image image_new(uint32_t width, uint32_t height, unsigned channels, unsigned depth) {
     struct image image = image_shape(width, height, channels, depth);
     image.stride = image_row_bytes(&image);
@@ -109,7 +109,7 @@ static void compare(struct image in, struct resample_axis x, struct resample_axi
     free(expected.pixels);
 }
 
-/* What is opaque may be passed over, but not for a neighbour that is not. */
+/* Opaque pixels may take a shorter way, but not beside a pixel that is not opaque. */
 static void one_clear_pixel_is_seen(void **state) {
     (void)state;
     for (unsigned channels = 2; channels <= 4; channels += 2)

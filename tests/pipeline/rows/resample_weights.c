@@ -74,7 +74,7 @@ static void signs_by_hand(void **state) {
     free(weights.windows);
 }
 
-/* What is made of a part of an axis is what stands there in the whole. */
+/* A part of an axis has the same windows and weights as in the whole. */
 static void parts_are_of_the_whole(void **state) {
     (void)state;
     struct resample_weights whole = weights_of(777, 332, 0, 332, RESAMPLE_LANCZOS3);

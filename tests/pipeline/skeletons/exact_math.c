@@ -236,7 +236,7 @@ static void test_integers(void **state) {
     assert_true(burin_llround(-0x1p63) == INT64_MIN && burin_llround(0x1p62) == 0x1p62);
 }
 
-/* Of no argument whatever a table is read outside, which a sanitized build would tell. */
+/* No argument makes a function read outside a table; a sanitized build would report it. */
 static void test_any_bits(void **state) {
     (void)state;
     unsigned long long digest = 0;

@@ -7,7 +7,7 @@ import random
 
 from mpmath import mp, mpf
 
-mp.prec = 1300  # a sine near 2^1023 needs a pi of so many bits, and the result its own
+mp.prec = 1300  # a sine near 2^1023 needs 1023 bits of pi, and the result its own
 
 
 def rounded(value):

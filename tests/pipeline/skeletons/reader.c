@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a file of operators says, and what is told of a broken one.
+/* Files of operators are read; each mistake in a broken one is reported.
  * covers: pipeline/skeletons/refusals.c pipeline/skeletons/signature.c
  *   pipeline/skeletons/declarations.c
  *   pipeline/skeletons/parameter_struct.c pipeline/skeletons/scalar_type.c
@@ -359,7 +359,7 @@ static const struct broken {
                                           "signs may stand" },
 };
 
-static void every_broken_file_is_told(void **state) {
+static void every_broken_file_is_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof brokens / sizeof *brokens; i++) {
         char said[512] = "nothing", wanted[512];
@@ -371,7 +371,7 @@ static void every_broken_file_is_told(void **state) {
     }
 }
 
-static void all_mistakes_are_told_at_once(void **state) {
+static void all_mistakes_are_reported_at_once(void **state) {
     (void)state;
     assert_null(read_text("#include <stdio.h>\n"
                           "static int n;\n" P2P "static int f(unsigned char p) { asm(); }\n"));
@@ -390,7 +390,7 @@ static void a_macro_may_look_at_the_position(void **state) {
     reader_destroy(file);
 }
 
-/* Of 160 bytes, however many each character has. */
+/* A summary has at most 160 bytes and ends with a whole character of any length. */
 static void a_long_text_is_cut_at_a_character(void **state) {
     (void)state;
     char text[1024], wanted[170];
@@ -435,8 +435,8 @@ int main(void) {
         cmocka_unit_test(the_listings_of_the_paper),
         cmocka_unit_test(a_file_with_everything),
         cmocka_unit_test(the_bytes_of_a_struct),
-        cmocka_unit_test(every_broken_file_is_told),
-        cmocka_unit_test(all_mistakes_are_told_at_once),
+        cmocka_unit_test(every_broken_file_is_reported),
+        cmocka_unit_test(all_mistakes_are_reported_at_once),
         cmocka_unit_test(a_macro_may_look_at_the_position),
         cmocka_unit_test(a_long_text_is_cut_at_a_character),
         cmocka_unit_test(a_name_of_a_file_in_no_encoding),

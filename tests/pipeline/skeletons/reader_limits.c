@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How much a file of operators may have, and what is told beyond it. */
+/* A file of operators has limits; a refusal names the one that is exceeded. */
 #include "pipeline/skeletons/reader.h"
 
 #include <setjmp.h>

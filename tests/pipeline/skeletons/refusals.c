@@ -71,16 +71,16 @@ static void what_can_be_changed_is_refused(void **state) {
 
 static void no_macro_makes_a_variable_static(void **state) {
     (void)state;
-    const char *told = "op.c:1: static may not stand in a macro: what it makes must be readable "
+    const char *want = "op.c:1: static may not stand in a macro: what it makes must be readable "
                        "where it stands";
-    assert_string_equal(said_of("#define KEPT static\n" P2P "{ KEPT int n; return n++; }\n"), told);
+    assert_string_equal(said_of("#define KEPT static\n" P2P "{ KEPT int n; return n++; }\n"), want);
     assert_string_equal(said_of("#define KEPT(n) int static n\n" P2P "{ KEPT(n); return n++; }\n"),
-                        told);
+                        want);
 }
 
 static void nothing_stands_for_many_values(void **state) {
     (void)state;
-    static const char told[] =
+    static const char want[] =
         "op.c:1: ... is not accepted: write out each value, and each parameter";
     static const char *const texts[] = {
         "static const int t[] = { [0 ... 999999999] = 1 };\n" GOOD,
@@ -89,7 +89,7 @@ static void nothing_stands_for_many_values(void **state) {
         "static int many(int a, ...) { return a; }\n" GOOD,
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_memory_equal(said_of(texts[i]), told, strlen(told));
+        assert_memory_equal(said_of(texts[i]), want, strlen(want));
 }
 
 int main(void) {

@@ -53,9 +53,9 @@ static void write_file(const char *path, const char *bytes, size_t length) {
     fclose(file);
 }
 
-/* What is said of TEXT compiled; "compiler": this one does not know what it says. */
 static char variable[SHARED_OBJECT_NAME_MAX];
 
+/* Compiles TEXT and returns the refusal or NULL; "compiler": this compiler does not take it. */
 static const char *refusal_of(const char *text) {
     char output[COMPILER_OUTPUT_MAX];
     write_file(source, text, strlen(text));
@@ -106,7 +106,7 @@ static void each_threads_variable_is_refused(void **state) {
     assert_non_null(refusal_of(text));
 }
 
-/* Whatever the compiler has placed there, as one that sets variables and constants side by side. */
+/* No data stay writable, even if a compiler places variables and constants side by side. */
 static void nothing_of_it_can_be_written_to(void **state) {
     (void)state;
     if (!compiler_find(&compiler) || compiler.is_tcc) skip();
@@ -164,7 +164,7 @@ static void what_would_run_when_it_is_loaded_is_refused(void **state) {
     }
 }
 
-/* Whatever is read of it stands within the file: the sanitizers tell. */
+/* No read leaves the file: sanitizers would report it. */
 static void damaged_files_end_in_an_answer(void **state) {
     (void)state;
     static char bytes[1 << 18], damaged[1 << 18];

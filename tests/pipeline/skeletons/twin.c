@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Users' operators called as a device calls them: rows that begin anywhere, bytes between them that
- * are nobody's, bands of any number, jobs that are not wanted any more. What they compute is tested
- * from outside, by tests/reference/test_user_operators.py. */
+ * belong to no pixel, any number of bands, cancelled jobs. tests/reference/test_user_operators.py
+ * tests what they compute. */
 #include "pipeline/skeletons/twin.h"
 
 #include "pipeline/sample.h"
@@ -33,7 +33,7 @@ static const char source[] =
     "#R2V_FUNC\nstatic void counts(unsigned char v, int *out, int bins) { atomicAdd(&out[v], 1); "
     "}\n";
 
-static void tell(void *context, const char *sentence) {
+static void report(void *context, const char *sentence) {
     (void)context;
     print_message("%s\n", sentence);
 }
@@ -44,7 +44,7 @@ static int compile_operators(void **state) {
     const int fd = mkstemps(path, 2);
     assert_true(fd >= 0 && write(fd, source, strlen(source)) == (ssize_t)strlen(source));
     close(fd);
-    const struct operators_options options = { .tell = tell };
+    const struct operators_options options = { .report = report };
     enum twin_state loaded;
     file = operators_dir_read(path, &options, &loaded);
     unlink(path);
@@ -134,7 +134,7 @@ static void rows_begin_anywhere(void **state) {
     pool_destroy(pool);
 }
 
-/* NUMBERS of the values that NAME tells of IN. */
+/* Puts the values that NAME reports of IN into NUMBERS. */
 static void run_values(const char *name, const struct image *in, long bins, struct pool *pool,
                        uint32_t *numbers) {
     const struct op *op = operator_called(name);
@@ -190,7 +190,7 @@ static void values_do_not_depend_on_bands(void **state) {
     free(counts);
 }
 
-static void a_job_that_nobody_wants_ends(void **state) {
+static void a_cancelled_job_ends(void **state) {
     (void)state;
     struct image in = make_image(64, 64, 1, 8, 0, true), out = make_image(64, 64, 1, 8, 0, false);
     struct progress progress = { .cancelled = 1 };
@@ -230,7 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_begin_anywhere),
         cmocka_unit_test(values_do_not_depend_on_bands),
-        cmocka_unit_test(a_job_that_nobody_wants_ends),
+        cmocka_unit_test(a_cancelled_job_ends),
         cmocka_unit_test(without_a_compiled_twin_it_says_so),
     };
     return cmocka_run_group_tests(tests, compile_operators, release);

@@ -65,7 +65,9 @@ static int end(void **state) {
 
 /* So many megabytes of JPEG: 0.02 ms on a GPU, 5 on the CPU (forecast.c). */
 static struct cost_work work_of(float megabytes) {
-    return (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, megabytes } } };
+    return (struct cost_work){
+        .count = 1, .terms = { { COST_DECODE_ROW(FORMAT_JPEG, 0) + 1, COST_DECODE, megabytes } }
+    };
 }
 
 static int new_job(const char *device) {
@@ -142,7 +144,7 @@ static void replace(int worker) {
     dispatcher_recover(dispatcher, &workers.all[worker]);
     workers.all[worker].running = 0;
     workers.all[worker].alone = false;
-    dispatcher_hand_out(dispatcher);
+    dispatcher_assign(dispatcher);
 }
 
 /* ---- who runs it */
@@ -189,7 +191,7 @@ static void the_cpu_stands_in_while_no_gpu_is_healthy(void **state) {
     assert_int_equal(sent_to(submit("auto")), CPU);
     assert_int_equal(sent_to(submit("cuda")), NOBODY); /* waits for one that comes back */
     workers.all[0].self_test_ok = true;
-    dispatcher_hand_out(dispatcher);
+    dispatcher_assign(dispatcher);
     assert_int_equal(workers.all[0].running, 1);
 }
 
@@ -303,7 +305,7 @@ static void with_a_second_worker_it_is_given_up(void **state) {
 
 static void an_answer_that_is_whole_is_not_made_again(void **state) {
     (void)state;
-    struct worker_account account;
+    struct worker_statistics statistics;
     const int whole = submit("cuda:0"), left = submit("cuda:1");
     slot_shared_job(slots, whole)->started = slot_shared_job(slots, left)->started = 1;
     right_answer(slots, whole);
@@ -312,8 +314,8 @@ static void an_answer_that_is_whole_is_not_made_again(void **state) {
     dispatcher_cancel(dispatcher, left);
     dispatcher_recover(dispatcher, &workers.all[1]);
     check_sent_back(left, STATUS_CANCELLED);
-    dispatcher_account(dispatcher, 1, &account);
-    assert_float_equal((float)account.wait_ms, 0, 1e-9F); /* nothing is left to do */
+    dispatcher_statistics(dispatcher, 1, &statistics);
+    assert_float_equal((float)statistics.wait_ms, 0, 1e-9F); /* nothing is left to do */
 }
 
 /* A job that nobody looks at any more: as long again as it was given. */

@@ -69,8 +69,10 @@ static int new_job(int client, const char *device, float ms) {
     assert_true(slot >= 0);
     struct job *job = slot_job(slots, slot);
     snprintf(job->device, sizeof job->device, "%s", device);
-    job->work = (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, ms / 5 } } };
-    job->client.s6_addr[15] = (uint8_t)client;
+    job->work = (struct cost_work){
+        .count = 1, .terms = { { COST_DECODE_ROW(FORMAT_JPEG, 0) + 1, COST_DECODE, ms / 5 } }
+    };
+    job->client.address.s6_addr[15] = (uint8_t)client;
     return slot;
 }
 
@@ -104,7 +106,7 @@ static void the_last_of_many_is_reached_in_a_while(void **state) {
     assert_int_equal(workers.all[0].running, 1);
     submit(1, "cpu", STATUS_OK);
     usleep(2000); /* at the least: until a whole walk is due */
-    dispatcher_hand_out(dispatcher);
+    dispatcher_assign(dispatcher);
     assert_int_equal(workers.all[CPU].running, 1);
     assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 3);
 }
@@ -195,13 +197,36 @@ static void a_full_queue_makes_room_for_others(void **state) {
     assert_non_null(strstr(slot_job(slots, newest)->failure.message, "most of them yours"));
 }
 
+/* The GPU's worker becomes one for users' operators. */
+static void users_operators_have_a_quarter_of_the_queue(void **state) {
+    (void)state;
+    static const struct generation generation = { .number = 7 };
+    struct failure failure = { 0 };
+    enum status status = STATUS_OK;
+    int taken = -1;
+    workers.all[0].operators = true;
+    workers.all[0].generation = &generation;
+    for (; !status; taken++) {
+        const int slot = new_job(1, "auto", 1);
+        slot_job(slots, slot)->generation = generation.number;
+        status = dispatcher_submit(dispatcher, slot, &failure);
+    }
+    assert_int_equal(status, STATUS_BUSY);
+    assert_int_equal(taken, 1 + (SLOTS - 2) / 4); /* one runs */
+    assert_non_null(strstr(failure.message, "63 jobs for users' operators are waiting already"));
+    submit(1, "cpu", STATUS_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(the_last_of_many_is_reached_in_a_while), TEST(who_has_had_little_goes_first),
-        TEST(a_short_newcomer_waits_for_no_walk),     TEST(who_would_be_late_is_refused),
+        TEST(the_last_of_many_is_reached_in_a_while),
+        TEST(who_has_had_little_goes_first),
+        TEST(a_short_newcomer_waits_for_no_walk),
+        TEST(who_would_be_late_is_refused),
         TEST(a_full_queue_makes_room_for_others),
+        TEST(users_operators_have_a_quarter_of_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

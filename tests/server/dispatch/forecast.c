@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -32,7 +33,10 @@ static int begin(void **state) {
 }
 
 /* Rows of the coefficients whose defaults are what their names say, in ms. */
-enum { GPU_0_02_CPU_5 = 1, BOTH_0_05 = 6 };
+enum {
+    GPU_0_02_CPU_5 = COST_DECODE_ROW(FORMAT_JPEG, 0) + 1,
+    BOTH_0_05 = COST_DECODE_ROW(FORMAT_PNG, 0)
+};
 
 static struct job job_of(const char *device, double fast_on_gpu, double same) {
     struct job job = { .batch = 1 };
@@ -52,7 +56,7 @@ static int choose(const struct job *job, struct forecast_job *predicted, int die
 static int assign(struct job job) {
     struct forecast_job predicted;
     const int worker = choose(&job, &predicted, NOBODY);
-    if (worker != NOBODY) forecast_count(&round_now, &predicted, worker);
+    if (worker != NOBODY) forecast_reserve(&round_now, &predicted, worker);
     return worker;
 }
 
@@ -96,7 +100,7 @@ static void cores_are_left_to_the_front(void **state) {
 /* Rows of what cores decode and encode in any case, and of an operator that they are spared. */
 static struct job job_of_cores(double cores, double spared) {
     struct job job = { .batch = 1 };
-    enum { PNG_MEGABYTE = 3 * 2 + 1 };
+    enum { PNG_MEGABYTE = BOTH_0_05 + 1 };
     snprintf(job.device, sizeof job.device, "auto");
     job.work = (struct cost_work){ .count = 2,
                                    .terms = { { PNG_MEGABYTE, COST_DECODE, (float)cores },
@@ -140,7 +144,7 @@ static void what_is_wrong_is_not_kept(void **state) {
     choose(&job, &predicted, NOBODY);
     assert_true(predicted.own_ms[0] > 2 * before);
     for (int i = 0; i < 20; i++) {
-        forecast.taught_ns[0] = 0;
+        forecast.learned_ns[0] = 0;
         forecast_begin(&forecast, &round_now);
     }
     choose(&job, &predicted, NOBODY);
@@ -209,14 +213,14 @@ static void long_operators_are_not_batched(void **state) {
     struct forecast_job predicted;
     struct job job = job_of("auto", 2000, 0);
     assert_int_equal(choose(&job, &predicted, NOBODY), 0);
-    assert_true(forecast_count(&round_now, &predicted, 0).duration == JOB_LONG);
-    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+    assert_true(forecast_reserve(&round_now, &predicted, 0).duration == JOB_LONG);
+    assert_false(forecast_needs_own_batch(&forecast, &predicted, 0));
     job.work.terms[0].stage = COST_COMPUTE;
     forecast_predict(&forecast, &job, &predicted);
-    assert_true(forecast_is_unbatched(&forecast, &predicted, 0));
+    assert_true(forecast_needs_own_batch(&forecast, &predicted, 0));
     job.work.terms[0].amount = 100;
     forecast_predict(&forecast, &job, &predicted);
-    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+    assert_false(forecast_needs_own_batch(&forecast, &predicted, 0));
 }
 
 /* Whatever time is predicted for the suspect that a worker runs, others do not wait for it. */
@@ -239,16 +243,16 @@ static void what_jobs_took_is_learned(void **state) {
     job.submitted_ns = 1;
     job.finished_ns = 1 + INT64_C(2000000000);
     for (; (worker = choose(&job, &predicted, NOBODY)) != CPU && gpu < 100; gpu++) {
-        predicted.backlog = forecast_count(&round_now, &predicted, worker);
+        predicted.backlog = forecast_reserve(&round_now, &predicted, worker);
         backlog_add(&forecast.backlogs[worker], &predicted.backlog);
         forecast_learn(&forecast, worker, &predicted, &job);
         forecast_begin(&forecast, &round_now);
     }
     assert_true(gpu > 4 && gpu < 100); /* a single one is no proof */
-    struct worker_account account;
-    forecast_account(&forecast, 0, &account);
-    assert_true(account.actual_ms >= 4000);
-    assert_float_equal((float)account.wait_ms, 0, 1e-9F);
+    struct worker_statistics statistics;
+    forecast_statistics(&forecast, 0, &statistics);
+    assert_true(statistics.actual_ms >= 4000);
+    assert_float_equal((float)statistics.wait_ms, 0, 1e-9F);
 }
 
 /* What failed or was cancelled says nothing of how long it takes. */
@@ -260,7 +264,7 @@ static void failures_are_not_learned(void **state) {
     job.finished_ns = INT64_C(5000000000);
     job.timing.stage_ms[STAGE_DECODE] = 5000;
     assert_int_equal(choose(&job, &predicted, NOBODY), 0);
-    predicted.backlog = forecast_count(&round_now, &predicted, 0);
+    predicted.backlog = forecast_reserve(&round_now, &predicted, 0);
     backlog_add(&forecast.backlogs[0], &predicted.backlog);
     forecast_learn(&forecast, 0, &predicted, &job);
     assert_float_equal(forecast.costs[0].rows[GPU_0_02_CPU_5], 0.02F, 1e-6F);
@@ -311,6 +315,36 @@ static void what_was_too_slow_is_learned(void **state) {
     assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 12000, 1000);
 }
 
+static void check(enum status status, enum status expected, const struct failure *failure,
+                  const char *words) {
+    assert_int_equal(status, expected);
+    if (status && !strstr(failure->message, words)) fail_msg("%s", failure->message);
+}
+
+static const struct config strict = { .processing_ms = 30000, .refuse_times = 2 };
+static const struct config patient = { .processing_ms = 30000 };
+
+static void jobs_that_never_end_in_time_are_refused(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    check(forecast_check_length(&strict, 60000, &failure), STATUS_OK, &failure, "");
+    check(forecast_check_length(&strict, 61000, &failure), STATUS_TOO_LARGE, &failure,
+          "this is predicted to take 61 s, and only 30 s are allowed (processing_ms)");
+    check(forecast_check_length(&patient, 1e9, &failure), STATUS_OK, &failure, "");
+}
+
+/* The job's own time may be half of what is predicted. */
+static void jobs_that_would_be_late_are_refused(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    check(forecast_check_time(&strict, 20000, 20000, 30000, &failure), STATUS_OK, &failure, "");
+    check(forecast_check_time(&strict, 20001, 20000, 30000, &failure), STATUS_BUSY, &failure,
+          "predicted to be done in 40 s, after 20 s in the queue, and only 30 s are left");
+    check(forecast_check_time(&strict, 0, 1, -5, &failure), STATUS_BUSY, &failure, "only 0 s");
+    check(forecast_check_time(&patient, 1e9, 1e9, 1, &failure), STATUS_OK, &failure, "");
+    assert_int_equal(forecast_check_time(&strict, 20001, 20000, 30000, NULL), STATUS_BUSY);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void) {
@@ -331,6 +365,8 @@ int main(void) {
         TEST(failures_are_not_learned),
         TEST(what_was_too_slow_is_learned),
         TEST(what_a_codec_took_is_not_its_operators),
+        TEST(jobs_that_never_end_in_time_are_refused),
+        TEST(jobs_that_would_be_late_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

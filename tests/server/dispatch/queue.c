@@ -185,7 +185,7 @@ static void who_was_away_has_no_more_than_others(void **state) {
     push(queue, 5, 1, 10, 5);
     check_order(queue, (int[]){ 4, 2, 5, 3 }, 4); /* not all of the first's */
     while (serve(queue) >= 0) continue;
-    queue_rest(queue);
+    queue_forget_usage(queue);
     push(queue, 2, 2, 10, 6);
     push(queue, 4, 1, 10, 7);
     check_order(queue, (int[]){ 2, 4 }, 2);
@@ -338,7 +338,7 @@ static void equals_a_plain_model(void **state) {
             at = model_next(&model);
             assert_int_equal(serve(queue), at < 0 ? -1 : model.jobs[at].slot);
             if (at >= 0) model_remove(&model, at, true);
-            if (!model.count) queue_rest(queue), model.now_ms = model.last_ms;
+            if (!model.count) queue_forget_usage(queue), model.now_ms = model.last_ms;
         }
         assert_int_equal(queue_length(queue), model.count);
     }

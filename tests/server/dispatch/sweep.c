@@ -104,7 +104,8 @@ static void an_answer_is_overdue_a_while_after_its_end(void **state) {
     job.finished_ns = finished_ns;
     assert_int_equal(sweep_look(&job, sent_ns, finished_ns + (SWEEP_OLD_MS - 1) * ms_ns),
                      SWEEP_NOTHING);
-    assert_int_equal(sweep_look(&job, sent_ns, finished_ns + SWEEP_OLD_MS * ms_ns), SWEEP_NOT_TOLD);
+    assert_int_equal(sweep_look(&job, sent_ns, finished_ns + SWEEP_OLD_MS * ms_ns),
+                     SWEEP_NOT_REPORTED);
     assert_false(again_after(3600 * 1000));
 }
 

@@ -137,14 +137,37 @@ static void the_longest_due_is_started_first(void **state) {
     (void)state;
     static struct worker_list list;
     list = (struct worker_list){ .count = 4 };
-    assert_null(worker_list_due(&list, 100));
+    assert_null(worker_list_next_start(&list, 100));
     list.all[0] = (struct worker_handle){ .wanted = true, .restart_ns = 90 };
     list.all[1] = (struct worker_handle){ .wanted = true, .restart_ns = 80 };
     list.all[2] = (struct worker_handle){ .wanted = true, .restart_ns = 70, .pid = 1 };
     list.all[3] = (struct worker_handle){ .restart_ns = 60 };
-    assert_ptr_equal(worker_list_due(&list, 100), &list.all[1]);
-    assert_ptr_equal(worker_list_due(&list, 80), &list.all[1]);
-    assert_null(worker_list_due(&list, 79));
+    assert_ptr_equal(worker_list_next_start(&list, 100), &list.all[1]);
+    assert_ptr_equal(worker_list_next_start(&list, 80), &list.all[1]);
+    assert_null(worker_list_next_start(&list, 79));
+}
+
+static enum status check(struct worker_list *list, const char *device, struct failure *failure) {
+    struct job job = { .deaths = 0 };
+    snprintf(job.device, sizeof job.device, "%s", device);
+    return worker_list_check(list, &job, INT64_C(3000000000), failure);
+}
+
+static void jobs_need_a_device_and_hope(void **state) {
+    (void)state;
+    static struct worker_list list = { .count = 1 };
+    struct failure failure = { 0 };
+    worker_handle_init(&list.all[0], "cpu", false);
+    list.all[0].pid = 1;
+    list.all[0].ready = list.all[0].self_test_ok = true;
+    assert_int_equal(check(&list, "auto", &failure), STATUS_OK);
+    assert_int_equal(check(&list, "cuda:1", &failure), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "device \"cuda:1\" is not served here"));
+    list.all[0].ready = false; /* just now: it may return */
+    assert_int_equal(check(&list, "auto", &failure), STATUS_OK);
+    list.all[0].ill_since_ns = 1;
+    assert_int_equal(check(&list, "auto", &failure), STATUS_BUSY);
+    assert_non_null(strstr(failure.message, "no worker for device auto is healthy"));
 }
 
 int main(int argc, char **argv) {
@@ -163,6 +186,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_count_that_nobody_waits_for_any_more),
         cmocka_unit_test(a_count_that_fails),
         cmocka_unit_test(the_longest_due_is_started_first),
+        cmocka_unit_test(jobs_need_a_device_and_hope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

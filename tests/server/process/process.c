@@ -32,7 +32,7 @@ static int answer(const char *how) {
         close(STDERR_FILENO);
         pause();
     }
-    if (strcmp(how, "parent") == 0) { /* leaves a child behind, whose number it tells */
+    if (strcmp(how, "parent") == 0) { /* leaves a child behind and prints its pid */
         const pid_t child = fork();
         if (child == 0) {
             close(STDOUT_FILENO);
@@ -122,8 +122,8 @@ static void one_that_only_closes_its_output(void **state) {
     check_no_child();
 }
 
-/* Long before its time is over, whatever it does. */
-static void one_that_nobody_waits_for_any_more(void **state) {
+/* A process that is given up ends long before its time limit. */
+static void one_that_is_given_up(void **state) {
     (void)state;
     char output[100];
     bool good = true;
@@ -179,7 +179,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_answer),
         cmocka_unit_test(no_answer),
         cmocka_unit_test(one_that_only_closes_its_output),
-        cmocka_unit_test(one_that_nobody_waits_for_any_more),
+        cmocka_unit_test(one_that_is_given_up),
         cmocka_unit_test(what_it_has_started_ends_too),
         cmocka_unit_test(ending),
     };

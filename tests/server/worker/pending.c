@@ -34,7 +34,7 @@ static int send_job(const char *plan, bool is_long, bool old) {
     job->plan.length =
         1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes, "%s", plan);
     job->duration = is_long ? JOB_LONG : JOB_SHORT;
-    job->unbatched = is_long;
+    job->own_batch = is_long;
     job->predicted_ms = is_long ? 100 : 1;
     job->submitted_ns = old ? 1 : clock_ns() + INT64_C(3600000000000);
     send_run(slot, ++job->run_number);
@@ -64,7 +64,7 @@ static void end(void) {
     alarm(0);
 }
 
-/* ---- lanes that keep what they took until they are told to go on */
+/* ---- lanes that keep what they took until release() */
 
 static struct test_lane {
     pthread_t thread;
@@ -72,7 +72,7 @@ static struct test_lane {
     struct group group;
 } lanes[LANES_MAX];
 static sem_t taken;
-static int lane_of[SLOTS]; /* -1: nobody has the job; atomic */
+static int lane_of[SLOTS]; /* -1: no lane has the job; atomic */
 static int groups_taken;   /* atomic */
 
 static void *lane_main(void *argument) {
@@ -147,7 +147,7 @@ static void a_lane_takes_what_is_alike_and_leaves_the_rest(void **state) {
     end();
 }
 
-/* What came while all lanes were at work is one group, though no leader saw it come. */
+/* Jobs that arrive while all lanes work become one group, though no leader saw them arrive. */
 static void a_group_is_as_large_as_it_can_be(void **state) {
     (void)state;
     struct group first = { .count = 0 };
@@ -394,8 +394,8 @@ static void flood(int batch) {
         const int slot = free_slot();
         struct job *job = slot_job(slots, slot);
         job->outputs[0].encode.quality = i;
-        job->unbatched = noise_next(&noise) >> 28 == 0;
-        job->duration = job->unbatched ? JOB_LONG : JOB_SHORT;
+        job->own_batch = noise_next(&noise) >> 28 == 0;
+        job->duration = job->own_batch ? JOB_LONG : JOB_SHORT;
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
         job->plan.length = 1 + (uint32_t)snprintf((char *)job->plan.bytes, sizeof job->plan.bytes,

@@ -88,7 +88,7 @@ static void only_what_codecs_make_long_goes_together(void **state) {
         slot_job(slots, i)->duration = JOB_LONG;
     }
     check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
-    slot_job(slots, 0)->unbatched = 1;
+    slot_job(slots, 0)->own_batch = 1;
     check(8, (int[]){ 0 }, 1);
 }
 

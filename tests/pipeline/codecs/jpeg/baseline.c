@@ -91,7 +91,7 @@ static void whole_files_only(void **state) {
     free(bytes.data);
 }
 
-/* Where MARKER first stands. */
+/* Returns the offset of the first MARKER. */
 static size_t find_marker(const struct bytes *bytes, unsigned marker) {
     for (size_t i = 0; i + 1 < bytes->length; i++)
         if (bytes->data[i] == 0xff && bytes->data[i + 1] == marker) return i;
@@ -106,7 +106,7 @@ static void insert(struct bytes *bytes, size_t at, const void *what, size_t leng
     bytes->length += length;
 }
 
-/* So many comments of so many bytes: who reads them keeps others waiting. */
+/* Number and bytes of comments: a reader of too many keeps other jobs waiting. */
 static void long_headers_are_left_to_the_cores(void **state) {
     (void)state;
     static const size_t rows[][3] = {
@@ -297,7 +297,7 @@ static void steps_of_8_bits(void **state) {
     free(bytes.data);
 }
 
-/* The last DC code tells of 11 bits and no block of noise has a use for it. */
+/* The last DC code is for 11 bits, which no block of noise uses. */
 static void codes_of_sizes(void **state) {
     (void)state;
     struct bytes bytes = sample(1, 1, 1, (struct jpeg_recipe){ .h = 0 });
@@ -337,11 +337,11 @@ static void segments_of_other_kinds(void **state) {
     assert_true(taken_before_scan(&bytes, "\xff\xed\0\4ab", 6));
     assert_false(taken_before_scan(&bytes, "\xff\xd8", 2));
     assert_false(taken_before_scan(&bytes, "\xff\xd8\0\2", 4));
-    assert_false(taken_before_scan(&bytes, "\xff\xdc\0\4\0\53", 6)); /* DNL: 43 lines, as told */
+    assert_false(taken_before_scan(&bytes, "\xff\xdc\0\4\0\53", 6)); /* DNL: 43 lines, as in SOF */
     assert_false(taken_before_scan(&bytes, "\xff\xcc\0\4\0\20", 6)); /* DAC */
     assert_false(taken_before_scan(&bytes, "\xff\xd0", 2));
     assert_false(taken_before_scan(&bytes, "\xff\1", 2));
-    const struct bytes frame = copy_of(&bytes); /* told twice, in the same words */
+    const struct bytes frame = copy_of(&bytes); /* the same frame twice */
     assert_false(taken_before_scan(&bytes, frame.data + find_marker(&frame, 0xc0), 19));
     free(frame.data);
     struct bytes late = copy_of(&bytes);

@@ -27,7 +27,7 @@ static void make(struct jpeg_lookup *lookup, const struct code *code, bool dc) {
     for (uint32_t i = 0; i < JPEG_LONGS; i++) lookup->longs[i] = jpeg_lookup_long(lookup, i);
 }
 
-/* As T.81, F.2.2.3, has it; what baseline has not is as no code at all. */
+/* Reads bit by bit as T.81, F.2.2.3, does; a symbol that baseline lacks is no code. */
 static struct jpeg_symbol read_slowly(const struct code *code, uint32_t next, bool dc) {
     uint32_t value = 0, first = 0, place = 0;
     for (uint32_t bits = 1; bits <= 16; bits++, first *= 2) {

@@ -290,7 +290,7 @@ static void damage(void **state) {
     assert_in_range(taken, all / 20, all - all / 3); /* both ends are seen */
 }
 
-/* What is sound is taken, unless its coefficients are beyond the bound. */
+/* A sound file is taken unless its coefficients are beyond the bound. */
 static void scans_written_by_hand(void **state) {
     (void)state;
     unsigned taken = 0;
@@ -302,7 +302,7 @@ static void scans_written_by_hand(void **state) {
     assert_in_range(taken, 120, 600);
 }
 
-/* What is above the bound comes out of libjpeg's transform otherwise; below it nothing does. */
+/* Coefficients above the bound come out of libjpeg's transform differently; none below it do. */
 static void blocks_at_the_bound(void **state) {
     (void)state;
     unsigned taken = 0;

@@ -15,7 +15,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- planes, by libjpeg */
 
-/* Tight rows and no more: a sample beside them is another row's or nobody's. */
+/* Rows are tight: a read beside a row hits the next row or memory outside the plane. */
 struct raw {
     struct jpeg_planes planes;
     uint8_t *memory[JPEG_PLANES];

@@ -112,7 +112,7 @@ static void assert_entry(const struct huffman *code, unsigned next, int symbol, 
     assert_true(entry->symbol == symbol && entry->number == number && entry->bits == bits);
 }
 
-/* Ten of them; those of a number that is not all within them do not tell it. */
+/* Ten bits index the table; an entry has no number if the number reaches past them. */
 static void codes_by_the_next_bits(void **state) {
     (void)state;
     assert_int_equal(HUFFMAN_LOOKUP_BITS, 10);
