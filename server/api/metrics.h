@@ -3,7 +3,7 @@
  *
  * Names are burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
  *
- * Used by:  http/ (requests and refusals), http/handle_health.c (GET /metrics).
+ * Used by:  http/ (requests and refusals), http/handle_status.c (GET /metrics).
  * Owns:     its counters.
  * Fails:    metrics_create returns NULL without memory.
  * Threads:  any; counters are atomic and never wait for each other. metrics_add_operators: the main

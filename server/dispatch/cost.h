@@ -5,7 +5,7 @@
  * over them. A worker's cost has a coefficient for each kind of amount; the prediction, for the job
  * alone on one lane, is the sum of the products. Coefficients begin at measured defaults.
  *
- * Used by:  http/handle_process.c describes a job's work; dispatcher.c predicts and learns.
+ * Used by:  request/submit.c describes a job's work; dispatcher.c predicts and learns.
  * Owns:     nothing; plain data.
  * Fails:    never: impossible values, from a broken worker, are not learned.
  * Threads:  one at a time; a dispatcher's are under the supervisor's lock.

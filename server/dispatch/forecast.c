@@ -22,7 +22,7 @@ enum { GPU_SPEED = 6 };
 /* LATE_MS: short jobs wait, and none has ended for so long: something is wrong with a lane. */
 enum { GPU_LONG_MS = 10, CPU_MEDIUM_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 
-/* The thread that sends jobs sleeps for 2 ms while requests wait (io_thread.c), and then waits for
+/* The thread that sends jobs sleeps for 2 ms while requests wait (listener.c), and then waits for
  * a core for up to a tick of the scheduler, 4 ms: a lane needs AHEAD_MS of short jobs meanwhile. */
 enum { AHEAD_MS = 6, AHEAD_MAX = 12 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };

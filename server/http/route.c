@@ -88,17 +88,12 @@ static struct route_match not_found(const struct op_set *ops, const char *path,
     return (struct route_match){ NULL, 404, NULL };
 }
 
-static struct route_match not_allowed(const struct route *route, const char *path,
-                                      struct failure *failure) {
-    const int kind = route->methods & ROUTE_GET ? 0 : 1;
-    fail(failure, STATUS_BAD_REQUEST, "%.60s must be called with %s", path, kinds[kind].text);
-    return (struct route_match){ NULL, 405, kinds[kind].allow };
-}
-
 struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
                               bool admin_socket, struct failure *failure) {
     const struct route *route = by_path(ops, path);
     if (!route || (admin_socket && !route->admin)) return not_found(ops, path, failure);
-    if (!(route->methods & method_bit(method))) return not_allowed(route, path, failure);
-    return (struct route_match){ route, 0, NULL };
+    if (route->methods & method_bit(method)) return (struct route_match){ route, 0, NULL };
+    const int kind = route->methods & ROUTE_GET ? 0 : 1;
+    fail(failure, STATUS_BAD_REQUEST, "%.60s must be called with %s", path, kinds[kind].text);
+    return (struct route_match){ NULL, 405, kinds[kind].allow };
 }

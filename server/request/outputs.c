@@ -11,10 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-static enum status make(struct outputs **outputs, struct failure *failure) {
-    if (!*outputs) *outputs = calloc(1, sizeof **outputs);
-    return *outputs ? STATUS_OK
-                    : fail(failure, STATUS_NO_MEMORY, "there is no memory for several outputs");
+static enum status make(struct settings *settings, struct failure *failure) {
+    if (!settings->outputs) settings->outputs = calloc(1, sizeof *settings->outputs);
+    return settings->outputs
+               ? STATUS_OK
+               : fail(failure, STATUS_NO_MEMORY, "there is no memory for several outputs");
 }
 
 void outputs_release(struct outputs *outputs) {
@@ -25,10 +26,10 @@ void outputs_release(struct outputs *outputs) {
 
 /* ---- widths and types: lists with commas */
 
-enum status outputs_set_widths(struct outputs **outputs, const char *value,
+enum status outputs_set_widths(struct settings *settings, const char *value,
                                struct failure *failure) {
-    if (make(outputs, failure)) return failure->status;
-    if (width_list_read(&(*outputs)->widths, value)) return STATUS_OK;
+    if (make(settings, failure)) return failure->status;
+    if (width_list_read(&settings->outputs->widths, value)) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "widths must be " WIDTH_LIST_RANGE);
 }
 
@@ -45,11 +46,12 @@ static bool has_type(const struct outputs *outputs, enum format type) {
     return any;
 }
 
-enum status outputs_set_types(struct outputs **made, const char *value, struct failure *failure) {
+enum status outputs_set_types(struct settings *settings, const char *value,
+                              struct failure *failure) {
     const int option = option_index("type");
     char word[16], range[FORMAT_LIST_MAX];
-    if (make(made, failure)) return failure->status;
-    struct outputs *outputs = *made;
+    if (make(settings, failure)) return failure->status;
+    struct outputs *outputs = settings->outputs;
     do {
         struct encode_options options = { .format = FORMAT_NONE };
         const bool good =
@@ -92,18 +94,15 @@ static enum status read_name(const json_t *value, char name[OUTPUT_NAME_MAX],
     return STATUS_OK;
 }
 
-static enum status read_operations(const json_t *value, struct item *item,
-                                   struct failure *failure) {
-    if (!json_is_array(value))
-        return fail(failure, STATUS_BAD_PARAM, "\"operations\" must be a JSON list");
-    return operations_add_output(&item->plan, value, item->dialect, &item->encode, failure);
-}
-
 static enum status read_member(const char *key, const json_t *value, struct item *item,
                                struct failure *failure) {
     char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX], range[FORMAT_LIST_MAX];
     if (strcmp(key, "name") == 0) return read_name(value, item->name, failure);
-    if (strcmp(key, "operations") == 0) return read_operations(value, item, failure);
+    if (strcmp(key, "operations") == 0)
+        return json_is_array(value)
+                   ? operations_add_output(&item->plan, value, item->dialect, &item->encode,
+                                           failure)
+                   : fail(failure, STATUS_BAD_PARAM, "\"operations\" must be a JSON list");
     const int option = option_index(key);
     if (option < 0)
         return fail(failure, STATUS_BAD_PARAM,
@@ -153,7 +152,7 @@ enum status outputs_set_list(struct settings *settings, const char *value,
                              struct failure *failure) {
     char why[PARAM_SHOWN_MAX];
     struct item item;
-    if (make(&settings->outputs, failure)) return failure->status;
+    if (make(settings, failure)) return failure->status;
     struct outputs *outputs = settings->outputs;
     /* The request's own quality may come later: the highest is assumed. */
     struct encode_options encode = encode_options_default;

@@ -45,10 +45,11 @@ struct outputs {
     char names[OUTPUTS_MAX][OUTPUT_NAME_MAX];
 };
 
-/* Each allocates *OUTPUTS, or settings.outputs, if it is NULL. */
-enum status outputs_set_widths(struct outputs **outputs, const char *value,
+/* Setters of `widths`, `types` and `outputs`. Each allocates settings.outputs if it is NULL. */
+enum status outputs_set_widths(struct settings *settings, const char *value,
                                struct failure *failure);
-enum status outputs_set_types(struct outputs **outputs, const char *value, struct failure *failure);
+enum status outputs_set_types(struct settings *settings, const char *value,
+                              struct failure *failure);
 enum status outputs_set_list(struct settings *settings, const char *value, struct failure *failure);
 
 void outputs_release(struct outputs *outputs); /* NULL is fine */

@@ -22,17 +22,13 @@ static enum status set_damaged(struct settings *settings, const char *value,
     return fail(failure, STATUS_BAD_PARAM, "damaged must be refuse or accept");
 }
 
-static bool names_device(const char *value) {
-    if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)
-        return true;
-    long index;
-    return strncmp(value, "cuda:", 5) == 0 && param_integer(value + 5, &index) && index >= 0 &&
-           index < 100;
-}
-
 static enum status set_device(struct settings *settings, const char *value,
                               struct failure *failure) {
-    if (!names_device(value))
+    long index;
+    const bool numbered = strncmp(value, "cuda:", 5) == 0 && param_integer(value + 5, &index) &&
+                          index >= 0 && index < 100;
+    if (!numbered && strcmp(value, "auto") != 0 && strcmp(value, "cpu") != 0 &&
+        strcmp(value, "cuda") != 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "device must be auto, cpu, cuda or cuda:N with N from 0");
     snprintf(settings->device, sizeof settings->device, "%.15s", value);
@@ -201,21 +197,6 @@ static enum status set_operations(struct settings *settings, const char *value,
     return status;
 }
 
-static enum status set_widths(struct settings *settings, const char *value,
-                              struct failure *failure) {
-    return outputs_set_widths(&settings->outputs, value, failure);
-}
-
-static enum status set_types(struct settings *settings, const char *value,
-                             struct failure *failure) {
-    return outputs_set_types(&settings->outputs, value, failure);
-}
-
-static enum status set_outputs(struct settings *settings, const char *value,
-                               struct failure *failure) {
-    return outputs_set_list(settings, value, failure);
-}
-
 /* ---- the table */
 
 static bool is_pipeline(const struct settings *settings) {
@@ -232,9 +213,9 @@ static const struct reserved {
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
     bool (*takes)(const struct settings *settings); /* NULL: every request does */
 } reserved[] = {
-    { "device", set_device, NULL },   { "operations", set_operations, is_pipeline },
-    { "damaged", set_damaged, NULL }, { "widths", set_widths, has_widths },
-    { "types", set_types, NULL },     { "outputs", set_outputs, is_pipeline },
+    { "device", set_device, NULL },       { "operations", set_operations, is_pipeline },
+    { "damaged", set_damaged, NULL },     { "widths", outputs_set_widths, has_widths },
+    { "types", outputs_set_types, NULL }, { "outputs", outputs_set_list, is_pipeline },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
 

@@ -106,15 +106,6 @@ void admission_join(struct admission *admission, struct admission_entry *entry, 
 
 /* ---- waiting requests */
 
-static void append(struct admission *admission, struct admission_entry *entry) {
-    struct row *row = &admission->rows[entry->row];
-    entry->previous = row->last;
-    entry->next = NULL;
-    *(row->last ? &row->last->next : &row->first) = entry;
-    row->last = entry;
-    admission->waiting++;
-}
-
 static void take_out(struct admission *admission, struct admission_entry *entry) {
     struct row *row = &admission->rows[entry->row];
     *(entry->previous ? &entry->previous->next : &row->first) = entry->next;
@@ -137,11 +128,17 @@ static void note_hung_up(void *entry) {
     atomic_store(&((struct admission_entry *)entry)->hung_up, true);
 }
 
+/* At the end of its row. */
 static void start_waiting(struct admission_entry *entry) {
+    struct row *row = &entry->admission->rows[entry->row];
     entry->state = ADMISSION_WAITING;
     entry->since_ns = clock_ns();
     atomic_store(&entry->hung_up, false);
-    append(entry->admission, entry);
+    entry->previous = row->last;
+    entry->next = NULL;
+    *(row->last ? &row->last->next : &row->first) = entry;
+    row->last = entry;
+    entry->admission->waiting++;
     deadline_enter_waiting(entry->deadline, note_hung_up, entry);
 }
 
@@ -216,11 +213,6 @@ static bool can_spend(struct admission *admission, int64_t now) {
     return admission->spare_ns > 0;
 }
 
-static void spend(struct admission *admission, int64_t start) {
-    const int64_t taken = clock_ns() - start;
-    admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
-}
-
 /* The requests ahead of it have waited for more than a turn or two. */
 static bool waits_for_long(const struct admission_entry *entry) {
     const struct admission_entry *first = entry->admission->rows[entry->row].first;
@@ -246,20 +238,17 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
                                             text, sizeof text, &entry->last);
     if (refusal == 0) return LETS_IN;
     const enum verdict verdict = refuse(entry, text, refusal, length);
-    spend(entry->admission, now);
+    const int64_t taken = clock_ns() - now;
+    entry->admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
     return verdict;
 }
 
 /* ---- letting in */
 
-static int count_of(const struct admission *admission) {
+static enum room ask(const struct admission *admission, const struct client *client) {
     int count = admission->let_in;
     for (int i = 0; i < TURNS; i++) count += admission->begun[i];
-    return count;
-}
-
-static enum room ask(const struct admission *admission, const struct client *client) {
-    return admission->options.room(admission->options.context, client, count_of(admission));
+    return admission->options.room(admission->options.context, client, count);
 }
 
 /* A request waits behind others of its row; while there may be room none is refused. */

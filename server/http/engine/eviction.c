@@ -53,11 +53,6 @@ static void take_report(struct pressure *pressure, enum resource resource, int64
     demand->until_ns = now_ns + 2 * pressure->options.patience_ms * MS_NS;
 }
 
-/* WANTED may be more than TOTAL: then all. */
-static int64_t least(int64_t wanted, int64_t total) {
-    return wanted < 1 ? 1 : wanted < total ? wanted : total;
-}
-
 static void judge(struct pressure *pressure, enum resource resource) {
     const struct pressure_options *options = &pressure->options;
     struct demand *demand = &pressure->demands[resource];
@@ -65,18 +60,13 @@ static void judge(struct pressure *pressure, enum resource resource) {
     demand->missing = 0;
     if (demand->wanted < 0) return;
     const int64_t room = options->room ? options->room(options->context, resource) : INT64_MAX;
-    const int64_t wanted = least(demand->wanted, total);
+    int64_t wanted = demand->wanted < total ? demand->wanted : total;
+    if (wanted < 1) wanted = 1;
     if (room >= wanted) {
         demand->wanted = -1;
         return;
     }
     demand->missing = (wanted > total / SHARE ? wanted : total / SHARE) - room;
-}
-
-static void fall(struct demand *demand, int64_t now_ns) {
-    if (demand->missing || !demand->steps || now_ns - demand->step_ns < FALL_NS) return;
-    demand->steps--;
-    demand->step_ns = now_ns;
 }
 
 bool pressure_look(struct pressure *pressure, int64_t now_ns) {
@@ -85,7 +75,10 @@ bool pressure_look(struct pressure *pressure, int64_t now_ns) {
         struct demand *demand = &pressure->demands[r];
         take_report(pressure, (enum resource)r, now_ns);
         judge(pressure, (enum resource)r);
-        fall(demand, now_ns);
+        if (!demand->missing && demand->steps && now_ns - demand->step_ns >= FALL_NS) {
+            demand->steps--;
+            demand->step_ns = now_ns;
+        }
         again |= demand->wanted >= 0 || demand->steps > 0;
     }
     return again;

@@ -62,23 +62,19 @@ static bool drop_piece(struct entry *entry, char *piece) {
     return entry->bytes <= BYTES_MAX;
 }
 
-static void drop_all(struct lingering_close *lingering, char *piece) {
+/* Returns whether any socket is left. */
+static bool drop_all(struct lingering_close *lingering, char *piece) {
     const int64_t now = clock_ns();
+    bool left = false;
     pthread_mutex_lock(&lingering->lock);
     for (int i = 0; i < LINGERING_MAX; i++) {
         struct entry *entry = &lingering->entries[i];
         if (entry->fd >= 0 && (entry->end_ns <= now || !drop_piece(entry, piece)))
             remove_entry(entry);
+        left |= entry->fd >= 0;
     }
     pthread_mutex_unlock(&lingering->lock);
-}
-
-static bool any(struct lingering_close *lingering) {
-    bool found = false;
-    pthread_mutex_lock(&lingering->lock);
-    for (int i = 0; i < LINGERING_MAX; i++) found |= lingering->entries[i].fd >= 0;
-    pthread_mutex_unlock(&lingering->lock);
-    return found;
+    return left;
 }
 
 /* A wake-up may be lost: the thread checks `stop` this often anyway. */
@@ -88,12 +84,13 @@ static void *run(void *argument) {
     struct lingering_close *lingering = argument;
     pthread_setname_np(pthread_self(), "linger");
     static char piece[PIECE]; /* dropped bytes */
+    bool left = false;
     while (!__atomic_load_n(&lingering->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event events[16];
         uint64_t ignored;
-        epoll_wait(lingering->epoll, events, 16, any(lingering) ? CHECK_MS : LOOK_MS);
+        epoll_wait(lingering->epoll, events, 16, left ? CHECK_MS : LOOK_MS);
         while (read(lingering->wake, &ignored, sizeof ignored) > 0) continue;
-        drop_all(lingering, piece);
+        left = drop_all(lingering, piece);
     }
     return NULL;
 }

@@ -172,12 +172,6 @@ static bool is_target(const struct request_head *request) {
     return has_target_form(request);
 }
 
-/* The library passes names and values on as C strings: a zero byte would cut them off here, but not
- * in a proxy in front. */
-static bool has_escaped_zero(struct text_slice target) {
-    return memmem(target.bytes, target.length, "%00", 3) != NULL;
-}
-
 static size_t count(struct text_slice text, const char *bytes) {
     size_t found = 0;
     for (size_t i = 0; i < text.length; i++)
@@ -205,7 +199,9 @@ static enum status check_line(const struct request_head *request, struct request
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must start with / or http://, or be the * of OPTIONS, and "
                     "contain only visible ASCII, no #");
-    if (has_escaped_zero(request->target))
+    /* The library passes names and values on as C strings: a zero byte would cut them off here, but
+     * not in a proxy in front. */
+    if (memmem(request->target.bytes, request->target.length, "%00", 3))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must not contain %%00, a zero byte");
     if (count(request->target, "&") >= QUERY_ARGUMENTS_MAX)
@@ -232,14 +228,6 @@ static enum status check_length(struct text_slice value, struct request_facts *f
     return STATUS_OK;
 }
 
-static enum status check_encoding(struct text_slice value, struct request_facts *facts,
-                                  struct failure *failure) {
-    if (!equals(value, "chunked"))
-        return fail(failure, STATUS_BAD_REQUEST, "Transfer-Encoding can only be chunked");
-    facts->chunked = true;
-    return STATUS_OK;
-}
-
 /* ---- the whole head ---- */
 
 /* The values that frame the body keep their trailing blanks, and are refused with them: the library
@@ -261,7 +249,9 @@ static enum status check_meaning(const struct header_field *header, struct reque
     } else if (is(header, "Transfer-Encoding")) {
         if (++seen->encodings > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Transfer-Encoding");
-        return check_encoding(whole, facts, failure);
+        if (!equals(whole, "chunked"))
+            return fail(failure, STATUS_BAD_REQUEST, "Transfer-Encoding can only be chunked");
+        facts->chunked = true;
     } else if (is(header, "Content-Type")) {
         if (++seen->types > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Content-Type");
