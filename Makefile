@@ -14,8 +14,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-# CUDA takes minutes to compile. So it is built where a GPU will run it, for the architectures of the GPUs that are there;
-# and for all architectures where the result goes to other machines. CUDA= and CUDA_ARCHS= override both.
+# CUDA takes minutes to compile. So it is built where a GPU will run it, for the architectures of that machine's GPUs, and
+# for all architectures where the result goes to other machines. CUDA= and CUDA_ARCHS= override both.
 ALL_ARCHS = 75 80 86 90
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
 GPU := $(firstword $(wildcard /dev/nvidia[0-9]* /dev/dxg))
@@ -58,7 +58,7 @@ HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-cl
 DEBUG = -g1
 CFLAGS = -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-# Code with sanitizers takes -O2 four times as long to optimize, and nobody measures such a program.
+# With sanitizers -O2 takes four times as long to compile, and the speed of such a program does not matter.
 OPTIMIZE  = $(if $(SAN),-Og,-O2)
 OPS_FLAGS = $(if $(SAN),,-O3)
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
@@ -69,14 +69,16 @@ machine_code = $(foreach a,$1,-gencode arch=compute_$(a),code=sm_$(a))
 gencode = $(call machine_code,$1) -gencode arch=compute_$(lastword $1),code=compute_$(lastword $1)
 GENCODE = $(call gencode,$(CUDA_ARCHS))
 # Kernels for other machines are compressed to a third of their size, which takes a tenth of the build. Toolkits before
-# 12.4 cannot do it.
+# 12.4 cannot compress.
 COMPRESS := $(if $(and $(filter-out 0,$(CUDA)),$(or $(FOR_OTHERS),$(word 2,$(CUDA_ARCHS)))),$(shell $(NVCC) --help 2>/dev/null | grep -q compress-mode && echo --compress-mode=size))
 NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(INCLUDES) -D_GNU_SOURCE \
   -Xcompiler $(subst $(blank),$(comma),$(PIC)),-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
 
-# What needs an operator that is left out is left out with it.
+# Tests and benchmarks of an operator that is left out are left out too.
 override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
+# An image format is a file of pipeline/codecs/ with its record, and the folder of the same name with the rest of its codec.
+FORMATS = $(sort $(basename $(notdir $(wildcard pipeline/codecs/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES := $(filter-out server/main.c pipeline/ops/%,$(call below,server config pipeline,*.c)) \
@@ -88,9 +90,9 @@ else
 CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
-# Tests, benchmarks and ladders share one library: to link each with all objects takes three times as long, and the
-# kernels alone are 8 MB. A program stays as it is when only the library changes. The linker reads no libraries of
-# libraries: that would be a quarter of its work.
+# Tests, benchmarks and ladders share one library: linking each with all objects takes three times as long, and the
+# kernels alone are 8 MB. A program is not linked again when only the library changes. The linker does not read the
+# libraries of libraries: that would be a quarter of its work.
 LIBRARY = $(B)/libburin.so
 SHARED_CUDA = $(patsubst -l:libcudart_static.a,-lcudart,$(LIBS)) $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter-out %/stubs,$(subst ",,$(CUDA_LIBRARIES))))
 # There are two hundred small links, and mold takes half the time of ld.
@@ -99,11 +101,11 @@ TEST_LIBS = $(MOLD) $(LIBRARY) $(SHARED_CUDA) -Wl,-rpath,$(abspath $(B)),--allow
 TEST_CFLAGS = $(filter-out -O% -D_FORTIFY_SOURCE% -fstack-% -fcf-%,$(CFLAGS)) -Og -Wno-missing-prototypes
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
-# What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
+# Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
 TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
-# The program burin-bench; what its parts can do, other programs of tests/bench use too.
+# The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
 SUITE_PARTS = $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c $(if $(filter-out 0,$(CUDA)),%_none.c) $(foreach o,$(OPS_SKIP),$(SUITE)/$o.c $(SUITE)/plain_$o.c),$(wildcard $(SUITE)/*.c))) \
   $(if $(filter-out 0,$(CUDA)),$(patsubst %.cu,$(B)/%.cu.o,$(wildcard $(SUITE)/*.cu)))
@@ -151,16 +153,16 @@ test: ## install what is missing, build, run every test that needs neither a GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
-# Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
+# Many tests wait for deadlines, so more of them run at a time than there are cores. Each prints its output when it ends.
 	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target http tidy unit reference
 
-# Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor. One that
+# Each runs on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor. One that
 # hangs fails.
 UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
 .PHONY: $(UNIT_RUNS)
 unit: $(UNIT_RUNS) ## the unit tests alone
 
-# Tests take and free pictures by the thousand: to get such memory from the system anew would be a tenth of their time.
+# Tests allocate and free pictures by the thousand: fetching such memory from the system anew would be a tenth of their time.
 KEEP_MEMORY = glibc.malloc.trim_threshold=0x40000000:glibc.malloc.mmap_threshold=0x2000000
 $(UNIT_RUNS): export GLIBC_TUNABLES = $(KEEP_MEMORY)
 $(TESTS:=.run): %.run: % $(PROGRAM)
@@ -168,30 +170,30 @@ $(TESTS:=.run): %.run: % $(PROGRAM)
 $(REPLAYS:=.run): %.run: %
 	@echo "== $<"; $< tests/fuzz/corpus/$(notdir $<)
 
-# What pytest runs: all of the folder, or what of PYTEST begins with tests/.
+# pytest's arguments: the whole folder, or the words of PYTEST that begin with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
-# A whole folder in so many processes at a time, each with a daemon of its own; files that PYTEST names in one. A test that
-# hangs fails under its name, and what it started ends. Compiled tests are kept: each process would compile them for two seconds.
+# A whole folder runs in several processes, each with a daemon of its own; files that PYTEST names run in one. A test that
+# hangs fails under its name, and its processes end. Compiled tests are kept: each process would compile them for two seconds.
 KEEP_COMPILED = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(abspath build)/pycache
 run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
-# They wait more than they work.
+# The tests wait more than they work.
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	$(call run_pytest,tests/http,$$(($$(nproc) + 1)))
 
-page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST likewise
+page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST as above
 	@$(MAKE) --no-print-directory deps NEED="$(PAGE_PACKAGES)"
 	$(call run_pytest,tests/page,2)
 
-# A file stays in one process: what it makes for all its tests is made once. Large pages: OpenCV asks for half a gigabyte at a
-# time. It is nice to tests that have deadlines.
+# A file stays in one process: fixtures shared by all its tests are made once. Large pages: OpenCV allocates half a gigabyte
+# at a time. Niced, as tests with deadlines may run beside it.
 reference: export TEST_LIBRARY = $(if $(SAN),,$(abspath $(LIBRARY)))
 reference: export GLIBC_TUNABLES = $(KEEP_MEMORY):glibc.malloc.hugetlb=1
-reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
+reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST as above
 	nice -n 10 env $(call run_pytest,tests/reference,$$((($$(nproc) + 1) / 2)) --dist loadfile)
 
-# One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
+# One after the other: each measures times, or takes all of the machine. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
 	@failed=; for program in $(or $(PRESSURE),$(notdir $(shell find tests/http/pressure -maxdepth 1 -name '*.py' -perm /111 | sort))); do \
 	  echo "== $$program"; BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 tests/http/pressure/$$program || failed="$$failed $$program"; \
@@ -209,12 +211,12 @@ bench: $(PROGRAM) $(BENCH_PROGRAM) ## measure what this machine can do; `make be
 
 tools: $(PROGRAM) $(BENCH_PROGRAM) $(BENCHES) ## build the programs of tests/bench, and burin-bench beside burin
 
-# Without two tests that compile carve.cu once more each, for a minute and longer, and those for the oldest GPU: a bundle has them.
+# Without the two tests that each compile carve.cu again, for a minute or longer, and those for the oldest GPU: a bundle has them.
 gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
-kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
+kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and the programs of tests/bench with kernels of their own
 
-check: tidy $(OBJ)/ops.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
+check: tidy $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
@@ -235,7 +237,7 @@ deps: ## install what is missing to build, test and check; NEED="..." installs t
 clean: ## remove build/
 	rm -rf build
 
-# FORCE: another variant may stand there, and be younger.
+# FORCE: build/burin may be a different variant, and newer.
 build/burin build/burin-bench: build/%: $(B)/% FORCE
 	@[ $@ -ef $< ] || ln -f $< $@
 
@@ -247,10 +249,13 @@ $(B)/burin-bench: $(OBJ)/$(SUITE)/main.o $(SUITE_PARTS) | $(LIBRARY)
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
-# Built-in operators: one line each, and one for each twin. Rewritten only when the list changes.
+# A line for each built-in operator, each image format and each twin. Rewritten only when the list changes.
 $(OBJ)/ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(OPS); do echo "OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(OBJ)/formats.inc: FORCE
+	@mkdir -p $(@D)
+	@{ for f in $(FORMATS); do echo "FORMAT($$f, $$(echo $$f | tr a-z A-Z))"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(B)/cuda_ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(CUDA_OPS); do echo "CUDA_OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -259,7 +264,7 @@ $(OBJ)/version.inc: FORCE
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
-# Sources that the program carries as text (pipeline/skeletons/embedded.c), in numbers and with their own headers inside.
+# Sources that the program contains as text (pipeline/skeletons/embedded.c), as numbers and with their own headers inside.
 EMBEDDED = $(patsubst %,$(OBJ)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/convert/*.in) pipeline/skeletons/exact_math.h $(EMBEDDED_KERNELS))
 EMBEDDED_KERNELS = $(foreach k,prelude parameters point neighbourhood scalar vector,cuda/skeletons/$k.cuh) $(wildcard cuda/skeletons/*.in)
 $(OBJ)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/*.h pipeline/skeletons/*/*.h pipeline/skeletons/convert/*.in cuda/*.cuh cuda/skeletons/*.cuh cuda/skeletons/*.in)
@@ -267,20 +272,23 @@ $(OBJ)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skelet
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
 $(OBJ)/pipeline/skeletons/embedded.o $(OBJ)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
 
-# The page, plain and compressed, with a tag of each file's content.
-$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB)
+# The page's files, plain and compressed, each with a tag of its content. The records of formats make formats.js.
+$(OBJ)/formats.js: server/formats_js.awk $(FORMATS:%=pipeline/codecs/%.c) $(OBJ)/formats.inc
 	@mkdir -p $(@D)
-	@$< $(WEB) >$@
+	@awk -f $(filter-out %.inc,$^) >$@
+$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB) $(OBJ)/formats.js
+	@mkdir -p $(@D)
+	@$< $(WEB) $(OBJ)/formats.js >$@
 $(OBJ)/server/http/handle_page.o: $(OBJ)/web_files.inc
 
 $(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
-# A serial program is what vector instructions are compared with.
+# The serial program that vector instructions are compared with.
 $(OBJ)/tests/bench/burin-bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
-$(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/version.inc
+$(OBJ)/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/formats.inc $(OBJ)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
-$(B)/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/%.cu.o: %.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -308,33 +316,33 @@ $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 $(REPLAYS): $(OBJ)/tests/fuzz/replay_main.o
 $(BENCHES) $(filter $(B)/tests/bench/unit/%,$(TESTS)) $(B)/tests/cuda/jpeg_batches: $(SUITE_PARTS)
 $(TWIN_TESTS): $(TWINS)
-# A benchmark's own kernels stand beside it: they are in no other program.
+# A benchmark's own kernels lie beside it and are in no other program.
 $(BENCH_KERNELS): %: %.cu.o
-# Its own sums are what takes long.
+# Its own sums take most of the time.
 $(B)/tests/pipeline/ops/blur: TEST_CFLAGS += -O2
 $(BENCHES): TEST_CFLAGS = $(CFLAGS) -Wno-missing-prototypes
-# Of 113 bits: what a benchmark measures errors against.
+# Floats of 113 bits, against which a benchmark measures errors.
 $(B)/tests/bench/exact_math: private LIBS += -lquadmath
-# What a test loads in place of a library that is not here.
+# Loaded by a test in place of a library that this machine lacks.
 $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
 	$(Q)$(CC) $(TEST_CFLAGS) -fPIC -shared $< -o $@
-# What makes calls of the system fail: it replaces them, so nothing checks them on the way.
+# Replaces system calls and makes them fail, so the calls that it replaces are unchecked.
 $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
 	@mkdir -p $(@D)
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/worker/gpu_sampler: | $(B)/tests/fake/nvml.so
-# The tests may be for fewer GPUs than the program.
+# The tests may be built for fewer GPUs than the program.
 TEST_ARCHS = $(CUDA_ARCHS)
 $(B)/tests/%.cu.o $(KERNELS): private GENCODE = $(call gencode,$(TEST_ARCHS))
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o | $(LIBRARY)
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -lcmocka -o $@
-# Tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
+# Tests as on the oldest GPU: intermediate code for it alone, which a newer GPU's driver compiles at the start.
 $(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
-$(B)/ptx75/%.cu.o: %.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/ptx75/%.cu.o: %.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< for the oldest GPU"
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -348,15 +356,15 @@ $(B)/tests/cuda/ops/clahe_ptx75: $(B)/ptx75/cuda/ops/clahe.cu.o
 $(B)/tests/cuda/ops/carve_widths_ptx75: $(B)/ptx75/cuda/ops/carve.cu.o
 $(B)/tests/cuda/ops/%_ptx75: tests/cuda/ops/%.c | $(LIBRARY)
 	$(build_test)
-# The same test of a build of its own, in which racecheck finds nothing that it would misunderstand.
+# The same test in a build of its own, without the code that racecheck misunderstands.
 $(B)/cuda/ops/carve.checked.o: GENCODE = $(call machine_code,$(TEST_ARCHS))
-$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(OBJ)/ops.inc $(B)/cuda_ops.inc
+$(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
 	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o | $(LIBRARY)
 	$(build_test)
-$(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
+$(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu | $(OBJ)/formats.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -cudart shared $(subst -Wl$(comma),-Xlinker=,$(filter -Wl%,$(SHARED_CUDA))) -o $@ -ldl
@@ -367,11 +375,11 @@ $(CODEC_LADDERS): %: %.cu.o | $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(EMBEDDED)
+build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(OBJ)/formats.inc $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/jpeg/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/*/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
 	  server/request/multipart.c) $(wildcard tests/twins/*.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
@@ -389,7 +397,7 @@ $(B)/burin.1: docker/man.sh $(PROGRAM)
 	@mkdir -p $(@D)
 	@$< $(PROGRAM) $(VERSION) >$@
 
-# Settings that stand there already are somebody's: they stay.
+# Settings that exist already stay: their owner has edited them.
 install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
 	@install -D -m 755 -s $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/burin
 	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
@@ -406,13 +414,13 @@ deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-c
 	@$(MAKE) --no-print-directory install PREFIX=/usr SYSCONFDIR=/etc DESTDIR=$(abspath $(B)/deb) >/dev/null
 	@docker/deb.sh $(if $(filter 0,$(CUDA)),burin,burin-cuda) $(VERSION) $(B)/deb build
 
-# The image builds its own program: whether there is a compiler for GPUs here says nothing.
+# The image builds its own program, whether or not this machine has a compiler for GPUs.
 IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
 IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC AVIF
 image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators, AVIF=1
 	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
 
-# What cannot be installed is not needed: its tests say so and are skipped.
+# Tests whose tools cannot be installed say so and are skipped.
 containers: $(PROGRAM) ## the tests of docker/: image, package, compose, Kubernetes, nginx in front of two daemons
 	-@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES) $(CONTAINER_PACKAGES)"
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/docker $(PYTEST)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Flags are taken out of the arguments first, for one of them names the file, and
- * kept as text. Then four layers are laid one over the other: the defaults of keys.c, the file, the
- * environment, the flags. Each value goes through key_set, which refuses what is out of range and
- * names where it came from; `loaded` remembers that for config_print. Last come the rules that no
- * key can check alone. */
+/* How it works. Flags are taken from the arguments first, since one of them names the file, and
+ * kept as text. Then four layers follow, each of which overrides the ones before: the defaults of
+ * keys.c, the file, the environment, the flags. key_set sets each value, and refuses one out of
+ * range with its source; `loaded` keeps the sources for config_print. Last come the rules about
+ * several keys.
+ */
 #include "config/keys.h"
 
 #include "pipeline/param.h"
@@ -22,13 +23,13 @@ static const char *const source_names[] = { "default", "file", "environment", "f
 
 enum { KEYS_MAX = 128, NAME_LENGTH_MAX = 64 };
 
-/* Of the last config_load, for config_print. Written at start, before there are threads. */
+/* The sources of the last config_load, for config_print. Written before there are threads. */
 static struct {
     unsigned char source[KEYS_MAX];
     char file[PATH_MAX]; /* "": none was read */
 } loaded;
 
-/* Sets the key NAME and remembers who said so. */
+/* Sets KEY and records the source. */
 static enum status set(struct config *config, int key, const char *text, enum source source,
                        const char *where, struct failure *failure) {
     enum status status = key_set(keys_at(key), config, text, where, failure);
@@ -99,8 +100,8 @@ static enum status load_file(struct config *config, const char *path, struct fai
     return status;
 }
 
-/* config/burin.json beside the program, or beside the folder that it was made in, which is build or
- * one within it, or the system's; false where there is none. */
+/* Finds config/burin.json beside the program, or beside the folder build if the program is in it or
+ * in a folder within it, or else the system's file; false: none exists. */
 static bool search_file(char path[PATH_MAX]) {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
@@ -118,8 +119,8 @@ static bool search_file(char path[PATH_MAX]) {
 
 /* ---- the environment */
 
-/* BURIN_CONFIG is read elsewhere, and so is BURIN_CC, the compiler of users' operators. The rest is
- * what Kubernetes and Docker links set for a service that is called burin. */
+/* Other code reads BURIN_CONFIG and BURIN_CC, the compiler of users' operators. Kubernetes and
+ * Docker links set the other variables for a service with the name burin. */
 static bool environment_ignored(const char *name) {
     static const char *const whole[] = { "config", "cc", "port", "service_host", "service_port" };
     static const char *const begin[] = { "port_", "service_port_" };
@@ -178,7 +179,7 @@ static enum status load_environment(struct config *config, struct failure *failu
 
 /* ---- flags */
 
-/* The key that a flag names: "--body-bytes-max=1" becomes body_bytes_max. */
+/* Writes the key of a flag: "--body-bytes-max=1" becomes body_bytes_max. */
 static void flag_name(const char *flag, char name[NAME_LENGTH_MAX]) {
     size_t length = 0;
     for (const char *c = flag + 2; *c && *c != '=' && length + 1 < NAME_LENGTH_MAX; c++)
@@ -198,8 +199,8 @@ static enum status unknown_flag(const char *flag, const char *name, struct failu
                 proposal);
 }
 
-/* The value of the flag at argv[*i]; moves *I over it where it is an argument of its own, as
- * whatever follows is that is no flag. NULL where there is none. */
+/* The value of the flag at argv[*i]: after its =, or the next argument if that is no flag, over
+ * which it moves *I. NULL: there is no value. */
 static const char *flag_value(const struct key *key, int argc, char **argv, int *i) {
     const char *equals = strchr(argv[*i], '=');
     const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
@@ -208,7 +209,7 @@ static const char *flag_value(const struct key *key, int argc, char **argv, int 
     return key && key->type == KEY_BOOL ? "true" : NULL;
 }
 
-/* What flags say is kept until the file and the environment are read: later wins. */
+/* The flags' values, kept until the file and the environment are read: the last layer wins. */
 struct flags {
     const char *file;
     const char *value[KEYS_MAX];
@@ -261,15 +262,6 @@ static enum status load_flags(struct config *config, const struct flags *flags,
 
 /* ---- all together */
 
-/* What no key can tell alone. */
-static enum status check_together(const struct config *config, struct failure *failure) {
-    if (config->connections_max >= config->io_threads) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM,
-                "connections_max is %ld, but io_threads is %ld: give each thread one connection "
-                "at least",
-                config->connections_max, config->io_threads);
-}
-
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure) {
     struct flags flags = { .file = NULL };
@@ -285,7 +277,11 @@ enum status config_load(struct config *config, const char *path, int *argc, char
     if (status == STATUS_OK && path) status = load_file(config, path, failure);
     if (status == STATUS_OK) status = load_environment(config, failure);
     if (status == STATUS_OK) status = load_flags(config, &flags, failure);
-    if (status == STATUS_OK) status = check_together(config, failure);
+    if (status == STATUS_OK && config->connections_max < config->io_threads)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "connections_max is %ld, but io_threads is %ld: give each thread at least one "
+                    "connection",
+                    config->connections_max, config->io_threads);
     return status;
 }
 

@@ -3,29 +3,31 @@
  *
  * One row of keys.c drives the file's key, the environment's BURIN_<KEY> and the flag --<key with
  * dashes>; it holds the default, the range, the unit and the reason. A key, its field and its row
- * share one spelling; units stand last in the name.
+ * have the same name, which ends with the unit.
  *
- * Used by:  the commands load it; http/ and jobs/ read it, and workers find a copy in the slots.
+ * Used by:  the commands load it; http/ and dispatch/ read it, and workers read a copy in the
+ *           slots.
  * Owns:     nothing; a config is plain data.
- * Fails:    STATUS_BAD_PARAM with a sentence that names the key, where the value came from, and the
+ * Fails:    STATUS_BAD_PARAM with a sentence that names the key, the source of the value, and the
  *           nearest known key or the range.
- * Threads:  config_load runs before there are threads; any may read a config then.
+ * Threads:  config_load runs before there are threads; any may read a config afterwards.
  */
 #ifndef BURIN_CONFIG_H
 #define BURIN_CONFIG_H
 
+#include "pipeline/format.h"
 #include "pipeline/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CONFIG_TEXT_MAX = 256, CONFIG_ORIGINS_MAX = 1024 /* of other lists too */ };
+enum { CONFIG_TEXT_MAX = 256, CONFIG_ORIGINS_MAX = 1024 /* networks too */ };
 
 struct config {
-    /* where the daemon listens */
+    /* addresses and clients */
     char listen[CONFIG_TEXT_MAX];
-    char admin_listen[CONFIG_TEXT_MAX]; /* "": none, all is served on `listen` */
+    char admin_listen[CONFIG_TEXT_MAX]; /* "": none, `listen` serves everything */
     long io_threads;
     long connections_max;
     bool insecure;
@@ -33,11 +35,11 @@ struct config {
     char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
     char prefer[CONFIG_TEXT_MAX];             /* types.h reads it; "": the input's type */
 
-    /* what a request may cost */
+    /* limits of one request */
     long body_bytes_max;
     long pixels_max;
     long side_max;
-    long avif_pixels_max;
+    long result_pixels_max[FORMAT_COUNT]; /* avif_pixels_max...; 0: no key limits the format */
     long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
@@ -47,16 +49,16 @@ struct config {
     long parts_max;
     long part_headers_bytes;
 
-    /* how much may be held */
+    /* limits of all requests together */
     long queue_jobs;
     long refusals_percent;
     long queue_bytes;
     long answer_bytes;
 
-    /* shared memory for requests, one slot each; a slot grows where its request does */
+    /* shared memory, a slot for each request, which grows with the request */
     long slots_small;
     long slots_medium;
-    long slots_gpu; /* further medium ones for each GPU */
+    long slots_gpu; /* additional medium slots for each GPU */
     long slots_large;
     long slots_huge;
 
@@ -69,14 +71,14 @@ struct config {
     long write_ms;
     long write_rate_bytes;
     long processing_ms;
-    long refuse_times; /* 0: never by prediction */
+    long refuse_times; /* 0: never refuse by prediction */
     long keep_alive_ms;
     long idle_pressed_ms;
 
     /* workers */
     char devices[CONFIG_TEXT_MAX]; /* devices.h reads it */
-    long lanes;                    /* 0: by the device */
-    long codec_threads;            /* 0: one a core */
+    long lanes;                    /* 0: depends on the device */
+    long codec_threads;            /* 0: one per core */
     long batch;
     long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;
@@ -108,14 +110,14 @@ struct config {
     long log_buffer_bytes;
 };
 
-/* Defaults, then the file, then the environment, then flags: the last wins. The file is PATH, or
- * where that is NULL the one that README.md finds. Flags are taken out of ARGV; what is left over
- * stays there in order, and ARGC is set. */
+/* Loads defaults, then the file, then the environment, then flags: the last wins. The file is PATH,
+ * or if that is NULL the one of the search in README.md. Removes flags from ARGV, keeps the other
+ * arguments in their order, and updates ARGC. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 
-/* A line a key: name, value in force, where it came from (default, file, environment, flag) of the
- * last config_load. For `burin config`; JSON with AS_JSON. */
+/* Prints for each key the name, the value in force, and its source in the last config_load
+ * (default, file, environment, flag). For `burin config`; JSON with AS_JSON. */
 void config_print(const struct config *config, FILE *out, bool as_json);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits alone, and no zero before another: each GPU has one name. */
+/* Accepts only digits, without leading zeros, so that each GPU has one name. */
 static bool read_number(const char *text, long *number) {
     const size_t digits = strspn(text, "0123456789");
     return digits > 0 && !text[digits] && (*text != '0' || digits == 1) &&

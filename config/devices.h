@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* devices.h - the list that the key `devices` holds, from text.
+/* devices.h - reads the list of the key `devices`.
  *
- * Used by:  formats.c, to refuse what is none; server/dispatch/worker_list.c, to act on it.
- * Fails:    false, and then OUT means nothing. Whether there is such a GPU is not asked here.
+ * Used by:  keys.c, to check it; server/dispatch/worker_list.c, to start workers.
+ * Fails:    false, and OUT is undefined. It does not check that a GPU exists.
  * Threads:  any; no state.
  */
 #ifndef BURIN_DEVICES_H
@@ -15,13 +15,13 @@
 enum { DEVICES_MAX = CONFIG_TEXT_MAX / 7 + 1 }; /* "cuda:0," */
 
 struct devices {
-    bool all; /* every GPU there is; nothing is named then */
-    bool cpu; /* "cpu" is named */
+    bool all; /* every GPU; the other members are zero */
+    bool cpu; /* "cpu" is in the list */
     int count;
-    long gpus[DEVICES_MAX]; /* their numbers, in the order named */
+    long gpus[DEVICES_MAX]; /* their numbers, in the order of the list */
 };
 
-/* "all", or a list of cpu and cuda:N, each once, with commas between. */
+/* TEXT is "all", or cpu and cuda:N, each once, separated by commas. */
 bool devices_read(const char *text, struct devices *out);
 
 #endif

@@ -1,23 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The table has one row for each field of struct config, in the same order: where the
- * field lies, what values it may have, and what it is for. Defaults, parsing, printing, the range
- * in a refusal, --help, burin.json and the table in README.md all read the row; nothing else knows
- * a key by its name. */
+/* How it works. The table has one row for each field of struct config, in the same order: its
+ * place, its allowed values, and its purpose. Defaults, parsing, printing, the range in a refusal,
+ * --help, burin.json and the table in README.md all read the row. */
 #include "config/keys.h"
 
-#include "config/formats.h"
+#include "config/devices.h"
+#include "config/networks.h"
+#include "config/origins.h"
+#include "config/types.h"
 #include "pipeline/image.h"
 #include "pipeline/param.h"
 #include "pipeline/run.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <limits.h>
+#include <netdb.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/un.h>
+
+/* ---- whether a text has the format of its key */
+
+/* TEXT is IPv4:PORT or [IPv6]:PORT with a port of 0..65535, or unix: and a path that fits a
+ * socket's address. Host names are refused, since their addresses may change. */
+static bool is_address(const char *text) {
+    char host[CONFIG_TEXT_MAX];
+    long port;
+    if (strncmp(text, "unix:", 5) == 0)
+        return text[5] && strlen(text + 5) < sizeof((struct sockaddr_un *)0)->sun_path;
+    const char *colon = strrchr(text, ':');
+    if (!colon || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+        !param_integer(colon + 1, &port) || port > 65535)
+        return false;
+    const int length = snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
+    if (length >= (int)sizeof host) return false;
+    if (*host != '[') return inet_pton(AF_INET, host, &(struct in_addr){ 0 }) == 1;
+    if (host[length - 1] != ']') return false;
+    host[length - 1] = '\0';
+    /* Unlike inet_pton, getaddrinfo accepts the interface of a link-local address behind a %. */
+    const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_family = AF_INET6 };
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host + 1, NULL, &hints, &found) != 0) return false;
+    freeaddrinfo(found);
+    return true;
+}
+
+static bool is_address_or_empty(const char *text) {
+    return !*text || is_address(text);
+}
+
+/* The user of a path checks whether it exists. */
+static bool is_path_or_empty(const char *text) {
+    return strlen(text) < CONFIG_TEXT_MAX;
+}
+
+static bool are_devices(const char *text) {
+    return devices_read(text, &(struct devices){ 0 });
+}
+
+static bool are_types(const char *text) {
+    return types_read(text, &(struct types){ 0 });
+}
+
+static bool are_networks(const char *text) {
+    return networks_read(text, &(struct networks){ 0 });
+}
+
+/* ---- the table */
 
 /* The first four members of a row. */
-#define FIELD(name, type)                                                                          \
-#name, type, offsetof(struct config, name), sizeof(((struct config *)0)->name)
+#define FIELD(name, type) FIELD_AS(#name, name, type)
+#define FIELD_AS(name, field, type)                                                                \
+    name, type, offsetof(struct config, field), sizeof(((struct config *)0)->field)
 #define KIB          1024L
 #define MIB          (1024L * 1024)
 #define GIB          (1024L * 1024 * 1024)
@@ -27,10 +82,10 @@
 
 /* clang-format off */
 static const struct key keys[] = {
-    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .format = ADDRESS, .fits = formats_address,
+    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .format = ADDRESS, .fits = is_address,
       .why = "where requests come in; loopback, because burin does not ask who anyone is" },
     { FIELD(admin_listen, KEY_TEXT), .text = "", .format = ADDRESS " or nothing",
-      .fits = formats_address_or_empty,
+      .fits = is_address_or_empty,
       .why = "a second address that serves only probes and metrics; empty: they are served on "
              "listen" },
     { FIELD(io_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
@@ -44,17 +99,17 @@ static const struct key keys[] = {
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach; put a proxy that "
              "authenticates in front" },
-    { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = formats_origins,
+    { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = origins_are_a_list,
       .format = "nothing, *, or origins as browsers send them: https://a.example,http://b:8080",
       .why = "web sites whose pages may call burin and read its answers (CORS): lower case, "
              "without a path or the scheme's default port, 1023 bytes at most; *: every site; "
              "empty: only the page that burin serves" },
-    { FIELD(trusted_proxies, KEY_TEXT), .text = "", .fits = formats_networks,
+    { FIELD(trusted_proxies, KEY_TEXT), .text = "", .fits = are_networks,
       .format = "nothing, or networks and unix: 10.0.0.0/8,::1,unix",
       .why = "proxies whose X-Forwarded-For is believed: the client is the last address in it "
-             "that is not one of these; unix: every client of a unix socket; empty: the client "
-             "is whoever connects" },
-    { FIELD(prefer, KEY_TEXT), .text = "", .fits = formats_types,
+             "that is not in this list; unix: every client of a unix socket; empty: the client is "
+             "the one that connects" },
+    { FIELD(prefer, KEY_TEXT), .text = "", .fits = are_types,
       .format = "nothing, or types of images, each once: webp,jpeg",
       .why = "types that come first when a client's Accept likes several types equally and names "
              "them in full; empty: the input's type. A WebP or AVIF takes 20 to 60 times as long "
@@ -69,8 +124,8 @@ static const struct key keys[] = {
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
       .unit = "pixels",
       .why = "the largest width and height; of a JPEG 65500 at most" },
-    { FIELD(avif_pixels_max, KEY_INTEGER), .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT,
-      .unit = "pixels",
+    { FIELD_AS("avif_pixels_max", result_pixels_max[FORMAT_AVIF], KEY_INTEGER),
+      .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT, .unit = "pixels",
       .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
     { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "the longest time an encoder may run without being able to stop; processing_ms at "
@@ -142,8 +197,8 @@ static const struct key keys[] = {
       .why = "the slowest upload that is accepted: 0.5 Mbit/s" },
     { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "while requests are refused for lack of slots, queue_bytes or answer_bytes: a "
-             "client that holds some of these is disconnected when its upload or answer has not "
-             "moved for this long; every client gets at least this long" },
+             "client that holds any is disconnected when its upload or answer has not moved for "
+             "this long; every client gets at least this long" },
     { FIELD(pressed_rate_bytes, KEY_SIZE), .def = 4 * MIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "if that frees too little, the rate demanded of uploads and answers doubles ten "
@@ -169,7 +224,7 @@ static const struct key keys[] = {
              "request for this long are closed, first the oldest of the client with the most of "
              "them" },
 
-    { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
+    { FIELD(devices, KEY_TEXT), .text = "all", .fits = are_devices,
       .format = "all, or a list of cpu and cuda:N, each once",
       .why = "where the work is done; all: every GPU; there is always a CPU worker, named or "
              "not: it takes jobs that ask for it and jobs that it is predicted to answer before "
@@ -232,11 +287,11 @@ static const struct key keys[] = {
              "died is back in 0.3 s on a GPU" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
-      .fits = formats_path_or_empty,
-      .why = "each .c file in it becomes operators, which run in workers of their own; whoever "
-             "can write there can run code here; empty: no users' operators" },
+      .fits = is_path_or_empty,
+      .why = "each .c file in it becomes operators, which run in separate workers; anyone with "
+             "write access to it can run code here; empty: no users' operators" },
     { FIELD(operators_cache_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
-      .fits = formats_path_or_empty,
+      .fits = is_path_or_empty,
       .why = "where compiled operators are kept, so that a restart does not compile; empty: "
              "$CACHE_DIRECTORY, $XDG_CACHE_HOME/burin or ~/.cache/burin" },
     { FIELD(operators_source_bytes_max, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = MIB,

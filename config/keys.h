@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* keys.h - the table behind config.c: one row a key, and text to value and back.
+/* keys.h - the table of all settings, a row for each key; text to value and back.
  *
  * Used by:  config.c and reference.c.
- * Fails:    key_set returns STATUS_BAD_PARAM with a sentence that says what is allowed.
- * Threads:  any; the table is constant.
+ * Owns:     nothing; the table is constant.
+ * Fails:    key_set returns STATUS_BAD_PARAM with a sentence that names the allowed values.
+ * Threads:  any.
  */
 #ifndef BURIN_KEYS_H
 #define BURIN_KEYS_H
@@ -27,13 +28,13 @@ struct key {
     enum key_type type;
     size_t offset;      /* of the field in struct config */
     size_t size;        /* of the field; text ends within it */
-    const char *text;   /* the default, of text */
-    const char *format; /* what the text must be, in words; KEY_TEXT */
+    const char *text;   /* the default of KEY_TEXT and KEY_CHOICE */
+    const char *format; /* KEY_TEXT: the allowed values in words */
     bool (*fits)(const char *text);
     long def, min, max;
-    const char *unit; /* "" where there is none */
+    const char *unit; /* "" for none */
     const char *choices[KEY_CHOICES_MAX];
-    const char *why; /* what it is for, and why this value; no quotes, no full stop */
+    const char *why; /* its purpose and the reason for the default; no quotes, no full stop */
 };
 
 int keys_count(void);
@@ -41,7 +42,7 @@ const struct key *keys_at(int index);
 
 /* -1 for an unknown name. */
 int keys_find(const char *name);
-/* NULL where none is near. */
+/* The known name that is most like NAME; NULL: none is. */
 const char *keys_nearest(const char *name);
 
 void keys_defaults(struct config *config);
@@ -50,15 +51,15 @@ void keys_defaults(struct config *config);
 enum status key_set(const struct key *key, struct config *config, const char *text,
                     const char *where, struct failure *failure);
 
-/* The value as key_set reads it back. */
+/* Prints the value in a form that key_set accepts. */
 void key_print(const struct key *key, const struct config *config, char text[KEY_VALUE_MAX]);
 
 long key_number(const struct key *key, const struct config *config); /* numbers and booleans */
 
-/* The flag of the key NAME: --queue-jobs. */
+/* Writes the flag of the key NAME: --queue-jobs. */
 void key_flag(const char *name, char *text, size_t size);
 
-/* "1B..4GiB bytes", "json | text", "true | false"... */
+/* Writes the allowed values: "1B..4GiB bytes", "json | text", "true | false"... */
 void key_range(const struct key *key, char *text, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/memory.h"
 
-/* PROCESS: program, stacks, log and heap of a process at rest; there are front, launcher and
- * worker. SMALL_LANES: the lanes of a core that keep idle_bytes, AREAS times. */
+/* PROCESS_MIB: program, stacks, log and heap of an idle process: front, launcher and worker.
+ * SMALL_LANES: lanes per core that keep idle_bytes, AREAS times each. */
 enum {
     MIB = 1 << 20,
     PROCESS_MIB = 48,
@@ -24,7 +24,7 @@ void memory_print(const struct config *config, int cores, FILE *out) {
           config->slots_small * SLOT_SMALL_BYTES + config->slots_medium * SLOT_MEDIUM_BYTES +
               config->slots_large * SLOT_LARGE_BYTES },
         { "uploads", "queue_bytes", config->queue_bytes },
-        { "answers", "answer_bytes, and one of pixels_max more",
+        { "answers", "answer_bytes, plus one answer of pixels_max",
           config->answer_bytes + config->pixels_max * PIXEL_BYTES },
         { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
         { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
@@ -36,6 +36,6 @@ void memory_print(const struct config *config, int cores, FILE *out) {
         fprintf(out, "%-18s %6ld MiB  %s\n", parts[i].name, parts[i].bytes / MIB, parts[i].keys);
         sum += parts[i].bytes;
     }
-    fprintf(out, "%-18s %6ld MiB  %ld lanes; a GPU takes more\n", "at the most",
-            (sum + MIB - 1) / MIB, lanes);
+    fprintf(out, "%-18s %6ld MiB  %ld lanes; a GPU takes more\n", "at most", (sum + MIB - 1) / MIB,
+            lanes);
 }

@@ -30,7 +30,7 @@ static bool ends_in_zeros(const struct network *network) {
     return ADDRESS_BITS - zeros <= network->bits;
 }
 
-/* "8", of 128 or, behind an IPv4 address, of 32. */
+/* Reads the length of a prefix: up to 128, or 32 for an IPv4 address. */
 static bool read_bits(const char *text, bool ipv4, int *bits) {
     const size_t digits = strspn(text, "0123456789");
     if (digits < 1 || digits > 3 || text[digits] || (digits > 1 && *text == '0')) return false;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* networks.h - the list that the key `trusted_proxies` holds: networks in CIDR notation, and `unix`
- * for whoever connects through a unix socket.
+/* networks.h - the list of the key `trusted_proxies`: networks in CIDR notation, and `unix` for all
+ * clients of a unix socket.
  *
- * An IPv4 address is the IPv6 address ::ffff:a.b.c.d here, as a socket that serves both has it.
+ * An IPv4 address is represented as the IPv6 address ::ffff:a.b.c.d, as on a socket that serves
+ * both.
  *
- * Used by:  formats.c, to refuse what is no list; server/http/client.c, for each request.
+ * Used by:  keys.c, to check it; server/http/client.c, for each request.
  * Owns:     nothing; plain data.
  * Fails:    false.
  * Threads:  any; no state.
@@ -23,13 +24,13 @@ struct networks {
     int count;
     bool unix_sockets;
     struct network {
-        struct in6_addr address; /* bits behind the prefix are 0 */
+        struct in6_addr address; /* bits after the prefix are 0 */
         int bits;                /* of the prefix, 0 to 128 */
     } all[NETWORKS_MAX];
 };
 
-/* "", or with commas between: `unix`, an address, or an address and the length of its prefix:
- * 10.0.0.0/8. An address with bits behind its prefix is no network. */
+/* TEXT is empty, or entries separated by commas: `unix`, an address, or an address and the length
+ * of its prefix: 10.0.0.0/8. An address with bits after its prefix is refused. */
 bool networks_read(const char *text, struct networks *networks);
 
 /* TEXT is an IPv4 or IPv6 address and nothing else. */

@@ -9,7 +9,9 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS  "0123456789"
 
-/* Each returns where its part ends, NULL where there is none; no part has a comma in it. */
+/* Each skip function returns the end of its part, or NULL if there is none; no part contains a
+ * comma.
+ */
 
 static const char *skip_scheme(const char *text) {
     const char *end = text + strspn(text, LETTERS DIGITS "+.-");

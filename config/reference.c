@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* TEXT from column INDENT on, in lines of at most WIDTH. */
+/* Prints TEXT from column INDENT on, in lines of at most WIDTH columns. */
 static void print_wrapped(FILE *out, const char *text, int indent, int width) {
     int column = indent;
     while (*text) {
@@ -46,7 +46,7 @@ void reference_help(FILE *out) {
     }
 }
 
-/* Values as people edit them, and after them what each is for: JSON has no comments. */
+/* The values come first; the explanations follow in "about", since JSON has no comments. */
 void reference_file(FILE *out) {
     struct config config;
     keys_defaults(&config);
@@ -68,7 +68,7 @@ void reference_file(FILE *out) {
     fputs("    }\n}\n", out);
 }
 
-/* '|' would end the cell. */
+/* Escapes '|', which would end the cell. */
 static void print_cell(FILE *out, const char *text) {
     for (; *text; text++) fprintf(out, *text == '|' ? "\\|" : "%c", *text);
 }

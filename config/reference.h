@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reference.h - what all keys are, printed from the table of keys.c in the forms that people read.
+/* reference.h - prints the table of keys.c for people.
  *
  * Used by:  command_config.c and command_serve.c.
  * Threads:  any; no state.
@@ -9,13 +9,13 @@
 
 #include <stdio.h>
 
-/* A paragraph a key: flag, meaning, range, default. For `burin serve --help`. */
+/* Prints a paragraph for each key: flag, meaning, range, default. For `burin serve --help`. */
 void reference_help(FILE *out);
 
-/* A file with every default. config/burin.json equals it, and a test says so. */
+/* Prints a file with every default. A test compares it with config/burin.json. */
 void reference_file(FILE *out);
 
-/* The table of all keys in config/README.md, which equals it, and a test says so. */
+/* Prints the table of all keys. A test compares it with config/README.md. */
 void reference_markdown(FILE *out);
 
 #endif

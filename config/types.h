@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* types.h - the list that the key `prefer` holds: types of images, the most preferred first.
+/* types.h - the list of the key `prefer`: types of images, the most preferred first.
  *
- * Used by:  formats.c; http/negotiation.c, of types that a client likes equally.
- * Owns:     nothing.
+ * Used by:  keys.c, to check it; http/negotiation.c, if a client accepts several types equally.
+ * Fails:    false.
  * Threads:  any; no state.
  */
 #ifndef BURIN_TYPES_H
@@ -17,8 +17,8 @@ struct types {
     enum format types[FORMAT_COUNT];
 };
 
-/* "webp,jpeg": each once, with commas between, or nothing. false: TEXT is something else, and what
- * TYPES has is undefined. */
+/* TEXT is empty, or types separated by commas, each once: "webp,jpeg". False: it is not, and TYPES
+ * is undefined. */
 bool types_read(const char *text, struct types *types);
 
 #endif

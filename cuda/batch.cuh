@@ -76,21 +76,21 @@ static inline void batch_sample_calls(struct op_call *samples, const struct op_c
     }
 }
 
-/* For operators that tell values: where an output would be, each image has its values. */
+/* An operator that returns values has them where its image would be. */
 static inline enum status batch_init_values(struct batch *batch, const struct op_call *calls,
                                             int count, unsigned chunk_pixels) {
-    struct op_call told[CUDA_BATCH_MAX];
+    struct op_call outputs[CUDA_BATCH_MAX];
     for (int i = 0; i < count; i++) {
-        told[i] = calls[i];
-        told[i].out = calls[i].in;
+        outputs[i] = calls[i];
+        outputs[i].out = calls[i].in;
     }
-    const enum status status = batch_init(batch, told, count, chunk_pixels);
+    const enum status status = batch_init(batch, outputs, count, chunk_pixels);
     for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
     return status;
 }
 
-/* Divides the chunks among MOST blocks, or fewer where each would have less than LEAST. Returns how
- * many blocks. */
+/* Divides the chunks among MOST blocks, or fewer so that each has LEAST or more. Returns the number
+ * of blocks. */
 template <int CAPACITY>
 static inline unsigned batch_divide(struct batch_of<CAPACITY> *batch, uint32_t least,
                                     unsigned most) {
@@ -99,6 +99,22 @@ static inline unsigned batch_divide(struct batch_of<CAPACITY> *batch, uint32_t l
     batch->block_chunks = batch->chunks / blocks;
     batch->larger_blocks = batch->chunks % blocks;
     return blocks;
+}
+
+/* On the device, called by all threads of a block that has added CHUNKS of an image's ALL_CHUNKS to
+ * global counters: true in the last block. The fences order its additions before its ticket, and
+ * the last ticket before the reads that follow. */
+static __device__ __forceinline__ bool batch_draw_last_ticket(uint32_t *ticket, uint32_t chunks,
+                                                              uint32_t all_chunks) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(ticket, chunks) + chunks == all_chunks;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
 }
 
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* batch_chunks.cuh - a batch of images as a kernel sees it: its chunks, and where they lie.
  *
- * Used by:  batch.cuh, which lays a batch out; cuda/skeletons/, also in text that is compiled while
- *           the program runs: so nothing is included here that a GPU's compiler alone has not.
+ * Used by:  batch.cuh, which lays a batch out; cuda/skeletons/, also in text that is compiled at
+ *           run time: so this file includes only headers that a GPU's compiler alone has.
  * Limits:   fewer than 2^32 chunks.
  *
  * How it works. A batch goes to the kernel by value, as a __grid_constant__ parameter: no copy
  * before it, no pointer to follow. Rows are cut into chunks, the pixels that one thread reads at
  * once with 16-byte loads; chunks never cross a row. The chunks of all images are numbered
  * consecutively, so that a launch divides them evenly however the sizes differ. Invariant: bytes
- * between the rows are not written; they are read only where a 16-byte load takes them along, which
- * the stride leaves room for.
+ * between rows are never written; a 16-byte load may read them, and the stride leaves room for
+ * that.
  */
 #ifndef BURIN_BATCH_CHUNKS_CUH
 #define BURIN_BATCH_CHUNKS_CUH
@@ -22,7 +22,7 @@ struct batch_image {
     uint8_t *out;
     uint32_t in_stride, out_stride;
     uint32_t width, height, pixels;
-    uint32_t first_chunk, chunks; /* its first chunk's number in the batch, and how many it has */
+    uint32_t first_chunk, chunks; /* `first_chunk` is the number of its first chunk in the batch */
     uint32_t row_chunks;          /* chunks of a row */
     uint32_t reciprocal;          /* with `shift`: division by row_chunks without dividing */
     uint8_t shift;
@@ -46,18 +46,18 @@ template <int CAPACITY> struct batch_of {
     int count;
     uint32_t chunks;
     uint32_t block_chunks;  /* chunks of a block */
-    uint32_t larger_blocks; /* so many first blocks have one more */
+    uint32_t larger_blocks; /* the first blocks, which have one chunk more */
     struct batch_image images[CAPACITY];
 };
 
-/* Where one chunk lies in memory. */
+/* One chunk's place in memory. */
 struct chunk_memory {
     const uint8_t *in;
     uint8_t *out;
     uint32_t pixels; /* less than a whole chunk at the end of a row */
 };
 
-/* The image that CHUNK belongs to. */
+/* Returns the image that CHUNK belongs to. */
 template <int CAPACITY>
 static __device__ inline int batch_find(const struct batch_of<CAPACITY> &batch, uint32_t chunk) {
     int low = 0, high = CAPACITY == 1 ? 1 : batch.count;
@@ -96,7 +96,7 @@ block_chunks(const struct batch_of<CAPACITY> &batch) {
     return { first, first + batch.block_chunks + (blockIdx.x < batch.larger_blocks) };
 }
 
-/* Those of the block's chunks that are IMAGE's, counted from its first one. */
+/* The block's chunks that are in IMAGE, counted from the image's first chunk. */
 static __device__ __forceinline__ struct chunk_range image_chunks(const struct batch_image &image,
                                                                   struct chunk_range block) {
     return { max(block.first, image.first_chunk) - image.first_chunk,

@@ -3,7 +3,7 @@
  *
  * Used by:  every file of cuda/ that calls the CUDA runtime.
  * Fails:    STATUS_NO_MEMORY when memory cannot be allocated, STATUS_INTERNAL when a call is
- *           refused and nothing has run: the context is as before. STATUS_DEVICE for all other
+ *           refused and nothing has run: the context is unharmed. STATUS_DEVICE for all other
  *           errors: most of them spoil the context, and the process should end.
  * Threads:  any.
  */
@@ -29,9 +29,9 @@ static inline bool is_kernel_failure(cudaError_t error) {
            error == cudaErrorIllegalAddress;
 }
 
-/* Errors that a call answers at once, having done nothing. An error that is not listed may be one
- * of a kernel that ran, told by the next call, and the context is lost then. The first four are met
- * where other processes share the GPU (MPS, MIG) and a launch is larger than this one's part. */
+/* Errors that a call returns at once, having done nothing. An error that is not listed may come
+ * from a kernel that ran before, and the context is lost then. The first four occur where other
+ * processes share the GPU (MPS, MIG) and a launch is larger than this process's part. */
 static inline bool is_harmless(cudaError_t error) {
     switch (error) {
     case cudaErrorCooperativeLaunchTooLarge:
@@ -62,7 +62,7 @@ static inline enum status cuda_status(cudaError_t error) {
 
 static inline enum status cuda_fail(struct failure *failure, cudaError_t error, const char *call,
                                     const char *file, int line) {
-    cudaGetLastError(); /* so that the next check does not meet an error that is dealt with */
+    cudaGetLastError(); /* clears the error, which is dealt with, for the next check */
     if (is_kernel_failure(error))
         return fail(failure, STATUS_DEVICE,
                     "a kernel on the GPU stopped with a fault, or because it waited too long for "

@@ -5,8 +5,8 @@
  * Limits:   sample and byte numbers are constants once loops are unrolled, so that registers are
  *           not indexed at run time.
  *
- * How it works. Whole 16-byte vectors where rows are aligned; any other address is read in words
- * that are shifted together, and written byte by byte.
+ * How it works. Aligned rows are read and written in whole 16-byte vectors. From any other address
+ * words are read and shifted together; to any other address bytes are written one by one.
  */
 #ifndef BURIN_CHUNK_CUH
 #define BURIN_CHUNK_CUH
@@ -73,7 +73,7 @@ static __device__ __forceinline__ void store_chunk(const uint32_t (&words)[WORDS
         if (i >= whole && i < bytes) to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
 }
 
-/* Drops the lowest BYTES, at most 4, for loops over a chunk that is not whole. */
+/* Drops the lowest BYTES, at most 4, for loops over an incomplete chunk. */
 template <int BYTES, int WORDS>
 static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
 #pragma unroll
@@ -82,7 +82,7 @@ static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
                                     8 * BYTES);
 }
 
-/* Sample INDEX of a chunk; both are constants once loops are unrolled. */
+/* INDEX is a constant once loops are unrolled. */
 template <int DEPTH, int WORDS>
 static __device__ __forceinline__ uint32_t chunk_sample(const uint32_t (&words)[WORDS], int index) {
     return DEPTH == 8 ? __byte_perm(words[index / 4], 0, 0x4440 + index % 4)
@@ -112,9 +112,9 @@ static __device__ __forceinline__ void chunk_set_byte(uint32_t (&words)[WORDS], 
 
 /* ---- 48 bytes a thread */
 
-/* Chunks of 48 bytes: a warp's threads load neighbouring vectors (striped) and exchange them,
- * through 96 vectors of shared memory, so that each has its own chunk (blocked); and back before
- * the store. Otherwise every access would touch three times as many cache lines. */
+/* A warp's threads load neighbouring vectors (striped) and exchange them through 96 vectors of
+ * shared memory, so that each has its own chunk of 48 bytes (blocked); before the store they
+ * exchange them back. Otherwise every access would touch three times as many cache lines. */
 static __device__ __forceinline__ void striped_to_blocked(uint32_t *words, uint4 *stage) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void blocked_to_striped(uint32_t *words, uint4
 
 /* ---- shared memory by its 32-bit address, which costs one multiplication to compute */
 
-/* The hardware merges additions of 1 to the same address, but of no other number. */
+/* The hardware merges additions to one address only where the number is 1. */
 static __device__ __forceinline__ void shared_increment(uint32_t address) {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address));
 }

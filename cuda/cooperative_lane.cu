@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. All open lanes are in one list, under one lock that is held from the beginning of a
- * turn to its end: so turns have an order, in which each stream waits for those before it, and
- * waits never go round in a circle. For each device the lane of its last long kernel is known; its
- * event says whether that one is done. Of short kernels it is enough to know that there was one on
- * the lane's stream: the next long one records an event there and waits for that. So a short launch
- * of a batch that has this stream costs a lock and, only while a long kernel is under way, one look
- * at an event. */
+ * turn to its end. So turns have an order: each stream waits only for earlier ones, and waits never
+ * form a circle. Each device remembers the lane of its last long kernel, whose event shows whether
+ * that kernel is done. For short kernels a flag is enough, that there was one on the lane's stream:
+ * the next long one records an event there and waits for it. So a short launch costs a lock and,
+ * only while a long kernel is under way, one query of an event. */
 #include "cuda/cooperative_lane.cuh"
 
 #include "cuda/check.cuh"
@@ -58,19 +57,19 @@ void cooperative_lane_close(struct cooperative_lane *lane) {
 
 /* ---- turns */
 
-/* Whether a long kernel is queued or runs. An error of its stream is told by its own lane. */
+/* Whether a long kernel is queued or runs. An error of its stream is reported by its own lane. */
 static bool is_long_under_way(int device) {
     struct cooperative_lane *const last = last_long[device];
     if (!last) return false;
     const bool runs = cudaEventQuery(last->done) == cudaErrorNotReady;
     if (runs)
-        cudaGetLastError(); /* else the next check would meet it */
+        cudaGetLastError(); /* so that the next check does not see it */
     else
         last_long[device] = NULL;
     return runs;
 }
 
-/* STREAM waits for what is queued on OTHER by now. */
+/* Makes STREAM wait for what is now queued on OTHER. */
 static cudaError_t wait_for_stream(cudaStream_t stream, cudaStream_t other, cudaEvent_t event) {
     if (stream == other) return cudaSuccess;
     const cudaError_t error = cudaEventRecord(event, other);
@@ -110,8 +109,8 @@ static cudaError_t wait_for_others(struct cooperative_lane *lane) {
     return error;
 }
 
-/* A kernel's first launch may load it, for which CUDA may wait until the GPU is idle: not under the
- * lock. */
+/* A kernel's first launch may load it, and CUDA may then wait until the GPU is idle: this must not
+ * happen under the lock. */
 static cudaError_t load_kernel(const void *kernel) {
     struct cudaFuncAttributes ignored;
     return cudaFuncGetAttributes(&ignored, kernel);
@@ -130,7 +129,7 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
     return lane->stream;
 }
 
-/* Also where the launch was refused: what this turn waits for, the next one need not look at. */
+/* Also called where the launch was refused: later turns then skip what this turn waits for. */
 cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream) {
     if (!lane) return cudaSuccess;
     cudaError_t error = cudaEventRecord(lane->done, lane->stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cuda_limits.h - what kernels are made for, whoever compiles them.
+/* cuda_limits.h - the limit that kernels are compiled for, by nvcc and at run time.
  *
- * Used by:  cuda_op.h; kernel_source.c, which has no CUDA headers.
+ * Used by:  cuda_op.h; tiles.cuh; kernel_source.c, which has no CUDA headers.
  */
 #ifndef BURIN_CUDA_LIMITS_H
 #define BURIN_CUDA_LIMITS_H

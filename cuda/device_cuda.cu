@@ -3,17 +3,16 @@
  * (timeline.cuh). Calls come in this order: reserve, upload, decode, run for each operator, encode,
  * download, finish. All but the last only queue work on the stream; finish waits for it, passes on
  * the progress of long kernels meanwhile (kernel_progress.cuh), and reads verdicts and times. Files
- * are decoded and encoded by lane_codec.cuh.
- * Memory is made at open. Only a batch that is too large for it borrows more from the pool that the
- * lanes share (memory_pool.cuh), until the next trim or reserve. Such a batch is long: it has a
- * stream of its own whose kernels get a multiprocessor only when those of short ones want none.
- * Kernels of which all blocks must run at once take turns (cooperative.cuh). */
+ * are decoded and encoded by lane_codec.cuh. A lane's memory is made when it opens. Only a batch
+ * that is too large for it borrows more from the pool that the lanes share (memory_pool.cuh), until
+ * the next trim or reserve. Such a batch is long: it uses another stream, whose kernels get a
+ * multiprocessor only when those of short batches leave one. Kernels whose blocks must all run at
+ * once take turns (cooperative.cuh). */
 #include "pipeline/device.h"
 
 #include "cuda/check.cuh"
 #include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
-#include "cuda/device_info.cuh"
 #include "cuda/device_tables.cuh"
 #include "cuda/event_wait.cuh"
 #include "cuda/kernel_progress.cuh"
@@ -28,19 +27,95 @@
 #include "pipeline/run.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the GPUs of this machine */
+
+static int device_count(void) {
+    int gpus = 0;
+    /* CUDA reads the variable when it makes a context. By default a device's streams share 8
+     * queues, and a stream that waits for an event blocks all of its queue; lanes have two. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    if (cudaGetDeviceCount(&gpus) == cudaSuccess) return gpus;
+    cudaGetLastError(); /* no driver, or no GPU that the driver may use */
+    return 0;
+}
+
+/* 0 for an attribute that the device does not know. */
+static int device_attribute(int index, enum cudaDeviceAttr which) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, index) != cudaSuccess) cudaGetLastError();
+    return value;
+}
+
+/* Reads the first line of a file of sysfs, without its end; "" where there is none. */
+static void read_line(const char *path, char *line, size_t size) {
+    line[0] = 0;
+    FILE *file = fopen(path, "r");
+    if (!file) return;
+    if (!fgets(line, (int)size, file)) line[0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    fclose(file);
+}
+
+static void describe_pcie(int index, struct device_info *info) {
+    static const double per_lane[] = { 2.5, 5, 8, 16, 32, 64 };
+    char *const bus = info->bus, path[96], speed[32], width[16];
+    if (cudaDeviceGetPCIBusId(bus, sizeof info->bus, index) != cudaSuccess) cudaGetLastError();
+    for (char *c = bus; *c; c++) *c = *c >= 'A' && *c <= 'F' ? *c - 'A' + 'a' : *c;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_speed", bus);
+    read_line(path, speed, sizeof speed);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_width", bus);
+    read_line(path, width, sizeof width);
+    int generation = 0;
+    for (int g = 0; g < 6; g++)
+        if (atof(speed) == per_lane[g]) generation = g + 1;
+    if (generation && atoi(width) > 0)
+        snprintf(info->pcie, sizeof info->pcie, "%s, Gen%d x%d", bus, generation, atoi(width));
+    else
+        snprintf(info->pcie, sizeof info->pcie, "%s", bus);
+}
+
+/* Makes the GPU the thread's current one. STATUS_DEVICE where there is no such GPU. */
+static enum status describe_device(int index, struct device_info *info, struct failure *failure) {
+    int driver = 0, runtime = 0;
+    size_t free_bytes = 0, total_bytes = 0;
+    cudaDeviceProp properties;
+    memset(info, 0, sizeof *info);
+    CUDA_TRY(failure, cudaGetDeviceProperties(&properties, index));
+    CUDA_TRY(failure, cudaDriverGetVersion(&driver));
+    CUDA_TRY(failure, cudaRuntimeGetVersion(&runtime));
+    CUDA_TRY(failure, cudaSetDevice(index));
+    CUDA_TRY(failure, cudaMemGetInfo(&free_bytes, &total_bytes));
+    snprintf(info->name, sizeof info->name, "%.95s", properties.name);
+    snprintf(info->capability, sizeof info->capability, "%d.%d", properties.major,
+             properties.minor);
+    snprintf(info->driver, sizeof info->driver, "CUDA %d.%d driver, %d.%d runtime", driver / 1000,
+             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    describe_pcie(index, info);
+    info->multiprocessors = properties.multiProcessorCount;
+    info->memory_bytes = (double)total_bytes;
+    info->memory_free_bytes = (double)free_bytes;
+    info->l2_bytes = properties.l2CacheSize;
+    info->clock_mhz = device_attribute(index, cudaDevAttrClockRate) / 1e3;
+    info->memory_clock_mhz = device_attribute(index, cudaDevAttrMemoryClockRate) / 1e3;
+    info->ecc = properties.ECCEnabled;
+    info->clusters = properties.major >= 9;
+    return STATUS_OK;
+}
+
+/* ---- a lane */
 
 static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
 
-enum {
-    ALIGN = 256,
-    ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t)
-};
+enum { ALIGN = 256, ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t) };
 
 struct cuda_lane {
     struct lane lane; /* first: a struct lane * is a struct cuda_lane * */
     int index;
-    cudaStream_t stream; /* the present batch's, one of these two */
+    cudaStream_t stream; /* the present batch's: one of the next two */
     cudaStream_t short_stream, long_stream;
     struct cuda_context context;
     struct cooperative_lane cooperative;
@@ -49,7 +124,7 @@ struct cuda_lane {
     struct lane_buffer host_in, host_out, arena;
     struct lane_codec codec;
     struct device_tables tables;
-    struct memory_loan loan; /* the buffers' larger memory */
+    struct memory_loan loan; /* memory of `larger` in the buffers */
 };
 
 static struct cuda_lane *cuda_lane_of(struct lane *lane) {
@@ -107,10 +182,10 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
     CUDA_TRY(failure, cudaSetDevice(index));
     enum status status = make_streams(lane, failure);
     if (status) return status;
-    context->multiprocessors = cuda_device_attribute(index, cudaDevAttrMultiProcessorCount);
-    context->capability = 10 * cuda_device_attribute(index, cudaDevAttrComputeCapabilityMajor) +
-                          cuda_device_attribute(index, cudaDevAttrComputeCapabilityMinor);
-    context->shared_bytes = cuda_device_attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    context->multiprocessors = device_attribute(index, cudaDevAttrMultiProcessorCount);
+    context->capability = 10 * device_attribute(index, cudaDevAttrComputeCapabilityMajor) +
+                          device_attribute(index, cudaDevAttrComputeCapabilityMinor);
+    context->shared_bytes = device_attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     context->timeline = &lane->timeline;
     context->kernel_progress = &lane->kernel_progress;
     status = timeline_init(&lane->timeline, failure);
@@ -162,7 +237,7 @@ static enum status open_lane(int index, const struct lane_options *options, stru
 
 /* ---- memory of a batch */
 
-/* A batch may be run again without being laid out anew. */
+/* A batch may run again without a new layout. */
 static void begin_batch(struct cuda_lane *lane) {
     timeline_clear(&lane->timeline);
     kernel_progress_clear(&lane->kernel_progress);
@@ -176,7 +251,7 @@ static void give_back(struct cuda_lane *lane) {
     memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
 }
 
-/* What the present loan does not cover is borrowed anew, all of it at once. */
+/* If the present loan is too small, replaces it by a new one for the whole need. */
 static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
                           const struct lane_wait *wait, struct failure *failure) {
     const bool none = memory_need_is_none(need);
@@ -217,7 +292,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     return status;
 }
 
-/* What a large batch borrowed is the next lane's at once. */
+/* Gives back what a large batch borrowed, for the next lane. */
 static bool trim(struct lane *opened) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     if (memory_need_is_none(&lane->loan.need)) return false;
@@ -227,8 +302,8 @@ static bool trim(struct lane *opened) {
     return true;
 }
 
-/* In the stream's order: whatever is under way still writes before it. The counters are not ours
- * alone to leave at zero, nor the tables to keep: a user's kernel can write anywhere. */
+/* Zeros follow what is queued, which may still write. The counters and tables are reset too, since
+ * a user's kernel can write anywhere. */
 static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
@@ -239,7 +314,8 @@ static enum status empty(struct lane *opened, struct failure *failure) {
     for (int i = 0; i < 3 && !status; i++)
         status = lane_buffer_empty(buffers[i], lane->stream, failure);
     if (status) return status;
-    /* Cores write the next input into the same memory, and its batch may have another stream. */
+    /* The host's threads write the next input into the same memory, and its batch may use the other
+     * stream. */
     CUDA_TRY(failure, cudaStreamSynchronize(lane->stream));
     return STATUS_OK;
 }
@@ -276,7 +352,7 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     return STATUS_OK;
 }
 
-/* Queues what brings the files; the upload ends with that. */
+/* Queues the files' transfer and decoding; the timed upload ends with the transfer. */
 static enum status decode(struct lane *opened, struct lane_decoding *decodings, int count,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
@@ -284,7 +360,7 @@ static enum status decode(struct lane *opened, struct lane_decoding *decodings, 
                              decodings, count, failure);
 }
 
-/* Nothing where the decoder, or an operator before, has done so. */
+/* Does nothing where the decoder, or an operator before, has done so. */
 static enum status start_computing(struct cuda_lane *lane, struct failure *failure) {
     if (!lane->timeline.started) CUDA_TRY(failure, cudaSetDevice(lane->index));
     return timeline_start_computing(&lane->timeline, lane->stream, failure);
@@ -305,10 +381,9 @@ static int chain(struct lane *opened, const struct op *const *ops, int count,
     return twin->chain(&cuda_lane_of(opened)->context, ops, count, in, ready);
 }
 
-/* Several steps that were one kernel are told as that one, which has been recorded since there were
- * so many MARKS. */
-static const char *told_name(const struct timeline *timeline, int marks, const struct op_call *call,
-                             const char *name) {
+/* Steps that ran as one kernel are reported under its name, which has been recorded since MARKS. */
+static const char *reported_name(const struct timeline *timeline, int marks,
+                                 const struct op_call *call, const char *name) {
     const bool recorded = call->before && timeline->count > marks;
     return recorded ? timeline->marks[timeline->count - 1].kernel : name;
 }
@@ -326,13 +401,14 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     const int marks = lane->timeline.count;
     status = twin->run(&lane->context, calls, count);
     if (!status)
-        status = timeline_end_op(&lane->timeline, lane->stream, marks,
-                                 told_name(&lane->timeline, marks, &calls[0], op->name), failure);
+        status =
+            timeline_end_op(&lane->timeline, lane->stream, marks,
+                            reported_name(&lane->timeline, marks, &calls[0], op->name), failure);
     if (!status) lane->kernel_progress.step++;
     return status;
 }
 
-/* The files are taken out by what is queued behind the encoder: that is download. */
+/* The files leave by what download queues behind the encoder. */
 static enum status encode(struct lane *opened, struct lane_encoding *encodings, int count,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
@@ -379,20 +455,6 @@ static const struct device_codec cuda_codec = {
 };
 
 const struct device_driver device_cuda = {
-    "cuda",
-    &cuda_codec,
-    cuda_device_count,
-    cuda_device_describe,
-    open_lane,
-    close_lane,
-    reserve,
-    trim,
-    empty,
-    prepare,
-    upload,
-    scratch,
-    chain,
-    run,
-    download,
-    finish,
+    "cuda", &cuda_codec, device_count, describe_device, open_lane, close_lane, reserve,  trim,
+    empty,  prepare,     upload,       scratch,         chain,     run,        download, finish,
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands for device_cuda.cu where there is no nvcc: no GPU is ever counted, so no lane is opened.
- */
+/* Replaces device_cuda.cu where there is no nvcc: it counts no GPU, so no lane is ever opened. */
 #include "pipeline/device.h"
 
 #include <stddef.h>

@@ -39,7 +39,7 @@ static void drop(struct device_tables *tables, int index) {
     memmove(entry, entry + 1, (size_t)(tables->count - index) * sizeof *entry);
 }
 
-/* Used longest ago; -1 where all are the present batch's. */
+/* Returns the entry used longest ago; -1 where the present batch uses all. */
 static int oldest(const struct device_tables *tables) {
     int found = -1;
     for (int i = 0; i < tables->count; i++) {
@@ -50,14 +50,14 @@ static int oldest(const struct device_tables *tables) {
     return found;
 }
 
-/* The place of a new entry before the one at INDEX: behind the one before it. */
+/* Returns where the entry before INDEX ends: the place of a new entry. */
 static size_t end_before(const struct device_tables *tables, int index) {
     if (index == 0) return 0;
     const struct device_tables_entry *const before = &tables->entries[index - 1];
     return before->offset + before->bytes;
 }
 
-/* The first entry that BYTES fit before, or the number of entries; -1: they fit nowhere. */
+/* Returns the first entry that BYTES fit before, or the number of entries; -1: they fit nowhere. */
 static int find_gap(const struct device_tables *tables, size_t bytes) {
     if (tables->count == DEVICE_TABLES_MAX) return -1;
     for (int i = 0; i <= tables->count; i++) {

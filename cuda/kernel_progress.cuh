@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* kernel_progress.cuh - the lane's side of struct kernel_progress: what long kernels report and are
- * told.
+/* kernel_progress.cuh - the lane's side of struct kernel_progress: reads what long kernels report,
+ * and stops them.
  *
- * Used by:  device_cuda.cu.
+ * Used by:  device_cuda.cu, event_wait.cuh, timeline.cu.
  * Owns:     the pinned entries, from kernel_progress_init() on; the lane frees them.
- * Limits:   KERNEL_PROGRESS_MAX images of a batch, all its steps counted; the others report
- *           nothing.
- *
- * Threads: the lane's alone, and the kernels of its stream.
+ * Threads:  the lane's alone, and the kernels of its stream.
+ * Limits:   KERNEL_PROGRESS_MAX images of a batch, in all its steps; others report nothing.
  */
 #ifndef BURIN_KERNEL_PROGRESS_CUH
 #define BURIN_KERNEL_PROGRESS_CUH
@@ -28,8 +26,8 @@ struct progress_entry {
 
 struct kernel_progress_table {
     int count;
-    int step;                        /* of the plan, that is being queued */
-    struct kernel_progress *entries; /* pinned, KERNEL_PROGRESS_MAX of them, mapped on the device */
+    int step;                        /* the step of the plan that is being queued */
+    struct kernel_progress *entries; /* pinned and mapped, KERNEL_PROGRESS_MAX elements */
     struct kernel_progress *device_entries;
     struct progress_entry calls[KERNEL_PROGRESS_MAX];
 };
@@ -47,8 +45,8 @@ static inline void kernel_progress_clear(struct kernel_progress_table *table) {
     table->step = 0;
 }
 
-/* Passes progress on, and stops what nobody wants any more. That the lane looks is no sign that the
- * device goes on: only a new `done` is. */
+/* Passes progress on, and stops images that are no longer wanted. This call is no sign of the
+ * device's life: only a new `done` is. */
 static inline void kernel_progress_poll(struct kernel_progress_table *table) {
     for (int i = 0; i < table->count; i++) {
         volatile struct kernel_progress *word = &table->entries[i];
@@ -59,7 +57,7 @@ static inline void kernel_progress_poll(struct kernel_progress_table *table) {
     }
 }
 
-/* Those that were stopped fail, each on its own. */
+/* Images that were stopped fail, each with its own status. */
 static inline void kernel_progress_judge(struct kernel_progress_table *table) {
     for (int i = 0; i < table->count; i++) {
         const struct progress_entry *call = &table->calls[i];
@@ -70,7 +68,7 @@ static inline void kernel_progress_judge(struct kernel_progress_table *table) {
     }
 }
 
-/* Of a step's images, the longest time of every span. */
+/* Adds the longest time of every span among a step's images. */
 static inline void kernel_progress_spans(const struct kernel_progress_table *table, int step,
                                          struct timing *spans) {
     uint32_t longest[CUDA_SPANS_MAX] = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lane_buffer.cuh - a lane's memory of one kind, pinned on the host or on the device: its own, made
- * when the lane opens, and a larger one from the pool while a batch needs that.
+/* lane_buffer.cuh - a lane's memory of one kind, pinned on the host or on the device: the base,
+ * made when the lane opens, and a larger one from the pool for a batch that needs it.
  *
  * Used by:  device_cuda.cu.
- * Owns:     its own memory, until lane_buffer_release(); the larger one is memory_pool.cuh's.
+ * Owns:     the base, until lane_buffer_release(); memory_pool.cuh owns the larger one.
  * Fails:    STATUS_NO_MEMORY.
  * Threads:  the lane's.
  */
@@ -17,51 +17,47 @@
 
 struct lane_buffer {
     bool pinned;            /* on the host */
-    uint8_t *base, *larger; /* LARGER: lent by the pool; NULL where the base is enough */
+    uint8_t *base, *larger; /* `larger`: lent by the pool; NULL: none is needed */
     size_t base_bytes;
-    size_t base_used, larger_used; /* since they were last emptied */
+    size_t base_used, larger_used; /* bytes used since they were last emptied */
 };
-
-static inline cudaError_t lane_buffer_allocate(bool pinned, uint8_t **memory, size_t bytes) {
-    return pinned ? cudaHostAlloc((void **)memory, bytes, 0) : cudaMalloc((void **)memory, bytes);
-}
-
-static inline cudaError_t lane_buffer_free(bool pinned, uint8_t *memory) {
-    return pinned ? cudaFreeHost(memory) : cudaFree(memory);
-}
 
 static inline enum status lane_buffer_init(struct lane_buffer *buffer, bool pinned, size_t bytes,
                                            struct failure *failure) {
     buffer->pinned = pinned;
     buffer->base_bytes = bytes;
-    CUDA_TRY(failure, lane_buffer_allocate(pinned, &buffer->base, bytes));
+    CUDA_TRY(failure, pinned ? cudaHostAlloc((void **)&buffer->base, bytes, 0)
+                             : cudaMalloc((void **)&buffer->base, bytes));
     return STATUS_OK;
 }
 
-/* A zeroed buffer may be released too. */
+/* BUFFER may be zeroed. */
 static inline void lane_buffer_release(struct lane_buffer *buffer) {
-    lane_buffer_free(buffer->pinned, buffer->base);
+    if (buffer->pinned)
+        cudaFreeHost(buffer->base);
+    else
+        cudaFree(buffer->base);
 }
 
-/* Bytes that the pool has to lend for BYTES; 0: none. */
+/* Returns the bytes that the pool has to lend for BYTES; 0: none. */
 static inline size_t lane_buffer_beyond(const struct lane_buffer *buffer, size_t bytes) {
     return bytes > buffer->base_bytes ? bytes : 0;
 }
 
-/* LARGER: NULL takes it away. */
+/* LARGER: NULL detaches it. */
 static inline void lane_buffer_set_larger(struct lane_buffer *buffer, uint8_t *larger) {
     buffer->larger = larger;
     buffer->larger_used = 0;
 }
 
-/* BYTES of what lane_buffer_memory() gives are about to be used. */
+/* Notes that BYTES of lane_buffer_memory() will be used. */
 static inline void lane_buffer_use(struct lane_buffer *buffer, size_t bytes) {
     size_t *used = buffer->larger ? &buffer->larger_used : &buffer->base_used;
     if (bytes > *used) *used = bytes;
 }
 
-/* Writes zeros over what was used, in the stream's order; over the pool's pinned memory, which is
- * locked step by step, by the caller's own hands when the stream is done. */
+/* Writes zeros over what was used, in the stream's order; the pool's pinned memory, which is locked
+ * step by step, is zeroed by the caller when the stream is done. */
 static inline enum status lane_buffer_empty(struct lane_buffer *buffer, cudaStream_t stream,
                                             struct failure *failure) {
     if (buffer->base_used)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. `work` is first the decoder's: room for each scan's bytes, then its arena. A kernel
- * brings all scans that lie in pinned memory (file_transfer.cuh); others are copied one by one.
- * Later `work` is the encoder's: room for the files, then its scratch, which is all that is left.
- * A kernel writes the files into pinned memory, as far as that reaches; how long they are nobody
- * needs to know on the host. What does not lie there, or is longer, is copied at the end. So a
- * batch in pinned memory costs the same launches and copies however many files it has.
- * How much room a file gets is a guess that holds for all but noise: whatever is larger is refused,
- * and the CPU's codec encodes it. */
+/* How it works. `work` first serves the decoder: room for each scan's bytes, then its arena. One
+ * kernel brings all scans that lie in pinned memory (gather_kernel); others are copied one by
+ * one. Later `work` serves the encoder: room for the files, then all the rest as scratch. A kernel
+ * writes the files into pinned memory as far as they fit there, and the host need not know their
+ * lengths. Files elsewhere, and longer ones, are copied at the end. So a batch in pinned memory
+ * costs the same launches and copies however many files it has. The room for a file is a guess that
+ * holds for all but noise: a larger file is refused, and the CPU's codec encodes it. */
 #include "cuda/lane_codec.cuh"
 
 #include "cuda/check.cuh"
-#include "cuda/file_transfer.cuh"
+#include "cuda/codecs/jpeg_encode.h"
+#include "cuda/cuda_op.h"
 #include "cuda/pinned_ranges.cuh"
 #include "cuda/timeline.cuh"
 
@@ -18,10 +18,118 @@
 #include <cstdlib>
 #include <cstring>
 
+/* ---- two kernels that move a batch's files between mapped host memory and device memory
+ *
+ * A load moves 16 bytes. On the way in, a file keeps its address modulo 16, so that whole words are
+ * read: bytes before and after it are read too, within the page. On the way out, only the device
+ * knows how long a file is: every file gets as many blocks as the largest may need, and each block
+ * takes several parts. */
+
+enum {
+    TRANSFER_THREADS = 256,
+    TRANSFER_LOADS = 4, /* loads of a thread, under way together */
+    TRANSFER_VECTOR = 16,
+    TRANSFER_BLOCK_BYTES = TRANSFER_THREADS * TRANSFER_LOADS * TRANSFER_VECTOR,
+};
+
+/* ---- in */
+
+struct gathered_file {
+    const uint4 *from;
+    uint4 *to;
+    uint32_t vectors, first_block;
+};
+
+struct gathering {
+    int count;
+    uint32_t blocks;
+    struct gathered_file files[CUDA_BATCH_MAX];
+};
+
+/* Adds FROM. TO is a multiple of 16; FROM's address modulo 16 is kept, so TO needs LENGTH + 32
+ * bytes. Returns where FROM's first byte will be. */
+static inline uint8_t *gathering_add(struct gathering *gathering, const uint8_t *from,
+                                     size_t length, uint8_t *to) {
+    const size_t before = (uintptr_t)from % TRANSFER_VECTOR;
+    struct gathered_file *file = &gathering->files[gathering->count++];
+    file->from = (const uint4 *)(from - before);
+    file->to = (uint4 *)to;
+    file->vectors = (uint32_t)((before + length + TRANSFER_VECTOR - 1) / TRANSFER_VECTOR);
+    file->first_block = gathering->blocks;
+    gathering->blocks +=
+        (file->vectors * TRANSFER_VECTOR + TRANSFER_BLOCK_BYTES - 1) / TRANSFER_BLOCK_BYTES;
+    return to + before;
+}
+
+static __global__ void __launch_bounds__(TRANSFER_THREADS)
+    gather_kernel(const __grid_constant__ struct gathering gathering) {
+    int index = 0;
+    while (index + 1 < gathering.count && gathering.files[index + 1].first_block <= blockIdx.x)
+        index++;
+    const struct gathered_file &file = gathering.files[index];
+    const uint32_t first =
+        (blockIdx.x - file.first_block) * TRANSFER_THREADS * TRANSFER_LOADS + threadIdx.x;
+    uint4 words[TRANSFER_LOADS];
+#pragma unroll
+    for (int i = 0; i < TRANSFER_LOADS; i++)
+        if (first + i * TRANSFER_THREADS < file.vectors)
+            words[i] = file.from[first + i * TRANSFER_THREADS];
+#pragma unroll
+    for (int i = 0; i < TRANSFER_LOADS; i++)
+        if (first + i * TRANSFER_THREADS < file.vectors)
+            file.to[first + i * TRANSFER_THREADS] = words[i];
+}
+
+static inline enum status gathering_launch(const struct gathering *gathering, cudaStream_t stream,
+                                           struct failure *failure) {
+    if (!gathering->blocks) return STATUS_OK;
+    gather_kernel<<<gathering->blocks, TRANSFER_THREADS, 0, stream>>>(*gathering);
+    CUDA_LAUNCHED(failure);
+    return STATUS_OK;
+}
+
+/* ---- out */
+
+struct scattering {
+    int count;
+    uint32_t blocks_each;
+    const uint8_t *out; /* the encoder's files */
+    const struct jpeg_encode_result *results;
+    struct scattered_file {
+        uint8_t *to;   /* a multiple of 16; NULL: it is not moved */
+        uint32_t room; /* a longer file is not moved */
+    } files[CUDA_BATCH_MAX];
+};
+
+static __global__ void __launch_bounds__(TRANSFER_THREADS)
+    scatter_kernel(const __grid_constant__ struct scattering scattering) {
+    const uint32_t index = blockIdx.x / scattering.blocks_each;
+    const struct scattering::scattered_file &file = scattering.files[index];
+    const struct jpeg_encode_result result = scattering.results[index];
+    if (!file.to || result.verdict != JPEG_ENCODE_WRITTEN || result.bytes > file.room) return;
+    const uint4 *from = (const uint4 *)(scattering.out + result.offset);
+    const uint32_t vectors = result.bytes / TRANSFER_VECTOR, rest = result.bytes % TRANSFER_VECTOR;
+    const uint32_t thread = blockIdx.x % scattering.blocks_each * TRANSFER_THREADS + threadIdx.x;
+    const uint32_t threads = scattering.blocks_each * TRANSFER_THREADS;
+    for (uint32_t i = thread; i < vectors; i += threads) ((uint4 *)file.to)[i] = from[i];
+    if (thread < rest)
+        file.to[vectors * TRANSFER_VECTOR + thread] =
+            ((const uint8_t *)from)[vectors * TRANSFER_VECTOR + thread];
+}
+
+static inline enum status scattering_launch(const struct scattering *scattering,
+                                            cudaStream_t stream, struct failure *failure) {
+    if (!scattering->count) return STATUS_OK;
+    scatter_kernel<<<scattering->count * scattering->blocks_each, TRANSFER_THREADS, 0, stream>>>(
+        *scattering);
+    CUDA_LAUNCHED(failure);
+    return STATUS_OK;
+}
+
 enum {
     ALIGN = 256,
-    SCAN_BEFORE = 8,  /* bytes in front of a scan that its decoder may read */
-    SCAN_AROUND = 64, /* room beside a scan: its place within 16 bytes, whole words behind */
+    SCAN_BEFORE = 8,  /* bytes before a scan that its decoder may read */
+    SCAN_AROUND = 64, /* more room for a scan: its address modulo 16, and whole words */
     FULL_CHROMA_QUALITY = 95,
     HEADER_ROOM = 1024,
 };
@@ -32,7 +140,7 @@ static size_t aligned(size_t bytes) {
 
 /* ---- memory that is made once */
 
-/* The most that a batch's descriptions take. */
+/* Returns the most bytes that a batch's descriptions take. */
 static size_t encode_pinned_max(void) {
     struct jpeg_encode_image images[CUDA_BATCH_MAX] = {};
     for (int i = 0; i < CUDA_BATCH_MAX; i++) {
@@ -75,7 +183,7 @@ enum status lane_codec_empty(struct lane_codec *codec, cudaStream_t stream,
 
 /* ---- copies of what is not pinned */
 
-/* The driver refuses a copy that is pinned in part. TO_HOST: from the device. */
+/* Copies in pieces, since the driver refuses a copy that is pinned in part. */
 static enum status copy_pieces(uint8_t *host, uint8_t *device, size_t length, bool to_host,
                                cudaStream_t stream, struct failure *failure) {
     for (size_t within; length; host += within, device += within, length -= within) {
@@ -102,7 +210,7 @@ size_t lane_codec_decode_bytes(const struct jpeg_baseline *jpeg) {
     return scan_room(jpeg) + jpeg_decode_bytes(&picture, 1);
 }
 
-/* Brings the bytes of JPEG's scan to TO, now or with GATHERING. SCAN: where the device finds it. */
+/* Brings the bytes of JPEG's scan to TO, now or with GATHERING. SCAN: its device address. */
 static enum status bring_scan(const struct jpeg_baseline *jpeg, uint8_t *to,
                               struct gathering *gathering, cudaStream_t stream,
                               const uint8_t **scan, struct failure *failure) {
@@ -153,7 +261,7 @@ enum status lane_codec_decode(struct lane_codec *codec, const struct cuda_contex
     batch.count = count;
     batch.units = codec->units;
     batch.facts = codec->facts;
-    batch.arena = work + scans; /* of all files' decode_bytes less their scans: enough */
+    batch.arena = work + scans; /* enough: all files' decode_bytes less their scans */
     assert(scans < work_bytes);
     if (timeline_lend(context->timeline, SPAN_DECODE, jpeg_decode_stages, JPEG_DECODE_STAGES,
                       events))
@@ -163,7 +271,7 @@ enum status lane_codec_decode(struct lane_codec *codec, const struct cuda_contex
 
 /* ---- encode */
 
-/* Bytes that a file gets. */
+/* Returns the bytes reserved for a file. */
 static size_t file_room(const struct lane_encoding *encoding) {
     const struct image *image = &encoding->image;
     const size_t across = (image->width + 15) / 16 * 16, down = (image->height + 15) / 16 * 16;
@@ -172,7 +280,7 @@ static size_t file_room(const struct lane_encoding *encoding) {
     return aligned(samples + samples / 4 + HEADER_ROOM + encoding->profile_length);
 }
 
-/* For strings of bits, beside what is fixed: as much, and each tile's rounding. */
+/* Returns scratch for strings of bits: as much as for the file, and each tile's rounding. */
 static size_t string_room(const struct lane_encoding *encoding,
                           const struct jpeg_encode_needs *needs) {
     const size_t room = file_room(encoding) + file_room(encoding) / 8;
@@ -199,7 +307,7 @@ size_t lane_codec_encode_bytes(const struct lane_encoding *encoding) {
     return file_room(encoding) + needs.fixed_bytes + string_room(encoding, &needs);
 }
 
-/* Where a kernel may write files, and how much. */
+/* Returns where a kernel may write each file, and how much. */
 static struct scattering place_files(struct lane_codec *codec) {
     struct scattering scattering;
     size_t largest = 0;
@@ -217,7 +325,7 @@ static struct scattering place_files(struct lane_codec *codec) {
         scattering.files[i].room = codec->written_rooms[i];
         if (image_pixels(&encoding->image) > largest) largest = image_pixels(&encoding->image);
     }
-    /* At 1 to 2 bits a pixel a block goes round some four times. */
+    /* With 1 to 2 bits a pixel a block moves some four parts. */
     const size_t blocks = largest / (8 * TRANSFER_BLOCK_BYTES) + 1;
     scattering.blocks_each = (uint32_t)(blocks < 32 ? blocks : 32);
     return scattering;
@@ -249,7 +357,7 @@ enum status lane_codec_encode(struct lane_codec *codec, const struct cuda_contex
     codec->encodings = encodings;
     codec->encoding_count = count;
     lay_out(codec, context->stream, work, work_bytes);
-    /* Whatever the kernels do not tell is refused. */
+    /* Results that the kernels do not write read as refusals. */
     memset(codec->encode_pinned, 0xff, count * sizeof(struct jpeg_encode_result));
     const enum status status = jpeg_encode_launch(codec->encoder, &codec->encode_batch, failure);
     if (status) return status;
@@ -278,7 +386,7 @@ enum status lane_codec_finish(struct lane_codec *codec, cudaStream_t stream, dou
             copy_pieces(encoding->bytes, codec->encode_batch.out + result->offset, encoding->length,
                         true, stream, failure);
         if (status) {
-            cudaStreamSynchronize(stream); /* the slots of those before it are others' soon */
+            cudaStreamSynchronize(stream); /* before other jobs get the files' slots */
             return status;
         }
     }

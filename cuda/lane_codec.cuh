@@ -26,7 +26,7 @@ struct lane_codec {
     struct jpeg_facts *facts;
     uint8_t *encode_pinned;
     size_t encode_pinned_bytes;
-    /* Of the batch under way. */
+    /* the batch under way */
     struct lane_decoding *decodings;
     struct lane_encoding *encodings;
     int decoding_count, encoding_count;
@@ -38,13 +38,13 @@ struct lane_codec {
 enum status lane_codec_init(struct lane_codec *codec, struct failure *failure);
 void lane_codec_release(struct lane_codec *codec); /* may be zeroed, or half made */
 
-/* Forgets the last batch; nothing of it can be read any more. */
+/* Forgets the last batch; none of its results may be read any more. */
 void lane_codec_clear(struct lane_codec *codec);
-/* Zeros over what is on the host; the encoder's tables as they were made, in the stream's order. */
+/* Writes zeros to the host's memory, and restores the encoder's tables, in the stream's order. */
 enum status lane_codec_empty(struct lane_codec *codec, cudaStream_t stream,
                              struct failure *failure);
 
-/* As struct device_codec has them; WORK is the lane's, of WORK_BYTES. */
+/* The functions of struct device_codec; WORK is the lane's, WORK_BYTES long. */
 size_t lane_codec_decode_bytes(const struct jpeg_baseline *jpeg);
 size_t lane_codec_encode_bytes(const struct lane_encoding *encoding);
 enum status lane_codec_decode(struct lane_codec *codec, const struct cuda_context *context,
@@ -54,8 +54,8 @@ enum status lane_codec_encode(struct lane_codec *codec, const struct cuda_contex
                               uint8_t *work, size_t work_bytes, struct lane_encoding *encodings,
                               int count, struct failure *failure);
 
-/* Once the stream has come to the batch's end: verdicts, and the files that are not in place yet,
- * which takes COPY_MS. */
+/* Called once the stream has passed the batch's end: reads the verdicts, and copies the files that
+ * are not in place yet, which takes COPY_MS. */
 enum status lane_codec_finish(struct lane_codec *codec, cudaStream_t stream, double *copy_ms,
                               struct failure *failure);
 

@@ -3,14 +3,14 @@
  * all that it needs at once or waits for the next loan to come back. Under the lock bytes are only
  * counted and steps of the pinned range marked; memory is made outside it.
  *
- * The device's memory is CUDA's own stream-ordered pool: freeing is queued, nothing waits, and with
- * a threshold that is never reached all of it stays with the process for the next job, whatever its
- * size, since the driver maps pages anew. cudaFree would wait for every kernel of every lane. A
- * freed block may be given on only once the work before is done: without that the driver would make
- * one lane's stream wait for another's. Where the driver has no such pools (some virtual GPUs)
- * memory is allocated and freed job by job.
+ * Device memory comes from CUDA's stream-ordered pool: freeing is queued, and nothing waits. The
+ * pool's threshold is never reached, so that all memory stays with the process for later jobs of
+ * any size, since the driver maps pages anew. cudaFree would wait for every kernel of every lane. A
+ * freed block may be reused only once the work before is done: otherwise the driver would make one
+ * lane's stream wait for another's. Where the driver has no such pools (some virtual GPUs), memory
+ * is allocated and freed for each job.
  *
- * Order of locks: none is taken under this one. */
+ * Lock order: no other lock is taken under this one. */
 #include "cuda/memory_pool.cuh"
 
 #include "cuda/check.cuh"
@@ -86,7 +86,7 @@ static cudaMemPool_t make_pool(int device) {
     return made;
 }
 
-/* What the pool has and what is free on the GPU, but for a sixteenth: CUDA itself needs some. */
+/* Returns what the pool has and what is free on the GPU, less a sixteenth, which CUDA needs. */
 static size_t bytes_there(const struct device_memory *memory) {
     size_t there = 0, all = 0;
     uint64_t kept = memory->lent;
@@ -97,7 +97,7 @@ static size_t bytes_there(const struct device_memory *memory) {
     return (size_t)kept + there - there / 16;
 }
 
-/* Of DEVICE, as the first large job finds it: lanes have theirs by then. */
+/* Looks at DEVICE when the first large job comes: by then lanes have their memory. */
 static struct device_memory *memory_of(int device) {
     if (device < 0 || device >= DEVICES_MAX) return NULL;
     struct device_memory *memory = &pool.devices[device];
@@ -112,7 +112,7 @@ static struct device_memory *memory_of(int device) {
 
 /* ---- lending */
 
-/* Whether all of it could be lent if nothing else were. */
+/* Fails if NEED exceeds what could ever be lent. */
 static enum status check_bounds(const struct device_memory *memory, const struct memory_need *need,
                                 struct failure *failure) {
     const size_t pinned =
@@ -149,20 +149,20 @@ static bool take(struct device_memory *memory, const struct memory_need *need,
     return true;
 }
 
-/* Until a loan comes back, or it is time to ask again. */
+/* Waits until a loan comes back, or CHECK_MS pass. */
 static void wait_a_while(int64_t end_ns) {
     const int64_t next = clock_ns() + CHECK_MS * ms_ns, until = next < end_ns ? next : end_ns;
     const struct timespec time = { until / (1000 * ms_ns), until % (1000 * ms_ns) };
     pthread_cond_clockwait(&pool.changed, &pool.lock, CLOCK_MONOTONIC, &time);
 }
 
-/* Whether somebody wants to wait any longer. */
+/* Fails when the wait has lasted too long or the caller's job is given up. */
 static enum status check_wait(const struct lane_wait *wait, int64_t end_ns) {
     if (clock_ns() >= end_ns) return STATUS_NO_MEMORY;
     return wait && wait->check ? wait->check(wait->context) : STATUS_OK;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static enum status wait_and_take(struct device_memory *memory, const struct memory_need *need,
                                  const struct lane_wait *wait, struct memory_loan *loan) {
     struct waiter self = {}, **place = &pool.waiting;
@@ -176,11 +176,11 @@ static enum status wait_and_take(struct device_memory *memory, const struct memo
     }
     for (place = &pool.waiting; *place != &self;) place = &(*place)->next;
     *place = self.next;
-    pthread_cond_broadcast(&pool.changed); /* the next in line may have room */
+    pthread_cond_broadcast(&pool.changed); /* the next lane in line may have room */
     return status;
 }
 
-static enum status tell_wait(enum status status, struct failure *failure) {
+static enum status explain_wait(enum status status, struct failure *failure) {
     if (status == STATUS_CANCELLED) return fail(failure, status, "the client has disconnected");
     if (status == STATUS_DEADLINE)
         return fail(failure, status, "other jobs kept the memory for large images for too long");
@@ -208,7 +208,7 @@ enum status memory_pool_lend(int device, const struct memory_need *need,
     enum status status = check_bounds(memory, need, failure);
     if (!status) {
         status = wait_and_take(memory, need, wait, loan);
-        if (status) tell_wait(status, failure);
+        if (status) explain_wait(status, failure);
     }
     pthread_mutex_unlock(&pool.lock);
     if (status) return status;
@@ -226,7 +226,7 @@ void memory_pool_give_back(int device, struct memory_loan *loan, cudaStream_t st
         cudaFreeAsync(loan->device, stream);
     else if (loan->device)
         cudaFree(loan->device);
-    cudaGetLastError(); /* a fault of the stream is told by what waits for it */
+    cudaGetLastError(); /* the stream's own error is reported where the stream is waited for */
     pthread_mutex_lock(&pool.lock);
     if (memory) memory->lent -= loan->need.device;
     pinned_pool_give(&loan->pinned_in);

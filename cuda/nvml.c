@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the part of NVML that is used, as its library has it; every call returns 0 if it worked */
+/* ---- the part of NVML that is used, as declared by its library; every call returns 0 on
+ * success */
 
 struct nvml_device;
 
@@ -20,12 +21,12 @@ struct nvml_memory {
 };
 
 struct nvml {
-    void *object; /* of dlopen */
+    void *object; /* from dlopen */
     struct nvml_device *device;
     int (*init)(void);
     int (*shutdown)(void);
     int (*find)(const char *bus, struct nvml_device **device);
-    /* NULL where the library is too old for it. */
+    /* NULL where the library is too old */
     int (*utilization)(struct nvml_device *device, struct nvml_utilization *rates);
     int (*memory)(struct nvml_device *device, struct nvml_memory *memory);
     int (*energy)(struct nvml_device *device, unsigned long long *millijoules);
@@ -80,11 +81,11 @@ void nvml_read(const struct nvml *nvml, struct gauges *gauges) {
     struct nvml_memory memory;
     unsigned long long millijoules;
     if (nvml->utilization && nvml->utilization(nvml->device, &rates) == 0)
-        gauges_tell(gauges, GAUGE_UTILIZATION, rates.gpu);
+        gauges_set(gauges, GAUGE_UTILIZATION, rates.gpu);
     if (nvml->memory && nvml->memory(nvml->device, &memory) == 0) {
-        gauges_tell(gauges, GAUGE_MEMORY_USED, (int64_t)memory.used);
-        gauges_tell(gauges, GAUGE_MEMORY_TOTAL, (int64_t)memory.total);
+        gauges_set(gauges, GAUGE_MEMORY_USED, (int64_t)memory.used);
+        gauges_set(gauges, GAUGE_MEMORY_TOTAL, (int64_t)memory.total);
     }
     if (nvml->energy && nvml->energy(nvml->device, &millijoules) == 0)
-        gauges_tell(gauges, GAUGE_ENERGY, (int64_t)millijoules);
+        gauges_set(gauges, GAUGE_ENERGY, (int64_t)millijoules);
 }

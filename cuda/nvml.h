@@ -3,7 +3,7 @@
  *
  * Used by:  server/worker/gpu_sampler.c.
  * Owns:     the library's handle, until nvml_close().
- * Fails:    nvml_open returns NULL where there is no such library, or it knows no such GPU.
+ * Fails:    nvml_open returns NULL where there is no such library, or the library lacks this GPU.
  * Threads:  one at a time; a call takes milliseconds, and longer when the driver is in trouble.
  * Source:   the NVML API reference of NVIDIA, whose few types and prototypes nvml.c declares.
  *
@@ -19,7 +19,7 @@
 
 struct nvml;
 
-/* BUS as in struct device_info. */
+/* BUS: as in struct device_info. */
 struct nvml *nvml_open(const char *library, const char *bus);
 void nvml_close(struct nvml *nvml); /* may be NULL */
 

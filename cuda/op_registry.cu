@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The operators' twins by name, from the list that the Makefile generates; users' operators have
- * one for all. */
+/* The operators' twins by name, from the list that the Makefile generates; all users' operators
+ * share one twin. */
 #include "cuda/skeletons/user_twin.h"
 #include "pipeline/registry.h"
 

@@ -12,9 +12,9 @@ static_assert(STEPS * PINNED_STEP == PINNED_POOL_MAX, "a flag for each step");
 enum step_state : uint8_t { STEP_BARE, STEP_PAGEABLE, STEP_PINNED };
 
 static struct {
-    uint8_t *base; /* NULL: not reserved yet; atomic: copies look at it without the lock */
+    uint8_t *base; /* NULL: not reserved yet; atomic: copies read it without the lock */
     bool taken[STEPS];
-    enum step_state state[STEPS]; /* written by whoever has the step */
+    enum step_state state[STEPS]; /* written by the thread that has the step */
 } range;
 
 static bool reserve_range(void) {
@@ -56,8 +56,8 @@ void pinned_pool_give(struct pinned_run *run) {
     *run = {};
 }
 
-/* Touched first: locking pages that are not there takes several times as long, and other threads
- * may use CUDA meanwhile. */
+/* Touches the pages first: locking missing pages takes several times as long, and other threads may
+ * use CUDA meanwhile. */
 static bool back_step(uint8_t *step) {
     if (mprotect(step, PINNED_STEP, PROT_READ | PROT_WRITE) != 0) return false;
     for (size_t at = 0; at < PINNED_STEP; at += PAGE) *(volatile uint8_t *)(step + at) = 0;
@@ -67,7 +67,7 @@ static bool back_step(uint8_t *step) {
 static enum step_state lock_step(uint8_t *step) {
     const unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
     if (cudaHostRegister(step, PINNED_STEP, flags) == cudaSuccess) return STEP_PINNED;
-    cudaGetLastError(); /* the step serves as it is */
+    cudaGetLastError(); /* the step works unlocked too */
     return STEP_PAGEABLE;
 }
 

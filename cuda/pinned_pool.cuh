@@ -5,14 +5,15 @@
  * Owns:     the range, from the first run taken until pinned_pool_release().
  * Fails:    pinned_pool_take returns false where no run is free; pinned_pool_prepare gives
  *           STATUS_NO_MEMORY where the system has no memory left.
- * Threads:  one at a time; a run is prepared and used by whoever took it, without a lock.
+ * Threads:  one at a time for take, give and release. The thread that took a run prepares and uses
+ *           it without a lock.
  * Limits:   PINNED_POOL_MAX bytes.
  *
  * How it works. The addresses are reserved once, which costs nothing. A step gets its memory when a
- * run that holds it is prepared for the first time, is locked then, and stays so: what a job needs
- * is pinned once in the life of the process, not job by job. A run begins as low as it can, so that
- * steps which are pinned already come first. Unlocking waits for all kernels of the device; nothing
- * is unlocked before the range is released.
+ * run with it is prepared for the first time; it is locked then, and stays locked: memory is pinned
+ * once in the life of the process, not job by job. A run begins as low as it can, so that pinned
+ * steps are used first. Unlocking waits for all kernels of the device, so nothing is unlocked
+ * before the range is released.
  */
 #ifndef BURIN_PINNED_POOL_CUH
 #define BURIN_PINNED_POOL_CUH
@@ -37,22 +38,21 @@ static inline size_t pinned_pool_rounded(size_t bytes) {
     return (bytes + PINNED_STEP - 1) / PINNED_STEP * PINNED_STEP;
 }
 
-/* Of the range's first BOUND bytes. */
+/* Takes a run among the range's first BOUND bytes. */
 bool pinned_pool_take(size_t bytes, size_t bound, struct pinned_run *run);
 
-/* Memory behind all of RUN, locked where the driver can: where it cannot, copies are only slower.
- */
+/* Gives all of RUN memory, locked where the driver can; where it cannot, copies are only slower. */
 enum status pinned_pool_prepare(const struct pinned_run *run, struct failure *failure);
 
-/* Nothing may use it any more. An empty run may be given too. */
+/* Nothing may use RUN any more. It may be empty. */
 void pinned_pool_give(struct pinned_run *run);
 
-/* As cudaMemcpyAsync, for memory of the range too: that is locked step by step, and a copy must not
- * cross from one into the next. */
+/* cudaMemcpyAsync for any memory, also the range's: that is locked step by step, and a copy must
+ * not cross from one step into the next. */
 cudaError_t pinned_pool_copy(uint8_t *to, const uint8_t *from, size_t bytes,
                              enum cudaMemcpyKind kind, cudaStream_t stream);
 
-/* Unlocks and frees everything. No run may be taken. */
+/* Unlocks and frees everything. No run may be in use. */
 void pinned_pool_release(void);
 
 #endif

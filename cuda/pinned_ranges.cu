@@ -15,7 +15,7 @@ struct range {
 static struct range *ranges;
 static int range_count, range_room;
 
-/* The first range that ends behind BYTES. */
+/* The first range that ends after BYTES. */
 static int find_range(const uint8_t *bytes) {
     int low = 0, high = range_count;
     while (low < high) {

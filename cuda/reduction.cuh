@@ -5,28 +5,158 @@
  * Fails:    as batch.cuh and check.cuh say.
  * Limits:   sums below 2^64. No block waits for another.
  *
- * How it works. A row is a sequence of samples; a thread reads 16 bytes at a time, several loads in
- * flight. For 1, 2 and 4 channels a sample's place among these bytes says its channel; with 3
- * channels it shifts from chunk to chunk, so that results are kept apart by their place and rotated
- * when they are added (reduction_add.cuh). Then warps, the block, and all blocks of an image
- * (atomics on its state among the context's zeroed words) put theirs together. A ticket counts the
- * chunks that are in; whoever adds the last of them writes the values and clears the state. An
- * image that one block has alone needs no state. 0 is the neutral element: a minimum is the maximum
- * of complements.
+ * How it works. A row is a sequence of samples; a thread reads 16 bytes at a time, several loads
+ * under way. With 1, 2 and 4 channels a sample's place among these bytes gives its channel; with 3
+ * channels it shifts from chunk to chunk, so that results are kept apart by place and rotated when
+ * they are added. Then warps, the block, and all blocks of an image (by atomics
+ * on its state among the context's zeroed words) combine theirs. A ticket counts finished chunks;
+ * the block that adds the last one writes the values and clears the state. A block that has an
+ * image alone needs no state. 0 is the neutral element: a minimum is the maximum of complements.
  *
- * Why not cuda/skeletons/scalar.cuh: it calls a function for each sample, and of 64 million 8-bit
- * ones that is 23 us for a maximum and 25 for a sum where memory needs 18 (H200). Here the samples
- * of a word go through one instruction.
+ * cuda/skeletons/scalar.cuh would be slower: it calls a function for each sample, which for 64
+ * million 8-bit samples takes 23 us for a maximum and 25 for a sum, while memory needs 18 (H200).
+ * Here the samples of a word go through one instruction.
  */
 #ifndef BURIN_REDUCTION_CUH
 #define BURIN_REDUCTION_CUH
 
 #include "cuda/batch.cuh"
-#include "cuda/reduction_add.cuh"
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* ---- the partial result of a thread: adds 16 bytes, and folds to a number for each channel
+ *
+ * A chunk is four words. Words of the same class hold the same channels at the same places: with
+ * three channels there are three classes, and the first word of chunk x has class x % 3. PHASE,
+ * 0..2, is the number of chunks of a row by which the samples are shifted; 0 unless there are 3
+ * channels. */
+
+/* Item I, a constant, after all have moved on by PHASE places. */
+template <class T>
+static __device__ __forceinline__ T rotated(const T (&items)[3], int i, uint32_t phase) {
+    return phase == 0 ? items[i] : phase == 1 ? items[(i + 2) % 3] : items[(i + 1) % 3];
+}
+
+/* ---- the largest */
+
+/* Samples in pairs of 16 bits; bytes are split into the even and the odd ones. */
+template <int DEPTH, int CHANNELS> struct largest_partial {
+    static constexpr int CLASSES = CHANNELS == 3 ? 3 : DEPTH * CHANNELS == 64 ? 2 : 1;
+    static constexpr int PAIRS = DEPTH == 8 ? 2 : 1; /* of a word */
+    static constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    uint32_t most[PAIRS][CLASSES];
+
+    static __device__ __forceinline__ uint32_t pair(uint32_t word, int p) {
+        return DEPTH == 16 ? word : __byte_perm(word, 0, p ? 0x4341 : 0x4240);
+    }
+
+    __device__ __forceinline__ void add(const uint32_t (&words)[4], uint32_t phase) {
+#pragma unroll
+        for (int p = 0; p < PAIRS; p++) {
+            uint32_t chunk[CLASSES] = {};
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                chunk[k % CLASSES] = __vmaxu2(chunk[k % CLASSES], pair(words[k], p));
+#pragma unroll
+            for (int r = 0; r < CLASSES; r++) {
+                if constexpr (CLASSES == 3)
+                    most[p][r] = __vmaxu2(most[p][r], rotated(chunk, r, phase));
+                else
+                    most[p][r] = __vmaxu2(most[p][r], chunk[r]);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void fold(unsigned long long (&results)[COLOURS]) const {
+        uint32_t largest[CHANNELS] = {};
+#pragma unroll
+        for (int r = 0; r < CLASSES; r++)
+#pragma unroll
+            for (int p = 0; p < PAIRS; p++)
+#pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    const int place = DEPTH == 8 ? 4 * r + 2 * half + p : 2 * r + half;
+                    uint32_t &of = largest[place % CHANNELS];
+                    of = max(of, half ? most[p][r] >> 16 : most[p][r] & 0xffff);
+                }
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) results[c] = largest[c];
+    }
+
+    static __device__ __forceinline__ unsigned long long combine(unsigned long long a,
+                                                                 unsigned long long b) {
+        return max(a, b);
+    }
+
+    static __device__ __forceinline__ void merge(unsigned long long *to,
+                                                 unsigned long long result) {
+        atomicMax(to, result);
+    }
+};
+
+/* ---- the sum */
+
+template <int DEPTH, int CHANNELS> struct sum_partial {
+    static constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    static constexpr int SAMPLES = 128 / DEPTH;
+    unsigned long long sums[COLOURS];
+
+    /* 1 in the bytes of word K that belong to channel C, if the chunk is the first of its row. */
+    static constexpr __device__ uint32_t byte_mask(int k, int c) {
+        uint32_t mask = 0;
+        for (int b = 0; b < 4; b++)
+            if ((4 * k + b) % CHANNELS == c) mask |= 1u << 8 * b;
+        return mask;
+    }
+
+    static __device__ __forceinline__ uint32_t chunk_sum(const uint32_t (&words)[4], int c) {
+        uint32_t sum = 0;
+        if (DEPTH == 8) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum = __dp4a(words[k], byte_mask(k, c), sum);
+        } else {
+#pragma unroll
+            for (int i = 0; i < SAMPLES; i++)
+                if (i % CHANNELS == c) sum += i % 2 ? words[i / 2] >> 16 : words[i / 2] & 0xffff;
+        }
+        return sum;
+    }
+
+    /* Chunk x begins with channel x * SAMPLES % 3: phase, or, with 8 samples, twice that. */
+    __device__ __forceinline__ void add(const uint32_t (&words)[4], uint32_t phase) {
+        uint32_t chunk[COLOURS];
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) chunk[c] = chunk_sum(words, c);
+        const uint32_t shift = SAMPLES % 3 == 1 ? phase : 2 * phase % 3;
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) {
+            if constexpr (CHANNELS == 3)
+                sums[c] += rotated(chunk, c, shift);
+            else
+                sums[c] += chunk[c];
+        }
+    }
+
+    __device__ __forceinline__ void fold(unsigned long long (&results)[COLOURS]) const {
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) results[c] = sums[c];
+    }
+
+    static __device__ __forceinline__ unsigned long long combine(unsigned long long a,
+                                                                 unsigned long long b) {
+        return a + b;
+    }
+
+    static __device__ __forceinline__ void merge(unsigned long long *to,
+                                                 unsigned long long result) {
+        atomicAdd(to, result);
+    }
+};
 
 enum { REDUCTION_THREADS = 512, REDUCTION_BLOCKS = 2 /* a multiprocessor */, REDUCTION_LOADS = 4 };
 
-/* Of one image, zero between launches. */
+/* State of one image, zero between launches. */
 struct reduction_state {
     unsigned long long results[3];
     uint32_t chunks_done;
@@ -36,7 +166,7 @@ static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED
 
 /* ---- one thread */
 
-/* The chunk's samples; what is behind the row's end becomes 0. */
+/* The chunk's samples; those after the row's end become 0. */
 template <int DEPTH, bool FLIP, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 load_samples(uint32_t (&words)[4], const struct batch_image &image, uint32_t index) {
@@ -85,7 +215,7 @@ static __device__ __forceinline__ void reduce_range(const struct batch_image &im
 
 /* ---- one block */
 
-/* The block's result of each channel, in thread 0. */
+/* Combines the block's results of each channel, in thread 0. */
 template <int COLOURS, class PARTIAL>
 static __device__ __forceinline__ void reduce_block(unsigned long long (&results)[COLOURS]) {
     __shared__ unsigned long long warps[REDUCTION_THREADS / 32][COLOURS];
@@ -108,9 +238,9 @@ static __device__ __forceinline__ void reduce_block(unsigned long long (&results
 
 /* ---- all blocks */
 
-/* Thread 0: adds RESULTS of CHUNKS chunks; true, with everybody's results, where none is missing.
- * The fence before the ticket publishes the additions; the one behind it lets all of them be seen
- * by whoever has drawn the last. */
+/* Called by thread 0: adds RESULTS of CHUNKS chunks; true, with the image's results, where they are
+ * complete. The fence before the ticket publishes the additions; the one after it makes all
+ * additions visible to the thread that drew the last ticket. */
 template <int COLOURS, class PARTIAL>
 static __device__ __forceinline__ bool add_to_state(struct reduction_state *state, uint32_t chunks,
                                                     uint32_t all_chunks,
@@ -130,7 +260,7 @@ static __device__ __forceinline__ bool add_to_state(struct reduction_state *stat
     return true;
 }
 
-/* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the value that a result stands for. */
+/* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the conversion of a result to a value. */
 template <int DEPTH, int CHANNELS, class OP>
 static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
     reduction_kernel(const __grid_constant__ struct batch batch, struct reduction_state *states) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* shared_address.cuh - the 32-bit address of shared memory, as PTX and fast indexing want it.
+/* shared_address.cuh - the 32-bit address of shared memory, for PTX and fast indexing.
  *
  * Used by:  chunk.cuh and its kernels; cuda/ops/carve/ptx.cuh.
  */

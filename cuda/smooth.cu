@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Small windows over 8 bits are one launch for the whole batch, on tensor cores
- * (smooth/strip.cuh), by weights that the device keeps from batch to batch. All others are two
+ * (smooth/strip.cuh), with weights that the device keeps from batch to batch. All others are two
  * passes (smooth/passes.cuh) over areas of the images: as many areas at a time as scratch has room
- * for, so that the largest image needs no more of it than some. */
+ * for, so that scratch is bounded for images of any size. */
 #include "cuda/smooth.cuh"
 
 #include "cuda/batch.cuh"
@@ -17,8 +17,8 @@ static uint32_t weight_at_distance(const struct gaussian *gaussian, int distance
     return size <= gaussian->reach ? gaussian->weight[size] : 0;
 }
 
-/* WEIGHTS, zeroed before, for rows of the first product: of each byte that a lane reads, by how far
- * it lies behind the result's. */
+/* Sets WEIGHTS, zeroed before, for rows of the first product: of each byte that a lane reads, by
+ * its distance from the result's. */
 template <class T>
 static void put_across(struct strip_weights<T> *weights, const struct gaussian *gaussian,
                        int lane) {
@@ -34,8 +34,9 @@ static void put_across(struct strip_weights<T> *weights, const struct gaussian *
             }
 }
 
-/* Of the first two slabs' rows in the order of plane_bytes(), then of the next two's. Behind them a
- * third slab's for high bytes, where it has no fourth to share a word with. */
+/* Sets the weights of the first two slabs' rows in the order of plane_bytes(), then of the next
+ * two's. After them come those of a third slab for high bytes, if there is no fourth slab to share
+ * a word with. */
 template <class T>
 static void put_down(struct strip_weights<T> *weights, const struct gaussian *gaussian, int lane) {
     const int g = lane / 4, t = lane % 4;
@@ -68,10 +69,10 @@ static uint32_t make_strip_weights(const struct device_table_key *key, void *mem
     return 1;
 }
 
-/* In a device_table_key's last number: a table of this file. */
+/* The last number of a device_table_key: a table of this file. */
 enum { STRIP_KEY = 0x73747270 };
 
-/* Where tables of the batch's other steps leave no room, once those are done with. */
+/* If the batch's other tables leave no room, waits until their kernels are done. */
 template <class T>
 static enum status get_strip_weights(const struct cuda_context *context, long sigma,
                                      const struct strip_weights<T> **weights,
@@ -105,10 +106,11 @@ static enum status launch_strips(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* Of a tile. An image of few gets lower ones, so that all multiprocessors have some. */
+/* Steps of a tile. An image with few tiles gets lower ones, so that all multiprocessors have
+ * some. */
 enum { STRIP_STEPS = 8, STRIP_FEW_STEPS = 4 };
 
-/* Tiles of STRIP_STEPS would leave multiprocessors with less than two. */
+/* Whether tiles of STRIP_STEPS would leave multiprocessors with less than two. */
 static bool strips_are_few(const struct cuda_context *context, const struct op_call &samples) {
     const uint32_t height = STRIP_STEPS * STRIP_ROWS;
     const uint64_t tiles = (uint64_t)((samples.in.width + STRIP_TILE - 1) / STRIP_TILE) *
@@ -139,7 +141,7 @@ static enum status run_strips_as(const struct cuda_context *context, const struc
     struct op_call samples[CUDA_BATCH_MAX];
     batch_sample_calls(samples, calls, count);
     if constexpr (CHANNELS != 2 &&
-                  !SHARPENS) /* the usual ones: each kernel takes long to compile */
+                  !SHARPENS) /* frequent kinds only: a kernel takes long to compile */
         if (count == 1)
             return strips_are_few(context, samples[0])
                        ? run_strips_alone<low>(context, samples[0], sigma, rule)
@@ -172,11 +174,11 @@ static enum status run_strips(const struct cuda_context *context, const struct o
 
 /* ---- areas */
 
-/* An area's and a launch's sums; an area's width, pixels. Rows of the widest area are 32 KB of
- * sums. */
+/* Bytes of an area's and a launch's sums; an area's width in pixels. Rows of the widest area are 32
+ * KB of sums. */
 enum { AREA_BYTES = 32 << 20, LAUNCH_BYTES = 96 << 20, AREA_PIXELS = 2048 };
 
-/* Goes through the areas of all calls, a launch's at a time. */
+/* Goes through the areas of all calls, one launch's at a time. */
 struct area_walk {
     const struct op_call *calls;
     int count, call;
@@ -226,7 +228,7 @@ static void advance(struct area_walk *walk, const struct pass_area &area) {
     walk->x = 0, walk->call++;
 }
 
-/* The next launch's areas, their sums from MEMORY on. Returns how many; BYTES of sums. */
+/* The next launch's areas, with their sums from MEMORY on. Returns their number; BYTES: of sums. */
 static int next_areas(struct area_walk *walk, struct pass_areas *areas, uint8_t *memory,
                       size_t *bytes) {
     int count = 0;
@@ -284,7 +286,7 @@ static enum status run_passes(const struct cuda_context *context, const struct o
     return STATUS_OK;
 }
 
-/* ---- which way */
+/* ---- the choice between both */
 
 static bool fits_strips(const struct image *in, const struct gaussian *gaussian) {
     return in->depth == 8 && gaussian->reach <= STRIP_REACH_MAX;

@@ -4,7 +4,7 @@
  * Used by:  cuda/ops/blur.cu, cuda/ops/sharpen.cu.
  * Fails:    as check.cuh and batch.cuh say.
  * Threads:  the lane's.
- * Limits:   scratch of 96 MiB, however large the images are.
+ * Limits:   scratch of 96 MiB, for images of any size.
  */
 #ifndef BURIN_SMOOTH_CUH
 #define BURIN_SMOOTH_CUH
@@ -16,7 +16,7 @@
 /* SIGMA is in thousandths. */
 size_t smooth_scratch_cuda(const struct op_call *calls, int count, long sigma);
 
-/* SHARPEN: what is made of the blurred samples; NULL: they are the result. */
+/* SHARPEN: the rule applied to the blurred samples; NULL: they are the result. */
 enum status smooth_run_cuda(const struct cuda_context *context, struct op_call *calls, int count,
                             long sigma, const struct sharpen_rule *sharpen, const char *name);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Events that are made once are recorded between the pieces of a batch, each with the
- * name of what ended there. When the last one has come, the time between two neighbours is that
- * piece's, and a stage's time is from the last event of the stage before to its own last one. */
+ * name of the piece that ended there. Once the last one has arrived, the time between two
+ * neighbours is that piece's, and a stage's time is from the last event of the stage before to its
+ * own last one. */
 #include "cuda/timeline.cuh"
 
 #include "cuda/check.cuh"
@@ -31,7 +32,7 @@ void timeline_clear(struct timeline *timeline) {
 
 /* ---- record */
 
-/* Something ends here: KERNEL, or what is told otherwise. LEAVE so many marks for later. */
+/* Records that KERNEL, or for NULL something else, ends here. LEAVE: marks to keep for later. */
 static cudaError_t record(struct timeline *timeline, cudaStream_t stream, const char *kernel,
                           int leave) {
     if (timeline->count + leave >= TIMELINE_MARKS_MAX) return cudaSuccess;
@@ -62,7 +63,7 @@ enum status timeline_start_computing(struct timeline *timeline, cudaStream_t str
     return STATUS_OK;
 }
 
-/* Where a long batch had no marks left, an operator's end gets one of those kept back. */
+/* If a long batch has no marks left, an operator's end gets one of those kept for it. */
 enum status timeline_end_op(struct timeline *timeline, cudaStream_t stream, int kernels,
                             const char *name, struct failure *failure) {
     if (timeline->count == kernels || timeline->count + PLAN_STEPS_MAX >= TIMELINE_MARKS_MAX)
@@ -106,7 +107,7 @@ static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
     return ms;
 }
 
-/* The last mark of what has such kernels; BEFORE where nothing has. */
+/* The last mark of a stage with such kernels; BEFORE if there is none. */
 static int last_mark(const struct timeline *timeline, enum span_level level, int before) {
     for (int i = timeline->count - 1; i > before; i--)
         if (timeline->marks[i].level == level) return i;

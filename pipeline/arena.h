@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* arena.h - scratch given out piece by piece, never back; without memory it is only counted.
+/* arena.h - scratch handed out piece by piece and never taken back; without memory it only counts.
  *
  * Used by:  carve, resize and smartcrop.
  * Owns:     nothing; the memory is the caller's.
@@ -13,11 +13,11 @@
 enum { ARENA_ALIGN = 64 };
 
 struct arena {
-    uint8_t *base; /* NULL: only counted */
+    uint8_t *base; /* NULL: pieces are only counted */
     size_t used;
 };
 
-/* BYTES aligned to ARENA_ALIGN, or NULL where memory is only counted. */
+/* Returns BYTES bytes aligned to ARENA_ALIGN, or NULL where pieces are only counted. */
 static inline void *arena_take(struct arena *arena, size_t bytes) {
     void *piece = arena->base ? arena->base + arena->used : NULL;
     arena->used += (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;

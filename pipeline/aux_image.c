@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/aux_image.h"
 
-#include "pipeline/luma.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>
@@ -12,14 +11,8 @@ struct image aux_image_shape(const struct probe *probe) {
 
 static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
                             unsigned depth) {
-    for (size_t x = 0; x < width; x++) {
-        const size_t i = x * channels;
-        const uint32_t gray = channels < 3
-                                  ? sample_get(in, i, depth)
-                                  : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
-                                         sample_get(in, i + 2, depth));
-        out[x] = (uint8_t)(gray >> (depth - 8));
-    }
+    for (size_t x = 0; x < width; x++)
+        out[x] = (uint8_t)(sample_luma(in, x * channels, channels, depth) >> (depth - 8));
 }
 
 enum status aux_image_decode(const uint8_t *bytes, size_t length, const struct probe *probe,

@@ -2,13 +2,14 @@
 /* band.h - rows shared out among threads.
  *
  * Used by:  operators, with pool.h.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_BAND_H
 #define BURIN_BAND_H
 
 #include <stdint.h>
 
-/* Rows first..end-1 of the INDEX-th of COUNT bands that differ by at most one row. */
+/* Rows first..end-1 of band INDEX; the COUNT bands differ by at most one row. */
 struct band {
     uint32_t first, end;
 };
@@ -20,7 +21,7 @@ static inline struct band band_of(uint32_t height, int index, int count) {
     };
 }
 
-/* As many bands as there are THREADS, but at most MOST, and none without a row. */
+/* Returns the number of bands: one a thread, at most MOST, each with at least one row. */
 static inline int band_count(uint32_t height, int threads, int most) {
     if (threads < most) most = threads;
     return height < (uint32_t)most ? (int)height : most;

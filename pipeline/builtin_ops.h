@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* builtin_ops.h - the operators that the program was built with.
  *
- * The Makefile makes the list of the files of pipeline/ops/, in the alphabet's order.
+ * The Makefile lists the files of pipeline/ops/ in alphabetical order.
  *
- * Used by:  op_set.c, and whoever counts or walks those alone.
+ * Used by:  op_set.c, resize.c, placeholder.h and tests.
  * Threads:  any; constants.
  */
 #ifndef BURIN_BUILTIN_OPS_H
@@ -16,7 +16,9 @@ extern "C" {
 #endif
 
 int builtin_op_count(void);
-const struct op *builtin_op_at(int index); /* below that count */
+const struct op *builtin_op_at(int index); /* INDEX is below that count */
+/* NULL: there is none of that name. */
+const struct op *builtin_op_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Tables lead from a format to its codec. codec_encode_fitting() encodes again and
- * again into the same bytes, at the qualities that quality_search.h asks for; a file that grows
- * over max_bytes meets the end of its room there, and is given up. */
-#include "pipeline/codecs/avif_library.h"
+/* How it works. A format's record (format.h) has the functions of its codec. codec_encode_fitting()
+ * encodes repeatedly into the same bytes, at the qualities that quality_search.h asks for; a file
+ * that grows over max_bytes reaches the end of its room and is given up. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/quality_search.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,25 +38,22 @@ void metadata_release(struct metadata *metadata) {
     *metadata = (struct metadata){ 0 };
 }
 
+/* ---- decoding */
+
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
                          struct failure *failure) {
     assert(image_same_shape(into, &probe->shape) && into->stride >= image_row_bytes(into));
-    static enum status (*const decoders[FORMAT_COUNT])(const struct decoding *) = {
-        [FORMAT_JPEG] = jpeg_decode,
-        [FORMAT_PNG] = png_decode,
-        [FORMAT_PNM] = pnm_decode,
-        [FORMAT_WEBP] = webp_decode,
-    };
+    const struct format_record *format = format_record(probe->format);
     struct metadata read = { 0 };
     const struct decoding decoding = { bytes, length, probe, limits, progress,
                                        into,  &read,  notes, failure };
-    assert(decoders[probe->format]);
-    /* Rows that never come are black, not what the memory held before. */
+    assert(format->decode);
+    /* Rows that are missing in the file are black, not what the memory held before. */
     for (uint32_t y = 0; limits->accept_damage && y < into->height; y++)
         memset(image_row(into, y), 0, image_row_bytes(into));
-    const enum status status = decoders[probe->format](&decoding);
+    const enum status status = format->decode(&decoding);
     if (status == STATUS_OK && probe->animated) *notes |= NOTE_FIRST_FRAME;
     if (status == STATUS_OK && metadata)
         *metadata = read;
@@ -70,17 +67,44 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
                                 uint32_t *notes, struct failure *failure) {
     const struct decoding decoding = { bytes, length,   probe, limits, NULL,
                                        NULL,  metadata, notes, failure };
-    assert(probe->format == FORMAT_JPEG);
+    const struct format_record *format = format_record(probe->format);
+    assert(format->read_metadata);
     *metadata = (struct metadata){ 0 };
-    return probe->profile ? jpeg_profile(&decoding) : STATUS_OK;
+    return probe->profile ? format->read_metadata(&decoding) : STATUS_OK;
 }
+
+void codec_damage(const struct decoding *decoding, const char *text) {
+    char *warning = decoding->metadata->warning;
+    *decoding->notes |= NOTE_DAMAGED;
+    if (!*warning) snprintf(warning, WARNING_MAX, "%s", text);
+}
+
+uint64_t codec_turned_bytes(const struct probe *probe) {
+    return probe->orientation > 1 ? image_pixels(&probe->shape) * image_pixel_bytes(&probe->shape)
+                                  : 0;
+}
+
+size_t codec_memory_decode(const struct probe *probe, size_t most) {
+    const struct format_record *format = format_record(probe->format);
+    const uint64_t bytes = format->decode_memory ? format->decode_memory(probe) : 0;
+    return bytes < most ? (size_t)bytes : most;
+}
+
+enum status codec_stopped(enum status status, struct failure *failure) {
+    return fail(failure, status,
+                status == STATUS_DEADLINE
+                    ? "the time allowed ran out in the codec; send a smaller image"
+                    : "the request was cancelled in the codec");
+}
+
+/* ---- encoding */
 
 double codec_still_ms(const struct image *image, const struct encode_options *options) {
-    if (options->format == FORMAT_AVIF) return avif_still_ms(image, options);
-    return options->format == FORMAT_WEBP ? webp_still_ms(image, options) : 0;
+    const struct format_record *format = format_record(options->format);
+    return format->still_ms ? format->still_ms(image, options) : 0;
 }
 
-/* An encoder that cannot be stopped does not start if it may miss the deadline. */
+/* An encoder that cannot be stopped is not started if it may miss the deadline. */
 static enum status check_time_left(const struct encoding *encoding) {
     const struct progress *progress = encoding->progress;
     const double ms = codec_still_ms(encoding->image, encoding->options);
@@ -96,40 +120,58 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                          const struct encode_options *options, struct progress *progress,
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,
                          struct failure *failure) {
-    static enum status (*const encoders[FORMAT_COUNT])(const struct encoding *) = {
-        [FORMAT_JPEG] = jpeg_encode, [FORMAT_PNG] = png_encode,   [FORMAT_PNM] = pnm_encode,
-        [FORMAT_WEBP] = webp_encode, [FORMAT_AVIF] = avif_encode,
-    };
+    const struct format_record *format = format_record(options->format);
     const struct encoding encoding = { image,    metadata, options, progress, bytes,
                                        capacity, length,   notes,   failure };
-    assert(encoders[options->format]);
+    assert(format->encode);
     *length = 0;
     enum status status = codec_check_sides(image, options->format, failure);
     if (!status) status = check_time_left(&encoding);
-    return status ? status : encoders[options->format](&encoding);
+    return status ? status : format->encode(&encoding);
 }
 
 enum format codec_result_format(const struct probe *input, const struct image *result) {
-    const bool holds = input->format == FORMAT_PNG || input->format == FORMAT_PNM;
-    return result->depth > input->shape.depth && !holds ? FORMAT_PNG : input->format;
+    const bool deeper = result->depth > input->shape.depth;
+    return deeper && format_record(input->format)->depth < result->depth ? FORMAT_PNG
+                                                                         : input->format;
 }
 
 const char *codec_missing(enum format format) {
-    return format == FORMAT_AVIF ? avif_library_missing() : NULL;
+    const struct format_record *record = format_record(format);
+    return record->missing ? record->missing() : NULL;
+}
+
+void codec_open_libraries(void) {
+    for (int format = 0; format < FORMAT_COUNT; format++) codec_missing((enum format)format);
+}
+
+bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes) {
+    if (!metadata || !metadata->profile_length) return false;
+    /* An ICC header names the colour space of its samples in bytes 16 to 19. */
+    const bool fits = metadata->profile_length >= 20 &&
+                      memcmp(metadata->profile + 16, colours == 1 ? "GRAY" : "RGB ", 4) == 0;
+    if (!fits) *notes |= NOTE_PROFILE_DROPPED;
+    return fits;
+}
+
+enum status codec_overflow(const struct encoding *encoding) {
+    return fail(encoding->failure, STATUS_TOO_LARGE,
+                "the encoded %u x %u image does not fit into %zu bytes; ask for a smaller one",
+                encoding->image->width, encoding->image->height, encoding->capacity);
 }
 
 /* ---- within max_bytes */
 
 bool codec_has_quality(const struct encode_options *options) {
-    const bool either = options->format == FORMAT_WEBP || options->format == FORMAT_AVIF;
-    return options->format == FORMAT_JPEG || (either && !options->lossless);
+    return format_can(options->format, FORMAT_QUALITY) &&
+           !(options->lossless && format_can(options->format, FORMAT_LOSSLESS));
 }
 
-/* At the quality that SEARCH is at. A file whose size nobody is told is given up as soon as it
- * cannot fit: its length is then one byte too many. */
+/* Encodes at the quality of SEARCH. A file whose size will not be reported is given up as soon as
+ * it cannot fit; its length is then max_bytes + 1. */
 static enum status encode_try(const struct encoding *encoding,
                               const struct quality_search *search) {
-    const bool gives_up = !quality_search_tells(search);
+    const bool gives_up = !quality_search_reports(search);
     const size_t room = gives_up && search->max_bytes < encoding->capacity
                             ? (size_t)search->max_bytes
                             : encoding->capacity;
@@ -161,12 +203,13 @@ static enum status search_quality(const struct encoding *encoding, struct fittin
 }
 
 static enum status refuse_size(const struct encoding *encoding) {
-    const char *name = format_name(encoding->options->format);
-    return fail(
-        encoding->failure, STATUS_TOO_LARGE,
-        "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for type=jpeg, "
-        "webp or avif, whose quality can be lowered",
-        name, *encoding->length, (long long)encoding->options->max_bytes);
+    char names[FORMAT_LIST_MAX];
+    return fail(encoding->failure, STATUS_TOO_LARGE,
+                "the %s takes %zu bytes and max_bytes is %lld; raise max_bytes, or ask for "
+                "type=%s, whose quality can be lowered",
+                format_name(encoding->options->format), *encoding->length,
+                (long long)encoding->options->max_bytes,
+                format_list(FORMAT_NAMES, FORMAT_QUALITY, ", ", " or ", names));
 }
 
 enum status codec_encode_fitting(const struct image *image, const struct metadata *metadata,
@@ -190,11 +233,7 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
 
 enum status codec_check_sides(const struct image *shape, enum format format,
                               struct failure *failure) {
-    static const uint32_t sides[FORMAT_COUNT] = {
-        [FORMAT_JPEG] = 65500, /* libjpeg's */
-        [FORMAT_WEBP] = 16383, /* 14 bits */
-    };
-    const uint32_t most = sides[format];
+    const uint32_t most = format_record(format)->side_max;
     if (!most || (shape->width <= most && shape->height <= most)) return STATUS_OK;
     return fail(failure, STATUS_TOO_LARGE,
                 "the result is %u x %u pixels and a side of a %s may have at most %u; ask for PNG",
@@ -204,9 +243,10 @@ enum status codec_check_sides(const struct image *shape, enum format format,
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,
                           enum format format) {
     const size_t profile_length = metadata ? metadata->profile_length : 0;
-    if (format == FORMAT_JPEG) return jpeg_bound(image, profile_length);
-    if (format == FORMAT_PNG) return png_bound(image, profile_length);
-    if (format == FORMAT_WEBP) return webp_bound(image, profile_length);
-    if (format == FORMAT_AVIF) return avif_bound(image, profile_length);
-    return pnm_bound(image);
+    return format_record(format)->bound(image, profile_length);
+}
+
+size_t codec_memory_encode(const struct image *image, const struct encode_options *options) {
+    const struct format_record *format = format_record(options->format);
+    return format->encode_memory ? (size_t)format->encode_memory(image, options) : 0;
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Memory is mapped for the largest batch of late, without being touched. What a big
- * batch has beyond the most that is kept, and whatever none of the last second or two had beyond
- * the least, goes back to the system piece by piece, between batches: all of it at once takes 0.1
- * to 0.25 ms a MB. It is unmapped, for a limit may be set on addresses (`ulimit -d`, `-v`).
+/* How it works. A lane maps memory for the largest recent batch, without touching it. Between
+ * batches the lane gives memory back piece by piece (all at once takes 0.1 to 0.25 ms a MB): what a
+ * large batch took beyond the upper bound `keep_bytes[1]`, and what no batch of the last second or
+ * two needed beyond the lower bound `keep_bytes[0]`. Memory is unmapped, because a limit may be set
+ * on addresses (`ulimit -d`, `-v`).
  *
- * Where the system refuses memory, or lanes would have more than the most that is set, those that
- * are between batches give back all that they keep. If that does not do, the lane waits with empty
- * hands for the large batches that run, and lanes that wait have their turns in the order in which
- * they came: no large batch begins before them, and small ones do.
+ * When the system refuses memory, or when the lanes together would exceed their common bound, lanes
+ * between batches give back all that they keep. If that is not enough, the lane waits, holding
+ * nothing, for the large batches that run. Waiting lanes are served in the order of their arrival:
+ * no large batch starts before them, but small ones do.
  *
- * A lane claims what a large batch needs, and afterwards what it keeps of that; what every lane may
- * keep anyway it does not claim. */
+ * A lane claims what a large batch needs and, after the batch, what it keeps of that. The memory
+ * that every lane may keep for small batches is not claimed. */
 #include "pipeline/cpu_memory.h"
 
 #include <malloc.h>
@@ -20,17 +21,18 @@
 
 enum { PAGE = 4096, PIECE = 2 << 20, MAPPED_ALIGN = 1 << 20, WINDOW_MS = 1000 };
 
-/* A lane that was refused memory tries so often; in vain and beside nobody, so many times. */
+/* A lane that was refused memory tries every WAIT_MS; it gives up after VAIN_TRIES while no other
+ * lane holds memory. */
 enum { WAIT_MS = 10, VAIN_TRIES = 3 };
 
 enum { AREAS = CPU_MEMORY_AREAS };
 
-/* All lanes of this process; who has this lock may take that of a lane, not the other way round. */
+/* All lanes of this process. Lock order: lanes_lock before the lock of a lane. */
 static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cpu_memory *lanes;
 static uint64_t last_ticket; /* atomic */
-static int lanes_waiting;    /* for memory; atomic */
-static size_t claims_most;   /* of all lanes; 0: any amount; atomic */
+static int lanes_waiting;    /* lanes that wait for memory; atomic */
+static size_t claims_most;   /* bound on the claims of all lanes; 0: none; atomic */
 
 static void area_release(struct area *area) {
     if (area->bytes) munmap(area->bytes, area->length);
@@ -49,7 +51,7 @@ static void set_claim(struct cpu_memory *memory, size_t bytes) {
     __atomic_store_n(&memory->claim, bytes, __ATOMIC_RELAXED);
 }
 
-/* At least BYTES long. Where that fails the area is as it was. */
+/* Makes AREA at least BYTES long; leaves the area unchanged on failure. */
 static bool area_reserve(struct area *area, size_t bytes) {
     if (bytes > area->length) {
         const size_t length = (bytes + MAPPED_ALIGN - 1) / MAPPED_ALIGN * MAPPED_ALIGN;
@@ -65,7 +67,7 @@ static bool area_reserve(struct area *area, size_t bytes) {
     return true;
 }
 
-/* The last piece of what lies beyond KEEP goes back to the system; false where there was none. */
+/* Unmaps the last piece of what lies beyond KEEP; false where there was none. */
 static bool area_trim(struct area *area, size_t keep) {
     if (area->touched <= keep) return false;
     const size_t piece = (area->touched - 1) / PIECE * PIECE, from = larger(piece, keep);
@@ -79,7 +81,8 @@ static size_t paged(size_t bytes) {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* What batches of this window or the last one had, within bounds; whole pages. */
+/* Returns the bytes to keep: what batches of this window and the last one used, within bounds, in
+ * whole pages. */
 static size_t kept(const struct cpu_memory *memory, const struct area *area) {
     const size_t used = paged(larger(area->used[0], area->used[1]));
     const size_t most = memory->keep_bytes[1];
@@ -126,13 +129,13 @@ static bool is_small(const struct cpu_memory *memory, const struct lane_need *ne
            memory->keep_bytes[0];
 }
 
-/* ---- what all have together */
+/* ---- the bound on all lanes together */
 
 void cpu_memory_set_most(size_t bytes) {
     __atomic_store_n(&claims_most, bytes, __ATOMIC_RELAXED);
 }
 
-/* Returns the bytes that the lane claims for NEED; between batches NEED is all zero. */
+/* Returns the bytes that the lane claims for NEED, which is all zero between batches. */
 static size_t claim_of(const struct cpu_memory *memory, const struct lane_need *need) {
     const size_t wanted[AREAS] = { need->in, need->work, need->out };
     size_t bytes = need->codec;
@@ -140,7 +143,8 @@ static size_t claim_of(const struct cpu_memory *memory, const struct lane_need *
     return bytes <= AREAS * memory->keep_bytes[0] ? 0 : bytes;
 }
 
-/* false: others have too much. A small batch is never refused: what it has is bounded by itself. */
+/* Returns false where the other lanes claim too much. A small batch is always accepted: its memory
+ * is bounded already. */
 static bool claim(struct cpu_memory *self, const struct lane_need *need) {
     const size_t bytes = claim_of(self, need);
     const size_t most = __atomic_load_n(&claims_most, __ATOMIC_RELAXED);
@@ -155,7 +159,7 @@ static bool claim(struct cpu_memory *self, const struct lane_need *need) {
     return fits;
 }
 
-/* Less than before, so it fits. */
+/* The new claim is never larger, so no check is needed. */
 static void lower_claim(struct cpu_memory *self) {
     const struct lane_need nothing = { .in = 0 };
     if (!claimed(self)) return;
@@ -164,7 +168,7 @@ static void lower_claim(struct cpu_memory *self) {
     pthread_mutex_unlock(&lanes_lock);
 }
 
-/* Whether other lanes run a large batch, or waited for memory before this one. */
+/* `running`: other lanes run a large batch. `before`: others waited for memory before this lane. */
 struct others {
     bool running, before;
 };
@@ -197,8 +201,9 @@ static enum status check_wait(const struct lane_need *need) {
     return need->wait.check ? need->wait.check(need->wait.context) : STATUS_OK;
 }
 
-/* Of what lanes between batches keep, and then of what large batches had. A batch may begin or end
- * between a try and a look at the others, so one vain try beside nobody says nothing yet. */
+/* Takes memory that lanes between batches keep, then waits for large batches to end. One failure
+ * while no other lane holds memory proves nothing: a batch may have begun or ended between the try
+ * and look_at_others(). */
 static bool try_in_turn(struct cpu_memory *memory, const struct lane_need *need) {
     const struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
     for (int vain = 0; vain < VAIN_TRIES; vain++) {
@@ -224,14 +229,6 @@ static bool reserve_in_turn(struct cpu_memory *memory, const struct lane_need *n
     return reserved;
 }
 
-static enum status fail_to_reserve(const struct lane_need *need, struct failure *failure) {
-    const enum status over = check_wait(need);
-    if (over == STATUS_CANCELLED) return fail(failure, over, "the client has disconnected");
-    if (over) return fail(failure, over, "waited for memory until the time allowed was over");
-    return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job could not be allocated",
-                need->in + need->work + need->out + need->codec);
-}
-
 enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need,
                                struct failure *failure) {
     const size_t bytes = need->in + need->work + need->out + need->codec;
@@ -243,12 +240,17 @@ enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need
             "(cpu_memory_bytes); send a smaller image, or ask for less",
             bytes, most);
     const enum cpu_phase phase = is_small(memory, need) ? CPU_RUNS_SMALL : CPU_RUNS_LARGE;
-    enter(memory, phase); /* what it keeps is its own from here on */
+    enter(memory, phase); /* from here on no other lane reclaims its areas */
     const bool behind =
         phase == CPU_RUNS_LARGE && __atomic_load_n(&lanes_waiting, __ATOMIC_RELAXED) > 0;
     const bool reserved = (!behind && reserve_areas(memory, need)) || reserve_in_turn(memory, need);
     enter(memory, phase);
-    return reserved ? STATUS_OK : fail_to_reserve(need, failure);
+    if (reserved) return STATUS_OK;
+    const enum status over = check_wait(need);
+    if (over == STATUS_CANCELLED) return fail(failure, over, "the client has disconnected");
+    if (over) return fail(failure, over, "waited for memory until the time allowed was over");
+    return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job could not be allocated",
+                bytes);
 }
 
 void cpu_memory_empty(struct cpu_memory *memory) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* device.h - what can run a plan: the CPU, or one GPU, seen through one door.
+/* device.h - what can run a plan, the CPU or one GPU, behind one interface.
  *
  * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena,
  * on the CPU plain memory and threads. A lane runs a batch: reserve, fill `host_in`, upload, run
- * operators, download, finish, read `host_out`. A device with a codec of its own also takes files:
- * it decodes before the operators and encodes after them, and those pixels never leave it.
+ * operators, download, finish, read `host_out`. A device with its own codec also takes files: it
+ * decodes before the operators and encodes after them, and those pixels never leave the device.
  *
  * Used by:  run.c walks a plan through it; the worker and the commands open lanes.
  * Owns:     the lane owns all memory it hands out, until the next reserve or trim.
- * Fails:    STATUS_NO_MEMORY (the lane has none until another reserve), STATUS_DEVICE (the process
- *           should end: a CUDA error of that kind spoils the context).
+ * Fails:    STATUS_NO_MEMORY (the lane has none until the next reserve), STATUS_DEVICE (the process
+ *           should end: such a CUDA error leaves the context unusable).
  * Threads:  a lane belongs to one thread at a time; lanes of one device work at the same time.
  */
 #ifndef BURIN_DEVICE_H
@@ -26,14 +26,14 @@ extern "C" {
 
 struct jpeg_baseline; /* pipeline/codecs/jpeg/baseline.h */
 
-/* What `burin devices` prints; 0 or "" where a device has no such thing. */
+/* The facts that `burin devices` prints; 0 or "" where a device has no such value. */
 struct device_info {
     char name[96];
     char capability[16]; /* "9.0" */
     char vectors[96];    /* CPU: "AVX2 BMI2 F16C FMA" */
     char driver[64];     /* driver and runtime versions */
     char bus[32];        /* "0000:18:00.0" */
-    char pcie[64];       /* the same with the link: "0000:18:00.0, Gen5 x16" */
+    char pcie[64];       /* the bus with its link: "0000:18:00.0, Gen5 x16" */
     int multiprocessors; /* CPU: cores that this process may use */
     double memory_bytes, memory_free_bytes, l2_bytes;
     double clock_mhz, memory_clock_mhz;
@@ -42,15 +42,14 @@ struct device_info {
 };
 
 struct lane_options {
-    size_t staging_bytes; /* made, touched and pinned at open, each way; CPU: kept at the most */
-    size_t arena_bytes;   /* device memory made at open */
-    struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
-    /* What jobs too large for that may borrow, all lanes of the process together; device memory:
-     * for each device. 0: as much as there is. */
+    size_t staging_bytes; /* allocated, touched and pinned at open, each way; CPU: kept at most */
+    size_t arena_bytes;   /* device memory allocated at open */
+    struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own thread */
+    /* The most that all lanes of the process borrow together for jobs that do not fit; device
+     * memory: for each device. 0: no bound. */
     size_t pinned_pool_bytes, device_pool_bytes;
-    size_t idle_bytes; /* CPU: kept, each way, even where no batch of late has had so much */
-    /* CPU: what lanes of the process have together for batches larger than that. 0: as much as
-     * there is. */
+    size_t idle_bytes; /* CPU: kept each way even where no recent batch used as much */
+    /* CPU: the most that all lanes have together for batches larger than that. 0: no bound. */
     size_t cpu_memory_bytes;
 };
 
@@ -59,13 +58,13 @@ struct lane_options {
 struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
-    uint8_t *in, *work, *out;    /* these and more of them, and memory in between, on the device */
-    size_t work_bytes;           /* of `work`, as run_reserve asked for them */
+    uint8_t *in, *work, *out;    /* the same and more, with memory in between, on the device */
+    size_t work_bytes;           /* bytes of `work` that run_reserve asked for */
     size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
 };
 
-/* Asked some times a second while memory that other lanes have is waited for: STATUS_OK as long as
- * somebody wants what is to run there. CHECK may be NULL. */
+/* Called several times a second while the lane waits for memory of other lanes: STATUS_OK while the
+ * result is still wanted. CHECK may be NULL. */
 struct lane_wait {
     enum status (*check)(const void *context);
     const void *context;
@@ -73,25 +72,26 @@ struct lane_wait {
 
 struct lane_need {
     size_t in, work, out;         /* bytes */
-    size_t codec;                 /* of the heap, while the CPU's codecs are at work */
-    size_t device_in, device_out; /* of `in` and `out`, what lies last and the device alone has */
+    size_t codec;                 /* heap used by the CPU's codecs */
+    size_t device_in, device_out; /* the last bytes of `in` and `out`, which only the device has */
     struct lane_wait wait;
 };
 
-/* The last batch, in milliseconds: by events on a GPU. What the files take to come to the device
- * and to leave it counts as upload and download. */
+/* The last batch, in milliseconds; a GPU measures with events. Copying files to and from the device
+ * counts as upload and download. */
 struct lane_times {
     double upload_ms, decode_ms, compute_ms, encode_ms, download_ms;
 };
 
-/* A JPEG that the device decodes. Stays where it is, with the file's bytes, until finish. */
+/* A JPEG that the device decodes. The record and the file's bytes stay in place until finish. */
 struct lane_decoding {
     const struct jpeg_baseline *jpeg;
     struct image into; /* device memory */
-    bool refused;      /* told by finish: the pixels mean nothing, the CPU's codec must decode it */
+    bool refused;      /* set by finish: the pixels are invalid, the CPU's codec must decode it */
 };
 
-/* A JPEG that the device makes, with the bytes of the CPU's codec. Likewise. */
+/* A JPEG that the device encodes to the bytes of the CPU's codec; it stays in place until finish.
+ */
 struct lane_encoding {
     struct image image; /* device memory */
     int quality;
@@ -99,31 +99,31 @@ struct lane_encoding {
     size_t profile_length;
     uint8_t *bytes; /* the file, in host memory; complete when finish returns */
     size_t capacity;
-    size_t length; /* told by finish; 0: refused, the CPU's codec must encode it */
+    size_t length; /* set by finish; 0: refused, the CPU's codec must encode it */
 };
 
-/* A device's own codec of baseline JPEGs. `work` of the lane is its memory while it is at work: the
- * bytes that all files of a batch need add up. What it cannot do alone it refuses, file by file. */
+/* A device's own codec of baseline JPEGs. It works in the lane's `work`, which must hold the sum of
+ * the bytes that all files of a batch need. Files that it cannot process are refused one by one. */
 struct device_codec {
-    /* Of `work`, for that one file; 0: it is left to the CPU's codec. Shapes alone are looked at.
-     */
+    /* Returns the bytes of `work` that one file needs, from its shape; 0: the device cannot take
+     * it. */
     size_t (*decode_bytes)(const struct jpeg_baseline *jpeg);
     size_t (*encode_bytes)(const struct lane_encoding *encoding);
-    /* Both only queue work: decode behind upload, encode before download. */
+    /* Both only queue work: decode after upload, encode before download. */
     enum status (*decode)(struct lane *lane, struct lane_decoding *decodings, int count,
                           struct failure *failure);
     enum status (*encode)(struct lane *lane, struct lane_encoding *encodings, int count,
                           struct failure *failure);
-    /* The device reads and writes files within BYTES..+LENGTH, whole pages, where they lie. Any
-     * other memory it copies to and from. Not while lanes of the device are at work. A failure
-     * leaves that memory as it was: usable, and copied. */
+    /* Makes BYTES..+LENGTH, whole pages, memory that the device reads and writes in place; other
+     * memory is copied. Not while lanes of the device run. After a failure the memory is usable and
+     * still copied. */
     enum status (*pin)(int index, uint8_t *bytes, size_t length, struct failure *failure);
     void (*unpin)(int index, uint8_t *bytes);
 };
 
 struct device_driver {
     const char *kind;                 /* "cpu" or "cuda" */
-    const struct device_codec *codec; /* NULL: it takes pixels alone */
+    const struct device_codec *codec; /* NULL: the device takes only pixels */
     int (*count)(void);
     enum status (*describe)(int index, struct device_info *info, struct failure *failure);
 
@@ -133,33 +133,34 @@ struct device_driver {
 
     enum status (*reserve)(struct lane *lane, const struct lane_need *need,
                            struct failure *failure);
-    /* Between batches: gives back, to the system or to other lanes, a piece of what a large one
-     * took beyond what is kept, in well under a millisecond. false where there was none. */
+    /* Between batches: returns one piece of what a large batch took beyond what is kept to the
+     * system or to other lanes, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
-    /* Between batches: nothing that batches have left in the lane's memory, be it on the host or on
-     * the device, can be read any more by those that come. */
+    /* Between batches: erases what earlier batches left in the lane's memory, on the host and the
+     * device, so that later ones cannot read it. */
     enum status (*empty)(struct lane *lane, struct failure *failure);
-    /* Makes what OP needs for images of DEPTH bits and so many channels, so that its first run does
-     * not have to: a user's operator is compiled. Runs nothing. By any thread, also while the lane
-     * is at work. */
+    /* Prepares OP for images of DEPTH bits and CHANNELS channels, so that its first run need not: a
+     * user's operator is compiled. Runs nothing. Any thread may call it, also while the lane works.
+     */
     enum status (*prepare)(struct lane *lane, const struct op *op, int depth, int channels,
                            struct failure *failure);
-    /* One copy of host_in[0..bytes) to `in`. */
+    /* Copies host_in[0..bytes) to `in` in one piece. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
-    /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */
+    /* Returns the scratch bytes that OP needs for COUNT calls at once, whose params and shapes are
+     * set. */
     size_t (*scratch)(struct lane *lane, const struct op *op, const struct op_call *calls,
                       int count);
-    /* How many of the first of OPS, the next COUNT operators of a plan, belong together: one
-     * piece of work may stand for all of them; 1: none. IN: what the first is given. READY: run may
-     * be given the last one's calls with the others as `before`. NULL: nothing ever is. */
+    /* Returns how many of the first of OPS, the next COUNT operators of a plan, can run as one
+     * piece of work; 1: none. IN is the first operator's input. READY: run accepts the last one's
+     * calls with the others as `before`. NULL: never. */
     int (*chain)(struct lane *lane, const struct op *const *ops, int count, const struct image *in,
                  bool *ready);
-    /* One operator over COUNT images that share channels and depth, and but for those calls that
-     * op.common asks for, params; scratch is
-     * calls[0].scratch for all. On a GPU this only queues work. */
+    /* Runs one operator over COUNT images that share channels, depth and params (calls that
+     * op.common asks for may differ in params). All use the scratch calls[0].scratch. On a GPU this
+     * only queues work. */
     enum status (*run)(struct lane *lane, const struct op *op, struct op_call *calls, int count);
     enum status (*download)(struct lane *lane, size_t bytes, struct failure *failure);
-    /* Waits for all of it; STATUS_DEVICE when something on the way failed. SPANS may be NULL. */
+    /* Waits until all queued work is done; STATUS_DEVICE if any of it failed. SPANS may be NULL. */
     enum status (*finish)(struct lane *lane, struct lane_times *times, struct timing *spans,
                           struct failure *failure);
 };

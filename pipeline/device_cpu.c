@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Upload and download are nothing, operators run where they are called, and memory is
- * cpu_memory.h's. */
+/* How it works. Upload and download do nothing, operators run in the calling thread, and memory
+ * comes from cpu_memory.h. */
 #include "pipeline/cpu_memory.h"
 
 #include <sched.h>
@@ -38,11 +38,6 @@ static bool cpuinfo(const char *key, char *value, size_t size) {
     return found;
 }
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 static void add_vector(struct device_info *info, bool has, const char *name) {
     const size_t used = strlen(info->vectors);
     if (has) snprintf(info->vectors + used, sizeof info->vectors - used, used ? " %s" : "%s", name);
@@ -64,7 +59,9 @@ static void vectors(struct device_info *info) {
 
 static enum status cpu_describe(int index, struct device_info *info, struct failure *failure) {
     (void)index, (void)failure;
-    *info = (struct device_info){ .multiprocessors = cores() };
+    cpu_set_t cores;
+    *info = (struct device_info){ .multiprocessors = 1 };
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0) info->multiprocessors = CPU_COUNT(&cores);
     if (!cpuinfo("model name", info->name, sizeof info->name)) strcpy(info->name, "CPU");
     char mhz[32];
     if (cpuinfo("cpu MHz", mhz, sizeof mhz)) info->clock_mhz = atof(mhz);
@@ -170,12 +167,12 @@ static enum status cpu_finish(struct lane *lane, struct lane_times *times, struc
     for (int i = 0; spans && i < cpu->spans.span_count; i++)
         timing_span(spans, cpu->spans.spans[i].name, cpu->spans.spans[i].level,
                     cpu->spans.spans[i].ms);
-    cpu->compute_ms = 0; /* a batch may be run again without being laid out anew */
+    cpu->compute_ms = 0; /* the same batch may run again without a new layout */
     cpu->spans.span_count = 0;
     return STATUS_OK;
 }
 
-/* Users' operators were compiled when they were read. */
+/* Users' operators were compiled when their files were read. */
 static enum status prepare_nothing(struct lane *lane, const struct op *op, int depth, int channels,
                                    struct failure *failure) {
     (void)lane, (void)op, (void)depth, (void)channels, (void)failure;

@@ -4,6 +4,7 @@
 #include "pipeline/param.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct encode_options encode_options_default = {
@@ -89,10 +90,10 @@ static bool set_min_quality(struct encode_options *options, const char *value) {
 /* ---- all of them */
 
 static const struct setting {
-    const char *name, *range;
+    const char *name, *range; /* NULL: a format's name */
     bool (*set)(struct encode_options *options, const char *value);
 } settings[] = {
-    { "type", "png, jpeg, webp, avif, pnm or auto", set_type },
+    { "type", NULL, set_type },
     { "quality", "a whole number 1..100", set_quality },
     { "compression", "a whole number 0..3", set_compression },
     { "progressive", "true or false", set_progressive },
@@ -109,8 +110,12 @@ const char *encode_option_name(int index) {
     return index >= 0 && index < SETTINGS ? settings[index].name : NULL;
 }
 
-const char *encode_option_range(int index) {
-    return settings[index].range;
+const char *encode_option_range(int index, char text[FORMAT_LIST_MAX]) {
+    if (settings[index].range) return settings[index].range;
+    format_list(FORMAT_NAMES, FORMAT_WRITTEN, ", ", ", ", text);
+    const size_t length = strlen(text);
+    snprintf(text + length, FORMAT_LIST_MAX - length, " or auto");
+    return text;
 }
 
 bool encode_option_set(struct encode_options *options, int index, const char *value) {

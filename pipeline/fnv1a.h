@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fnv1a.h - a hash of bytes, 64 bits: quick to write down anywhere, no defence against anybody.
+/* fnv1a.h - a 64-bit hash of bytes that is easy to reproduce anywhere; not safe against attackers.
  *
  * Used by:  image.c, pipeline/skeletons/twin_library.c and twin_cache.c, kernel_cache.c.
  * Threads:  any; no state.
@@ -13,7 +13,7 @@
 
 #define FNV1A_START UINT64_C(0xcbf29ce484222325)
 
-/* HASH: of what stands before; FNV1A_START where nothing does. */
+/* HASH is the hash of the bytes before these, or FNV1A_START. */
 static inline uint64_t fnv1a(uint64_t hash, const void *bytes, size_t length) {
     const uint8_t *at = (const uint8_t *)bytes;
     for (size_t i = 0; i < length; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gauges.h - what a GPU at work reports of itself, and which values it reported.
+/* gauges.h - the values that a running GPU reports, and which of them it reported.
  *
- * A value that the device or its driver does not know is not told: it is never 0 for that. Plain
- * data of fixed size: it travels in a message between two processes. All zero: nothing told.
+ * A value that the device or its driver does not know is missing, never 0. The struct is plain data
+ * of fixed size, because it travels in a message between two processes. All zero: no values.
  *
- * Used by:  the worker fills it from NVML, the front shows it in /metrics.
+ * Used by:  the worker fills it from NVML; the front shows it in /metrics.
+ * Threads:  one at a time.
  */
 #ifndef BURIN_GAUGES_H
 #define BURIN_GAUGES_H
@@ -23,17 +24,17 @@ enum gauge {
 };
 
 struct gauges {
-    uint32_t told; /* bit g: values[g] */
+    uint32_t known; /* bit g: values[g] is set */
     int64_t values[GAUGES];
 };
 
-static inline void gauges_tell(struct gauges *gauges, enum gauge which, int64_t value) {
+static inline void gauges_set(struct gauges *gauges, enum gauge which, int64_t value) {
     gauges->values[which] = value;
-    gauges->told |= 1u << which;
+    gauges->known |= 1u << which;
 }
 
-static inline bool gauges_told(const struct gauges *gauges, enum gauge which) {
-    return gauges->told >> which & 1;
+static inline bool gauges_has(const struct gauges *gauges, enum gauge which) {
+    return gauges->known >> which & 1;
 }
 
 #endif

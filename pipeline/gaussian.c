@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-/* Taps on either side of the centre. */
-static int side_taps(double sigma, unsigned depth) {
-    return ((int)nearbyint(sigma * (depth == 8 ? 3 : 4) * 2 + 1) | 1) / 2;
-}
-
 /* Distances count in half pixels, as their squares in the source do: -(2 x)^2 / (8 sigma^2). */
 static double bell(int distance, double sigma) {
     const double x = 2.0 * distance;
@@ -16,7 +11,7 @@ static double bell(int distance, double sigma) {
 
 void gaussian_make(struct gaussian *gaussian, long sigma, unsigned depth) {
     const double pixels = (double)sigma / 1000, one = depth == 8 ? 256 : 65536;
-    const int side = side_taps(pixels, depth);
+    const int taps = (int)nearbyint(pixels * (depth == 8 ? 3 : 4) * 2 + 1) | 1, side = taps / 2;
     double sum = 0, error = 0;
     for (int k = side; k > 0; k--) sum += bell(k, pixels);
     const double scale = 1 / (2 * sum + 1);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* image.h - a rectangle of samples in host or device memory.
  *
- * Channels are 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA, interleaved; a sample has 8 or 16 bits, 16 in
- * the machine's own byte order; rows start `stride` bytes apart, top row first. Always stride >=
- * width * channels * depth / 8; bytes between rows' ends and starts are never read for meaning nor
- * written.
+ * Channels are 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA, interleaved. A sample has 8 or 16 bits, 16 in
+ * the machine's own byte order. Rows start `stride` bytes apart, top row first; a stride is never
+ * below width * channels * depth / 8. Bytes between rows are never written nor used.
  *
- * Used by:  everything that touches pixels.
- * Owns:     nothing; whoever made the memory frees it.
+ * Used by:  everything that handles pixels.
+ * Owns:     nothing; the code that allocated the memory frees it.
  * Limits:   IMAGE_SIDE_MAX pixels a side.
  */
 #ifndef BURIN_IMAGE_H
@@ -39,7 +38,7 @@ static inline size_t image_row_bytes(const struct image *image) {
     return image->width * image_pixel_bytes(image);
 }
 
-/* Memory that rows of `stride` bytes take, the last one whole. */
+/* Bytes of memory, the padding of the last row included. */
 static inline size_t image_bytes(const struct image *image) {
     return image->stride * image->height;
 }
@@ -61,20 +60,18 @@ static inline bool image_has_alpha(const struct image *image) {
     return image->channels == 2 || image->channels == 4;
 }
 
-/* Channels that carry colour: 1 or 3. */
 static inline unsigned image_colours(const struct image *image) {
     return image->channels < 3 ? 1 : 3;
 }
 
-/* A shape with no memory yet; rows padded to IMAGE_ROW_ALIGN bytes so that vector loads may start
- * at any row. */
+/* Returns a shape without memory; rows are padded to IMAGE_ROW_ALIGN bytes so that vector loads may
+ * start at any row. */
 struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth);
 
-/* Same width, height, channels and depth; stride and memory may differ. */
 bool image_same_shape(const struct image *a, const struct image *b);
 
-/* FNV-1a, 64 bit, over the shape and the samples of every row, padding left out: equal digests on
- * two devices mean equal pictures. */
+/* FNV-1a, 64 bit, of the shape and the samples of every row without padding: equal digests on two
+ * devices mean equal pictures. */
 uint64_t image_digest(const struct image *image);
 
 #ifdef __cplusplus

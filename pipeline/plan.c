@@ -244,7 +244,7 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
     uint64_t count = 0;
     for (int s = 0; s < plan->count; s++) {
         const struct values_shape shape = plan_step_values(plan, s, shapes);
-        count += values_told(&shape);
+        count += values_results(&shape);
     }
     return count;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A ticket on the caller's stack stands in a queue, first come, first served. Its
- * indices are claimed with one atomic addition, without the lock; the lock guards the queue and who
- * is inside a ticket. A helper enters a ticket only while it stands in the queue, and the caller
- * leaves only when its ticket is out of the queue and no helper is inside: so a ticket never
- * outlives its stack frame. A caller never waits for anything but indices that are being worked on,
- * so calls may nest. */
+/* How it works. pool_run puts a ticket, which lies on the caller's stack, into a queue: first come,
+ * first served. The ticket's indices are claimed with one atomic addition, without the lock; the
+ * lock guards the queue and the number of helpers inside a ticket. A helper enters a ticket only
+ * while the ticket is queued, and the caller returns only when its ticket has left the queue and no
+ * helper is inside, so a ticket never outlives its stack frame. A caller waits only for indices
+ * that are being worked on, so calls may nest. */
 #include "pipeline/pool.h"
 
 #include "pipeline/thread_remains.h"
@@ -20,8 +20,8 @@ struct ticket {
     void (*work)(void *argument, int index);
     void *argument;
     int count;
-    atomic_int next;      /* first index that nobody has claimed */
-    int helpers;          /* inside, the caller not counted; under the lock */
+    atomic_int next;      /* first unclaimed index */
+    int helpers;          /* helpers inside, without the caller; under the lock */
     bool waiting;         /* in the queue; under the lock */
     pthread_cond_t left;  /* the last helper has left */
     struct ticket *after; /* in the queue; under the lock */
@@ -29,7 +29,7 @@ struct ticket {
 
 struct pool {
     pthread_mutex_t lock;
-    pthread_cond_t come; /* a ticket has come, or the end */
+    pthread_cond_t come; /* signals a new ticket or the end */
     struct ticket *first, *last;
     int idle; /* helpers that wait on `come` */
     bool ending;
@@ -91,7 +91,7 @@ struct pool *pool_create(int threads) {
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->come, NULL);
 
-    /* Signals are for the threads that were there before. */
+    /* Helpers block all signals; the existing threads handle them. */
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -132,7 +132,7 @@ static void run_shared(struct pool *pool, struct ticket *ticket) {
     enqueue(pool, ticket);
     int wanted = ticket->count - 1 < pool->idle ? ticket->count - 1 : pool->idle;
     pthread_mutex_unlock(&pool->lock);
-    /* Helpers that are at work look at the queue again by themselves. */
+    /* Busy helpers look at the queue again by themselves, so only idle ones are woken. */
     for (int i = 0; i < wanted; i++) pthread_cond_signal(&pool->come);
 
     work_off(ticket);

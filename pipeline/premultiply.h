@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* premultiply.h - colours weighed by their alpha before samples are mixed, and taken back after.
+/* premultiply.h - colours multiplied by alpha before samples are mixed, and divided by it
+ * afterwards.
  *
- * Without it, the colour of pixels that nobody sees would bleed into their neighbours. A pixel of
- * full alpha goes through both unchanged.
+ * Without this the colour of invisible pixels would bleed into their neighbours. A pixel of full
+ * alpha is unchanged by both.
  *
- * Used by:  operators that make a pixel of several, on either device.
+ * Used by:  operators that mix several pixels, on either device.
+ * Threads:  any; no state.
  * Source:   8 bit as Pillow's RGBa does it (src/libImaging/Convert.c, ImagingUtils.h).
  */
 #ifndef BURIN_PREMULTIPLY_H
@@ -21,8 +23,8 @@ HOST_DEVICE uint32_t premultiply(uint32_t colour, uint32_t alpha, unsigned depth
     return ((scaled >> 8) + scaled) >> 8;
 }
 
-/* floor(M c / a), at most M: rounding may have left a colour above its alpha. The colour as it is
- * where alpha is 0 or M. */
+/* floor(M c / a), at most M, because rounding may have left a colour above its alpha. The colour is
+ * unchanged where alpha is 0 or M. */
 HOST_DEVICE uint32_t unpremultiply(uint32_t colour, uint32_t alpha, unsigned depth) {
     const uint32_t max = depth == 16 ? 65535 : 255;
     if (alpha == 0 || alpha == max) return colour;

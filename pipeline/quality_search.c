@@ -7,7 +7,7 @@ void quality_search_begin(struct quality_search *search, const struct encode_opt
                                        .least = encode_min_quality(options) };
 }
 
-bool quality_search_tells(const struct quality_search *search) {
+bool quality_search_reports(const struct quality_search *search) {
     return search->quality == search->least;
 }
 

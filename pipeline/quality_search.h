@@ -6,14 +6,14 @@
  *     while (quality_search_next(&search, length));
  *     if (search.fits) ...the file of search.quality was made last...
  *
- * Quality as asked, if that fits. Else the lowest: what does not fit then, never does. Else halving
- * the range between the two, which ends at a quality that fits while the next one does not. Where
- * that one was not made last it is made once more.
+ * The search tries the quality as asked, then the lowest, at which a file that does not fit never
+ * will. Then it bisects between the two, until one quality fits and the next does not. If the one
+ * that fits was not encoded last, it is encoded again.
  *
- * Used by:  codec.c, with the codecs of the cores; run_fit.c, with a device's.
+ * Used by:  codec.c for codecs of the cores; run_fit.c for a device's.
  * Owns:     nothing; a pure module.
  * Threads:  one at a time.
- * Limits:   SEARCH_TRIES_MAX tries, and one more time for the answer.
+ * Limits:   SEARCH_TRIES_MAX tries, and one encoding for the answer.
  */
 #ifndef BURIN_QUALITY_SEARCH_H
 #define BURIN_QUALITY_SEARCH_H
@@ -24,30 +24,30 @@
 extern "C" {
 #endif
 
-/* As asked, the lowest, and 1..100 halved. */
+/* The quality as asked, the lowest, and 1..100 bisected. */
 enum { SEARCH_TRIES_MAX = 2 + 7 };
 
 struct quality_search {
-    int quality; /* to be made next; at the end that of the answer */
-    int tries;   /* how many were */
-    bool fits;   /* at the end; else `length` is the lowest quality's */
+    int quality; /* of the next try; at the end, of the answer */
+    int tries;   /* so far */
+    bool fits;   /* at the end; false: `length` is that of the lowest quality */
     uint64_t length;
     uint64_t max_bytes;
-    int low, high; /* low fits, high does not; 0: not known yet */
+    int low, high; /* low fits, high does not; 0: not tried yet */
     int least;     /* the lowest quality */
 };
 
-/* OPTIONS with max_bytes. */
+/* OPTIONS have max_bytes. */
 void quality_search_begin(struct quality_search *search, const struct encode_options *options);
 
-/* LENGTH of the file made at `quality`, at least max_bytes + 1 where it was given up. Whether one
- * more has to be made. */
+/* LENGTH is that of the file at `quality`, or max_bytes + 1 if it was given up. true: encode at the
+ * new `quality`. */
 bool quality_search_next(struct quality_search *search, uint64_t length);
 
-/* Whether the length is to be told if the file does not fit: it may not be given up. */
-bool quality_search_tells(const struct quality_search *search);
+/* The refusal reports the length of this try, so it must not be given up. */
+bool quality_search_reports(const struct quality_search *search);
 
-/* The refusal of what does not fit. */
+/* The failure if no file fits. */
 enum status quality_search_refuse(const struct quality_search *search, enum format format,
                                   struct failure *failure);
 

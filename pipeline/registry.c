@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Written before there are threads, then only read. */
+/* Written before threads start, then only read. */
 static struct op_set own;
 
 const struct op_set *registry_set(void) {

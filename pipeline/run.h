@@ -43,7 +43,7 @@ struct run_item {
      * NULL: the caller does. */
     const struct jpeg_baseline *jpeg;
     size_t decode_bytes; /* what the codec says of it */
-    size_t codec_bytes;  /* codec_memory.h's, of the files that the caller decodes and encodes */
+    size_t codec_bytes;  /* heap of the CPU's codecs, for the files that the caller handles */
     enum run_result want;
     struct lane_encoding file; /* with RUN_FILE: quality, profile, bytes, capacity by the caller */
     size_t encode_bytes;       /* and what the codec says of it */

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sample.h - samples of 8 or 16 bit behind one pair of functions.
  *
- * An operator writes its row function once with `channels` and `depth` as last arguments and calls
- * it through SPECIALISE: the compiler then sees both as constants and makes one tight loop for
- * each.
+ * An operator writes its row function once, with `channels` and `depth` as last arguments, and
+ * calls it through SPECIALISE, which passes both as constants: the compiler makes one tight loop
+ * for each combination.
  *
  * Used by:  operators.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H
+
+#include "pipeline/luma.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +31,15 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
     }
     const uint16_t sample = (uint16_t)value;
     memcpy(row + 2 * index, &sample, 2);
+}
+
+/* The gray or the luma of the pixel whose first sample is at INDEX. */
+static inline uint32_t sample_luma(const uint8_t *row, size_t index, unsigned channels,
+                                   unsigned depth) {
+    const uint32_t first = sample_get(row, index, depth);
+    return channels < 3
+               ? first
+               : luma(first, sample_get(row, index + 1, depth), sample_get(row, index + 2, depth));
 }
 
 /* Calls row_function(..., channels, depth) with constants. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The image is cut into strips of columns whose ring of sums fits into a core's
- * cache, and strips, where there are fewer than threads, into bands of rows. A strip goes down two
- * rows at a time: two lines are read with their borders, summed up across into the ring, and the
- * window that ends there is summed up down. */
+ * cache. Where there are fewer strips than threads, strips are cut into bands of rows. A strip is
+ * processed downwards, two rows at a time: two lines are read with their borders and summed across
+ * into the ring; then the window that ends there is summed down. */
 #include "pipeline/smooth.h"
 
 #include "pipeline/band.h"
@@ -12,11 +12,12 @@
 
 #include <string.h>
 
-/* The ring and some rows of both images share 32 KB or more of first-level cache. Chunks come in
- * threes where pixels have three samples, so that a strip ends with both. */
+/* The ring and some rows of both images share 32 KB or more of first-level cache. For pixels of
+ * three samples the number of chunks is a multiple of three, so that a strip ends with a whole
+ * pixel. */
 enum { WORKERS_MAX = 16, RING_BYTES = 32 << 10, CHUNKS_MIN = 4, STRIP_BYTES = 512 };
 
-/* What all strips share. */
+/* The state that all strips share. */
 struct smoothing {
     struct op_call *call;
     smooth_finish finish;
@@ -25,7 +26,7 @@ struct smoothing {
     size_t worker_bytes;
     size_t chunks; /* of a strip */
     uint32_t strip_pixels, strips, bands;
-    uint32_t next; /* tile that nobody has begun */
+    uint32_t next; /* first tile not yet begun */
 };
 
 static size_t strip_chunks(const struct image *in, const struct smooth_taps *taps) {
@@ -42,8 +43,8 @@ static size_t worker_bytes(const struct smooth_sizes *sizes) {
     return (2 * sizes->line + sizes->work + sizes->ring + 2 * sizes->row + 255) / 256 * 256;
 }
 
-/* Eight pixels of reach cost what reading and writing does; rows beyond the borders are summed up
- * too. */
+/* Eight pixels of reach cost as much as one pass of reading and writing. Rows beyond the borders
+ * are summed too. */
 uint32_t smooth_passes(const struct image *in, long sigma) {
     struct gaussian gaussian;
     gaussian_make(&gaussian, sigma, in->depth);
@@ -63,11 +64,12 @@ struct strip {
     const struct smoothing *all;
     uint32_t left, pixels;
     struct band band;
-    bool reads_image, writes_image; /* itself: no line and no row need be copied */
+    bool reads_image,
+        writes_image; /* the strip works on the image in place, without copying lines or rows */
     uint8_t *line[2], *work, *ring, *row[2];
 };
 
-/* A line has some bytes more than its samples, which are read and make no difference. */
+/* A line is a few bytes longer than its samples; these are read but have no effect. */
 static void find_direct(struct strip *strip) {
     const struct smoothing *all = strip->all;
     const struct image *in = &all->call->in;
@@ -94,14 +96,14 @@ static struct strip strip_of(const struct smoothing *all, uint32_t tile, uint8_t
     return strip;
 }
 
-/* As memcpy, which takes twice as long for the few hundred bytes of a strip's row. */
+/* Copies as memcpy does, which takes twice as long for the few hundred bytes of a strip's row. */
 static void copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes) {
     size_t i = 0;
     for (; i + 64 <= bytes; i += 64) memcpy(to + i, from + i, 64);
     memcpy(to + i, from + i, bytes - i);
 }
 
-/* Pixels FIRST..END-1 of row Y into LINE, those beyond the borders reflected. */
+/* Copies pixels FIRST..END-1 of row Y into LINE; those beyond the borders are reflected. */
 static void copy_line(const struct image *in, uint32_t y, int32_t first, int32_t end,
                       uint8_t *line) {
     const size_t pixel = image_pixel_bytes(in);
@@ -116,8 +118,7 @@ static void copy_line(const struct image *in, uint32_t y, int32_t first, int32_t
         memcpy(line, row + reflect(x, in->width) * pixel, pixel);
 }
 
-/* Row Y of the strip, as many pixels on either side as the window reaches, in LINE or where it is.
- */
+/* Returns row Y of the strip with `reach` pixels on either side, copied into LINE or in place. */
 static const uint8_t *line_of(const struct strip *strip, uint32_t y, uint8_t *line) {
     const struct image *in = &strip->all->call->in;
     const int32_t reach = (int32_t)strip->all->taps.gaussian.reach,
@@ -130,7 +131,7 @@ static const uint8_t *line_of(const struct strip *strip, uint32_t y, uint8_t *li
     return line;
 }
 
-/* Pair of rows number PAIR of those that the band's first window begins with. */
+/* Adds to the ring pair number PAIR of rows, counted from the top of the band's first window. */
 static void add_pair(const struct strip *strip, uint32_t pair) {
     const struct smoothing *all = strip->all;
     const uint32_t height = all->call->in.height;
@@ -152,8 +153,7 @@ static void finish_row(const struct strip *strip, uint32_t y, uint8_t *blurred) 
     const size_t samples = (size_t)strip->pixels * in->channels;
     uint8_t *out = out_of(strip, y);
     if (blurred == out) return;
-    if (image_has_alpha(in))
-        alpha_divide(blurred, blurred, strip->pixels, in->channels, in->depth);
+    if (image_has_alpha(in)) alpha_divide(blurred, blurred, strip->pixels, in->channels, in->depth);
     if (strip->all->finish)
         strip->all->finish(call, image_row(in, y) + strip->left * image_pixel_bytes(in), blurred,
                            out, samples);
@@ -161,7 +161,7 @@ static void finish_row(const struct strip *strip, uint32_t y, uint8_t *blurred) 
         copy(out, blurred, samples * (in->depth / 8));
 }
 
-/* Rows FIRST and FIRST + 1; the latter may be the image's no more. */
+/* Makes rows FIRST and FIRST + 1; the second may lie below the band. */
 static void add_results(const struct strip *strip, uint32_t first, size_t slot) {
     const struct smoothing *all = strip->all;
     const bool both = first + 1 < strip->band.end, direct = strip->writes_image;
@@ -182,7 +182,7 @@ static void run_strip(const struct strip *strip) {
     }
 }
 
-/* ---- all of them */
+/* ---- all strips */
 
 static void run_worker(void *argument, int index) {
     struct smoothing *all = argument;
@@ -194,7 +194,8 @@ static void run_worker(void *argument, int index) {
     }
 }
 
-/* A band reads as many rows beyond its own as the window has: so none is lower than those. */
+/* A band also reads `reach` rows above and below its own, so each has at least as many of its own.
+ */
 static uint32_t bands_of(const struct smoothing *all, int workers) {
     const uint32_t height = all->call->in.height, least = 2 * all->taps.gaussian.reach + 32;
     const uint32_t wanted =

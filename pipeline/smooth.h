@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* smooth.h - an image through the weights of gaussian.h, across and down, on a CPU: borders
- * reflected, colours weighed by alpha where there is one, work shared out among threads.
+/* smooth.h - an image filtered with the weights of gaussian.h, across and down, on a CPU: borders
+ * reflected, colours weighed by alpha, work shared among threads.
  *
  * Used by:  blur, sharpen.
- * Owns:     nothing; scratch is the operator's call's.
+ * Owns:     nothing; the scratch belongs to the operator's call.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE.
  * Threads:  the caller's and those of its pool.
  */
@@ -13,12 +13,12 @@
 #include "pipeline/gaussian.h"
 #include "pipeline/op.h"
 
-/* Makes of SAMPLES blurred ones what stands in OUT, which is memory of the image's; IN are the
- * input's of the same place. NULL: they are copied. */
+/* Writes SAMPLES samples of the image at OUT from the blurred ones and the input's, IN, of the same
+ * place. NULL: blurred samples are copied. */
 typedef void (*smooth_finish)(const struct op_call *call, const uint8_t *in, const uint8_t *blurred,
                               uint8_t *out, size_t samples);
 
-/* As op.passes; SIGMA is in thousandths. */
+/* Returns the value for op.passes; SIGMA is in thousandths of a pixel. */
 uint32_t smooth_passes(const struct image *in, long sigma);
 
 size_t smooth_scratch(const struct image *in, const struct gaussian *gaussian);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. So much of the stack as work usually has is written over, which is cheaper than
- * pages that are new for the next work. All pages below go back to the system, and read as zero
- * when they are touched again. */
+/* How it works. The part of the stack that work usually uses is overwritten, which is cheaper than
+ * fresh pages for the next work. All pages below it go back to the system and read as zero when
+ * they are touched again. */
 #include "pipeline/thread_remains.h"
 
 #include <pthread.h>
@@ -22,28 +22,29 @@ static void find_stack(void) {
     pthread_attr_destroy(&facts);
 }
 
-/* Below the caller's frame, and a page more than is kept. */
+/* Overwrites the stack below the caller's frame, one page more than is kept. */
 __attribute__((noinline)) static void write_over(void) {
     char below[USUAL_BYTES + PAGE];
     explicit_bzero(below, sizeof below);
 }
 
-/* The registers that a called function may use, as far as the program itself is compiled for. */
+/* Clears the registers that a called function may use, as far as the program itself is compiled for
+ * them. */
 #if __has_attribute(zero_call_used_regs)
 #define CLEAR_REGISTERS __attribute__((noinline, zero_call_used_regs("all")))
 #else
 #define CLEAR_REGISTERS __attribute__((noinline))
 #endif
 
-/* The other halves of vector registers, and those that only AVX-512 has: an operator's code is made
- * for this very processor. */
+/* Clears the upper halves of vector registers and those that only AVX-512 has: an operator's code
+ * is compiled for this very processor. */
 #ifdef __x86_64__
 __attribute__((target("xsave"))) static void clear_vectors(void) {
     enum { X87 = 1, SSE = 2, AVX = 4, AVX512 = 7 << 5, TILES = 3 << 17 };
     static struct {
         uint8_t before[24];
         uint32_t mxcsr;
-        uint8_t behind[804]; /* of its header no bit is set: each state becomes the initial one */
+        uint8_t behind[804]; /* no bit of its header is set: each state becomes the initial one */
     } initial __attribute__((aligned(64))) = { .mxcsr = 0x1f80 };
     if (__builtin_cpu_supports("avx"))
         __builtin_ia32_xrstor64(&initial, X87 | SSE | AVX | AVX512 | TILES);

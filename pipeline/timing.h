@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* timing.h - where the milliseconds of a request went.
+/* timing.h - how long each stage of a request took.
  *
- * Stages follow one another and sum to the total; spans tell what happened inside compute, each
- * operator followed by its kernels, and inside decode and encode where a GPU did that. On a GPU
- * upload to download are measured with events. Plain data, no pointer: it travels in shared memory.
+ * Stages follow one another and sum to the total. Spans break down compute (each operator followed
+ * by its kernels), and decode and encode where a GPU did them. A GPU measures upload to download
+ * with events. Plain data without pointers: it travels in shared memory.
  *
  * Used by:  devices, run.c, the worker and the front, each for its own stages.
  * Threads:  one at a time.
- * Limits:   TIMING_SPANS_MAX spans; what comes after is left out.
+ * Limits:   TIMING_SPANS_MAX spans; later ones are dropped.
  */
 #ifndef BURIN_TIMING_H
 #define BURIN_TIMING_H
@@ -59,18 +59,18 @@ const char *stage_name(enum stage stage);
 /* CLOCK_MONOTONIC in nanoseconds: one clock for all processes of the machine. */
 int64_t clock_ns(void);
 
-/* The same clock a few milliseconds behind, for a fifth of the price: for deadlines that are looked
- * at in every row. */
+/* The same clock, a few milliseconds behind, at a fifth of the cost: for deadlines that are checked
+ * in every row. */
 int64_t clock_coarse_ns(void);
 
 static inline double ns_to_ms(int64_t ns) {
     return (double)ns / 1e6;
 }
 
-/* Adds one span; past TIMING_SPANS_MAX it is left out. */
+/* Adds one span; drops it beyond TIMING_SPANS_MAX. */
 void timing_span(struct timing *timing, const char *name, int level, double ms);
 
-/* total_ms := TOTAL and STAGE_WAIT := what the other stages leave of it, never below 0. */
+/* Sets total_ms to TOTAL and STAGE_WAIT to what the other stages leave of it, at least 0. */
 void timing_close(struct timing *timing, double total_ms);
 
 #ifdef __cplusplus

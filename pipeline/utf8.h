@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* utf8.h - characters of UTF-8 text that somebody else wrote.
+/* utf8.h - characters of untrusted UTF-8 text.
  *
  * Used by:  skeletons/reader.c, skeletons/parameter_struct.c, server/api/json_writer.c,
  *           server/cli/command_serve.c.
- * Threads:  any.
+ * Threads:  any; no state.
  * Source:   RFC 3629
  */
 #ifndef BURIN_UTF8_H
@@ -11,13 +11,13 @@
 
 #include <stddef.h>
 
-/* How many bytes the character has that begins at AT, of LENGTH bytes; 0: it is none. */
+/* Returns the bytes of the character that begins at AT, of LENGTH bytes; 0: it is invalid. */
 size_t utf8_character(const char *at, size_t length);
 
-/* The first LENGTH bytes of TEXT without half a character at their end: how many remain. */
+/* Returns LENGTH, less the bytes of a character that it cuts in two. */
 size_t utf8_cut(const char *text, size_t length);
 
-/* Control characters, and bytes that are no UTF-8, become '?'. */
+/* Replaces control characters and bytes that are not UTF-8 by '?'. */
 void utf8_clean(char *text);
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* values.h - what an operator tells of an image: for every colour channel a number, or a list; or a
- * text.
+/* values.h - the values that an operator computes: a number or a list for every colour channel, or
+ * a text.
  *
- * Numbers lie channel after channel without a gap, in the machine's own byte order. What becomes a
- * text lies there as the small picture that op.text makes it of: pixel after pixel, row after row.
+ * Numbers lie channel after channel without gaps, in the machine's own byte order. For a text they
+ * are the samples of a small picture, from which op.text makes it: pixel after pixel, row after
+ * row.
  *
  * Used by:  op.h, run.c; the server, which writes them as JSON.
- * Owns:     nothing; whoever made the memory frees it.
+ * Owns:     nothing; the code that allocated the memory frees it.
  * Threads:  any; no state.
  */
 #ifndef BURIN_VALUES_H
@@ -21,7 +22,7 @@ extern "C" {
 #endif
 
 enum value_type {
-    VALUE_NONE, /* nothing is told */
+    VALUE_NONE, /* no values */
     VALUE_INT32,
     VALUE_UINT32,
     VALUE_INT64,
@@ -31,14 +32,14 @@ enum value_type {
     VALUE_UINT16
 };
 
-enum { VALUES_TEXT_MAX = 168 }; /* of one text, its zero byte included */
+enum { VALUES_TEXT_MAX = 168 }; /* bytes of one text, with its zero byte */
 
 struct values_shape {
     enum value_type type;
-    uint32_t channels; /* the image's without alpha: image_colours(); all of a picture's */
+    uint32_t channels; /* the image's without alpha, image_colours(); all of a picture's */
     uint32_t length;   /* numbers of one channel */
     bool is_list;      /* a channel's value is a list, even of one number */
-    uint32_t width;    /* columns of the picture that becomes a text; 0: numbers are told */
+    uint32_t width;    /* columns of a text's picture; 0: the numbers are the result */
 };
 
 struct values {
@@ -57,13 +58,12 @@ static inline size_t value_bytes(enum value_type type) {
     }
 }
 
-/* All numbers of all channels. */
 static inline uint64_t values_count(const struct values_shape *shape) {
     return shape->type == VALUE_NONE ? 0 : (uint64_t)shape->channels * shape->length;
 }
 
-/* What is told of them: a text is one. */
-static inline uint64_t values_told(const struct values_shape *shape) {
+/* The number of results; a text counts as one. */
+static inline uint64_t values_results(const struct values_shape *shape) {
     return shape->width ? 1 : values_count(shape);
 }
 

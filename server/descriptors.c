@@ -9,7 +9,7 @@
 bool descriptors_keep_standard(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0) continue;
-        /* The lowest number that is free is this one. */
+        /* open() returns the lowest free number: this one. */
         if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return false;
     }
     return true;
@@ -24,27 +24,19 @@ void descriptors_raise_limit(void) {
     setrlimit(RLIMIT_NOFILE, &limit); /* never fails below the hard one */
 }
 
-/* The folder that is read is open itself, and no longer afterwards. */
-static long count_entries(DIR *folder) {
-    long count = -1;
-    for (const struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
-    return count;
-}
-
-/* Where /proc is not there. */
-static long count_by_number(long limit) {
-    long count = 0;
-    for (int fd = 0; fd < limit; fd++) count += fcntl(fd, F_GETFD) >= 0;
-    return count;
-}
-
 struct descriptors descriptors_now(void) {
     struct rlimit limit;
     struct descriptors now = { .limit = DESCRIPTORS_MAX };
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_MAX)
         now.limit = (long)limit.rlim_cur;
     DIR *folder = opendir("/proc/self/fd");
-    now.open = folder ? count_entries(folder) : count_by_number(now.limit);
-    if (folder) closedir(folder);
+    if (folder) {
+        now.open = -1; /* without the folder's own descriptor */
+        for (const struct dirent *entry; (entry = readdir(folder));)
+            now.open += entry->d_name[0] != '.';
+        closedir(folder);
+    } else {
+        for (int fd = 0; fd < now.limit; fd++) now.open += fcntl(fd, F_GETFD) >= 0;
+    }
     return now;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* descriptors.h - the open files of this process, and how many it may have.
+/* descriptors.h - the open files of this process, and their limit.
  *
  * Used by:  main.c; command_serve.c and http/front.c.
- * Owns:     what descriptors_keep_standard opens, to the end of the process.
+ * Owns:     the descriptors of descriptors_keep_standard, to the end of the process.
  * Fails:    descriptors_keep_standard returns false: there is no /dev/null.
- * Threads:  the main thread; keep and raise before there is another.
- * Limits:   DESCRIPTORS_MAX; the tables that are looked up by descriptor are as long.
+ * Threads:  the main thread; keep and raise before there are others.
+ * Limits:   DESCRIPTORS_MAX, also the length of tables that are indexed by descriptor.
  */
 #ifndef BURIN_DESCRIPTORS_H
 #define BURIN_DESCRIPTORS_H
@@ -14,18 +14,17 @@
 
 enum { DESCRIPTORS_MAX = 1 << 20 };
 
-/* Who starts us may have closed standard input, output or error. What is opened next would get that
- * number: a socket or a picture's file, into which a message is then printed. They are taken, so
- * that reading or writing them goes on to fail as it does where they are closed. */
+/* Occupies standard input, output and error if the parent process has closed them: otherwise a
+ * socket or a picture's file would get such a number, and messages would be printed into it.
+ * Reading and writing them still fails, as on closed descriptors. */
 bool descriptors_keep_standard(void);
 
-/* Raises the soft limit of open files to the hard one, which is what an administrator means by the
- * limit; workers inherit it. The soft one is low for the sake of programs that use select(2). */
+/* Raises the soft limit of open files to the hard one, which is the limit that an administrator
+ * sets; workers inherit it. The soft one is low for programs that use select(2). */
 void descriptors_raise_limit(void);
 
 struct descriptors {
-    long limit; /* as many may be open */
-    long open;
+    long limit, open;
 };
 
 struct descriptors descriptors_now(void);

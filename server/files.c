@@ -13,7 +13,7 @@ static enum status cannot(const char *what, const char *path, struct failure *fa
     return fail(failure, STATUS_INTERNAL, "cannot %s %.120s: %s", what, path, strerror(errno));
 }
 
-/* Room for twice as much, or for 1 MiB. */
+/* Doubles the room, or allocates 1 MiB. */
 static bool grow(uint8_t **bytes, size_t *capacity) {
     const size_t wanted = *capacity ? 2 * *capacity : 1 << 20;
     uint8_t *more = realloc(*bytes, wanted);
@@ -27,7 +27,7 @@ static enum status read_all(int fd, const char *path, uint8_t **bytes, size_t *l
                             struct failure *failure) {
     struct stat facts;
     size_t capacity = 0;
-    /* A file's own size and a byte more, so that its end is seen without growing. */
+    /* One byte more than a file's size, so that read() reports the end without growing. */
     if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
         *bytes = malloc((size_t)facts.st_size + 1);
         capacity = *bytes ? (size_t)facts.st_size + 1 : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Holders are counted. One is added under the lock where the generation is still the
- * current one, or by somebody who holds it already; so the count of one that is no longer in force
- * only falls, and who finds himself alone with it stays alone.
+/* How it works. Holders are counted. A holder is added either under the lock while the generation
+ * is current, or by a caller that already holds it. So when a generation is no longer in force,
+ * only its holders can add one, and a sole holder remains the only one.
  *
- * Texts are kept in the order in which their operators were added, so that a worker that adds them
- * again finds the same names free; each is its path's length and its own, NULs included, both as
- * 64 bits, then path and text. */
+ * Texts are stored in the order in which their operators were added, so that a worker that adds
+ * them in this order finds the same names free. Each entry is the length of the path and of the
+ * text with their NULs, as 64 bits each, then path and text. */
 #include "server/generation.h"
 
 #include "pipeline/fnv1a.h"
@@ -65,7 +65,7 @@ static bool write_texts(struct generation *generation) {
         if (written > 0) done += (size_t)written;
     }
     return done == generation->texts_length &&
-           fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* workers read it alone */
+           fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* read-only for workers */
 }
 
 /* TEXT is heap; NULL: out of memory. */
@@ -109,23 +109,19 @@ bool generation_find_text(const struct generation *generation, const char *path,
 
 /* ---- holding one */
 
-static void destroy(struct generation *generation) {
-    for (int i = 0; i < generation->file_count; i++) reader_destroy(generation->files[i]);
-    if (generation->texts_fd >= 0) close(generation->texts_fd);
-    free(generation->texts);
-    free(generation->list.text);
-    free(generation->openapi.text);
-    free(generation);
-}
-
 struct generation *generation_hold(struct generation *generation) {
     __atomic_add_fetch(&generation->holders, 1, __ATOMIC_RELAXED);
     return generation;
 }
 
 void generation_release(struct generation *generation) {
-    if (generation && __atomic_sub_fetch(&generation->holders, 1, __ATOMIC_ACQ_REL) == 0)
-        destroy(generation);
+    if (!generation || __atomic_sub_fetch(&generation->holders, 1, __ATOMIC_ACQ_REL)) return;
+    for (int i = 0; i < generation->file_count; i++) reader_destroy(generation->files[i]);
+    if (generation->texts_fd >= 0) close(generation->texts_fd);
+    free(generation->texts);
+    free(generation->list.text);
+    free(generation->openapi.text);
+    free(generation);
 }
 
 bool generation_is_left(const struct generation *generation) {

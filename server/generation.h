@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* generation.h - the operators that the daemon serves at one time: the built-in ones and users',
- * replaced as a whole by the next generation.
+/* generation.h - the operators that the daemon serves at one time, the built-in ones and users'; a
+ * reload replaces them as a whole by the next generation.
  *
  * A request holds the generation that it began with until it is answered, and so do the workers
- * that run its users' operators: what a reload changes or removes stays for those that have it.
+ * that run users' operators: a reload changes nothing for them.
  *
  * Used by:  user_operators.c makes them; http/ plans with them; dispatch/supervisor.c runs workers
  *           for each; http/reload.c puts the next one in force.
- * Owns:     the records and texts of its users' operators, until nobody holds it.
+ * Owns:     the records and texts of its users' operators, until the last hold is released.
  * Fails:    generation_create, generation_add and generation_close without memory.
  * Threads:  one makes it; once it is closed it is read-only, and any may hold and release it.
  * Limits:   OP_SET_ADDED_MAX operators of users.
@@ -24,7 +24,7 @@
 
 struct user_file; /* pipeline/skeletons/user_op.h */
 
-/* JSON as it is answered. */
+/* The JSON of an answer. */
 struct generation_document {
     char *text;
     size_t length;
@@ -34,29 +34,29 @@ struct generation_document {
 struct generation {
     uint32_t number; /* 1, 2...; a job carries it to the workers that have it */
     struct op_set ops;
-    struct user_file *files[OP_SET_ADDED_MAX]; /* each has an operator at least */
+    struct user_file *files[OP_SET_ADDED_MAX]; /* each has at least one operator */
     int file_count;
-    char *texts; /* all files' texts, one behind the other: see generation_next_text */
+    char *texts; /* concatenated texts of all files: see generation_next_text */
     size_t texts_length;
-    int texts_fd; /* memory with the same for the workers; -1: there are none */
+    int texts_fd; /* a sealed memfd with `texts` for the workers; -1: there are no texts */
     struct generation_document list, openapi; /* GET /ops, GET /openapi.json */
 
     /* atomic */
     int holders;
-    bool in_force; /* it is the one that new requests get */
+    bool in_force; /* new requests get this generation */
 };
 
 /* ---- making one */
 
-/* Of the built-in operators alone; the caller holds it. */
+/* Makes a generation of the built-in operators; the caller holds it. */
 struct generation *generation_create(uint32_t number);
 
-/* Adds FILE, which was read from LENGTH bytes of TEXT at PATH; both end with NUL and are copied.
- * FILE is the generation's then. Its names are free, and there is room. */
+/* Adds FILE, which was read from LENGTH bytes of TEXT at PATH; both end with NUL and are copied. If
+ * it succeeds, the generation owns FILE. Its names must be free, and there must be room. */
 bool generation_add(struct generation *generation, struct user_file *file, const char *path,
                     const char *text, size_t length);
 
-/* No more is added from now on: what depends on all of them is made. */
+/* Makes the documents and the memfd, after which no operator may be added. */
 bool generation_close(struct generation *generation);
 
 /* A source as it was read from the folder. Path and text end with NUL. */
@@ -65,19 +65,19 @@ struct generation_text {
     size_t length;
 };
 
-/* The source at *AT, before END, and moves on to the next one; false: there is none. */
+/* Reads the source at *AT, and moves *AT to the next one; false at END. */
 bool generation_next_text(const char **at, const char *end, struct generation_text *text);
 
-/* What GENERATION has of the file at PATH; false: nothing. */
+/* Finds the text of the file at PATH; false: GENERATION has none. */
 bool generation_find_text(const struct generation *generation, const char *path,
                           struct generation_text *text);
 
 /* ---- holding one */
 
 struct generation *generation_hold(struct generation *generation); /* returns it */
-void generation_release(struct generation *generation);            /* NULL is fine */
+void generation_release(struct generation *generation);            /* accepts NULL */
 
-/* Nobody but the caller holds it, and nobody will: it is not in force. */
+/* Whether only the caller holds it. If it is not in force, this then stays so. */
 bool generation_is_left(const struct generation *generation);
 
 bool generation_in_force(const struct generation *generation);
@@ -93,10 +93,10 @@ struct generations {
 void generations_init(struct generations *generations, struct generation *first);
 void generations_release(struct generations *generations);
 
-/* The one in force, held for the caller. */
+/* Returns the generation in force, held for the caller. */
 struct generation *generations_hold(struct generations *generations);
 
-/* NEXT is in force from now on; takes over the caller's hold. */
+/* Puts NEXT in force, and takes over the caller's hold of it. */
 void generations_replace(struct generations *generations, struct generation *next);
 
 #endif

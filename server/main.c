@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The program: chooses the subcommand. */
+/* The program: prepares the process and runs the subcommand. */
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
 #include "server/cli/command.h"
 #include "server/descriptors.h"
-#include "server/stacks.h"
+#include "server/process/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +16,12 @@ static const struct {
     { "serve", "the daemon: images over HTTP", command_serve },
     { "run", "operators on one file, without a server", command_run },
     { "ops", "the operators and their parameters", command_ops },
-    { "check", "files of operators in C: what is wrong with them", command_check },
-    { "convert", "a file of operators in C as a program of its own", command_convert },
-    { "devices", "what the operators can run on here", command_devices },
+    { "check", "checks files of operators in C", command_check },
+    { "convert", "makes a stand-alone program from operators in C", command_convert },
+    { "devices", "the CPU and the GPUs of this machine", command_devices },
     { "config", "the settings in force, and where each came from", command_config },
     { "health", "asks a daemon whether it is ready", command_health },
-    { "bench", "measures what this machine can do", command_bench },
+    { "bench", "measures the speed of this machine", command_bench },
     { "version", "this build and the libraries it uses", command_version },
     { "worker", "one device's process, started by serve", command_worker },
 };
@@ -31,7 +31,7 @@ static void help(FILE *out) {
     fputs("usage: burin COMMAND ...\n\n", out);
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nburin COMMAND --help tells more. To begin with:\n\n"
+    fputs("\nburin COMMAND --help explains each. For a start:\n\n"
           "  burin serve\n"
           "  burin run histeq in.jpg out.jpg\n",
           out);
@@ -54,8 +54,8 @@ static int unknown(const char *name) {
 
 int main(int argc, char **argv) {
     struct failure failure = { 0 };
-    if (!descriptors_keep_standard()) return 1; /* and there is nowhere to say why */
-    if (!stacks_make_room(&failure)) {
+    if (!descriptors_keep_standard()) return 1; /* standard error cannot be used */
+    if (!process_set_stacks(&failure)) {
         fprintf(stderr, "burin: %s\n", failure.message);
         return 1;
     }

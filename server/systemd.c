@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The variables are read once, before anything else is opened: the sockets are
- * descriptors 3 and up. Each variable that is wrong is refused with what to do about it, since a
- * daemon that ignored it would fail later, with the address in use. A message is one datagram. Its
- * socket is opened before the sandbox closes, which opens none. */
+/* How it works. The variables are read once, before any file is opened, since the sockets are
+ * descriptors 3 and up. A wrong variable is refused with advice: a daemon that ignored it would
+ * fail later, because its address is in use. A message is one datagram. Its socket is opened early,
+ * since the sandbox allows no new one. */
 #include "server/systemd.h"
 
 #include "pipeline/param.h"
@@ -26,12 +26,6 @@ static const char *const names[SOCKETS_MAX] = { "http", "admin" };
 
 /* ---- sockets */
 
-static int *socket_named(struct front_sockets *sockets, const char *name) {
-    return strcmp(name, names[0]) == 0   ? &sockets->http
-           : strcmp(name, names[1]) == 0 ? &sockets->admin
-                                         : NULL;
-}
-
 static enum status check_pid(const char *text, struct failure *failure) {
     long pid = 0;
     if (!text)
@@ -40,7 +34,7 @@ static enum status check_pid(const char *text, struct failure *failure) {
                     "unset LISTEN_FDS");
     if (param_integer(text, &pid) && pid == getpid()) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "LISTEN_PID is \"%.20s\" and burin is process %d: its sockets are for another "
+                "LISTEN_PID is \"%.20s\" and burin is process %d: its sockets are for a different "
                 "program. Start burin by `exec`, not as the child of a script, or unset "
                 "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES",
                 text, (int)getpid());
@@ -48,7 +42,9 @@ static enum status check_pid(const char *text, struct failure *failure) {
 
 static enum status take(struct front_sockets *sockets, const char *name, int fd,
                         struct failure *failure) {
-    int *place = socket_named(sockets, name);
+    int *place = strcmp(name, names[0]) == 0   ? &sockets->http
+                 : strcmp(name, names[1]) == 0 ? &sockets->admin
+                                               : NULL;
     if (!place)
         return fail(failure, STATUS_BAD_PARAM,
                     "LISTEN_FDNAMES calls a socket \"%.40s\": set FileDescriptorName= of its "
@@ -104,7 +100,9 @@ static enum status take_sockets(struct front_sockets *sockets, struct failure *f
 
 /* ---- messages */
 
-/* A path, or with @ in place of the first byte a name in Linux' abstract namespace. */
+/* NOTIFY_SOCKET is a path, or a name in Linux' abstract namespace with @ in place of its first
+ * byte.
+ */
 static enum status find_notify(struct systemd *systemd, struct failure *failure) {
     const char *text = getenv("NOTIFY_SOCKET");
     if (!text || !*text) return STATUS_OK;
@@ -123,11 +121,11 @@ static enum status find_notify(struct systemd *systemd, struct failure *failure)
     if (systemd->notify_fd >= 0 &&
         setsockopt(systemd->notify_fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0)
         return STATUS_OK;
-    return fail(failure, STATUS_NO_MEMORY, "no socket to tell the service manager: %s",
+    return fail(failure, STATUS_NO_MEMORY, "no socket for messages to the service manager: %s",
                 strerror(errno));
 }
 
-/* WATCHDOG_PID: whom it is for, where that is said. */
+/* A WATCHDOG_PID of a different process means that the watchdog is not for this one. */
 static enum status find_watchdog(struct systemd *systemd, struct failure *failure) {
     const char *text = getenv("WATCHDOG_USEC"), *whose = getenv("WATCHDOG_PID");
     long us = 0, pid = 0;
@@ -150,7 +148,7 @@ void systemd_notify(const struct systemd *systemd, const char *format, ...) {
     va_end(arguments);
     if (sendto(systemd->notify_fd, message, strlen(message), MSG_NOSIGNAL,
                (const struct sockaddr *)&systemd->notify, systemd->notify_length) < 0)
-        log_event(LOG_ERROR, "the service manager cannot be told \"%.20s\": %s", message,
+        log_event(LOG_ERROR, "the service manager did not receive \"%.20s\": %s", message,
                   strerror(errno));
 }
 
@@ -179,7 +177,7 @@ struct watchdog {
     bool stop; /* under the lock */
 };
 
-/* True when it shall end. */
+/* Returns true if the thread must end. */
 static bool sleep_until(struct watchdog *watchdog, int64_t end_ns) {
     const struct timespec end = { .tv_sec = end_ns / 1000000000, .tv_nsec = end_ns % 1000000000 };
     pthread_mutex_lock(&watchdog->lock);
@@ -203,8 +201,8 @@ static void *watch(void *argument) {
         if (alive)
             systemd_notify(watchdog->systemd, "WATCHDOG=1");
         else if (was_alive)
-            log_event(LOG_ERROR, "a thread that serves requests does not go on: the service "
-                                 "manager hears no more of us until it does");
+            log_event(LOG_ERROR, "a thread that serves requests makes no progress: no WATCHDOG=1 "
+                                 "is sent until it does");
         was_alive = alive;
     } while (!sleep_until(watchdog, next));
     return NULL;

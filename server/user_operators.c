@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The folder is read first, then what is new in it is checked, at the start as many
- * files at a time as there are cores, and then all of it becomes a new generation, in the order of
- * its names. A file whose text the generation before has was found right then, and is taken as it
- * is. Any other is checked in a process of its own, which gets its bytes through a memfd: nobody
- * can change them between the check and their use. Of a file that is wrong now the text before
- * stays, if there is one. */
+/* How it works. The folder is read first; then new and changed files are checked, at the start as
+ * many at a time as there are cores; then all accepted files become a new generation, in the order
+ * of their names. A file with the same text as in the generation before is accepted without a
+ * check. Any other is checked in a separate process, which gets the bytes through a memfd, so that
+ * the checked bytes are the used ones. For a file that is wrong now, the text of the generation
+ * before stays in use. */
 #include "server/user_operators.h"
 
 #include "cuda/skeletons/kernel_library.h"
@@ -20,7 +20,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,28 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* PROGRESS: a line in the log for so many files. */
+/* PROGRESS: checked files per line in the log. */
 enum { CHECK_CPU_S = 20, CHECK_SPARE_MS = 30000, OUTPUT_MAX = 32 << 10, PROGRESS = 16 };
+
+/* ---- a command */
+
+static void print_error(void *context, const char *sentence) {
+    (void)context;
+    fprintf(stderr, "%s\n", sentence);
+}
+
+struct operators_options user_operators_options(void) {
+    return (struct operators_options){ .cache = twin_cache_default(), .report = print_error };
+}
+
+enum status user_operators_load(const char *path, struct failure *failure) {
+    const struct operators_options options = user_operators_options();
+    kernel_library_keep_in(options.cache);
+    if (!path || operators_dir_load(path, &options, failure) >= 0) return STATUS_OK;
+    return failure ? failure->status : STATUS_BAD_PARAM;
+}
+
+/* ---- the process that checks */
 
 static void log_sentence(void *context, const char *sentence) {
     (void)context;
@@ -44,14 +63,12 @@ static void print_sentence(void *context, const char *sentence) {
 static struct operators_options options_of(const char *cache, size_t bytes_max) {
     return (struct operators_options){ .cache = *cache ? cache : twin_cache_default(),
                                        .bytes_max = bytes_max,
-                                       .tell = log_sentence };
+                                       .report = log_sentence };
 }
 
 static struct operators_options options_in(const struct config *config) {
     return options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
 }
-
-/* ---- the process that checks */
 
 static bool read_text(char *text, size_t size, size_t *length) {
     ssize_t got = 1;
@@ -81,14 +98,14 @@ int user_operators_check(char *const arguments[]) {
     struct rlimit cpu;
     size_t length;
     enum twin_state state;
-    options.tell = print_sentence;
+    options.report = print_sentence;
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     snprintf(config.operators_cache_dir, sizeof config.operators_cache_dir, "%s", cache);
     user_operators_limit(&config);
     compiler_limit(atol(arguments[4]), atol(arguments[5]));
-    compiler_stay_in_group(); /* which is killed when this process has ended, or is given up */
+    compiler_stay_in_group(); /* the front kills the whole group in the end */
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
-        cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
+        cpu.rlim_cur = CHECK_CPU_S; /* the compiler has a separate limit */
         setrlimit(RLIMIT_CPU, &cpu);
     }
     char *text = calloc(1, bytes_max + 2);
@@ -106,19 +123,13 @@ int user_operators_check(char *const arguments[]) {
 
 /* ---- the front */
 
-static void log_lines(char *output) {
-    char *rest = output;
-    for (char *line; (line = strsep(&rest, "\n"));)
-        if (*line) log_event(LOG_ERROR, "%s", line);
-}
-
 /* A file of the folder. */
 struct source {
-    char *path, *bytes; /* heap; BYTES NULL: it could not be read */
+    char *path, *bytes; /* heap; bytes NULL: it could not be read */
     size_t length;
-    struct generation_text before; /* text NULL: it is new */
+    struct generation_text before; /* text NULL: the generation before has no such file */
     bool same;                     /* as before */
-    bool right;                    /* it was checked */
+    bool right;                    /* its check was good */
 };
 
 /* A folder being read into a generation. */
@@ -127,11 +138,11 @@ struct reading {
     const struct user_operators_watch *watch;
     const struct generation *before; /* NULL: none */
     struct generation *fresh;
-    struct source sources[OP_SET_ADDED_MAX]; /* each has an operator at least, if it is right */
+    struct source sources[OP_SET_ADDED_MAX]; /* an accepted one has at least one operator */
     int count, left_out;
-    int unchecked[OP_SET_ADDED_MAX]; /* places in `sources` */
+    int unchecked[OP_SET_ADDED_MAX]; /* indices in `sources` */
     int unchecked_count, checked;
-    pthread_mutex_t lock; /* of `checked`, and of whoever is told of progress */
+    pthread_mutex_t lock; /* for `checked` and calls of watch->progress */
 };
 
 int user_operators_check_ms(const struct config *config) {
@@ -143,7 +154,7 @@ static bool is_interrupted(const struct reading *reading) {
     return reading->watch->interrupted();
 }
 
-/* What the process says is logged. */
+/* Checks SOURCE in a separate process, and logs its output. */
 static bool check(const struct reading *reading, const struct source *source) {
     const struct config *config = reading->config;
     const char *path = source->path;
@@ -165,9 +176,11 @@ static bool check(const struct reading *reading, const struct source *source) {
     if (!output || fd < 0 || write(fd, source->bytes, source->length) != (ssize_t)source->length ||
         lseek(fd, 0, SEEK_SET) != 0)
         why = "there is no memory";
-    else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure))
-        log_lines(output);
-    else if (failure.status != STATUS_CANCELLED)
+    else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure)) {
+        char *rest = output;
+        for (char *line; (line = strsep(&rest, "\n"));)
+            if (*line) log_event(LOG_ERROR, "%s", line);
+    } else if (failure.status != STATUS_CANCELLED)
         why = failure.message;
     if (why) log_event(LOG_ERROR, "%s: not used: it could not be checked: %s", path, why);
     if (fd >= 0) close(fd);
@@ -175,7 +188,8 @@ static bool check(const struct reading *reading, const struct source *source) {
     return good;
 }
 
-/* The reader knows the names of built-in operators and of the file itself. */
+/* Whether no earlier file has an operator of the same name; the reader has compared the names with
+ * built-in operators and within the file. */
 static bool names_are_free(const struct op_set *ops, const struct user_file *file,
                            struct diagnostics *diagnostics) {
     for (int i = 0; i < file->count; i++) {
@@ -194,7 +208,8 @@ static bool names_are_free(const struct op_set *ops, const struct user_file *fil
     return !diagnostics->count;
 }
 
-/* A text that was found right. Only read: its loops stay NULL here, and are never called. */
+/* Adds an accepted text to the generation. It is parsed only: its loops stay NULL, and are never
+ * called here. */
 static bool add(const struct reading *reading, const char *path, const char *bytes, size_t length) {
     const struct operators_options options = options_in(reading->config);
     struct diagnostics diagnostics;
@@ -204,14 +219,14 @@ static bool add(const struct reading *reading, const char *path, const char *byt
         if (generation_add(reading->fresh, file, path, bytes, length)) return true;
         log_event(LOG_ERROR, "%s: not used: out of memory", path);
     }
-    operators_dir_tell(&options, &diagnostics);
+    operators_dir_report(&options, &diagnostics);
     reader_destroy(file);
     return false;
 }
 
 /* ---- the folder */
 
-/* Whether SOURCE is to be checked. */
+/* Whether SOURCE needs a check; logs one that is too long. */
 static bool is_unchecked(const struct reading *reading, const struct source *source) {
     const size_t most = (size_t)reading->config->operators_source_bytes_max;
     if (source->bytes && !source->same && source->length > most)
@@ -243,7 +258,6 @@ static void collect(void *context, const char *path, const char *bytes, size_t l
     reading->count++;
 }
 
-/* One of the files that are to be checked. */
 static void check_one(void *context, int index) {
     struct reading *reading = context;
     const struct user_operators_watch *watch = reading->watch;
@@ -260,19 +274,14 @@ static void check_one(void *context, int index) {
     pthread_mutex_unlock(&reading->lock);
 }
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-/* A reload leaves the other cores to those who are served. The threads have ended when this
- * returns: what confines the front comes later, and is a thread's own. */
+/* A reload checks one file at a time, and leaves the other cores to requests. All threads have
+ * ended on return, since the sandbox, which is set later, would not apply to them. */
 static void check_all(struct reading *reading) {
-    const int many = reading->before ? 1 : cores();
+    const int many = reading->before ? 1 : process_cores();
     const int threads = many < reading->unchecked_count ? many : reading->unchecked_count;
     struct pool *pool = threads > 1 ? pool_create(threads) : NULL; /* NULL: one after the other */
     if (reading->unchecked_count >= PROGRESS)
-        log_event(LOG_INFO, "operators_dir: %d files are to be checked, %d at a time",
+        log_event(LOG_INFO, "operators_dir: checking %d files, %d at a time",
                   reading->unchecked_count, pool_threads(pool));
     pool_run(pool, check_one, reading, reading->unchecked_count);
     pool_destroy(pool);
@@ -286,7 +295,7 @@ static void take(const struct reading *reading, const struct source *source) {
         log_event(LOG_INFO, "%s: %d operator%s", source->path, count, count == 1 ? "" : "s");
     } else if (source->before.text &&
                add(reading, source->path, source->before.text, source->before.length)) {
-        log_event(LOG_ERROR, "%s: what was read of it before goes on serving", source->path);
+        log_event(LOG_ERROR, "%s: its operators as read before stay in use", source->path);
     }
 }
 
@@ -314,7 +323,7 @@ static void log_removed(const struct generation *before, const struct generation
             log_event(LOG_INFO, "%s: its operators are removed", text.path);
 }
 
-/* Each start of a sandbox would compile everything again. */
+/* Logs a cache that cannot be used: each new sandbox would compile everything again. */
 static void check_cache(const struct config *config) {
     const char *folder = config->operators_cache_dir;
     const char *trouble = *config->operators_dir && *folder ? twin_cache_trouble(folder) : NULL;
@@ -326,7 +335,7 @@ struct generation *user_operators_read(const struct config *config, const struct
                                        const struct user_operators_watch *watch,
                                        struct failure *failure) {
     if (!before) check_cache(config);
-    static uint32_t number; /* of the last, in force or not */
+    static uint32_t number; /* of the last generation, in force or not */
     struct reading *reading = calloc(1, sizeof *reading);
     struct generation *fresh = reading ? generation_create(++number) : NULL;
     bool read = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* version.h - which build this is: `git describe` at build time.
  *
- * Used by:  command_version.c, and http/ for GET / and /metrics.
+ * Used by:  command_version.c, api/openapi_json.c, and http/ for GET / and /metrics.
  */
 #ifndef BURIN_VERSION_H
 #define BURIN_VERSION_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* width_list.h - the widths of several results: "320,640,1280".
  *
- * Used by:  http/outputs.c, run_options.c.
+ * Used by:  http/outputs.c, options.c.
  * Owns:     nothing; plain data.
  * Fails:    width_list_read returns false.
  * Threads:  any.
@@ -16,7 +16,7 @@
 
 enum { WIDTHS_MAX = 16 };
 
-/* What a list must be, for messages. */
+/* The allowed values, for messages. */
 #define WIDTH_LIST_RANGE "1 to 16 different whole numbers 1..65535, such as 320,640,1280"
 
 struct width_list {
@@ -26,8 +26,8 @@ struct width_list {
 
 bool width_list_read(struct width_list *list, const char *text);
 
-/* The next word of a list with commas, without blanks around it, and *AT behind its comma; NULL
- * there: it was the last. False: there is none, or it is too long. */
+/* Copies the next word of a list with commas, without blanks around it, and moves *AT behind its
+ * comma, or sets *AT to NULL after the last word. False: there is no word, or it is too long. */
 bool list_next_word(const char **at, char *word, size_t size);
 
 #endif

@@ -15,10 +15,10 @@ for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/t
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
 [ $# = 0 ] || cp "$@" "$out/kernels/"
-# Everything but what every glibc system has.
+# All libraries but those of every glibc system.
 ldd "$out"/bin/* "$out"/tests/* "$@" | awk '/=> \// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
-# Only `burin bench jpeg` opens it, for rows beside ours; NVJPEG=/path/libnvjpeg.so.12 names another one.
+# Only `burin bench jpeg` opens it, for rows beside ours; NVJPEG=/path/libnvjpeg.so.12 names a different file.
 for lib in $NVJPEG /usr/local/cuda/lib64/libnvjpeg.so.1?; do [ -e "$lib" ] && cp -L "$lib" "$out/lib/"; done
 command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin/wrk" | awk '/=> \// { print $3 }' |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done

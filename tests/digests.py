@@ -22,7 +22,7 @@ WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100
         "resize?width=700&height=700&fit=fill&kernel=nearest",
         "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
-# What tells values of the photograph: those are compared.
+# Value operators on the photograph: their values are compared.
 VALUES = ["histogram?bins=256", "histogram?bins=5000", "minimum?quality=85", "maximum?quality=85",
           "mean?quality=85", "dominant?quality=85", "blurhash?components=4x3", "blurhash?components=9x9", "thumbhash?quality=85"]
 # With a block to keep and one to remove.
@@ -48,9 +48,9 @@ def block(width, height, left, top, right, bottom):
 def with_masks(port, photograph):
     """The photograph and its masks as one form."""
     with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/info", photograph, method="POST"), timeout=120) as answer:
-        told = json.loads(answer.read())
-    parts = {"image": photograph, "mask": block(told["width"], told["height"], 0.25, 0.2, 0.4, 0.6),
-             "rmask": block(told["width"], told["height"], 0.6, 0.3, 0.61, 0.9)}
+        facts = json.loads(answer.read())
+    parts = {"image": photograph, "mask": block(facts["width"], facts["height"], 0.25, 0.2, 0.4, 0.6),
+             "rmask": block(facts["width"], facts["height"], 0.6, 0.3, 0.61, 0.9)}
     form = b"".join(b'--%s\r\nContent-Disposition: form-data; name="%s"; filename="x"\r\n\r\n%s\r\n' % (BOUNDARY.encode(), name.encode(), data)
                     for name, data in parts.items())
     return form + b"--%s--\r\n" % BOUNDARY.encode()
@@ -69,8 +69,8 @@ def ask(port, work, device, body, kind="application/octet-stream"):
 
 def built_in(burin):
     """The work that the program can do: OPS_SKIP leaves operators out."""
-    told = json.loads(subprocess.run([burin, "ops", "--json"], capture_output=True, check=True).stdout)
-    names = {operator["name"] for operator in told["operators"]}
+    ops = json.loads(subprocess.run([burin, "ops", "--json"], capture_output=True, check=True).stdout)
+    names = {operator["name"] for operator in ops["operators"]}
     return [work for work in WORK + VALUES if work.split("?")[0] in names], [work for work in MASKED if work.split("?")[0] in names]
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpu.sh [check] [sanitize] [bench] [profile] - what only a machine with a GPU can tell; all four without arguments.
+# gpu.sh [check] [sanitize] [bench] [profile] - tests that need a machine with a GPU; all four without arguments.
 # Runs out of build/bundle (there it is called test-gpu), where `make bundle` has packed everything that it needs.
 # Logs, times and machine code go to $OUT, or to out/ beside it. JPEG_SETS: folders of JPEGs beside photos/; JPEG_SECONDS:
 # how long a million damaged copies may take.
@@ -44,8 +44,8 @@ check() {
         --seconds "${JPEG_SECONDS:-200}" $(find photos $JPEG_SETS -maxdepth 0 2>/dev/null)
 }
 
-# Small sizes. The allocation that test_memory wants to fail, and the launches that a test wants to be refused, are no
-# errors of ours: API errors are not reported.
+# Small sizes. Expected failures (the allocation in test_memory, refused launches) are no errors: API errors are not
+# reported.
 sanitize() {
     have compute-sanitizer || return
     for tool in memcheck synccheck racecheck; do
@@ -89,7 +89,7 @@ bench() {
     done
 }
 
-# What bounds the shipped kernels: their time, and how busy memory, shared memory and the issue slots are.
+# The bounds of the shipped kernels: their time, and how busy memory, shared memory and the issue slots are.
 profile() {
     metrics=gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
     metrics=$metrics,dram__bytes_read.sum,dram__bytes_write.sum,sm__inst_executed.sum,smsp__issue_active.avg.pct_of_peak_sustained_active

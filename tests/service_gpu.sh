@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # service_gpu.sh - the daemon on a machine with a GPU, out of build/bundle: CPU and GPU give the same bytes on photographs,
 # /readyz knows the GPU, a mixed load comes back right, its worker is killed under load and no client sees it. Ends 0 when
-# all of it was so.
+# all of this holds.
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 check() { if "${@:2}"; then echo "ok: $1"; else echo "FAILED: $1"; failed=1; fi; }
@@ -36,7 +36,7 @@ check "many kinds of image at once, each answer as the CPU gives it alone" pytho
 for _ in $(seq 50); do curl -s http://127.0.0.1:8291/metrics >"$work/metrics" && grep -q '^burin_gpu_memory' "$work/metrics" && break; sleep 0.1; done
 grep '{gpu=\|,gpu=' "$work/metrics"
 for series in gpu_up workers gpu_memory_used_bytes gpu_memory_total_bytes gpu_utilization_ratio gpu_energy_joules_total pinned_pool_bytes; do
-    check "burin_$series is told of cuda:0" grep -q "^burin_$series{gpu=\"cuda:0\"" "$work/metrics"
+    check "burin_$series is printed for cuda:0" grep -q "^burin_$series{gpu=\"cuda:0\"" "$work/metrics"
 done
 
 "$here/with" load --port 8291 --seconds 6 --concurrency 16 "$here"/photos/small*.jpg >"$work/load" &

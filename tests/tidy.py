@@ -57,7 +57,7 @@ for name, lines in product.items():
                 complain(f"{name}:{number}: a function of {number - start} lines")
             start = 0
 
-# ---- walls: who may include whom
+# ---- walls: which folder may include which
 
 walls = [
     (r"pipeline/", r"(server|cuda|config)/", "pipeline/ is the ground floor: it knows no server, no CUDA, no config"),
@@ -145,7 +145,7 @@ untested = [name for name in tested if name not in covered
 if untested:
     complain(f"{len(untested)} of {len(tested)} sources have no test:" + "".join(f"\n      {name}" for name in untested))
 
-# Deliberate mistakes: whoever changes a line that one stands in takes the table along.
+# Deliberate mistakes: a change to a quoted line changes the table too.
 stale = subprocess.run(["tests/mutants/run.py", "--check"], capture_output=True, text=True)
 if stale.returncode:
     complain(f"tests/mutants/table.py: {stale.stdout.strip()}")

@@ -10,9 +10,9 @@
 #ifndef BURIN_TESTS_TWIN_DEVICE_H
 #define BURIN_TESTS_TWIN_DEVICE_H
 
+#include "pipeline/run.h"
 #include "tests/twins/jpeg_parallel.h"
 #include "tests/twins/jpeg_tiles.h"
-#include "pipeline/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 enum { TWIN_GUARD = 0xa5, TWIN_SCRATCH = 5000, TWIN_PROFILE_MAX = 16 << 10 };
 
-/* Of the last batches, since it was cleared; and what shall go wrong. */
+/* Counts of the batches since it was cleared; and the failures that it simulates. */
 static struct twin_device {
     uint8_t *host_in, *host_out;
     struct lane_need need;
@@ -36,11 +36,11 @@ static struct twin_device {
     size_t cut;                          /* bytes that a file lacks at its end */
     void (*at_finish)(void);             /* of every batch; may be NULL */
     enum status decode_fails, run_fails; /* with this */
-    enum status reserve_fails;           /* likewise */
+    enum status reserve_fails;           /* with this */
     int looked_at;                       /* headers that were read */
     int reserves;                        /* how often memory was asked for */
-    int waits;   /* so many of the next wait for memory until somebody is over */
-    int wait_ms; /* before reserve_fails is told */
+    int waits;   /* the next reserves that wait for memory until one is over */
+    int wait_ms; /* before reserve_fails is returned */
 } twin_device;
 
 /* Memory that other lanes have. */

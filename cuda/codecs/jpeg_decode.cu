@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. All grids follow from headers and lengths alone, so nothing is read back between
- * the launches: descriptors up, eight kernels, verdicts down, whatever the batch; both ways by a
- * kernel (transfer.cuh). 1: the codes' tables, and what each piece of a scan keeps; 2: the scans'
- * bits (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from
- * every block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted
- * together and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform
- * (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no part from the kernel on that
- * finds it. jpeg_parallel.c does the same on the CPU. */
+/* How it works. All grids follow from headers and lengths alone, so that nothing is read back
+ * between the launches: descriptors up, eight kernels, verdicts down, for a batch of any size.
+ *   1 tables of the Huffman codes, and how much each piece of a scan keeps (unstuff.cuh)
+ *   2 the scans' bits without stuffing (unstuff.cuh)
+ *   3 subsequences synchronized (walk.cuh, or phases.cuh where there are few)
+ *   4 subsequences of hard pictures decoded from every block of an MCU (walk.cuh)
+ *   5 subsequences fitted together, their counts added up (join.cuh)
+ *   6 coefficients written and checked (walk.cuh)
+ *   7 the inverse transform (inverse.cuh)
+ *   8 pixels (pixels.cuh)
+ * Once a kernel finds a flaw in a picture, later kernels skip that picture. jpeg_parallel.c does
+ * the same on the CPU. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include "cuda/check.cuh"
@@ -14,22 +18,78 @@
 #include "cuda/codecs/jpeg_decode/join.cuh"
 #include "cuda/codecs/jpeg_decode/phases.cuh"
 #include "cuda/codecs/jpeg_decode/pixels.cuh"
-#include "cuda/codecs/jpeg_decode/transfer.cuh"
 #include "cuda/codecs/jpeg_decode/unstuff.cuh"
 #include "cuda/codecs/jpeg_decode/walk.cuh"
 
-/* A thread that decodes more subsequences on end starts less often from a guess; so many threads a
- * multiprocessor must remain. */
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- transfers between pinned memory and the device, by a kernel
+ *
+ * The GPU has one engine for copies in each direction, and a few KB that are queued there wait for
+ * the 60 MB of another lane. A kernel reads and writes pinned memory by itself, and one launch does
+ * what took two copies and a memset. */
+
+enum {
+    JPEG_TRANSFER_PARTS = 3,
+    JPEG_TRANSFER_THREADS = 256,
+    JPEG_TRANSFER_LOADS = 4, /* loads of a thread, under way together */
+    JPEG_TRANSFER_BLOCK = JPEG_TRANSFER_THREADS * JPEG_TRANSFER_LOADS /* words */
+};
+
+struct jpeg_transfers {
+    int count;
+    uint32_t words_max;
+    struct jpeg_transfer_part {
+        uint32_t *to;
+        const uint32_t *from; /* NULL: zeros */
+        uint32_t words;
+    } parts[JPEG_TRANSFER_PARTS];
+};
+
+static inline void jpeg_transfer_add(struct jpeg_transfers *transfers, void *to, const void *from,
+                                     size_t bytes) {
+    const uint32_t words = (uint32_t)(bytes / sizeof(uint32_t));
+    transfers->parts[transfers->count++] = { (uint32_t *)to, (const uint32_t *)from, words };
+    if (words > transfers->words_max) transfers->words_max = words;
+}
+
+static __global__ void __launch_bounds__(JPEG_TRANSFER_THREADS)
+    jpeg_transfer_kernel(const __grid_constant__ struct jpeg_transfers transfers) {
+    const struct jpeg_transfers::jpeg_transfer_part &part = transfers.parts[blockIdx.y];
+    const uint32_t first = blockIdx.x * JPEG_TRANSFER_BLOCK + threadIdx.x;
+    uint32_t words[JPEG_TRANSFER_LOADS] = { 0 };
+#pragma unroll
+    for (int i = 0; i < JPEG_TRANSFER_LOADS; i++)
+        if (part.from && first + i * JPEG_TRANSFER_THREADS < part.words)
+            words[i] = part.from[first + i * JPEG_TRANSFER_THREADS];
+#pragma unroll
+    for (int i = 0; i < JPEG_TRANSFER_LOADS; i++)
+        if (first + i * JPEG_TRANSFER_THREADS < part.words)
+            part.to[first + i * JPEG_TRANSFER_THREADS] = words[i];
+}
+
+static inline cudaError_t jpeg_transfer_launch(const struct jpeg_transfers *transfers,
+                                               cudaStream_t stream) {
+    const unsigned blocks = (transfers->words_max + JPEG_TRANSFER_BLOCK - 1) / JPEG_TRANSFER_BLOCK;
+    const dim3 grid(blocks, (unsigned)transfers->count);
+    jpeg_transfer_kernel<<<grid, JPEG_TRANSFER_THREADS, 0, stream>>>(*transfers);
+    return cudaGetLastError();
+}
+
+/* A thread that decodes a longer run of subsequences starts from a guess less often; a
+ * multiprocessor must keep JPEG_THREADS_LEAST threads. */
 enum {
     JPEG_THREADS_LEAST = 512,
-    JPEG_PHASES_BLOCKS = 4, /* a multiprocessor */
+    JPEG_PHASES_BLOCKS = 4, /* of a multiprocessor */
     JPEG_SHORT_LOG2 = 8,
     JPEG_SHORT_LEAD = 1,
     JPEG_SHORT_ROUNDS = 5,
     JPEG_SHORT_BATCH = 64, /* JPEG_SUB_BITS a multiprocessor, at most */
 };
 
-/* How much a thread takes on, of struct jpeg_decode_batch. */
+/* The work of a thread, as in struct jpeg_decode_batch. */
 struct shape {
     uint32_t run, short_log2, lead, rounds, spread, join_threads, tile_run;
 };
@@ -79,7 +139,8 @@ static void place_pictures(const struct jpeg_decode_batch *batch) {
 
 /* ---- units */
 
-/* A thread that goes on to the next rows reads less: where all threads are at work anyway. */
+/* A thread that goes on to the next rows reads less. This pays where all threads are busy
+ * anyway. */
 static uint32_t choose_tile_run(const struct cuda_context *context,
                                 const struct jpeg_decode_batch *batch) {
     uint64_t spans = 0; /* of 8 pixels of two rows */
@@ -97,8 +158,8 @@ static uint32_t choose_run(const struct cuda_context *context, uint64_t subs) {
 }
 
 /* Cuts the pictures into subsequences. A batch that fills the GPU is walked, which decodes each
- * about twice, where all phases are a dozen decodings and more; so is a picture that is not fit to
- * be cut short. */
+ * subsequence about twice; all phases together decode a dozen times and more. A picture that cannot
+ * be cut short is walked too. */
 static void choose_cut(const struct cuda_context *context, const struct jpeg_decode_batch *batch,
                        uint64_t subs, struct shape *shape) {
     const bool few = subs <= (uint64_t)context->multiprocessors * JPEG_SHORT_BATCH;
@@ -113,7 +174,7 @@ static void choose_cut(const struct cuda_context *context, const struct jpeg_dec
     }
 }
 
-/* To write, a warp needs four lanes at least, and the GPU not more threads than it has. */
+/* For writing, a warp needs four lanes at least; more threads than the GPU holds do not help. */
 static uint32_t choose_spread(const struct cuda_context *context, uint64_t subs) {
     uint32_t spread = 1;
     while (spread < 4 && subs * spread <= (uint64_t)context->multiprocessors * JPEG_THREADS_LEAST)
@@ -163,7 +224,8 @@ static uint64_t units_of(const struct jpeg_picture *picture, int stage, const st
     }
 }
 
-/* Numbers them through the batch; false: more than a grid has. TOTALS: of each stage. */
+/* Numbers the units through the batch; false: there are more than a grid can have. TOTALS: of each
+ * stage. */
 static bool number_units(const struct jpeg_decode_batch *batch, const struct shape *shape,
                          unsigned *totals) {
     uint32_t *first = batch->units;
@@ -201,7 +263,7 @@ template <int RUN> static void launch_walk(struct launcher *l) {
         <<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(l->units);
 }
 
-/* Into step, by pictures of both kinds. */
+/* Synchronizes the subsequences of both kinds of pictures. */
 static void launch_steps(struct launcher *l, uint32_t run) {
     const unsigned shorts = l->totals[JPEG_STAGE_SHORTS];
     if (shorts) jpeg_short_kernel<<<shorts, JPEG_PHASE_THREADS, 0, l->stream>>>(l->units);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Three kernels, whatever the batch: tiles to strings of bits (jpeg_encode_tile.cuh),
+/* How it works. Three kernels for any batch: tiles to strings of bits (jpeg_encode_tile.cuh),
  * the place of each (jpeg_encode_place.cuh), strings to files (jpeg_encode_stuff.cuh). Grids follow
  * from the images' sizes, so that nothing is waited for in between. Up to FEW images travel in the
- * kernels' parameters, more by a copy from the pinned memory. What stands before the blocks is
- * written there by jpeg/prologue.c. Scratch: descriptions, then the strings one after another, for
- * which the tiles take places from one counter; their order does not matter to the files. */
+ * kernels' parameters, more by a copy from pinned memory. jpeg/prologue.c writes the headers into
+ * pinned memory. Scratch holds descriptions, then the strings one after another; tiles take places
+ * for them from one counter, in any order: the files do not depend on that. */
 #include "cuda/codecs/jpeg_encode_place.cuh"
 #include "cuda/codecs/jpeg_encode_stuff.cuh"
 #include "cuda/codecs/jpeg_encode_tile.cuh"
@@ -25,7 +25,7 @@ enum {
     ROLLED_TILES_MAX = 0      /* slower on an H200, at every batch: tests/bench/kernels */
 };
 
-/* Bytes one after another; with no memory behind it, it counts. */
+/* Hands out memory piece by piece; without memory it only counts bytes. */
 struct arena {
     uint8_t *memory;
     size_t used;
@@ -39,7 +39,7 @@ struct arena {
 
 /* The host's part of a batch, in pinned memory. */
 struct host_part {
-    struct jpeg_encode_result *told;
+    struct jpeg_encode_result *host_results;
     struct source *sources;
     uint32_t *firsts;
     uint8_t *prologues;
@@ -79,7 +79,7 @@ static struct totals totals_of(const struct jpeg_encode_image *images, int count
 
 static struct host_part host_part_of(struct arena &arena, const struct totals &totals, int count) {
     struct host_part part;
-    part.told = arena.take<struct jpeg_encode_result>(count);
+    part.host_results = arena.take<struct jpeg_encode_result>(count);
     const size_t before = arena.used;
     part.sources = arena.take<struct source>(count);
     part.firsts = arena.take<uint32_t>(2 * (size_t)count);
@@ -88,7 +88,7 @@ static struct host_part host_part_of(struct arena &arena, const struct totals &t
     return part;
 }
 
-/* Scratch; what is left of it is the strings'. */
+/* Lays out scratch; the rest of it is for the strings. */
 static void lay_out(struct batch &batch, struct arena &arena, const struct totals &totals,
                     int count) {
     batch.many = arena.take<struct source>(count);
@@ -111,7 +111,7 @@ static void set_division(struct source &source, uint32_t divisor) {
     source.shift = divisor == 1 ? 0 : log2_up - 1;
 }
 
-/* Prologues without a profile, for one pixel: [colour][quality - 1]. To write one takes longer than
+/* Prologues without a profile, for one pixel: [colour][quality - 1]. Writing one takes longer than
  * a small image's kernels. */
 struct prologues {
     uint8_t bytes[2][QUALITIES][PROLOGUE_BYTES_MAX];
@@ -196,8 +196,8 @@ static cudaError_t launch(void (*kernel)(struct batch), const struct launch_shap
     return cudaLaunchKernelEx(&config, kernel, batch);
 }
 
-/* Up to so many tiles go to the rolled kind of the tile kernel: 0, none. A variable, for
- * tests/bench/kernels/jpeg_encode.cu. */
+/* Batches of up to this many tiles take the rolled kind of the tile kernel; 0: none do. A variable,
+ * for tests/bench/kernels/jpeg_encode.cu. */
 static uint32_t rolled_tiles_max = ROLLED_TILES_MAX;
 
 static cudaError_t launch_tiles(const struct batch &batch, cudaStream_t stream) {
@@ -207,12 +207,12 @@ static cudaError_t launch_tiles(const struct batch &batch, cudaStream_t stream) 
     return launch(rolled ? tile_kernel<true> : tile_kernel<false>, tile, stream, batch);
 }
 
-/* A batch of which a kernel was refused leaves no counts behind: the next one's strings would find
- * no room. What of it was queued runs before this. */
+/* After a refused launch the counters are not 0, and the next batch's strings would find no room.
+ * Kernels of the refused batch that were queued run before this reset. */
 static void reset_counters(struct tables *tables, cudaStream_t stream) {
     cudaMemsetAsync(&tables->places_taken, 0, sizeof tables->places_taken, stream);
     cudaMemsetAsync(&tables->images_done, 0, sizeof tables->images_done, stream);
-    cudaGetLastError(); /* the refusal is what is told */
+    cudaGetLastError(); /* the refusal is the error to report */
 }
 
 static enum status launch_three(const struct batch &batch, cudaStream_t stream, bool overlaps,
@@ -254,8 +254,8 @@ using namespace jpeg_encode;
 
 struct jpeg_encoder {
     struct tables *tables; /* device */
-    struct tables *origin; /* host: what they are copied from */
-    bool overlaps;         /* kernels may begin early: their code is of 9.0, and waits itself */
+    struct tables *origin; /* host, pinned; the device's are a copy */
+    bool overlaps;         /* kernels may begin early: their code is for 9.0, and waits by itself */
     struct prologues prologues;
 };
 
@@ -334,13 +334,13 @@ static enum status check_batch(const struct jpeg_encode_batch *batch, const stru
     return fail(failure, STATUS_TOO_LARGE, "too little memory for a batch of JPEGs on the GPU");
 }
 
-/* Rounded up, so that the first of an image's tiles is not taken for the last of the one before. */
+/* Rounded up, so that an image's first tile is not attributed to the image before. */
 static uint32_t ratio_of(uint32_t images, uint32_t parts) {
     const uint64_t ratio = (((uint64_t)images << 32) + parts - 1) / parts;
     return ratio < UINT32_MAX ? (uint32_t)ratio : UINT32_MAX;
 }
 
-/* What the kernels are told; the host's part of it is written. */
+/* Writes the host's part and returns the kernels' parameters. */
 static struct batch make_batch(const struct jpeg_encoder *encoder,
                                const struct jpeg_encode_batch *asked, const struct totals &totals,
                                struct host_part &part) {
@@ -352,7 +352,7 @@ static struct batch make_batch(const struct jpeg_encoder *encoder,
     const size_t places = (asked->scratch_bytes - scratch.used) / JPEG_PLACE_BYTES;
     batch.string_places = places < JPEG_NO_PLACE ? (uint32_t)places : JPEG_NO_PLACE - 1;
     batch.tables = encoder->tables;
-    batch.told = part.told;
+    batch.host_results = part.host_results;
     batch.out = asked->out;
     batch.out_bytes = asked->out_bytes < UINT32_MAX ? (uint32_t)asked->out_bytes : UINT32_MAX;
     batch.count = (uint32_t)asked->count;

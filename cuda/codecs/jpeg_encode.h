@@ -3,11 +3,11 @@
  * CPU codec writes, a batch of any sizes and samplings at a time.
  *
  * Used by:  lane_codec.cu, tests.
- * Owns:     an encoder its tables, on the device and on the host; all else is the caller's. What a
- *           batch points to stays where it is until its stream has come to the batch's end.
- * Fails:    what cannot be queued: a status. What one image's file turns out to be: a verdict in
- *           that image's result, when the stream has come to the batch's end.
- * Threads:  an encoder belongs to one stream: it counts there.
+ * Owns:     an encoder owns its tables, on the device and on the host; the caller owns all else and
+ *           keeps what a batch points to until its stream has passed the batch's end.
+ * Fails:    a batch that cannot be queued: with a status. An image whose file does not fit: with a
+ *           verdict in its result, valid when the stream has passed the batch's end.
+ * Threads:  one stream for an encoder, because its counters are there.
  * Limits:   JPEG_ENCODE_IMAGES_MAX images, 8 bits, 1 or 3 channels, sides of 65500; 4 GiB of files.
  */
 #ifndef BURIN_JPEG_ENCODE_H
@@ -29,8 +29,8 @@ enum { JPEG_ENCODE_IMAGES_MAX = 1024, JPEG_ENCODE_ALIGN = 256 };
 
 enum jpeg_encode_verdict {
     JPEG_ENCODE_WRITTEN,
-    JPEG_ENCODE_TOO_LARGE, /* for its `room`, or for what is left of `out` */
-    JPEG_ENCODE_NO_SCRATCH /* the strings of bits had no room: the same image may do alone */
+    JPEG_ENCODE_TOO_LARGE, /* for its `room`, or for the rest of `out` */
+    JPEG_ENCODE_NO_SCRATCH /* no room for the strings of bits; alone in a batch the image may fit */
 };
 
 struct jpeg_encode_image {
@@ -38,21 +38,21 @@ struct jpeg_encode_image {
     unsigned quality;       /* 1..100 */
     const uint8_t *profile; /* ICC, host memory, copied by jpeg_encode_launch; may be NULL */
     size_t profile_length;  /* 0: none */
-    size_t room;            /* bytes that its file may have */
+    size_t room;            /* bytes that its file may take */
 };
 
 struct jpeg_encode_result {
     uint32_t offset;  /* in `out`, a multiple of 16 */
-    uint32_t bytes;   /* 0 unless it was written */
+    uint32_t bytes;   /* 0 unless the file was written */
     uint32_t verdict; /* enum jpeg_encode_verdict */
-    uint32_t needed;  /* bytes that the file would have; 0 where that is not known */
+    uint32_t needed;  /* size of the file; 0 where that is not known */
 };
 
-/* What a batch needs of its caller. */
+/* Memory that the caller of a batch provides. */
 struct jpeg_encode_needs {
     size_t pinned_bytes;
-    size_t fixed_bytes;      /* of scratch, beside the strings of bits */
-    size_t string_bytes_max; /* of scratch for the strings, with which none is refused for that */
+    size_t fixed_bytes;      /* of scratch, without the strings of bits */
+    size_t string_bytes_max; /* of scratch for the strings; with this many none is refused */
 };
 
 struct jpeg_encode_batch {
@@ -60,7 +60,7 @@ struct jpeg_encode_batch {
     int count;
     void *scratch; /* device, aligned to JPEG_ENCODE_ALIGN */
     size_t scratch_bytes;
-    void *pinned; /* host memory that the device may read and write, aligned likewise */
+    void *pinned; /* host memory that the device may read and write, with the same alignment */
     size_t pinned_bytes;
     uint8_t *out; /* device, aligned to 16 */
     size_t out_bytes;
@@ -72,22 +72,22 @@ struct jpeg_encoder;
 enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct failure *failure);
 void jpeg_encoder_destroy(struct jpeg_encoder *encoder); /* may be NULL */
 
-/* Writes the device's tables anew, in the stream's order: a user's kernel can write anywhere. */
+/* Writes the device's tables again, in the stream's order: a user's kernel can write anywhere. */
 enum status jpeg_encoder_restore(struct jpeg_encoder *encoder, cudaStream_t stream,
                                  struct failure *failure);
 
-/* Whether it is an image that a batch may hold. */
+/* Whether a batch may hold the image. */
 bool jpeg_encode_takes(const struct image *image);
 
 struct jpeg_encode_needs jpeg_encode_needs(const struct jpeg_encode_image *images, int count);
 
-/* Queues three kernels, before them a copy where there are many images. Never waits. */
+/* Queues three kernels, before them a copy where there are many images. Does not wait. */
 enum status jpeg_encode_launch(struct jpeg_encoder *encoder, const struct jpeg_encode_batch *batch,
                                struct failure *failure);
 
-/* One for each image, in the batch's pinned memory. */
+/* One for each image, in the batch's pinned memory; valid once the stream has passed the batch. */
 const struct jpeg_encode_result *jpeg_encode_results(const struct jpeg_encode_batch *batch);
-/* The same on the device, for a kernel behind the batch's in its stream. */
+/* The same on the device, for kernels that follow in the batch's stream. */
 const struct jpeg_encode_result *jpeg_encode_device_results(const struct jpeg_encode_batch *batch);
 
 #ifdef __cplusplus

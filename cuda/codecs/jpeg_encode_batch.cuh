@@ -16,12 +16,12 @@ namespace jpeg_encode {
 enum {
     WARP = 32,
     FEW = 16,           /* images that travel in the kernels' parameters */
-    PIECE_BYTES = 1024, /* of what stands before the blocks, for one warp */
+    PIECE_BYTES = 1024, /* of a prologue, copied by one warp */
     QUALITIES = 100,
-    OUT_ALIGN = 16, /* of a file in `out` */
+    OUT_ALIGN = 16, /* of a file in `out`, in bytes */
 };
 
-/* What does not change, and two counters that are 0 between batches. */
+/* Constant tables, and two counters that are 0 between batches. */
 struct tables {
     float reciprocals[QUALITIES][2][JPEG_BLOCK]; /* [quality - 1][luma or chroma] */
     uint32_t symbols[2][JPEG_SYMBOLS];
@@ -33,7 +33,7 @@ struct tables {
 
 struct source {
     const uint8_t *pixels;
-    const uint4 *prologue; /* pinned, filled up to 16 bytes */
+    const uint4 *prologue; /* pinned, padded to 16 bytes */
     uint32_t stride, prologue_bytes, room;
     uint32_t first_tile, tiles;
     struct jpeg_frame frame;
@@ -43,7 +43,7 @@ struct source {
     bool plain;   /* and no MCU reaches beyond the right edge */
 };
 
-/* Where a tile's bytes begin in its file, and its phase there. */
+/* The place of a tile's first byte in its file, and the phase of its first bit. */
 struct tile_place {
     uint32_t offset, phase;
 };
@@ -54,18 +54,18 @@ struct image_size {
 
 struct batch {
     struct tables *tables;
-    const struct source *many;   /* where there are more than FEW */
-    const uint32_t *many_firsts; /* tiles of each image, then pieces: the number of the first */
+    const struct source *many;   /* images, where there are more than FEW */
+    const uint32_t *many_firsts; /* number of each image's first tile, then of its first piece */
     struct jpeg_string *strings; /* by tile */
     struct tile_place *tile_places;
     struct image_size *sizes;
-    struct jpeg_encode_result *results, *told; /* on the device, and for the host */
+    struct jpeg_encode_result *results, *host_results; /* device memory; pinned memory */
     uint8_t *string_bytes;
     uint8_t *out;
-    uint32_t string_places; /* room there, in JPEG_PLACE_BYTES */
+    uint32_t string_places; /* of string_bytes, in JPEG_PLACE_BYTES */
     uint32_t out_bytes;
     uint32_t count, tiles, pieces;
-    uint32_t tile_ratio, piece_ratio; /* images a tile or piece, in 2^-32: guess_image */
+    uint32_t tile_ratio, piece_ratio; /* images per tile or piece, in 2^-32: see guess_image */
     struct source few[FEW];
     uint32_t few_firsts[2 * FEW];
 };
@@ -82,15 +82,15 @@ static __device__ __forceinline__ const uint32_t *first_pieces(const struct batc
     return first_tiles(batch) + batch.count;
 }
 
-/* The image of tile or piece NUMBER where all have equally many: what belongs to it can be asked
- * for before it is known to be right. */
+/* The image of tile or piece NUMBER if all images have equally many: its data can be loaded before
+ * the guess is verified. */
 static __device__ __forceinline__ uint32_t guess_image(const struct batch &batch, uint32_t ratio,
                                                        uint32_t number) {
     return min(__umulhi(number, ratio), batch.count - 1);
 }
 
-/* The image that NUMBER belongs to; FIRSTS are each image's first ones. All lanes of a warp ask
- * together, so that two loads find one of 1024. */
+/* The image that NUMBER belongs to; FIRSTS: the first number of each image. All lanes of a warp
+ * search together, so that two loads find one of 1024. */
 static __device__ __forceinline__ uint32_t search_image(const uint32_t *firsts, uint32_t count,
                                                         uint32_t number) {
     const uint32_t lane = threadIdx.x % WARP, step = (count + WARP - 1) / WARP;
@@ -111,7 +111,7 @@ static __device__ __forceinline__ uint32_t find_image(const uint32_t *firsts, ui
     return search_image(firsts, count, number);
 }
 
-/* ---- a kernel that begins while the one before it ends */
+/* ---- overlap of a kernel with the one before */
 
 static __device__ __forceinline__ void let_next_begin(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -119,7 +119,7 @@ static __device__ __forceinline__ void let_next_begin(void) {
 #endif
 }
 
-/* Nothing that the kernel before has written is read above this. */
+/* Results of the kernel before are read only after this. */
 static __device__ __forceinline__ void wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jpeg_encode_place.cuh - the encoder's second kernel: from the tiles' descriptions to the place of
- * each tile's bytes, of each file, and to what the host is told.
+ * each tile's bytes and of each file, and to the results.
  *
  * Used by:  jpeg_encode.cu.
  *
  * How it works. A block an image: two prefix sums over its tiles, first of bits, which gives each
- * tile's phase, then of bytes with what is stuffed in that phase. The block that is done last does
- * the same for the files of the batch, which lie one after another, and sets both counters back.
+ * tile's phase, then of bytes with those stuffed in that phase. The block that finishes last does
+ * the same for the files of the batch, which lie one after another, and resets both counters.
  */
 #ifndef BURIN_JPEG_ENCODE_PLACE_CUH
 #define BURIN_JPEG_ENCODE_PLACE_CUH
@@ -18,13 +18,13 @@ namespace jpeg_encode {
 enum { PLACE_THREADS = 256, PLACE_WARPS = PLACE_THREADS / WARP, END_BYTES = 2 /* EOI */ };
 
 struct place_memory {
-    uint32_t sums[2][PLACE_WARPS]; /* in turn, so that one barrier does */
+    uint32_t sums[2][PLACE_WARPS]; /* used in turn, so that one barrier is enough */
     uint32_t missing, last;
     uint2 size; /* of the batch's only image */
 };
 
-/* The sum of all threads' values before this one's; TOTAL is that of all. TURN is 0 and 1 in
- * turn. */
+/* Returns the sum of VALUE over the threads before this one; TOTAL is that of all. TURN alternates
+ * between 0 and 1. */
 static __device__ __forceinline__ uint32_t sum_before(struct place_memory &memory, int turn,
                                                       uint32_t value, uint32_t &total) {
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -46,7 +46,7 @@ static __device__ __forceinline__ uint32_t sum_before(struct place_memory &memor
     return before + sum - value;
 }
 
-/* Bytes that a file's tiles have; 2^32 and more are told as they are. */
+/* Returns the bytes of a file's tiles, which may be 2^32 or more. */
 static __device__ __forceinline__ uint64_t place_tiles(const struct batch &batch,
                                                        const struct source &source,
                                                        struct place_memory &memory) {
@@ -73,7 +73,7 @@ static __device__ __forceinline__ uint64_t place_tiles(const struct batch &batch
     return bytes;
 }
 
-/* One thread. */
+/* Called by one thread. */
 static __device__ __forceinline__ struct image_size
 judge_image(const struct source &source, const struct place_memory &memory, uint64_t bytes) {
     if (memory.missing) return { 0, JPEG_ENCODE_NO_SCRATCH };
@@ -82,20 +82,20 @@ judge_image(const struct source &source, const struct place_memory &memory, uint
     return { (uint32_t)bytes, (uint32_t)(fits ? JPEG_ENCODE_WRITTEN : JPEG_ENCODE_TOO_LARGE) };
 }
 
-/* The block that is done last. */
+/* Called by the block that finishes last. */
 static __device__ __forceinline__ void place_images(const struct batch &batch,
                                                     struct place_memory &memory) {
     uint64_t taken = 0;
     for (uint32_t base = 0; base < batch.count; base += PLACE_THREADS) {
         const uint32_t i = base + threadIdx.x;
-        uint2 told = make_uint2(0, JPEG_ENCODE_TOO_LARGE);
+        uint2 stored = make_uint2(0, JPEG_ENCODE_TOO_LARGE);
         if (batch.count == 1)
-            told = memory.size;
+            stored = memory.size;
         else if (i < batch.count)
-            told = __ldcg((const uint2 *)batch.sizes + i);
-        const struct image_size size = { told.x, told.y };
+            stored = __ldcg((const uint2 *)batch.sizes + i);
+        const struct image_size size = { stored.x, stored.y };
         const bool fits = size.verdict == JPEG_ENCODE_WRITTEN && size.bytes <= batch.out_bytes;
-        /* in units of OUT_ALIGN, so that 256 files are not too many for 32 bits */
+        /* in units of OUT_ALIGN, so that 256 files fit in 32 bits */
         const uint32_t units =
             fits ? (uint32_t)(((uint64_t)size.bytes + OUT_ALIGN - 1) / OUT_ALIGN) : 0;
         uint32_t all;
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void place_images(const struct batch &batch,
             const uint4 result = make_uint4(written ? (uint32_t)offset : 0,
                                             written ? size.bytes : 0, verdict, size.bytes);
             *(uint4 *)(batch.results + i) = result;
-            *(uint4 *)(batch.told + i) = result;
+            *(uint4 *)(batch.host_results + i) = result;
         }
         taken += all;
     }
@@ -118,9 +118,9 @@ static __device__ __forceinline__ void place_images(const struct batch &batch,
     batch.tables->images_done = 0;
 }
 
-/* One thread. An image alone need not ask who else is done. */
-static __device__ __forceinline__ void tell_size(const struct batch &batch,
-                                                 struct place_memory &memory, uint2 size) {
+/* Called by one thread. The block of a single image need not count finished blocks. */
+static __device__ __forceinline__ void publish_size(const struct batch &batch,
+                                                    struct place_memory &memory, uint2 size) {
     memory.size = size;
     memory.last = 1;
     if (batch.count == 1) return;
@@ -142,7 +142,7 @@ static __global__ void __launch_bounds__(PLACE_THREADS)
     __syncthreads();
     if (threadIdx.x == 0) {
         const struct image_size size = judge_image(source, memory, bytes);
-        tell_size(batch, memory, make_uint2(size.bytes, size.verdict));
+        publish_size(batch, memory, make_uint2(size.bytes, size.verdict));
     }
     __syncthreads();
     if (memory.last) place_images(batch, memory);

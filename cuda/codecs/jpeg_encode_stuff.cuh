@@ -4,10 +4,9 @@
  *
  * Used by:  jpeg_encode.cu.
  *
- * How it works. A warp a tile, 16 bytes a lane at a time; the lanes' bytes are put one after
- * another in shared memory, from where whole vectors go to their place. Tiles that are neighbours
- * in a file each write their own bytes of a vector that they share. What stands before the blocks
- * is copied out of the host's memory by warps of its own.
+ * How it works. A warp takes a tile, 16 bytes a lane at a time; the lanes' bytes are joined in
+ * shared memory, from where whole vectors go to their place. Tiles that share a vector of a file
+ * each write their own bytes of it. Warps of their own copy the prologues out of the host's memory.
  */
 #ifndef BURIN_JPEG_ENCODE_STUFF_CUH
 #define BURIN_JPEG_ENCODE_STUFF_CUH
@@ -21,27 +20,27 @@ enum {
     STUFF_THREADS = STUFF_WARPS * WARP,
     VECTOR_BYTES = 16,
     ROUND_BYTES = WARP * VECTOR_BYTES,
-    /* what a round leaves, a round of nothing but 0xff, EOI */
+    /* the rest of a round, a round of nothing but 0xff, EOI */
     STUFF_BYTES = VECTOR_BYTES + 2 * ROUND_BYTES + VECTOR_BYTES
 };
 
-/* Bytes on their way to memory, of one warp. All lanes know all of it. */
+/* Bytes of one warp on their way to memory. All lanes have the same copy. */
 struct stuff_row {
     uint8_t *bytes; /* shared; bytes[0] goes to `to` */
     uint8_t *to;    /* a multiple of VECTOR_BYTES */
-    uint32_t skip;  /* first bytes that are somebody else's */
-    uint32_t fill;  /* bytes there, those included */
+    uint32_t skip;  /* first bytes, which another warp writes */
+    uint32_t fill;  /* bytes in the row, with those skipped */
 };
 
 struct stuff_task {
     const uint4 *string;
-    uint32_t vectors;           /* it has */
-    uint32_t phase, bytes, end; /* bytes that end in it; bits with those of the byte it shares */
-    uint32_t tail;              /* of the string before */
+    uint32_t vectors;           /* of the string */
+    uint32_t phase, bytes, end; /* bytes that end in it; bits, with the shared byte's */
+    uint32_t tail;              /* of the string before this one */
     bool last;
 };
 
-/* 16 bytes of the file. BEFORE is the string's word before them. */
+/* Returns 16 bytes of the file. BEFORE is the string's word before them. */
 static __device__ __forceinline__ void splice_vector(const struct stuff_task &task, uint32_t vector,
                                                      uint32_t before, uint4 in,
                                                      uint32_t (&out)[4]) {
@@ -54,7 +53,7 @@ static __device__ __forceinline__ void splice_vector(const struct stuff_task &ta
     }
 }
 
-/* How many of the first VALID bytes are 0xff. */
+/* Returns how many of the first VALID bytes are 0xff. */
 static __device__ __forceinline__ uint32_t count_stuffed(const uint32_t (&words)[4],
                                                          uint32_t valid) {
     uint32_t count = 0;
@@ -78,7 +77,7 @@ static __device__ __forceinline__ void put_bytes(uint8_t *to, const uint32_t (&w
     }
 }
 
-/* Whole vectors leave; what is left comes to the front. */
+/* Stores whole vectors; the rest moves to the front. */
 static __device__ __forceinline__ void flush_row(struct stuff_row &row) {
     const uint32_t lane = threadIdx.x % WARP, vectors = row.fill / VECTOR_BYTES;
     __syncwarp();
@@ -104,7 +103,7 @@ static __device__ __forceinline__ void finish_row(struct stuff_row &row, bool la
     if (lane >= row.skip && lane < row.fill) row.to[lane] = row.bytes[lane];
 }
 
-/* One round of the warp's lanes. BEFORE is the word before the round's first. */
+/* One round of the warp. BEFORE is the word before the round's first. */
 static __device__ __forceinline__ void stuff_round(const struct stuff_task &task,
                                                    struct stuff_row &row, uint32_t vector, uint4 in,
                                                    uint32_t before) {
@@ -130,7 +129,7 @@ static __device__ __forceinline__ uint4 load_vector(const struct stuff_task &tas
     return vector < task.vectors ? task.string[vector] : make_uint4(0, 0, 0, 0);
 }
 
-/* The next round's vector is asked for before this one's is used. */
+/* Loads the next round's vector before this one's is used. */
 static __device__ __forceinline__ void stuff_string(const struct stuff_task &task,
                                                     struct stuff_row &row) {
     uint32_t vector = threadIdx.x % WARP, before = task.tail;
@@ -145,7 +144,7 @@ static __device__ __forceinline__ void stuff_string(const struct stuff_task &tas
     finish_row(row, task.last);
 }
 
-/* A tile of image INDEX. */
+/* Writes a tile of image INDEX. */
 static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uint32_t index,
                                                   uint32_t tile, uint8_t *bytes) {
     const struct source &source = sources(batch)[index];
@@ -172,7 +171,7 @@ static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uin
     stuff_string(task, row);
 }
 
-/* PIECE_BYTES of what stands before an image's blocks, read while the kernel before is at work.
+/* Copies PIECE_BYTES of an image's prologue, which are read while the kernel before still runs.
  * Files begin at OUT_ALIGN. */
 static __device__ __forceinline__ void copy_piece(const struct batch &batch, uint32_t index,
                                                   uint32_t piece) {

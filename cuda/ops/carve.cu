@@ -1,55 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve.cu - seam carving on the GPU, the twin of pipeline/ops/carve.c; carve/ holds its parts.
  *
- * How it works. A call is a few phases (carve_next): one that shrinks, then steps that grow. Of
- * each phase the seams are searched on the luma alone, turned where they are horizontal
- * (fill_search, find_seams): that is what costs time. Then the pixels follow at once (apply_seams).
- * Pixels go from the input to the output in the first phase and grow there in place in those after
- * it, so that they need no scratch. Only where the seams are shown, which has the input's size, an
- * image of its own is carved along.
+ * How it works. A call has few phases (carve_next): one that shrinks, then steps that grow. Each
+ * phase first searches seams on the luma alone, turned where they are horizontal (fill_search,
+ * find_seams): this takes nearly all the time. Then the pixels follow (apply_seams). The first
+ * phase moves pixels from the input to the output; later ones grow them there in place, so that
+ * pixels need no scratch. Only where seams are shown, in a result of the input's size, a copy of
+ * the image is carved along.
  *
- * Which method takes the seams of a phase out: the first that takes the search (method.cuh).
+ * A phase's seams are removed by the first method that takes its search (method.cuh):
  *
- *   method   for                          bound                                 file in carve/
- *   cluster  one direction, no masks      compute capability 9.0; sides up to   cluster/cluster.cuh
- *                                         16000; half a path costs less than
- *                                         2^28 - 2^22; all blocks resident
- *   dual     both directions, no masks    the same for both sides, of each of   dual/dual.cuh
- *                                         which two rows stay
- *   grid     everything else, and where   none: any GPU, any number of blocks   grid/grid.cuh
- *            a launch above is refused
+ *   method          takes                      where
+ *   fast_one_axis   one direction, no masks    compute capability 9.0; sides up to 16000; half a
+ *                                              path costs less than 2^28 - 2^22; all blocks
+ *                                              resident
+ *   fast_both_axes  both directions, no masks  the same for both sides, of which 2 rows stay
+ *   any_gpu         everything else, and       any GPU, any number of blocks
+ *                   refused launches
  *
- * cluster: a cluster of blocks sweeps the costs of each half towards the middle, a block for each
- * band of rows keeps parents behind it and takes the seam out. dual: the same for both axes at
- * once, and a verdict each step. grid: every warp does a tile of columns, and each seam ends with a
- * barrier of all blocks. All give the same seams: what is least, and which of equals, is in
- * pipeline/ops/carve/definition.h.
+ * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
+ * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
+ * for both axes at once, with a verdict each step. any_gpu: every warp does a tile of columns, and
+ * each seam ends with a barrier of all blocks. All find the same seams; which one is least, and
+ * which of equals is taken, is in pipeline/ops/carve/definition.h.
  *
  * Several widths of one image share the map of their seams (op.common): each is then a single pass
  * over the pixels (retarget.cuh).
  *
- * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
- * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
- * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
- * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh.
- * tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
- * method.
+ * Start reading at the end of this file, run(), and go up to run_phase(). Then read
+ * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/any_gpu/any_gpu.cuh (the
+ * simplest kernel: any_gpu_kernel), carve/fast_one_axis/args.cuh (the parts of the fast methods),
+ * and sweep.cuh, band.cuh, traceback.cuh beside it. Blocks exchange tagged words
+ * (tagged_words.cuh), with the instructions of ptx.cuh. tests/bench/kernels/carve.cu climbs from a
+ * launch a row to fast_one_axis.
  *
- * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;
- * where a side of the input, or of what it grows to, is under 800 pixels, 384 KiB on top; where one
- * is under 480, 1280 bytes for every row and column of both too. What it is, bytes a pixel: luma 1,
- * seams up to 2, all phases' bits up to 3/4, the method's (grid: 3.4, with masks 2.6; both
- * directions 7 to 10, dual no more, and 4 for origins); masks 1 or 2; seams shown in several
- * phases: the pixel itself. */
+ * Scratch: at most 16 bytes a pixel of the input or of the size it is carved to, whichever is more.
+ * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
+ * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
+ * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
+ * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. */
 #include "pipeline/ops/carve/definition.h"
 
+#include "cuda/ops/carve/apply.cuh"
+#include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/carve_context.cuh"
+#include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/retarget.cuh"
-#include "cuda/ops/carve/show.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
+
+/* ---- pictures of the carving in place of its result: show=seams and show=energy */
+
+enum draw_what { DRAW_INPUT, DRAW_RED, DRAW_ENERGY };
+
+struct draw_args {
+    struct image in, out;
+    enum draw_what what;
+    const uint8_t *luma; /* DRAW_ENERGY; with its stride */
+    uint32_t luma_stride;
+    int energy;
+};
+
+DEVICE void put_red(const struct image &out, uint32_t x, uint32_t y) {
+    put_sample(out, x, y, 0, out.depth == 16 ? 65535 : 255);
+    put_sample(out, x, y, 1, 0);
+    put_sample(out, x, y, 2, 0);
+}
+
+DEVICE void put_input(const struct image &in, const struct image &out, uint32_t x, uint32_t y) {
+    for (unsigned c = 0; c < 3; c++)
+        put_sample(out, x, y, c, sample_at(in, x, y, in.channels < 3 ? 0 : c)); /* gray or not */
+}
+
+static __global__ void draw_kernel(const __grid_constant__ struct draw_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.in.width || y >= args.in.height) return;
+    if (args.what == DRAW_INPUT) put_input(args.in, args.out, x, y);
+    if (args.what == DRAW_RED) put_red(args.out, x, y);
+    if (args.what == DRAW_ENERGY) {
+        const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.in.width,
+                                         (int)args.in.height };
+        const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
+        put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
+    }
+    if (args.in.channels % 2 == 0)
+        put_sample(args.out, x, y, args.out.channels - 1u,
+                   sample_at(args.in, x, y, args.in.channels - 1u));
+}
+
+/* ---- one phase's seams on the picture */
+
+struct paint_args {
+    struct seam_mask mask; /* of an image of WIDTH x HEIGHT */
+    uint32_t width, height;
+    struct origin_map origin_map; /* of that image */
+    struct image out;
+};
+
+/* New pixels are not painted: each leads to its seam's, which was painted when it was inserted. */
+static __global__ void paint_kernel(const __grid_constant__ struct paint_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    if (!crossing_at(args.mask, line_of(args.mask, x, y), place_of(args.mask, x, y)).seam) return;
+    uint32_t column = x, row = y;
+    for (int i = args.origin_map.count - 1; i >= 0; i--)
+        step_back(args.origin_map.phases[i], column, row);
+    put_red(args.out, column, row);
+}
+
+/* Both directions at once, on a red picture: the remaining pixels get their colours back. */
+static __global__ void restore_kernel(const __grid_constant__ struct gather_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint2 origin = origin_at(args, x, y);
+    put_input(args.in, args.out, origin.x, origin.y);
+}
 
 /* ---- one phase */
 
-/* Marks of the image that the phase begins with, into TO. */
+/* Copies the marks of the image that the phase begins with to TO. */
 static enum status fill_marks(const struct carve_context *carve, const struct phase *phase,
                               uint8_t *to, uint32_t stride, bool turned) {
     struct fill_args args = { phase->width, phase->height, to, stride, turned };
@@ -84,7 +152,7 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
     return mask_build(carve->queue, args);
 }
 
-/* Both directions: the pixels that are left, from where they came. */
+/* Both directions: takes the remaining pixels from where they came. */
 static enum status take_origins(const struct carve_context *carve, const struct phase *phase,
                                 void (*kernel)(struct gather_args)) {
     const struct phase after = behind(phase);
@@ -100,7 +168,7 @@ static enum status paint_phase(const struct carve_context *carve, const struct p
     return launch_pixels(paint_kernel, phase->width, phase->height, carve->queue, args);
 }
 
-/* COPIES: as of apply_args. */
+/* COPIES: see apply_args. */
 static enum status apply_one(const struct carve_context *carve, const struct phase *phase,
                              const struct image &from, const struct image &to, bool copies) {
     const struct phase after = behind(phase);
@@ -115,7 +183,7 @@ static enum status apply_one(const struct carve_context *carve, const struct pha
     return launch_pixels(kernels.shrink, phase->width, phase->height, carve->queue, args);
 }
 
-/* In the first phase marks come fresh from the masks: where it shrinks, through the search's plane,
+/* In the first phase marks come fresh from the masks; where it shrinks, through the search's plane,
  * which is free by now. */
 static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase) {
     struct image from = carve->kept;
@@ -125,8 +193,8 @@ static enum status apply_to_marks(const struct carve_context *carve, const struc
     return status ? status : apply_one(carve, phase, from, carve->kept, true);
 }
 
-/* What is to follow the seams: the pixels, unless nobody looks at them any more; marks, if there is
- * another phase. */
+/* The pixels follow the seams unless nothing shows them any more; marks follow if another phase
+ * comes. */
 static enum status apply_seams(const struct carve_context *carve, const struct phase *phase,
                                bool last) {
     if (last && (carve->shows || carve->maps)) return STATUS_OK;
@@ -208,7 +276,7 @@ static enum status check_masks(const struct op_call *call, struct failure *failu
     return STATUS_OK;
 }
 
-/* Nothing yet of a call with a map: run() does all of these at once. */
+/* A call with a map is only prepared: run() handles all such calls at once. */
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
@@ -229,7 +297,7 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     size_t most = 0;
     for (int i = 0; i < count; i++) {
-        if (calls[i].common.width) continue; /* a map makes its width without any */
+        if (calls[i].common.width) continue; /* a width from a map needs no scratch */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
     }

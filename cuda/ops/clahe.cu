@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A plane of 8 bits alone goes through one kernel, whose blocks wait for one another
- * (clahe/fused8.cuh), if so many run at once and it is worth their while (fused_parts). Else there
- * are two kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh), then look-ups
- * (clahe/blend.cuh). Where their tables are more than TABLES_BYTES, as those of 16 bits soon are,
- * planes go in groups, and one plane alone in rounds of some rows of tiles each. */
+/* How it works. A single plane of 8 bits goes through one kernel, whose blocks wait for one another
+ * (clahe/fused8.cuh), if they all run at once and it is worth it (fused_parts). Else there are two
+ * kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh), then look-ups
+ * (clahe/blend.cuh). Where the tables are more than TABLES_BYTES, as those of 16 bits soon are,
+ * planes go in groups, and a single plane in rounds of some rows of tiles each. */
 #include "cuda/check.cuh"
 #include "cuda/cooperative.cuh"
 #include "cuda/ops/clahe/blend.cuh"
@@ -13,21 +13,21 @@
 
 enum {
     TABLES_BYTES = 64 << 20,
-    PART_PIXELS = 4096, /* of one of several blocks that share a tile, at least */
+    PART_PIXELS = 4096, /* the least for a block that shares a tile */
     FUSED_PARTS = 4,    /* of a region, at most */
     BLOCKS8 = 4,        /* of 512 threads on a multiprocessor */
     BLOCKS16 = 1,
 };
 
-/* ---- how the work is cut */
+/* ---- cutting the work */
 
 struct cut {
     int planes;        /* of an image */
     int group;         /* pictures of a launch */
-    uint32_t rows;     /* of tiles that a launch makes */
-    uint32_t ring;     /* that are kept */
-    uint32_t columns;  /* the most that a picture has */
-    uint32_t rows_max; /* likewise */
+    uint32_t rows;     /* of tiles, in a launch */
+    uint32_t ring;     /* rows of tables that are kept */
+    uint32_t columns;  /* the most of any picture */
+    uint32_t rows_max; /* the most of any picture */
     size_t table_bytes;
 };
 
@@ -63,7 +63,7 @@ static size_t tables_bytes(const struct cut *cut) {
     return cut->group * cut->ring * cut->columns * cut->table_bytes;
 }
 
-/* Counters of 16 bits: as many as tables that blocks share, or as blocks. */
+/* Counters of 16 bits: one a table that blocks share, or one a block. */
 static uint32_t counters16(const struct cuda_context *context, const struct cut *cut) {
     const uint64_t tables = (uint64_t)cut->group * cut->rows * cut->columns;
     const uint32_t blocks = BLOCKS16 * (uint32_t)context->multiprocessors;
@@ -96,7 +96,7 @@ static struct clahe_picture picture_of(const struct op_call *call, uint32_t chan
     return picture;
 }
 
-/* Pictures FIRST and on; each channel of an image is one. */
+/* The pictures from FIRST on; each channel of an image is one. */
 static struct clahe_batch group_of(const struct cuda_context *context, const struct op_call *calls,
                                    int count, const struct cut *cut, int first) {
     struct clahe_batch batch = {};
@@ -112,13 +112,13 @@ static struct clahe_batch group_of(const struct cuda_context *context, const str
     return batch;
 }
 
-/* Blocks that share PIXELS, of so many as there is ROOM for; 0 where one has not enough to do. */
+/* Blocks that share PIXELS, ROOM at most; 0 where one block has not enough work. */
 static uint32_t parts_of(uint64_t pixels, uint32_t room) {
     const uint64_t wanted = pixels / PART_PIXELS;
     return wanted < room ? (uint32_t)wanted : room;
 }
 
-/* Numbers the blocks of a round from row FIRST of tiles on. */
+/* Numbers the blocks of a round, which begins at row FIRST of tiles. */
 static void begin_round(const struct cuda_context *context, struct clahe_batch *batch,
                         const struct cut *cut, uint32_t first, unsigned depth) {
     const uint32_t blocks = (uint32_t)context->multiprocessors * (depth == 8 ? BLOCKS8 : BLOCKS16);
@@ -172,11 +172,11 @@ static enum status run_round(const struct cuda_context *context, struct clahe_ba
 
 /* ---- one launch */
 
-/* Of a region, of MOST blocks that run at once; 0: two launches are better. For it holds the whole
- * GPU, on which other lanes work too: that is no way to do small pictures, of which a region has
- * not enough for a block, nor to leave most of the GPU idle. All blocks of a region look at the
- * same counts and add to them, and many stand in one another's way: on an H200 one tile of 4K, 66
- * blocks a region, took 42 us, in two launches 39. */
+/* Blocks of a region, of MOST that run at once; 0: two launches are better. The fused kernel holds
+ * the whole GPU, on which other lanes work too: it must not do small pictures, whose regions have
+ * not enough work for a block, nor leave most of the GPU idle. All blocks of a region read the same
+ * counts and add to them, and many obstruct one another: on an H200 one tile of 4K, 66 blocks a
+ * region, took 42 us, in two launches 39. */
 static uint32_t fused_parts(const struct clahe_grid *grid, uint32_t most) {
     if (!fused8_fits(grid)) return 0;
     const uint32_t regions = FUSED_REGIONS * grid->x.of * grid->y.of;
@@ -196,7 +196,7 @@ static cudaError_t launch_fused8(const struct cuda_context *context, struct clah
     return error ? error : cooperative_launch(context, &launch, regions * fused->parts);
 }
 
-/* DONE is false where that is no way for it or the blocks do not run at once: nothing is spoilt
+/* DONE is false where this is not worth it or the blocks do not run at once: nothing has changed
  * then. */
 template <class K>
 static enum status run_fused8(const struct cuda_context *context, const struct op_call *call,

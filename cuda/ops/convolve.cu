@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A function of the window, as a user may write one: see cuda/skeletons/neighbourhood.cuh. Taps are
- * constants of the launch. */
+/* A function of the window, like a user's: cuda/skeletons/neighbourhood.cuh. Taps are constants of
+ * the launch. */
 #include "pipeline/ops/convolve.h"
 
 #include "cuda/skeletons/launch.cuh"

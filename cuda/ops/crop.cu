@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A part of the image: see cuda/ops/move/copy.cuh. */
+/* A part of the image: cuda/ops/move/copy.cuh. */
 #include "pipeline/ops/crop.h"
 
 #include "cuda/ops/move/copy.cuh"

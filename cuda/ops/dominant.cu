@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Each block counts its share of the pixels in shared memory: colours in 4096 bins;
- * grays in 16, of which each thread has its own. What it has counted is added to the image's
- * counters among the zeroed words. A ticket counts the chunks that are in; the block that draws the
- * last one looks for the fullest bin, tells its centre, and clears counters and ticket. */
+ * grays in 16, of which each thread has its own. It adds its counts to the image's counters among
+ * the zeroed words. A ticket counts the finished chunks; the block that draws the last one looks
+ * for the fullest bin, stores its centre, and clears counters and ticket. */
 #include "pipeline/ops/dominant.h"
 
 #include "cuda/batch.cuh"
@@ -52,23 +52,7 @@ static __device__ __forceinline__ void publish(const uint32_t *table, uint32_t *
     }
 }
 
-/* All threads: whether everything of an image is in the counters, of which this block's CHUNKS are
- * new. The fences order its additions before its ticket, and the last ticket before what reads
- * them. */
-static __device__ __forceinline__ bool draw_last_ticket(uint32_t *ticket, uint32_t chunks,
-                                                        uint32_t all_chunks) {
-    __shared__ bool last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicAdd(ticket, chunks) + chunks == all_chunks;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
-/* Counters are zero again. More pixels come first, then the lower number. */
+/* Finds the bin with most pixels, the lower number among equals, and clears the counters. */
 static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32_t bins) {
     __shared__ unsigned long long best;
     if (threadIdx.x == 0) best = 0;
@@ -101,7 +85,7 @@ static __global__ void __launch_bounds__(THREADS)
         count_chunks<CHANNELS, DEPTH>(image, range, table);
         __syncthreads();
         publish<CHANNELS>(table, counts);
-        if (!draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
+        if (!batch_draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
         const uint32_t bin = take_fullest(counts, dominant_bins(COLOURS));
         if (threadIdx.x < COLOURS)
             ((uint32_t *)image.out)[threadIdx.x] = dominant_centre(bin, threadIdx.x, COLOURS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows in the opposite order: see cuda/ops/move/copy.cuh. */
+/* Rows in the opposite order: cuda/ops/move/copy.cuh. */
 #include "cuda/ops/move/copy.cuh"
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Columns in the opposite order: see cuda/ops/move/mirror.cuh. */
+/* Columns in the opposite order: cuda/ops/move/mirror.cuh. */
 #include "cuda/ops/move/mirror.cuh"
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each sample through the host's table: see cuda/skeletons/point.cuh. The one of 8 bits comes with
- * the launch, and every block copies it to shared memory, where threads may read it at different
- * places at once. The one of 16 bits stays on the device, and is read through the cache. */
+/* Each sample goes through the host's table: cuda/skeletons/point.cuh. A table of 8 bits is a
+ * parameter of the launch, and every block copies it to shared memory, where threads may read
+ * different places at once. A table of 16 bits stays on the device, and is read through the
+ * cache. */
 #include "pipeline/ops/gamma.h"
 
 #include "cuda/device_tables.cuh"
@@ -40,7 +41,7 @@ static uint32_t make_table16(const struct device_table_key *key, void *memory) {
     return 1;
 }
 
-/* Where tables of the batch's other steps leave no room, once those are done with. */
+/* If the batch's other tables leave no room, waits until their kernels are done. */
 static enum status get_table16(const struct cuda_context *context, long gamma,
                                struct device_table *table, struct failure *failure) {
     const struct device_table_key key = { { (uint32_t)gamma, 0, 0, 0, 0, GAMMA_KEY } };

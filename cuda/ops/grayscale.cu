@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread reads 16 pixels (8 of 16 bit): 16-byte loads and stores for every channel count. Of no
- * skeleton: a pixel's channels become one, and the four forms work on each channel alone. */
+/* A thread reads 16 pixels (8 of 16 bits): 16-byte loads and stores for every channel count. It
+ * uses no skeleton: a pixel's channels become one, and the four forms work on each channel
+ * alone. */
 #include "pipeline/luma.h"
 
 #include "cuda/batch.cuh"

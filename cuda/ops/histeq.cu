@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples of 8 and of 16 bit have kernels of their own: 256 counters fit into shared memory once
- * for every bank (histeq/equalize8.cuh), 65536 hardly fit at all (histeq/launch16.cuh). */
+/* Samples of 8 and of 16 bits have different kernels: 256 counters fit into shared memory once for
+ * every bank (histeq/equalize8.cuh), 65536 hardly fit at all (histeq/equalize16.cuh). */
 #include "pipeline/ops/histeq.h"
 
-#include "cuda/ops/histeq/launch16.cuh"
-#include "cuda/ops/histeq/launch8.cuh"
+#include "cuda/ops/histeq/equalize16.cuh"
+#include "cuda/ops/histeq/equalize8.cuh"
 
 template <int DEPTH, int CHANNELS, int MODE>
 static enum status launch(const struct cuda_context *context, struct op_call *calls, int count) {

@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Samples are counted by the kernels' parts that histeq counts with: noise of 64
- * million takes 25 us that way, and 27 by cuda/skeletons/vector.cuh (H200).
- * 8 bit:   every block counts its share in shared memory and adds that to the image's counters
- *          among the zeroed words. A ticket counts the chunks that are in; the block that draws the
+/* How it works. histeq's code counts the samples: noise of 64 million takes 25 us that way, and 27
+ * by cuda/skeletons/vector.cuh (H200).
+ * 8 bits:  every block counts its share in shared memory and adds that to the image's counters
+ *          among the zeroed words. A ticket counts the finished chunks; the block that draws the
  *          last one folds levels to bins, writes them, and clears counters and ticket.
- * 16 bit:  histeq's kernel counts bins into scratch, where each image has as much as every other; a
- *          second kernel copies that to where each image's values go. */
+ * 16 bits: histeq's kernel counts bins into scratch, where all images have the same room; a second
+ *          kernel copies them to each image's values. */
 #include "pipeline/ops/histogram.h"
 
 #include "cuda/ops/histeq/counters8.cuh"
 #include "cuda/ops/histeq/histogram16.cuh"
 #include "cuda/ops/histeq/histogram8.cuh"
 
-/* ---- 8 bit */
+/* ---- 8 bits */
 
-/* All threads: whether everything of an image is in COUNTS, of which this block's CHUNKS are new.
- * The fences order its additions before its ticket, and the last ticket before what reads them. */
-static __device__ __forceinline__ bool draw_last_ticket(uint32_t *chunks_done, uint32_t chunks,
-                                                        uint32_t all_chunks) {
-    __shared__ bool last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicAdd(chunks_done, chunks) + chunks == all_chunks;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
-/* Counters go to shared memory, LEVELS a table, and are zero again. */
+/* Copies the counters to shared memory, LEVELS a table, and clears them. */
 template <class L>
 static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t *levels) {
     for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS) {
@@ -40,7 +25,8 @@ static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t 
     __syncthreads();
 }
 
-/* Up to as many bins as levels: each sums its levels. More: each level has a bin of its own. */
+/* With at most as many bins as levels each bin sums its levels. With more, each level has a bin of
+ * its own. */
 template <class L>
 static __device__ __forceinline__ void write_bins(const uint32_t *levels, uint32_t bins,
                                                   uint32_t *values) {
@@ -58,7 +44,7 @@ static __device__ __forceinline__ void write_bins(const uint32_t *levels, uint32
     if (fold) return;
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS)
-        values[i / LEVELS * bins + histeq_bin(i % LEVELS, bins, LEVELS - 1)] = levels[i];
+        values[i / LEVELS * bins + levels_bin(i % LEVELS, bins, LEVELS - 1)] = levels[i];
 }
 
 template <int CHANNELS>
@@ -80,7 +66,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
             count_range<CHANNELS, HISTEQ_EACH, L, false>(image, range, shared, chunks);
         __syncthreads();
         publish_counts<L>(shared.table, image_counts);
-        if (!draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks)) continue;
+        if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
+            continue;
         take_counters<L>(image_counts, shared.cdf);
         write_bins<L>(shared.cdf, bins, (uint32_t *)image.out);
         if (threadIdx.x == 0) chunks_done[i] = 0;
@@ -112,7 +99,7 @@ static enum status run8(const struct cuda_context *context, struct op_call *call
     return STATUS_OK;
 }
 
-/* ---- 16 bit */
+/* ---- 16 bits */
 
 /* Bins of image blockIdx.y. */
 static __global__ void __launch_bounds__(THREADS16)

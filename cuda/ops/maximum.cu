@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over memory: see cuda/reduction.cuh. */
+/* One pass over memory: cuda/reduction.cuh. */
 #include "cuda/reduction.cuh"
 
 struct maximum {

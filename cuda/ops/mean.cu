@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An exact sum, divided once as IEEE 754 says, as the CPU does: see cuda/reduction.cuh. */
+/* An exact sum, divided once as IEEE 754 defines it, as on the CPU: cuda/reduction.cuh. */
 #include "cuda/reduction.cuh"
 
 struct mean {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The least sample is the complement of the largest complement: see cuda/reduction.cuh. */
+/* The least sample is the complement of the largest complement: cuda/reduction.cuh. */
 #include "cuda/reduction.cuh"
 
 struct minimum {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* placeholder.cuh - a batch of images made small where their values go, by resize's own twin.
+/* placeholder.cuh - shrinks a batch of images, with resize's own twin, into their values.
  *
  * Used by:  blurhash.cu, thumbhash.cu.
  * Owns:     nothing; scratch is the calls'.
- * Fails:    as resize's twin.
+ * Fails:    as resize's twin does.
  */
 #ifndef BURIN_PLACEHOLDER_CUH
 #define BURIN_PLACEHOLDER_CUH
@@ -11,7 +11,7 @@
 #include "cuda/cuda_op.h"
 #include "pipeline/ops/placeholder.h"
 
-/* What is asked of resize for a batch: the calls share the first one's parameters. */
+/* The calls of resize for a batch: all share the first one's parameters. */
 struct placeholder_batch {
     struct placeholder first;
     struct op_call calls[CUDA_BATCH_MAX];

@@ -1,27 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 /* resize.cu - another size on the GPU, the twin of pipeline/ops/resize.c; resize/ holds its parts.
  *
- * How it works. A batch is a constant number of launches, whatever its images' sizes:
- *   across, down   pictures that are weighed, x and y (weigh.cuh): into their place in the result,
- *                  or into scratch where they must be seen before they are cut
- *   move           pictures that are moved: nearest, or such as keep their size
- *   carve's own    seams out of those in scratch, one picture after the other
- *   sum, choose    where smart cuts them; the place stays on the device
- *   cut            what is kept of those in scratch
- *   canvas         what is around them
- * What no picture needs is not launched. Weights come from the host and stay on the device
- * (device_tables.cuh); a batch that wants more of them than that holds is done in parts, and the
- * lane waits between two.
+ * How it works. A batch is a constant number of launches for any sizes of its images:
+ *   across, down   weighed pictures, x then y (weigh.cuh): into their place in the result, or into
+ *                  scratch where they must be seen whole before they are cut
+ *   move           moved pictures: nearest, or those that keep their size
+ *   carve's own    carves pictures in scratch, one after another
+ *   sum, choose    find where smart cuts pictures; the place stays on the device
+ *   cut            copies the kept part of pictures in scratch
+ *   canvas         fills what is around a picture
+ * A launch that no picture needs is left out. Weights come from the host and stay on the
+ * device (device_tables.cuh); a batch that needs more of them than fit is done in parts, and the
+ * lane waits between the parts.
  *
- * Where to begin reading: run() at the end, then weigh.cuh and the kernels in across.cuh and
- * down.cuh. tests/bench/kernels/resize.cu has their times beside simpler ones.
+ * Start reading with run() at the end, then weigh.cuh and the kernels in across.cuh and down.cuh.
+ * tests/bench/kernels/resize.cu compares their times with simpler ones.
  */
 #include "pipeline/ops/resize/definition.h"
 
 #include "cuda/ops/resize/group.cuh"
-#include "cuda/ops/resize/move.cuh"
 #include "cuda/ops/resize/smart.cuh"
+#include "cuda/ops/resize/tiles.cuh"
+#include "cuda/ops/resize/work_pixels.cuh"
 #include "pipeline/ops/resize/canvas.h"
+
+/* ---- the kernels of move and canvas: a block makes 32 columns of 32 rows of a result */
+
+enum { MOVE_THREADS = 256, MOVE_SIDE = 32 };
+
+struct move_image {
+    const uint8_t *in;
+    uint8_t *out;
+    /* The source of each, or with `found` of the first one; NULL: from the first ones on. */
+    const uint32_t *columns, *rows;
+    uint32_t in_stride, out_stride, first_tile;
+    uint16_t first_column, first_row;
+    uint16_t width, height; /* of the result */
+    uint16_t tiles_across;
+    bool found;
+};
+
+struct move_batch {
+    int count;
+    int channels; /* of the results, at least as many as of the inputs */
+    struct move_image images[CUDA_BATCH_MAX];
+};
+
+static __device__ __forceinline__ uint32_t move_source(const uint32_t *places, bool found,
+                                                       uint32_t first, uint32_t i) {
+    if (!places) return first + i;
+    return found ? __ldg(places) + i : __ldg(places + i);
+}
+
+template <int CHANNELS, int DEPTH>
+static __global__ void __launch_bounds__(MOVE_THREADS)
+    move_kernel(const __grid_constant__ struct move_batch batch) {
+    typedef work_kind<CHANNELS, DEPTH, DEPTH == 16> K;
+    const struct move_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t tile = blockIdx.x - image.first_tile, down = tile / image.tiles_across;
+    const uint32_t x = (tile - down * image.tiles_across) * MOVE_SIDE + threadIdx.x % MOVE_SIDE;
+    const uint32_t top = down * MOVE_SIDE, end = min(top + MOVE_SIDE, (uint32_t)image.height);
+    if (x >= image.width) return;
+    const uint32_t column = move_source(image.columns, image.found, image.first_column, x);
+    for (uint32_t y = top + threadIdx.x / MOVE_SIDE; y < end; y += MOVE_THREADS / MOVE_SIDE) {
+        const uint32_t row = move_source(image.rows, image.found, image.first_row, y);
+        const uint8_t *const from = image.in + (size_t)row * image.in_stride;
+        uint8_t *const to = image.out + (size_t)y * image.out_stride;
+        uint32_t samples[CHANNELS];
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            samples[c] = load_sample<DEPTH>(from, column * CHANNELS + c);
+        work_store<K>(to + (size_t)x * batch.channels * (DEPTH / 8), batch.channels, samples);
+    }
+}
+
+/* ---- around a picture */
+
+struct canvas_image {
+    uint8_t *out;
+    uint32_t stride, first_tile;
+    uint16_t width, height;            /* of the result */
+    uint16_t left, top, columns, rows; /* the picture's place */
+    uint16_t tiles_across;
+};
+
+struct canvas_batch {
+    int count;
+    int channels, depth;
+    uint16_t pixel[4];
+    struct canvas_image images[CUDA_BATCH_MAX];
+};
+
+static __global__ void __launch_bounds__(MOVE_THREADS)
+    canvas_kernel(const __grid_constant__ struct canvas_batch batch) {
+    const struct canvas_image &image = batch.images[tiles_find(batch, blockIdx.x)];
+    const uint32_t tile = blockIdx.x - image.first_tile, down = tile / image.tiles_across;
+    const uint32_t x = (tile - down * image.tiles_across) * MOVE_SIDE + threadIdx.x % MOVE_SIDE;
+    const uint32_t top = down * MOVE_SIDE, end = min(top + MOVE_SIDE, (uint32_t)image.height);
+    const bool beside = x - image.left >= image.columns;
+    if (x >= image.width) return;
+    for (uint32_t y = top + threadIdx.x / MOVE_SIDE; y < end; y += MOVE_THREADS / MOVE_SIDE) {
+        if (!beside && y - image.top < image.rows) continue;
+        uint8_t *const to = image.out + (size_t)y * image.stride;
+        for (int c = 0; c < batch.channels; c++) {
+            const uint32_t index = x * batch.channels + c;
+            if (batch.depth == 8)
+                store_sample<8>(to, index, batch.pixel[c]);
+            else
+                store_sample<16>(to, index, batch.pixel[c]);
+        }
+    }
+}
 
 /* ---- moved */
 
@@ -82,7 +171,7 @@ static enum status weigh_pictures(const struct group *group) {
     return weigh(group->context, weighings, count, group->rule, group->failure);
 }
 
-/* ---- seen as a whole, and cut */
+/* ---- pictures seen whole, then cut */
 
 static enum status carve_pictures(struct group *group) {
     struct op_call calls[CUDA_BATCH_MAX];
@@ -158,7 +247,7 @@ static enum status cut_pictures(const struct group *group) {
     return launch_moves(group, tiles, "cut");
 }
 
-/* ---- what is around */
+/* ---- around a picture */
 
 static enum status fill_canvases(const struct group *group) {
     const struct op_call *const first = group->pictures[0].call;
@@ -198,7 +287,7 @@ static enum status run_group(struct group *group) {
     return status;
 }
 
-/* So that the next pictures' tables may take the place of those in use. */
+/* After this the next pictures' tables may replace those in use. */
 static enum status wait_for_group(const struct group *group) {
     CUDA_TRY(group->failure, cudaStreamSynchronize(group->context->stream));
     device_tables_next_batch(group->context->tables);
@@ -212,7 +301,7 @@ static size_t scratch(const struct cuda_context *context, const struct op_call *
     size_t bytes = 0;
     group.context = context;
     group.failure = &failure;
-    if (group_lay(&group, calls, count, NULL, &bytes)) return 0; /* run tells why */
+    if (group_lay(&group, calls, count, NULL, &bytes)) return 0; /* run() reports the failure */
     const int carved = group_carve_calls(&group, carving);
     return bytes + (carved ? cuda_twin(carve_op())->scratch(context, carving, carved) : 0);
 }

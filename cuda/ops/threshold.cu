@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over memory: see cuda/skeletons/point.cuh. */
+/* One pass over memory: cuda/skeletons/point.cuh. */
 #include "pipeline/ops/threshold.h"
 
 #include "cuda/skeletons/launch.cuh"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread writes 16 bytes of a row of the result, each of which it looks up: neighbours have the
- * same, or lie beside them. */
+/* A thread writes 16 bytes of a row of the result, and looks each of them up: neighbours have the
+ * same source, or adjacent ones. */
 #include "pipeline/ops/zoom.h"
 
 #include "cuda/ops/move/copy.cuh"
 
 struct zoom {
-    uint32_t times, pixel; /* bytes of one */
+    uint32_t times, pixel; /* bytes of a pixel */
 };
 
 static __global__ void __launch_bounds__(COPY_THREADS)

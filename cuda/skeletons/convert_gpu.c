@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. op.cu has the skeletons, what launches need in common, and the user's text; behind
- * it every operator has, for each depth that it takes, a struct that holds its parameters and calls
- * its function, a kernel that gives the struct to the skeleton, and in the end the function that
- * op.h declares. Names of ours begin with burin_ wherever the user's might meet them. */
+/* How it works. op.cu has the skeletons, the common part of launches, and the user's text; then
+ * each operator has, for each depth that it takes, a struct that holds its parameters and calls its
+ * function, a kernel that gives the struct to the skeleton, and at last the function that op.h
+ * declares. Our names begin with burin_ where the user's names might meet them. */
 #include "cuda/skeletons/convert_gpu.h"
 
 #include "cuda/skeletons/embedded_kernels.h"

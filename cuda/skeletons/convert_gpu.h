@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* convert_gpu.h - the CUDA part of a user file that becomes a program of its own.
  *
- * Used by:  `burin convert`, behind convert_write.
+ * Used by:  server/cli/command_convert.c, after convert_write.
  * Owns:     nothing.
  * Fails:    STATUS_INTERNAL with the file and the system's reason.
  * Threads:  any; no state.

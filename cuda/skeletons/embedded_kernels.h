@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* embedded_kernels.h - the skeletons' kernels as text, to put users' operators into.
+/* embedded_kernels.h - the skeletons' kernels as text, into which users' operators are put.
  *
- * The Makefile makes them from the files of the same name, with what these include inside.
+ * The Makefile makes them from the files of the same name, with the included files in place.
  *
  * Used by:  kernel_source.c, convert_gpu.c.
  * Threads:  any; constants.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* function_object.h - a user's function as C++ passes it to a skeleton: a struct that holds the
- * operator's parameters and has the function's call as its operator().
+ * operator's parameters and whose operator() calls the function.
  *
  * Used by:  kernel_source.c, convert_gpu.c.
  * Owns:     nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A file is read whole, with a bound, and then checked: the sizes in its head must
- * add up to its length, the checksum covers head, key and code, and the key decides. A new one is
- * written beside the old and renamed over it. */
+ * add up to its length, the checksum covers head, key and code, and the key must be the same. A new
+ * file is written beside the old one and renamed over it. */
 #include "cuda/skeletons/kernel_cache.h"
 
 #include "pipeline/fnv1a.h"
@@ -20,7 +20,7 @@ static const char magic[8] = "burin-k1";
 struct head {
     char magic[sizeof magic];
     uint64_t key_bytes, code_bytes;
-    uint64_t checksum; /* with 0 in its own place */
+    uint64_t checksum; /* computed with 0 in its own place */
 };
 
 static uint64_t checksum_of(struct head head, const char *key, const char *code) {
@@ -36,7 +36,7 @@ bool kernel_cache_open(const char *folder) {
 
 /* ---- finding */
 
-/* The file's bytes with NUL behind them; NULL where it is not there, too long or not ours. */
+/* The file's bytes with NUL behind them; NULL where it is missing, too long or not ours. */
 static char *read_file(const char *path, size_t *length) {
     struct stat facts;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -56,7 +56,7 @@ static char *read_file(const char *path, size_t *length) {
     return bytes;
 }
 
-/* The code's offset in BYTES; 0: they are not what was written, or of another key. */
+/* The code's offset in BYTES; 0: they are damaged, or of another key. */
 static size_t check(const char *bytes, size_t length, const char *key, size_t *size) {
     struct head head;
     if (length < sizeof head) return 0;

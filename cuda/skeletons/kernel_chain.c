@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A list of chains under one lock. The second request for a chain makes it WANTED and
- * starts a thread unless there is one. That takes what is wanted, one after the other and without
- * the lock, and ends when there is nothing left. Entries stay where they are, so that names are
- * constants. */
+ * starts a thread unless there is one. The thread makes wanted chains, one after another and
+ * without the lock, and ends when none is left. Entries stay in place, so that names are constants.
+ * */
 #include "cuda/skeletons/kernel_chain.h"
 
 #include <pthread.h>
@@ -17,12 +17,12 @@ struct chain {
     struct chain *next;
     struct kernel_chain_request request;
     enum state state;
-    char name[64]; /* cut off where the operators' are longer */
+    char name[64]; /* truncated where the operators' names are longer */
 };
 
 static struct chain *chains;
 static int chain_count;
-static bool making; /* there is a thread */
+static bool making; /* the thread exists */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
 
@@ -82,8 +82,8 @@ static void *make_wanted(void *nothing) {
     return NULL;
 }
 
-/* Signals are for the process' own threads. Where no thread can be started, the chain's next
- * request tries again. */
+/* The thread blocks signals, which are for the process's other threads. Where no thread can be
+ * started, the chain's next request tries again. */
 static void start_making(void) {
     pthread_t thread;
     sigset_t all, before;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- libnvJitLink, where it is; source: the documentation of nvJitLink 13 */
+/* ---- libnvJitLink, where it is installed; source: the documentation of nvJitLink 13 */
 
 enum { INPUT_PTX = 2 };
 
@@ -68,8 +68,8 @@ static char *take_cubin(nvJitLinkHandle handle, size_t *size) {
     return NULL;
 }
 
-/* PTX to a cubin of SIZE bytes, a NUL behind them. NULL: the library is not there, or does not
- * accept the PTX. */
+/* Compiles PTX to a cubin of SIZE bytes, with NUL behind them. NULL: the library is missing, or
+ * does not accept the PTX. */
 static char *nvjitlink_compile(const char *ptx, int capability, size_t *size) {
     char architecture[32];
     const char *options[] = { architecture };
@@ -86,7 +86,7 @@ static char *nvjitlink_compile(const char *ptx, int capability, size_t *size) {
 
 /* ---- the compiler */
 
-/* By it the key knows how PTX is rewritten and what the two headers are. */
+/* Makes the key depend on how PTX is rewritten and on the two headers. */
 static const char program_version[] =
 #include "version.inc"
     ;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A list of kernels under one lock. Who asks for a kernel that is not in it puts it
- * there as `making` and makes it without the lock; who asks for it meanwhile waits for the
- * condition. A source that the compiler or the driver refuses stays in the list with its message.
- * Whatever else went wrong may go right the next time, so its entry is taken out again.
+/* How it works. A list of kernels under one lock. The first request for a kernel enters it as
+ * `making` and makes it without the lock; later requests for it wait for the condition. A source
+ * that the compiler or the driver refuses stays in the list with its message. After any other
+ * failure the entry is removed, since the next try may succeed.
  *
- * Code from the cache that cannot be loaded is compiled anew, and written over. */
+ * Code from the cache that cannot be loaded is compiled again, and replaced. */
 #include "cuda/skeletons/kernel_library.h"
 
 #include "cuda/skeletons/kernel_cache.h"
@@ -26,7 +26,7 @@ struct entry {
     size_t identity_bytes;
     unsigned char identity[KERNEL_IDENTITY_MAX];
     enum state state;
-    int waiting;            /* threads that hold it: a dropped one is freed by the last */
+    int waiting;            /* threads that hold it: the last one frees a dropped entry */
     void *kernel;           /* READY */
     struct failure failure; /* WRONG */
 };
@@ -38,7 +38,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 /* ---- making, without the lock */
 
-/* The compiler's first error, without the lines around it. */
+/* Reports the compiler's first error, without the lines around it. */
 static enum status compile_failed(const struct kernel_request *request, const char *log,
                                   struct failure *failure) {
     const char *missing = nvrtc_missing();
@@ -54,7 +54,7 @@ static enum status compile_failed(const struct kernel_request *request, const ch
                       : "out of memory");
 }
 
-/* WRONG is set where the compiler refused the source, or the driver what was made of it. */
+/* WRONG is set where the compiler refused the source, or the driver the compiled code. */
 static enum status compile(const struct kernel_request *request, const char *source,
                            const char *key, const char *folder, void **kernel, bool *wrong,
                            struct failure *failure) {
@@ -124,7 +124,7 @@ static void take_out(struct entry *entry) {
     if (*at) *at = entry->next;
 }
 
-/* Makes the kernel of ENTRY, which nobody else does. */
+/* Makes the kernel of ENTRY; no other thread does. */
 static enum status fill(struct entry *entry, const struct kernel_request *request,
                         struct failure *failure) {
     bool wrong = false;

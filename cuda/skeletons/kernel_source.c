@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The parts are texts that the program carries, one behind the other; the users'
- * stand in the middle, each file in a namespace, so that its names may be those of another file, of
- * skeletons and of CUDA. Macros know no namespaces: what a file does to them ends with it. The
- * kernel behind them has no name that a user may use. Operators are numbered by their place in the
- * kernel, files by the place of the first operator that is in them. */
+ * texts are in the middle, each file in a namespace, so that its names may equal those of other
+ * files, of skeletons and of CUDA. Macros know no namespaces, so a file's changes to them end with
+ * it. The kernel at the end has a name that users may not use. Operators are numbered by their
+ * place in the kernel, files by the place of their first operator. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
@@ -21,7 +21,7 @@ static const struct user_op *last_of(const struct kernel_form *form) {
 
 /* ---- users' files */
 
-/* The place of the first operator that is in the file of operator I. */
+/* The place of the first operator of operator I's file. */
 static int file_of(const struct kernel_form *form, int i) {
     int first = 0;
     while (form->ops[first]->file != form->ops[i]->file) first++;
@@ -62,7 +62,7 @@ static void put_points(FILE *out, int end) {
     fputs("        return burin_s;\n    }\n};\n", out);
 }
 
-/* Up to the parameters that every kernel has; BOUNDS are those of the launch. */
+/* The kernel's head up to the parameters that every kernel has; BOUNDS are those of the launch. */
 static void open_kernel(FILE *out, const struct kernel_form *form, const char *bounds) {
     fprintf(out,
             "struct burin_parameters {\n    skeleton_parameters of[%d];\n};\n"
@@ -72,7 +72,7 @@ static void open_kernel(FILE *out, const struct kernel_form *form, const char *b
             form->count, bounds, CUDA_BATCH_MAX);
 }
 
-/* Operator I with the parameters that the kernel was given. */
+/* Operator I with its parameters, which the kernel got. */
 static void put_function(FILE *out, int i) {
     fprintf(out, "{ *(const decltype(burin_function%d::burin_p) *)burin_q.of[%d].bytes }", i, i);
 }
@@ -103,7 +103,7 @@ static void put_point(FILE *out, const struct kernel_form *form) {
 
 static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
     const int points = form->count - 1;
-    char bounds[96] = "NEIGHBOURHOOD_THREADS"; /* a P2P before it may want any registers */
+    char bounds[96] = "NEIGHBOURHOOD_THREADS"; /* a P2P before may use many registers */
     if (points > 0)
         put_points(out, points);
     else

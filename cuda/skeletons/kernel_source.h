@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* kernel_source.h - the CUDA source of one kernel, of one user's operator or of several in a row.
  *
- * The skeleton, names that C has, exact_math.h, the texts of the operators' files with their lines'
- * numbers kept, each once and in a namespace of its own, and behind them the kernel KERNEL_NAME. It
- * includes <stdint.h> and <cuda_runtime.h> and nothing else.
+ * It contains the skeleton, names that C has, exact_math.h, the operators' files with their line
+ * numbers, each once and in a namespace of its own, and at the end the kernel KERNEL_NAME. It
+ * includes only <stdint.h> and <cuda_runtime.h>.
  *
  * Used by:  user_twin.cu, kernel_chain.h.
  * Owns:     the caller frees the text.
@@ -24,9 +24,9 @@ extern "C" {
 
 enum { KERNEL_OPS_MAX = 5 };
 
-/* What a kernel is made for: each operator gets what the one before gave, converted to a sample.
- * All but the last are P2Ps; of several the last is a P2P or an N2P. Compared as bytes: what is not
- * used is 0, and nothing lies between the members. */
+/* The key of a kernel: each operator gets the result of the one before, converted to a sample. All
+ * but the last are P2Ps; of several the last is a P2P or an N2P. Compared as bytes: unused ones are
+ * 0, and there is no padding. */
 struct kernel_form {
     const struct user_op *ops[KERNEL_OPS_MAX];
     int count, depth, channels; /* one channel where all are P2Ps: such a kernel takes any */

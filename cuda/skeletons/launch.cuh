@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* launch.cuh - launches a kernel made of a skeleton.
  *
- * Used by:  user_twin.cu; cuda/ops/{brightness,threshold,convolve}.cu, which are made of skeletons;
- *           the ladder of tests/bench/kernels.
+ * Used by:  user_twin.cu; cuda/ops/{brightness,threshold,convolve}.cu, which are skeletons with a
+ *           rule; the ladder of tests/bench/kernels.
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *
  * How it works. Batch, grid and arguments come from the calls and the device. A kernel is given by
- * address, whoever compiled it. Its arguments, by value:
+ * address, compiled by nvcc or at run time. Its arguments, by value:
  *   P2P  batch, parameters, channels, alpha_mask
  *   N2P  batch, parameters, rows of a strip
  *   R2S  batch, parameters, partial numbers, blocks_done
  *   R2V  batch, parameters, bins, copies of the lists in shared memory
- * A built-in operator has a RULE in place of parameters, with the function in it: a P2P's
- * `uint32_t apply<DEPTH>(uint32_t sample) const`, an N2P's `uint32_t apply(window) const`.
+ * A built-in operator has a RULE in place of parameters, which contains the function: for a P2P
+ * `uint32_t apply<DEPTH>(uint32_t sample) const`, for an N2P `uint32_t apply(window) const`.
  */
 #ifndef BURIN_SKELETON_LAUNCH_CUH
 #define BURIN_SKELETON_LAUNCH_CUH
@@ -25,10 +25,11 @@
 #include "cuda/skeletons/scalar.cuh"
 #include "cuda/skeletons/vector.cuh"
 
-/* A kernel, its parameters, those of all calls, and its name in the timing report, a constant. */
+/* A kernel, its parameters, the same for all calls, and its name in the timing report, a
+ * constant. */
 struct skeleton_kernel {
     const void *function;
-    const void *parameters; /* what the kernel takes: skeleton_parameters, or a RULE */
+    const void *parameters; /* skeleton_parameters, or a RULE */
     const char *name;
 };
 
@@ -145,17 +146,17 @@ static enum status neighbourhood_run(const struct cuda_context *context,
 
 /* ---- R2S and R2V */
 
-/* Of a reduction's chunk: pixels_traits::PIXELS. */
+/* Pixels of a reduction's chunk: pixels_traits::PIXELS. */
 static inline unsigned chunk_pixels(const struct image *in) {
     return (in->channels == 3 ? 48 : 16) / (unsigned)image_pixel_bytes(in);
 }
 
-/* Blocks for an image: all together as many as run at once, or one for each. */
+/* Blocks for an image: together as many as run at once, or one for each image. */
 static inline unsigned image_blocks(const struct cuda_context *context, int count, int at_once) {
     return (unsigned)((at_once * context->multiprocessors + count - 1) / count);
 }
 
-/* A number takes up to 8 bytes and says whether it is there. */
+/* A number takes up to 8 bytes, and a flag that it is there. */
 static inline size_t scalar_scratch(const struct cuda_context *context, int count) {
     return (size_t)count * image_blocks(context, count, SCALAR_BLOCKS) *
            sizeof(struct partial_numbers<long long, 3>);

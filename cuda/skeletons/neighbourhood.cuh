@@ -5,17 +5,17 @@
  *           ladder of tests/bench/kernels.
  * Limits:   windows of 3 x 3 and 5 x 5, 1 to 4 channels of 8 or 16 bits, any stride.
  *
- * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its
- * windows reach stay in registers, so that each sample is read from memory once a strip, and the
- * next row is on its way while one is worked on. Samples are taken out of a row's words as the
- * windows reach them: fewer registers, and so more warps at a time. Beside its own 16 bytes a
- * thread loads the words to the left and to the right that windows reach. Beyond the border the
- * outermost pixel is replicated: only threads there take the time to do so. Where rows do not start
- * at 16 bytes, windows are read sample by sample.
+ * How it works. A thread has 16 bytes of a row, and goes down the rows of a strip. The rows that
+ * its windows reach stay in registers, so that a strip reads each sample from memory once, and the
+ * next row is on its way while one is processed. Samples are taken out of a row's words as windows
+ * reach them: fewer registers, and so more warps at a time. Beside its own 16 bytes a thread loads
+ * the words on either side that windows reach. Beyond the border the outermost pixel repeats: only
+ * threads there take the time for that. Where rows do not start at 16 bytes, windows are read
+ * sample by sample.
  *
  * FUNCTION is passed by value: window[row][column], x and y of the pixel to sample. So is POINT, a
- * P2P that is done before it: sample and number of the pixel to sample. It is given what is loaded,
- * once a strip, and of the border's repetitions the pixel that is repeated and that one's number:
+ * P2P that runs before it: sample and number of the pixel to sample. It gets each loaded sample
+ * once a strip, and for the border's repetitions the repeated pixel with that pixel's number:
  * windows see what the P2P alone would have written.
  */
 #ifndef BURIN_SKELETON_NEIGHBOURHOOD_CUH
@@ -36,11 +36,11 @@ template <int SAMPLE_BITS, int IN_CHANNELS, int WINDOW_REACH> struct neighbourho
     static constexpr int HALO = REACH * CHANNELS; /* samples that windows reach on either side */
     static constexpr int SPAN = SAMPLES + 2 * HALO;
     static constexpr int NEEDED = (HALO * BYTES + 3) / 4;
-    static constexpr int HALO_WORDS = NEEDED == 3 ? 4 : NEEDED; /* as one load takes them */
+    static constexpr int HALO_WORDS = NEEDED == 3 ? 4 : NEEDED; /* a whole load */
     static constexpr int WORDS = 4 + 2 * HALO_WORDS;
     static constexpr int FIRST = HALO_WORDS * 4 / BYTES - HALO; /* samples of WORDS before SPAN */
-    /* Of a multiprocessor, for which the compiler leaves registers (1: as it likes); and rows from
-     * the one that is loaded to the one that is fetched into L2. As measured on an H200. */
+    /* Measured on an H200. BLOCKS of a multiprocessor for which the compiler leaves registers (1:
+     * no bound); AHEAD: rows from the one that is loaded to the one that is fetched into L2. */
     static constexpr int BLOCKS = DEPTH == 8 && REACH == 1 ? 5 : 1;
     static constexpr int AHEAD = BLOCKS > 1 ? 2 : 0;
     typedef typename sample_of<DEPTH>::type sample;
@@ -57,8 +57,8 @@ template <class T> struct strip_row {
     }
 };
 
-/* A row as windows read it: its samples one by one where there are registers for that, so that each
- * is taken out of its word once; else the words. */
+/* A row as windows read it: its samples one by one where registers allow it, so that each is taken
+ * out of its word once; else the words. */
 template <class T, bool APART = T::SIDE *T::SPAN <= 72> struct window_row {
     uint32_t samples[T::SPAN];
     __device__ __forceinline__ uint32_t sample(int i) const {
@@ -78,26 +78,26 @@ template <class T> struct window_row<T, false> {
     }
 };
 
-/* Where there is no P2P before. */
+/* Stands for the P2P where there is none. */
 struct as_loaded {
     __device__ __forceinline__ uint32_t operator()(uint32_t sample, uint32_t) const {
         return sample;
     }
 };
 
-/* Whether sample I, counted from any pixel's first one, is alpha. */
+/* Whether sample I, counted from the first one of some pixel, is alpha. */
 template <class T> static __device__ __forceinline__ bool is_alpha(int i) {
     return T::CHANNELS % 2 == 0 && i % T::CHANNELS == T::CHANNELS - 1;
 }
 
-/* Where a thread's strip is. */
+/* The place of a thread's strip. */
 struct strip {
     const uint8_t *chunk; /* in the image's first row */
     uint32_t stride;
-    int column, samples; /* of the row: the chunk's first one, and all */
+    int column, samples; /* of the row: the chunk's first sample, and all samples */
     int last_row;        /* of the image */
-    int left; /* bytes from the words at the chunk's left to it; 0 where there are none */
-    int rest; /* bytes of the row from the chunk on */
+    int left;            /* bytes of the words to the chunk's left; 0 where there are none */
+    int rest;            /* bytes of the row from the chunk on */
 };
 
 template <class T>
@@ -127,7 +127,7 @@ static __device__ __forceinline__ void load_words(uint32_t *words, const uint8_t
     }
 }
 
-/* The row that stands for Y: the first or last one where there is none. */
+/* The row read for Y: the first or last one beyond the border. */
 static __device__ __forceinline__ int strip_line(const struct strip &strip, int y) {
     return max(0, min(y, strip.last_row));
 }
@@ -136,7 +136,7 @@ static __device__ __forceinline__ const uint8_t *strip_row_at(const struct strip
     return strip.chunk + (uint64_t)(uint32_t)strip_line(strip, y) * strip.stride;
 }
 
-/* The row whose chunk is at FROM. What lies beyond its ends is anything. */
+/* Loads the row whose chunk is at FROM. Samples beyond the row's ends are undefined. */
 template <class T>
 static __device__ __forceinline__ void
 load_strip_row(struct strip_row<T> &to, const struct strip &strip, const uint8_t *from) {
@@ -145,12 +145,12 @@ load_strip_row(struct strip_row<T> &to, const struct strip &strip, const uint8_t
     load_words<T::HALO_WORDS>(to.words + T::HALO_WORDS + 4, from + (strip.rest > 16 ? 16 : 0));
 }
 
-/* Replicates the outermost pixels over the border. */
+/* Repeats the outermost pixels beyond the border. */
 template <class T>
 static __device__ __forceinline__ void replicate(struct strip_row<T> &row,
                                                  const struct strip &strip) {
     if (strip.left && strip.rest >= 16 + T::HALO * T::BYTES) return;
-    const int end = T::HALO + strip.rest / T::BYTES; /* the first that is not there */
+    const int end = T::HALO + strip.rest / T::BYTES; /* the first that does not exist */
     if (!strip.left)
 #pragma unroll
         for (int i = 0; i < T::HALO; i++) row.set_sample(i, row.sample(T::HALO + i % T::CHANNELS));
@@ -206,7 +206,7 @@ window_result(const struct window_row<T> (&rows)[T::SIDE], const FUNCTION &funct
     return (typename T::sample)function(window, (column + i) / T::CHANNELS, y);
 }
 
-/* Row Y of the result. The last of ROWS is made here of LAST, as windows reach it. */
+/* Row Y of the result. The last of ROWS is made here from LAST, as windows reach it. */
 template <class T, class FUNCTION, class POINT>
 static __device__ __forceinline__ void
 strip_row_result(uint32_t (&out)[4], struct window_row<T> (&rows)[T::SIDE],
@@ -219,12 +219,12 @@ strip_row_result(uint32_t (&out)[4], struct window_row<T> (&rows)[T::SIDE],
     for (int i = 0; i < T::SAMPLES; i++) {
         set_samples<T>(newest, strip, last, BEFORE + i, BEFORE + i + 1, y + T::REACH, point);
         const uint32_t result = window_result<T>(rows, function, i, strip.column, y);
-        /* Three instructions a word of bytes; chunk_set_sample would want a mask for each. */
+        /* Three instructions for a word of bytes; chunk_set_sample would need a mask for each. */
         out[i / WORD] = i % WORD ? out[i / WORD] | result << i % WORD * T::DEPTH : result;
     }
 }
 
-/* A row's first BYTES, of at most 16. Few end within a chunk: little code. */
+/* Stores a row's first BYTES, at most 16. Few rows end within a chunk: little code. */
 static __device__ __forceinline__ void store_strip_row(uint32_t (&words)[4], uint8_t *to,
                                                        int bytes) {
     if (bytes >= 16) return __stcs((uint4 *)to, pack_vector(words));
@@ -232,14 +232,14 @@ static __device__ __forceinline__ void store_strip_row(uint32_t (&words)[4], uin
     for (int i = 0; i < bytes; i++, chunk_shift<1>(words)) to[i] = (uint8_t)words[0];
 }
 
-/* Whoever uses ROW afterwards does so behind the branch that may have changed it: otherwise the
- * compiler takes its samples out of the words on both sides. */
+/* Forces later uses of ROW behind the branch that may have changed it: otherwise the compiler takes
+ * its samples out of the words on both sides. */
 template <class T> static __device__ __forceinline__ void settle(struct strip_row<T> &row) {
 #pragma unroll
     for (int i = 0; i < T::WORDS; i++) asm volatile("" : "+r"(row.words[i]));
 }
 
-/* A compiler for CPUs, which the tests have, knows no such instruction. */
+/* The tests compile this for CPUs, which have no such instruction. */
 static __device__ __forceinline__ void fetch_row(const uint8_t *from) {
 #ifdef __CUDA_ARCH__
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
@@ -283,7 +283,7 @@ static __device__ __forceinline__ void slide_down(const struct strip &strip, uin
     }
 }
 
-/* Sample X of row Y, whatever these are: beyond the border the same channel of the last pixel. */
+/* Sample X of row Y, for any X and Y: beyond the border the same channel of the last pixel. */
 template <class T, class POINT>
 static __device__ __forceinline__ typename T::sample
 clamped_sample(const struct strip &strip, int x, int y, const POINT &point) {
@@ -319,8 +319,8 @@ static __device__ __forceinline__ void step_down(const struct strip &strip, uint
     }
 }
 
-/* A thread each tile of 16 bytes across and ROWS down; images of BATCH are as wide as they have
- * samples in a row. */
+/* A thread for each tile of 16 bytes across and ROWS down. An image of BATCH is as wide as its row
+ * has samples. */
 template <class T, int CAPACITY, class FUNCTION, class POINT = struct as_loaded>
 static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of<CAPACITY> &batch,
                                                            const FUNCTION &function, uint32_t rows,
@@ -339,10 +339,10 @@ static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of
         step_down<T>(strip, to, image.out_stride, top, end, function, point);
 }
 
-/* On the host: rows of a strip, of images that have so many CHUNKS of 16 bytes: few where there
- * would not be threads for all multiprocessors. */
+/* On the host: rows of a strip, for images with CHUNKS of 16 bytes: few where otherwise some
+ * multiprocessors would have no threads. */
 static inline uint32_t neighbourhood_rows(uint64_t chunks, int multiprocessors) {
-    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
+    enum { THREADS_WANTED = 1024 /* of a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
     uint32_t rows = ROWS_MAX;
     while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)multiprocessors) rows /= 2;
     return rows;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libnvrtc is opened when it is first needed. In the PTX that it makes each 32-bit
- * negation is replaced: ptxas of CUDA 12.8 to 13.3 makes one VIMNMX3 of two minima or maxima, and
- * loses the sign of an operand that is a negation: seen here with 13.0 on compute capability 9.0
- * for -min(-a, -b), and by others for max(x, -x): https://github.com/pytorch/pytorch/issues/190973.
- * A subtraction from a zero in constant memory costs the same and is left alone. */
+/* How it works. libnvrtc is opened at its first use. Each 32-bit negation in the PTX that it makes
+ * is replaced: ptxas of CUDA 12.8 to 13.3 joins two minima or maxima to one VIMNMX3, and loses the
+ * sign of an operand that is a negation: seen here with 13.0 on compute capability 9.0 for -min(-a,
+ * -b), and by others for max(x, -x): https://github.com/pytorch/pytorch/issues/190973. A
+ * subtraction from a zero in constant memory costs the same and is left alone. */
 #include "cuda/skeletons/nvrtc.h"
 
 #include "pipeline/shared_library.h"
@@ -99,7 +99,7 @@ char *ptx_negation_hide(const char *ptx) {
 
 /* ---- compilation */
 
-/* What the two headers are here. */
+/* The text of the two headers, for this compiler. */
 static const char *const header_names[] = { "stdint.h", "cuda_runtime.h" };
 static const char *const header_texts[] = {
     "typedef signed char int8_t;\ntypedef unsigned char uint8_t;\n"

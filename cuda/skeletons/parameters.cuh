@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* parameters.cuh - the bytes of an operator's parameters, as a kernel is given them.
+/* parameters.cuh - the bytes of an operator's parameters, as a kernel gets them.
  *
  * Used by:  launch.cuh, and the kernels of users' operators.
  * Limits:   PARAMETER_STRUCT_BYTES_MAX of parameter_struct.h.

@@ -6,10 +6,10 @@
  * Source:   C. Nugteren, H. Corporaal and B. Mesman, Skeleton-based automatic parallelization of
  *           image processing algorithms for GPUs, 2011, which names the class.
  *
- * A row is a sequence of samples to this kernel, whatever the channels: a thread takes 16 bytes,
- * and which of them are alpha is the same in every chunk (three channels have none). FUNCTION is
- * passed by value: sample and number of the pixel to sample. Where it does not look at the number,
- * the compiler leaves that out.
+ * A row is a sequence of samples to this kernel, for any number of channels: a thread takes 16
+ * bytes, and the places of alpha are the same in every chunk (three channels have none). FUNCTION
+ * is passed by value: sample and number of the pixel to sample. If it does not use the number, the
+ * compiler leaves that out.
  */
 #ifndef BURIN_SKELETON_POINT_CUH
 #define BURIN_SKELETON_POINT_CUH
@@ -18,13 +18,13 @@
 
 enum { POINT_THREADS = 256 };
 
-/* All ones in the bytes of a chunk that are alpha. */
+/* All ones in a chunk's bytes of alpha. */
 struct alpha_mask {
     uint32_t words[4];
 };
 
-/* Images of BATCH are as wide as they have samples in a row; CHANNELS is how many of them are a
- * pixel. A thread each chunk. */
+/* An image of BATCH is as wide as its row has samples; a pixel has CHANNELS of them. A thread for
+ * each chunk. */
 template <int DEPTH, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void point_chunk(const struct batch_of<CAPACITY> &batch,
                                                    const FUNCTION &function, uint32_t channels,

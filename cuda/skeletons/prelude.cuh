@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* prelude.cuh - what stands before a user's operator in the source of its kernel: names that C has
- * and C++ has not, or that stand in headers which are not there.
+/* prelude.cuh - the text before a user's operator in the source of its kernel: names that C has and
+ * C++ lacks, or whose headers do not exist there.
  *
  * Used by:  kernel_source.c, as text, behind the skeleton's and before exact_math.h's.
  */

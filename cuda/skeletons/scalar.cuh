@@ -7,23 +7,23 @@
  * Source:   M. Harris, Optimizing Parallel Reduction in CUDA, 2007, for the tree of a block; the
  *           last block to finish ends the work, as in threadFenceReduction of NVIDIA's samples.
  *
- * How it works. FUNCTION takes two numbers to one, in any order; it has no neutral element, so that
- * whoever has nothing yet says so. A thread reads whole pixels, 16 or 48 bytes at a time, several
- * loads in flight. Warps put their numbers together by shuffles, the block through shared memory,
- * and all blocks of an image through memory: a ticket counts the blocks that are done, and the last
- * of them puts the blocks' numbers together. Blocks go through an image side by side, as a copy
- * does: with a stretch of its own for each, memory is slower.
+ * How it works. FUNCTION joins two numbers to one, in any order; it has no neutral element, so a
+ * flag marks numbers that do not exist yet. A thread reads whole pixels, 16 or 48 bytes at a time,
+ * several loads under way. Warps join their numbers by shuffles, the block through shared memory,
+ * and all blocks of an image through memory: a ticket counts finished blocks, and the last one
+ * joins the blocks' numbers. Blocks go through an image side by side, as a copy does: with a
+ * separate stretch for each, memory is slower.
  */
 #ifndef BURIN_SKELETON_SCALAR_CUH
 #define BURIN_SKELETON_SCALAR_CUH
 
 #include "cuda/skeletons/pixels.cuh"
 
-enum { SCALAR_THREADS = 512, SCALAR_BLOCKS = 3 /* a multiprocessor */ };
+enum { SCALAR_THREADS = 512, SCALAR_BLOCKS = 3 /* of a multiprocessor */ };
 
 template <class NUMBER> struct partial_number {
     NUMBER value;
-    bool started; /* false: nothing yet, and `value` says nothing */
+    bool started; /* false: no number yet, and `value` is undefined */
 };
 
 template <class NUMBER, class FUNCTION>
@@ -105,8 +105,8 @@ shuffled_down(const struct partial_number<NUMBER> &number, int step) {
     return other;
 }
 
-/* The warp's number in its first thread. Once or twice a block: not unrolled, which would be a
- * quarter of what there is to compile. */
+/* Leaves the warp's number in its first thread. Called once or twice a block: it is not unrolled,
+ * which would be a quarter of the code to compile. */
 template <class NUMBER, class FUNCTION>
 static __device__ __forceinline__ void reduce_warp(struct partial_number<NUMBER> &number,
                                                    const FUNCTION &function) {
@@ -115,7 +115,7 @@ static __device__ __forceinline__ void reduce_warp(struct partial_number<NUMBER>
         put_together(number, shuffled_down(number, step), function);
 }
 
-/* The block's numbers in its first thread. */
+/* Leaves the block's numbers in its first thread. */
 template <class NUMBER, int COLOURS, class FUNCTION>
 static __device__ __forceinline__ void
 reduce_block(struct partial_numbers<NUMBER, COLOURS> &numbers, const FUNCTION &function) {
@@ -138,9 +138,9 @@ reduce_block(struct partial_numbers<NUMBER, COLOURS> &numbers, const FUNCTION &f
 
 /* ---- all blocks */
 
-/* An image's numbers of all its BLOCKS, once the last of them are in: true in the block that brings
- * those, whose first thread has the result. The fence before the ticket publishes what a block
- * writes; the one behind it lets all of it be seen by whoever has drawn the last. */
+/* Joins an image's numbers once all its BLOCKS have stored theirs: true in the last block, whose
+ * first thread has the result. The fence before the ticket publishes a block's numbers; the one
+ * after it makes all of them visible to the block that drew the last ticket. */
 template <class NUMBER, int COLOURS, class FUNCTION>
 static __device__ __forceinline__ bool
 reduce_blocks(struct partial_numbers<NUMBER, COLOURS> &numbers, unsigned blocks,
@@ -170,8 +170,8 @@ reduce_blocks(struct partial_numbers<NUMBER, COLOURS> &numbers, unsigned blocks,
 }
 
 /* Image blockIdx.y of the batch, by as many blocks as the grid is wide. PARTIALS: one for each
- * block. BLOCKS_DONE: a word for each image, zero between launches. The values are written where
- * the image's output would be. */
+ * block. BLOCKS_DONE: a word for each image, zero between launches. The values replace the image's
+ * output. */
 template <class P, class NUMBER, class VALUE, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void
 reduce_batch(const struct batch_of<CAPACITY> &batch, const FUNCTION &function,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
  * number). kernel_library.h finds or makes it: at the start where user_twin_prepare is called, else
- * at the first call that needs it. Several in a row have one kernel as soon as kernel_chain.h has
- * had it made. */
+ * at the first call that needs it. A chain of operators has one kernel as soon as kernel_chain.h
+ * has had it made. */
 #include "cuda/skeletons/user_twin.h"
 
+#include "cuda/check.cuh"
 #include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/kernel_library.h"
-#include "cuda/skeletons/kernel_loader.h"
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
 #include "pipeline/registry.h"
@@ -23,6 +23,55 @@ static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_par
 static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
               "a kernel takes every struct of parameters");
 
+/* ---- kernels: loaded, found or made */
+
+/* Refusals that leave the context unharmed. */
+static bool is_code_refusal(cudaError_t error) {
+    switch (error) {
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorInvalidSource:
+    case cudaErrorSymbolNotFound: return true;
+    default: return false;
+    }
+}
+
+/* The runtime loads code at its first use: reading the attributes is one. */
+static cudaError_t load_code(const void *code, const char *name, cudaLibrary_t *library,
+                             cudaKernel_t *kernel) {
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaLibraryLoadData(library, code, NULL, NULL, 0, NULL, NULL, 0);
+    if (error) {
+        *library = NULL;
+        return error;
+    }
+    error = cudaLibraryGetKernel(kernel, *library, name);
+    return error ? error : cudaFuncGetAttributes(&attributes, (const void *)*kernel);
+}
+
+/* A kernel_load. Loaded code stays for the life of the process. STATUS_INTERNAL where the driver
+ * does not accept the code. */
+static enum status load_kernel(const void *code, size_t bytes, const char *name, void **kernel,
+                               struct failure *failure) {
+    cudaLibrary_t library = NULL;
+    cudaKernel_t made = NULL;
+    (void)bytes; /* the code contains its own length */
+    const cudaError_t error = load_code(code, name, &library, &made);
+    *kernel = (void *)made;
+    if (!error) return STATUS_OK;
+    if (library) cudaLibraryUnload(library);
+    if (!is_code_refusal(error))
+        return cuda_fail(failure, error, "loading a kernel", __FILE__, __LINE__);
+    cudaGetLastError();
+    return fail(failure, STATUS_INTERNAL,
+                "the GPU's driver does not accept a compiled kernel: %s (%d): the driver may be "
+                "older than the CUDA toolkit",
+                cudaGetErrorString(error), (int)error);
+}
+
 static char *source_of(const void *form) {
     return kernel_source((const struct kernel_form *)form);
 }
@@ -31,13 +80,12 @@ static enum status find_kernel(const struct kernel_form *form, int capability, v
                                struct failure *failure) {
     const struct user_op *last = form->ops[form->count - 1];
     const struct kernel_request request = {
-        form,      sizeof *form,       capability, last->op.name, last->file->name,
-        source_of, kernel_loader_load,
+        form, sizeof *form, capability, last->op.name, last->file->name, source_of, load_kernel,
     };
     return kernel_library_find(&request, kernel, failure);
 }
 
-/* The kernel of OPS, one or a chain. */
+/* The kernel of OPS, one operator or a chain. */
 static struct kernel_form form_of(const struct user_op *const *ops, int count, int depth,
                                   int channels) {
     struct kernel_form form = {};
@@ -59,7 +107,7 @@ enum status user_twin_prepare(const struct cuda_context *context, const struct o
 
 /* ---- chains */
 
-/* In the thread beside the jobs. */
+/* Called in the thread beside the jobs. */
 static bool make_chain(const struct kernel_chain_request *request) {
     void *kernel;
     struct failure failure = {};
@@ -99,7 +147,7 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
     return scalar ? scalar_scratch(context, count) : 0;
 }
 
-/* What CALL's kernel is made for, and the parameters of its operators. */
+/* The kernel for CALL, and the parameters of its operators. */
 static struct kernel_form form_of_call(const struct op_call *call,
                                        struct skeleton_parameters parameters[KERNEL_OPS_MAX]) {
     const struct user_op *ops[KERNEL_OPS_MAX];

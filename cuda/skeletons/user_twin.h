@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* user_twin.h - the twin of every operator that a user wrote: its kernels are compiled while the
- * program runs.
+/* user_twin.h - the twin of every operator that a user wrote: its kernels are compiled at run time.
  *
- * Used by:  op_registry.cu; device_cuda.cu has kernels made before the first job.
- * Owns:     kernels, which stay as long as the process.
+ * Used by:  op_registry.cu; device_cuda.cu lets it make kernels before the first job.
+ * Owns:     kernels, for the life of the process.
  * Fails:    as kernel_library.h and cuda_op.h say.
  * Threads:  any.
  */
@@ -18,8 +17,8 @@ extern "C" {
 
 extern const struct cuda_op user_twin;
 
-/* Makes the kernel that OP, a user's operator, needs for images of DEPTH bits and so many channels,
- * and runs nothing. STATUS_OK too where OP does not take such images. */
+/* Makes the kernel that OP, a user's operator, needs for images of DEPTH bits and CHANNELS, and
+ * runs nothing. STATUS_OK too where OP does not take such images. */
 enum status user_twin_prepare(const struct cuda_context *context, const struct op *op, int depth,
                               int channels, struct failure *failure);
 

@@ -7,19 +7,19 @@
  * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: private histograms.
  *
  * How it works. A block has private lists in shared memory, one for each lane of a warp where there
- * is room, and adds them to the image's lists once, at its end. Lists lie side by side, a bin's
- * words one after the other: so lanes never meet in a word or a bank, and noise is no worse than a
- * constant image. Lists that are too long for shared memory are counted where they are. FUNCTION
- * takes a sample, a list and its length; it counts by burin_count, which knows where lists lie.
+ * is room, and adds them to the image's lists once, at its end. Lists are interleaved, a bin's
+ * words one after another: so lanes never share a word or a bank, and noise is no worse than a
+ * constant image. Lists that are too long for shared memory are counted in global memory. FUNCTION
+ * takes a sample, a list and its length; it counts by burin_count, which knows both kinds of lists.
  */
 #ifndef BURIN_SKELETON_VECTOR_CUH
 #define BURIN_SKELETON_VECTOR_CUH
 
 #include "cuda/skeletons/pixels.cuh"
 
-enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 3 /* a multiprocessor */ };
+enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 3 /* of a multiprocessor */ };
 
-/* Lists as burin_count of user_function.cuh takes them: where they are in global memory ... */
+/* Lists as burin_count of user_function.cuh takes them: in global memory ... */
 struct lists_in_place {
     int *first;
     int bins;
@@ -28,11 +28,11 @@ struct lists_in_place {
     }
 };
 
-/* ... or this lane's copies in shared memory: that they are such, bytes from a bin to the next one,
- * and where the first one is. Each colour has a bin more. */
+/* ... or this lane's copies in shared memory: a flag for that, the bytes from one bin to the next,
+ * and the address of the first bin. Each colour has one bin more. */
 struct lane_lists {
     uint64_t shared;
-    uint32_t address, pitch; /* bytes from a colour to the next one */
+    uint32_t address, pitch; /* bytes from one colour to the next */
     __device__ __forceinline__ int *of(int colour) const {
         return (int *)(shared | (address + colour * pitch));
     }
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::W
 #pragma unroll
         for (int c = 0; c < P::COLOURS; c++) {
             const uint32_t sample = chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c);
-            /* The mask costs nothing, and tells how far an index can reach. */
+            /* The mask costs nothing, and shows the compiler an index's range. */
             function(sample & ((1u << P::DEPTH) - 1), lists.of(c), bins);
         }
 }
@@ -93,8 +93,8 @@ static __device__ __forceinline__ void count_image(const struct batch_image &ima
     }
 }
 
-/* Into lists in global memory. Additions there are what takes time, so that this is not unrolled as
- * count_image is: it would double what there is to compile. */
+/* Counts into lists in global memory. Additions there take the time, so that this is not unrolled
+ * like count_image: that would double the code to compile. */
 template <class P, class FUNCTION>
 static __device__ __forceinline__ void count_in_place(const struct batch_image &image, int bins,
                                                       const FUNCTION &function) {
@@ -108,8 +108,8 @@ static __device__ __forceinline__ void count_in_place(const struct batch_image &
     }
 }
 
-/* Adds the sums of the block's COPIES to the image's lists. A warp's lanes begin at as many copies,
- * which are in as many banks. */
+/* Adds the sums of the block's COPIES to the image's lists. A warp's lanes begin at different
+ * copies, which are in different banks. */
 static __device__ __forceinline__ void add_lists(const int *shared, int copies, int bins,
                                                  int colours, int *to) {
     for (int i = threadIdx.x; i < bins * colours; i += VECTOR_THREADS) {
@@ -121,7 +121,7 @@ static __device__ __forceinline__ void add_lists(const int *shared, int copies, 
 }
 
 /* Image blockIdx.y of the batch, by as many blocks as the grid is wide. COPIES of the lists are in
- * shared memory; 0: they are counted where they are, which is where the image's output would be. */
+ * shared memory; 0: they are counted in place, which is the image's output. */
 template <class P, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACITY> &batch,
                                                    const FUNCTION &function, int bins, int copies) {
@@ -142,8 +142,8 @@ static inline uint64_t vector_copy_bytes(int bins, unsigned colours) {
     return (uint64_t)(bins + 1) * colours * sizeof(int);
 }
 
-/* On the host: copies, one for each lane of a warp, or as many, a power of two, as there is room
- * for in SHARED_BYTES of a multiprocessor; 0: there is none. */
+/* On the host: copies, one for each lane of a warp, or the power of two for which SHARED_BYTES of a
+ * multiprocessor have room; 0: for none. */
 static inline int vector_copies(int bins, unsigned colours, int shared_bytes) {
     const uint64_t room = shared_bytes / VECTOR_BLOCKS - 1024;
     int copies = 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* finish.cuh - what becomes of four blurred pixels that lie side by side: alpha taken out of their
- * colours, the unsharp mask where it is asked for, words of memory.
+/* finish.cuh - finishes four adjacent blurred pixels: divides their colours by alpha, applies the
+ * unsharp mask where it is wanted, and packs words of memory.
  *
  * Used by:  strip.cuh, passes.cuh.
  */
@@ -20,7 +20,7 @@ struct finish_rule {
 
 template <int CHANNELS> struct four_pixels { uint32_t sample[CHANNELS][FOUR]; };
 
-/* Words that four pixels are. */
+/* Words of four pixels. */
 template <int CHANNELS, int DEPTH> static __host__ __device__ constexpr int four_words(void) {
     return CHANNELS * DEPTH / 8;
 }
@@ -35,7 +35,7 @@ static __device__ __forceinline__ void divide_alpha(struct four_pixels<CHANNELS>
                 unpremultiply(four.sample[c][i], four.sample[CHANNELS - 1][i], DEPTH);
 }
 
-/* IN are COUNT pixels of the input; alpha is theirs. */
+/* IN: COUNT pixels of the input, whose alpha is kept. */
 template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ void sharpen_four(struct four_pixels<CHANNELS> &four,
                                                     const struct sharpen_rule &rule,
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void sharpen_four(struct four_pixels<CHANNELS>
     }
 }
 
-/* COUNT pixels are there. */
+/* COUNT pixels exist. */
 template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ void
 finish_four(uint32_t (&words)[four_words<CHANNELS, DEPTH>()], struct four_pixels<CHANNELS> &four,
@@ -63,10 +63,10 @@ finish_four(uint32_t (&words)[four_words<CHANNELS, DEPTH>()], struct four_pixels
         chunk_set_sample<DEPTH>(words, i, four.sample[i % CHANNELS][i / CHANNELS]);
 }
 
-/* ---- a word of 8-bit samples, of whole pixels where there is alpha */
+/* ---- a word of 8-bit samples; with alpha, of whole pixels */
 
-/* TOTALS have the blurred samples in their third bytes and nothing above; FACTORS take an alpha out
- * of its colours: the results are their products' fourth bytes. */
+/* TOTALS have the blurred samples in their third bytes and zeros above; FACTORS divide colours by
+ * an alpha: the results are the products' fourth bytes. */
 template <int CHANNELS>
 static __device__ __forceinline__ uint32_t finish_word(const uint32_t (&totals)[FOUR],
                                                        const uint32_t *factors) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* passes.cuh - 16 bit, and windows that are too large for a tile: a pass across into scratch, and a
- * pass down out of it.
+/* passes.cuh - 16 bits, and windows that are too large for a tile: a pass across into scratch, and
+ * a pass down out of it.
  *
  * Used by:  cuda/smooth.cu.
- * Threads:  each on its own: four neighbours of a channel across, four pixels of some rows down. No
- *           shared memory is used.
+ * Threads:  each works alone: on four neighbours of a channel across, on four pixels of some rows
+ *           down. No shared memory is used.
  * Limits:   PASS_AREAS_MAX areas a launch.
  *
  * How it works. Images are cut into areas whose sums fit into scratch. As a thread goes along its
- * samples, each is added to all results whose windows it is in, while weights slide through
- * registers: so a sample is read once for four results, across, or for as many rows, down. Rows
- * beyond the borders are summed across like others, so that the pass down knows no border.
+ * samples, it adds each one to all results whose windows contain it, while weights slide through
+ * registers: so a sample is read once for four results, across, or for several rows, down. Rows
+ * beyond the borders are summed across like others, so that the pass down sees no border.
  *
- * Sums lie in fours, [row][four pixels][channel][four]: 16 bits each where samples have 8, else 32.
+ * Sums are stored in fours, [row][four pixels][channel][four]: 16 bits each for 8-bit samples, else
+ * 32.
  */
 #ifndef BURIN_SMOOTH_PASSES_CUH
 #define BURIN_SMOOTH_PASSES_CUH
@@ -23,7 +24,7 @@
 
 enum { PASS_THREADS = 128, PASS_AREAS_MAX = 32 };
 
-/* Of an image: PIXELS x ROWS from X, Y on. */
+/* An area of an image: PIXELS x ROWS from X, Y on. */
 struct pass_area {
     const uint8_t *in;
     uint8_t *out, *sums;
@@ -31,7 +32,7 @@ struct pass_area {
     uint32_t width, height; /* of the image */
     uint32_t x, y, pixels, rows;
     uint32_t groups;   /* of four pixels, in a row */
-    uint32_t sum_rows; /* as many as whole threads' windows reach */
+    uint32_t sum_rows; /* all that whole threads' windows reach */
 };
 
 struct pass_areas {
@@ -42,7 +43,7 @@ template <int PASS_CHANNELS, int PASS_DEPTH> struct pass_traits {
     static constexpr int CHANNELS = PASS_CHANNELS, DEPTH = PASS_DEPTH;
     static constexpr int PIXEL = CHANNELS * (DEPTH / 8);
     static constexpr int ROWS = DEPTH == 8 ? 4 : 2; /* of a thread, down */
-    static constexpr int SUM = DEPTH / 8 * 2;       /* bytes */
+    static constexpr int SUM = DEPTH / 8 * 2;       /* in bytes */
     static constexpr int WORDS = four_words<CHANNELS, DEPTH>();
 };
 
@@ -62,7 +63,7 @@ static __device__ __forceinline__ uint32_t pass_sample(const uint8_t *row, uint3
     return premultiply(sample, alpha, T::DEPTH);
 }
 
-/* Of four pixels from X on. */
+/* Sums of four pixels from X on. */
 template <class T>
 static __device__ __forceinline__ uint4 sum_across(const struct pass_area &area,
                                                    const struct gaussian &gaussian,

@@ -1,37 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-/* strip.cuh - 8 bit and small windows: a block blurs a tile, each warp a strip of it downwards.
+/* strip.cuh - 8 bits and small windows: a block blurs a tile, each warp a strip of it downwards.
  *
  * Used by:  cuda/smooth.cu.
  * Threads:  a block for each tile; no block waits for another.
  * Limits:   STRIP_REACH_MAX; 48 KB of shared memory.
  *
- * How it works. The tile and what the windows reach beyond it come to shared memory as they lie in
- * the image, a row of each step by each warp, which then multiplies its rows' colours by alpha and
- * mirrors them beyond the image's borders. Rows come in groups: the first steps are made while rows
+ * How it works. The tile and all that windows reach beyond it are copied to shared memory in the
+ * image's order; each warp copies a row of each step, multiplies the row's colours by alpha and
+ * mirrors it beyond the image's borders. Rows come in groups: the first steps are made while rows
  * of later ones are under way. A warp takes 8 rows at a time, as the columns of a matrix of bytes,
  * and multiplies them by a matrix of weights whose rows are 32 bytes of results: sums across, 16
- * bits each. Those of two rows, one above the other, share a word, low bytes in one half and high
- * bytes in the other; the sums of as many rows as a window has stay in registers. Halves of two
- * such words, as they stand in the lanes, are rows of bytes again: high bytes are multiplied by
- * weights, then low bytes by the same weights, added to 256 times what the high ones made. Nothing
- * is rounded between. Samples of other channels have a weight of 0: pixels are never taken apart.
+ * bits each. The sums of two rows, one above the other, share a word, low bytes in one half and
+ * high bytes in the other; the sums of as many rows as a window has stay in registers. Halves of
+ * two such words, as the lanes hold them, are rows of bytes again: high bytes are multiplied by
+ * weights, then low bytes by the same weights, added to 256 times the sums of the high ones.
+ * Nothing is rounded in between. Samples of other channels have a weight of 0: pixels are never
+ * taken apart.
  *
  * In the first product the order of bytes is that in which a lane reads them, 16 at once. Its row g
- * is byte 4 g of the strip, row g + 8 the byte behind that, and a second matrix has the next two:
- * so a lane ends with four neighbours. Weights lie as lanes load them in a table that the host
- * makes for each sigma: to gather them took a third of a warp's instructions.
+ * is byte 4 g of the strip, row g + 8 the byte after that, and a second matrix has the next two: so
+ * a lane ends with four neighbours. The host makes a table of weights for each sigma, in the order
+ * in which lanes load them: gathering them took a third of a warp's instructions.
  */
 #ifndef BURIN_SMOOTH_STRIP_CUH
 #define BURIN_SMOOTH_STRIP_CUH
 
 #include "cuda/smooth/finish.cuh"
-#include "cuda/smooth/matrix.cuh"
 #include "cuda/smooth/tile.cuh"
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* ---- matrices of bytes that a warp's 32 lanes multiply together
+ *
+ * Tensor cores multiply 16 rows of unsigned bytes by 8 columns of unsigned bytes and add 32-bit
+ * integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of each 16 bytes of a row or
+ * column, bytes 4 t to 4 t + 3: ROWS.x of row g and ROWS.y of row g + 8, COLUMN of column g. It
+ * gets the sums of row g in columns 2 t and 2 t + 1, then of row g + 8. */
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+static __device__ __forceinline__ void matrix_quarter(uint32_t &first, uint32_t &second,
+                                                      uint32_t row, uint32_t column) {
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(first), "+r"(second)
+        : "r"(row), "r"(column));
+}
+#endif
+
+/* SUMS += ROWS * COLUMN, 16 bytes of each. */
+static __device__ __forceinline__ void matrix_add(uint32_t (&sums)[4], const uint2 &rows,
+                                                  uint32_t column) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    matrix_quarter(sums[0], sums[1], rows.x, column);
+    matrix_quarter(sums[2], sums[3], rows.y, column);
+#else
+    asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(rows.x), "r"(rows.y), "r"(column));
+#endif
+}
+
+/* The same with 32 bytes, in two pieces of 16. */
+static __device__ __forceinline__ void matrix_add(uint32_t (&sums)[4], const uint2 &rows,
+                                                  const uint2 &more, uint32_t column,
+                                                  uint32_t more_column) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    matrix_add(sums, rows, column);
+    matrix_add(sums, more, more_column);
+#else
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(rows.x), "r"(rows.y), "r"(more.x), "r"(more.y), "r"(column), "r"(more_column));
+#endif
+}
 
 /* ---- weights of a lane */
 
-/* As lanes load them. Across: of WORDS / 2 pieces of 32 bytes for results 0 and 1, then for 2 and
- * 3. Down: of four rows a word. Behind them, what takes alpha out of a colour. */
+/* In the order in which lanes load them. Across: WORDS / 2 pieces of 32 bytes for results 0 and 1,
+ * then for 2 and 3. Down: four rows a word. After them the factors that divide a colour by
+ * alpha. */
 template <class T> struct strip_weights {
     uint4 across[2][T::WORDS / 2][32];
     uint4 down[32];
@@ -40,8 +89,7 @@ template <class T> struct strip_weights {
 
 template <class T> struct strip_lane { uint4 across[2][T::WORDS / 2], down; };
 
-/* Words of a row that the lane reads, number I of them: 16 bytes at once, of the last 32 bytes 8.
- */
+/* Word I of those that the lane reads of a row: 16 bytes at once, of the last 32 bytes 8. */
 template <class T> static __host__ __device__ __forceinline__ int strip_word(int i, int t) {
     const int whole = T::WORDS / 4 * 4;
     return i < whole ? i / 4 * 16 + 4 * t + i % 4 : whole * 4 + 2 * t + i % 4;
@@ -61,7 +109,7 @@ static __device__ __forceinline__ void strip_load_lane(struct strip_lane<T> &lan
 /* ---- sums */
 
 /* Sums of 8 rows across, packed: of each of four results those of rows 2 t and 2 t + 1, their low
- * bytes below their high ones. FROM is where the lane begins to read. */
+ * bytes below their high ones. FROM: where the lane begins to read. */
 template <class T>
 static __device__ __forceinline__ void sum_across(uint32_t (&packed)[FOUR], const uint8_t *from,
                                                   const struct strip_lane<T> &lane) {
@@ -97,8 +145,8 @@ static __device__ __forceinline__ uint2 plane_rows(const uint32_t (&old)[FOUR],
                       plane_bytes(old[2 * j + 1], young[2 * j + 1], high));
 }
 
-/* SUMS += what results 2 J and 2 J + 1 have of the sums' low bytes, or of the high ones. RING: of
- * slabs, the oldest of which is in slot FIRST. */
+/* Adds to SUMS the share of results 2 J and 2 J + 1 in the sums' low bytes, or in the high ones.
+ * RING: of slabs, the oldest in slot FIRST. */
 template <class T>
 static __device__ __forceinline__ void add_plane(uint32_t (&sums)[4],
                                                  const uint32_t (&ring)[T::SLOTS][FOUR], int j,
@@ -134,14 +182,14 @@ static __device__ __forceinline__ void sum_down(uint32_t (&totals)[2][FOUR],
 
 /* ---- results */
 
-/* Where a lane puts its results: four samples in each of two rows. */
+/* The place of a lane's results: four samples in each of two rows. */
 struct strip_target {
     uint8_t *above, *below;
     int rows, count; /* of the image from here on: rows, at most FOUR samples */
-    int whole_rows;  /* if they are FOUR, and may be written as a word; else 0 */
+    int whole_rows;  /* rows whose FOUR samples may be written as a word */
 };
 
-/* The lane's results in a row of the tile. */
+/* The place of the lane's results in a row of the tile. */
 static __device__ __forceinline__ int strip_byte(void) {
     static_assert(STRIP_BYTES == 32, "a byte for each lane");
     return (int)threadIdx.x & ~3;
@@ -159,12 +207,12 @@ strip_target_of(const struct batch_image &image, const struct strip_place &place
     return target;
 }
 
-/* Some words of the image's rows are not whole. */
+/* Whether some words of the image's rows are incomplete. */
 static __device__ __forceinline__ bool is_ragged(const struct batch_image &image) {
     return !image.aligned || image.width % FOUR;
 }
 
-/* What the image has where the target is, ROW below. */
+/* The image's word at the target, ROW rows below. */
 static __device__ __forceinline__ uint32_t strip_original(const struct batch_image &image,
                                                           const struct strip_place &place,
                                                           const struct strip_target &target,
@@ -176,7 +224,8 @@ static __device__ __forceinline__ uint32_t strip_original(const struct batch_ima
     return words[0];
 }
 
-/* ORIGINAL: the tile's word of shared memory, which has not the colours of images with alpha. */
+/* ORIGINAL: the tile's word of shared memory, whose colours are already multiplied by alpha if
+ * there is any. */
 template <class T>
 static __device__ __forceinline__ uint32_t
 strip_result(const struct batch_image &image, const struct strip_place &place,
@@ -188,7 +237,7 @@ strip_result(const struct batch_image &image, const struct strip_place &place,
         T::ALPHA ? strip_original(image, place, target, row) : *original, word, rule.sharpen);
 }
 
-/* RAGGED: there are lanes that have no whole words. */
+/* RAGGED: some lanes have incomplete words. */
 static __device__ __forceinline__ void strip_put(const struct strip_target &target, bool ragged,
                                                  uint32_t above, uint32_t below) {
     if (target.whole_rows > 0) *(uint32_t *)target.above = above;
@@ -203,7 +252,7 @@ static __device__ __forceinline__ void strip_put(const struct strip_target &targ
 
 /* ---- the kernel */
 
-/* What steps share. */
+/* Shared by the steps. */
 template <class T> struct strip_walk {
     const struct batch_image &image;
     const struct strip_place place;
@@ -216,7 +265,7 @@ template <class T> struct strip_walk {
     struct strip_target target;
 };
 
-/* Step S of a group, whose sums the group before has left in the first slots. */
+/* Step S of a group, whose first slots hold the sums of the group before. */
 template <class T>
 static __device__ __forceinline__ void strip_step(struct strip_walk<T> &walk, int s, bool ragged) {
     uint32_t totals[2][FOUR];
@@ -235,7 +284,7 @@ static __device__ __forceinline__ void strip_step(struct strip_walk<T> &walk, in
     walk.original += STRIP_ROWS * T::ROW / 4;
 }
 
-/* The oldest sums get to slot 0. */
+/* Moves the oldest sums to slot 0. */
 template <class T>
 static __device__ __forceinline__ void strip_turn(uint32_t (&ring)[T::SLOTS][FOUR], int oldest) {
     uint32_t turned[T::SLOTS][FOUR];
@@ -273,7 +322,8 @@ static __device__ __forceinline__ void strip_run(struct strip_walk<T> &walk,
     }
 }
 
-/* The block's tile. A batch's are numbered, an image's alone lie as the grid's blocks. */
+/* The block's tile. A batch numbers its tiles; a single image's tiles are the blocks of the
+ * grid. */
 template <class T, int CAPACITY>
 static __device__ __forceinline__ struct strip_place
 strip_place_of(const struct batch_image &image) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tile.cuh - a tile of the image and what the windows reach beyond it, in shared memory as they lie
- * in the image: colours multiplied by alpha, rows and columns beyond the borders mirrored.
+/* tile.cuh - a tile of the image and all that windows reach beyond it, in shared memory in the
+ * image's order: colours multiplied by alpha, rows and columns beyond the borders mirrored.
  *
  * Used by:  strip.cuh.
- * Threads:  a block; each warp has a row of each slab of 8 rows, from the image on until it is
- *           ready for all.
+ * Threads:  a block; each warp has one row of each slab of 8 rows, from its copy until it is ready
+ *           for all.
  *
- * How it works. Whole pieces of 16 bytes are copied without passing through registers where rows
- * begin at 16 bytes; rows beyond the borders are copied from where their mirrors are. What is
- * beyond a row's end is mirrored in shared memory: of each row a lane moves the same bytes.
+ * How it works. Whole pieces of 16 bytes are copied without passing through registers if rows begin
+ * at 16 bytes; rows beyond the borders are copied from their mirror images. Bytes beyond a row's
+ * end are mirrored in shared memory: a lane moves the same bytes of each row.
  */
 #ifndef BURIN_SMOOTH_TILE_CUH
 #define BURIN_SMOOTH_TILE_CUH
@@ -26,7 +26,7 @@ enum {
     STRIP_REACH_MAX = STRIP_ROWS / 2 * (STRIP_SLOTS_MAX - 1),
 };
 
-/* SLOTS: steps whose rows the windows of 8 rows lie in. STEPS: of a tile. */
+/* SLOTS: the steps that the windows of 8 rows span. STEPS: of a tile. */
 template <int STRIP_CHANNELS, int STRIP_SLOTS, int STRIP_STEPS, bool STRIP_SHARPENS>
 struct strip_traits {
     static constexpr int CHANNELS = STRIP_CHANNELS, SLOTS = STRIP_SLOTS, STEPS = STRIP_STEPS;
@@ -37,11 +37,11 @@ struct strip_traits {
     static constexpr int PIECES = (STRIP_TILE + 2 * HALO) / 16; /* of a row */
     static constexpr int PITCH = HALO > 32 ? 28 : 20; /* in pieces: 4 more than a multiple of 8 */
     static constexpr int HEIGHT = STEPS * STRIP_ROWS, SLABS = STEPS + SLOTS - 1;
-    /* Rows come in groups of so many steps; the first has as many slabs more as a step reaches.
-     * Registers are too few for four steps of four slots in a row. */
+    /* Rows come in groups of GROUP_STEPS steps; the first group has the slabs more that a step
+     * reaches. Registers are too few for four steps of four slots in a row. */
     static constexpr int GROUP_STEPS = SLOTS == 4 ? 2 : STEPS / 2, GROUPS = STEPS / GROUP_STEPS;
     static constexpr int FIRST_SLABS = GROUP_STEPS + SLOTS - 1;
-    static constexpr int ROW = 16 * PITCH; /* bytes */
+    static constexpr int ROW = 16 * PITCH; /* in bytes */
     static constexpr bool ALPHA = CHANNELS % 2 == 0;
     static constexpr int BLOCKS = SLOTS == 4 ? 3 : 4; /* of a multiprocessor */
 };
@@ -53,7 +53,7 @@ struct strip_place {
 
 template <class T> struct strip_memory {
     uint4 tile[T::SLABS * STRIP_ROWS * T::PITCH];
-    uint32_t factors[T::ALPHA ? 256 : 1]; /* that take alpha out of a colour */
+    uint32_t factors[T::ALPHA ? 256 : 1]; /* that divide a colour by alpha */
 };
 
 /* ---- into shared memory */
@@ -79,7 +79,7 @@ template <int PENDING> static __device__ __forceinline__ void strip_wait(void) {
 #endif
 }
 
-/* Until GROUP has come. */
+/* Waits until GROUP has arrived. */
 template <class T> static __device__ __forceinline__ void strip_wait_for(int group) {
     static_assert(T::GROUPS == 2 || T::GROUPS == 4, "all are here");
     if (group == 0)
@@ -92,17 +92,17 @@ template <class T> static __device__ __forceinline__ void strip_wait_for(int gro
         strip_wait<2>();
 }
 
-/* Ends a group before SLAB where one ends. */
+/* Ends a group before SLAB, if one ends there. */
 template <class T> static __device__ __forceinline__ void strip_commit_before(int slab) {
     if (slab >= T::FIRST_SLABS && (slab - T::FIRST_SLABS) % T::GROUP_STEPS == 0) strip_commit();
 }
 
-/* The lane's piece of the tile's rows: a warp has one of each slab. */
+/* The lane's piece of the tile's rows: a warp has one row of each slab. */
 struct strip_pieces {
-    const uint8_t *from; /* in the image's first row as if it went on beyond its borders */
+    const uint8_t *from; /* in the image's first row, continued beyond the borders */
     uint4 *to;
     int y;     /* the first piece's row */
-    int bytes; /* of the image, at most 16; none: nothing is wanted */
+    int bytes; /* of the image, at most 16; 0: no copy */
 };
 
 template <class T>
@@ -131,7 +131,8 @@ static __device__ __forceinline__ void strip_load_inside(const struct batch_imag
     strip_commit();
 }
 
-/* Where row Y is, by one mirror at each border; farther out, any row of the image. */
+/* The row that stands for row Y, by one mirror at each border; farther out, any row of the
+ * image. */
 static __device__ __forceinline__ uint32_t strip_mirrored(int y, int height) {
     const int last = height - 1;
     return (uint32_t)max(last - abs(last - abs(y)), 0);
@@ -151,7 +152,7 @@ static __device__ __forceinline__ void strip_load_border(const struct batch_imag
     strip_commit();
 }
 
-/* Images lower than windows, and rows that begin anywhere. */
+/* For images lower than windows, and rows that begin anywhere. */
 template <class T>
 static __device__ __forceinline__ void strip_load_any(const struct batch_image &image,
                                                       struct strip_pieces pieces) {
@@ -186,13 +187,13 @@ static __device__ __forceinline__ void strip_load(const struct batch_image &imag
 
 /* ---- alpha */
 
-/* Two 16-bit halves, each rounded as premultiply() does; the results are their high bytes. */
+/* Two 16-bit halves, each rounded as in premultiply(); the results are their high bytes. */
 static __device__ __forceinline__ uint32_t multiply_pair(uint32_t pair, uint32_t alpha) {
     const uint32_t scaled = pair * alpha + 0x800080;
     return scaled + __byte_perm(scaled, 0, 0x4341);
 }
 
-/* Colours of a word of pixels; alpha, taken as 255 times itself, stays. */
+/* Multiplies the colours of a word of pixels; alpha, taken as 255 times itself, stays. */
 template <int CHANNELS> static __device__ __forceinline__ uint32_t multiply_word(uint32_t word) {
     if (CHANNELS == 4) {
         const uint32_t alpha = word >> 24;
@@ -207,13 +208,14 @@ template <int CHANNELS> static __device__ __forceinline__ uint32_t multiply_word
 
 /* ---- borders */
 
-/* Byte I of those beyond the borders: HALO before the tile, then HALO behind the image's rows. */
+/* Place of byte I beyond the borders: HALO bytes before the tile, then HALO after the image's
+ * rows. */
 template <class T>
 static __device__ __forceinline__ int mirror_place(const struct strip_place &place, int i) {
     return i < T::HALO ? i : place.bytes - place.x + i;
 }
 
-/* Where in the tile's row the byte's twin is. Beyond the row only where it has no weight. */
+/* Place of the byte's twin in the tile's row. Outside the row only where it has no weight. */
 template <class T>
 static __device__ __forceinline__ uint16_t mirror_source(const struct strip_place &place, int i) {
     constexpr int N = T::CHANNELS;
@@ -228,8 +230,8 @@ static __device__ __forceinline__ bool has_border(const struct strip_place &plac
     return place.x == 0 || place.x + STRIP_TILE + T::HALO > place.bytes;
 }
 
-/* Bytes of a row that the lane mirrors: from where in the low half of a word, to where in the high
- * one. */
+/* Bytes of a row that the lane mirrors: the source in the low half of a word, the target in the
+ * high one. */
 template <class T> struct strip_mirror {
     static constexpr int COUNT = T::HALO / 16;
     static constexpr uint32_t NONE = UINT32_MAX;
@@ -249,7 +251,7 @@ strip_mirror_of(const struct strip_place &place) {
     return mirror;
 }
 
-/* Of COUNT rows, 8 apart. */
+/* Mirrors COUNT rows, 8 apart. */
 template <class T>
 static __device__ __forceinline__ void mirror_rows(const struct strip_mirror<T> &mirror,
                                                    uint8_t *row, int count) {
@@ -282,7 +284,7 @@ template <class T> static __device__ __forceinline__ void multiply_rows(uint4 *r
     }
 }
 
-/* The warp's rows of COUNT slabs from FIRST on, once they have come. */
+/* Prepares the warp's rows of COUNT slabs from FIRST on, once they have arrived. */
 template <class T>
 static __device__ __forceinline__ void
 prepare_rows(const struct strip_place &place, const struct strip_mirror<T> &mirror,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* codecs.h - what probe.c and codec.c ask of each format.
+/* codecs.h - what a format's codec is given (format.h), and what all codecs share.
  *
- * Used by:  probe.c, codec.c and the codecs; nobody else includes it.
+ * Used by:  codec.c, probe.c and the codecs.
  * Owns:     nothing; a decoding or encoding borrows all that it points to.
- * Limits:   probing checks no sizes (probe.c does), decoding and encoding keep to theirs.
+ * Threads:  any.
  */
 #ifndef BURIN_CODECS_H
 #define BURIN_CODECS_H
 
 #include "pipeline/codec.h"
+
+#include <string.h>
 
 struct decoding {
     const uint8_t *bytes;
@@ -16,7 +18,7 @@ struct decoding {
     const struct probe *probe;
     const struct codec_limits *limits;
     struct progress *progress; /* may be NULL */
-    const struct image *into;
+    const struct image *into;  /* NULL for read_metadata */
     struct metadata *metadata;
     uint32_t *notes;
     struct failure *failure; /* may be NULL */
@@ -34,47 +36,22 @@ struct encoding {
     struct failure *failure; /* may be NULL */
 };
 
-enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
-                       struct failure *failure);
-enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
-                      struct failure *failure);
-enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
-                      struct failure *failure);
-enum status webp_probe(const uint8_t *bytes, size_t length, struct probe *probe,
-                       struct failure *failure);
-
-enum status jpeg_decode(const struct decoding *decoding);
-enum status png_decode(const struct decoding *decoding);
-enum status pnm_decode(const struct decoding *decoding);
-enum status webp_decode(const struct decoding *decoding);
-
-enum status jpeg_encode(const struct encoding *encoding);
-enum status png_encode(const struct encoding *encoding);
-enum status pnm_encode(const struct encoding *encoding);
-enum status webp_encode(const struct encoding *encoding);
-enum status avif_encode(const struct encoding *encoding);
-
-/* codec_still_ms() of the formats that have such times. */
-double webp_still_ms(const struct image *image, const struct encode_options *options);
-double avif_still_ms(const struct image *image, const struct encode_options *options);
-
-size_t jpeg_bound(const struct image *image, size_t profile_length);
-size_t png_bound(const struct image *image, size_t profile_length);
-size_t pnm_bound(const struct image *image);
-size_t webp_bound(const struct image *image, size_t profile_length);
-size_t avif_bound(const struct image *image, size_t profile_length);
-
-/* The ICC profile that a JPEG carries in APP2 segments, put together; a broken or too large one is
- * left out and noted. */
-enum status jpeg_profile(const struct decoding *decoding);
-
-/* Why a codec stopped, as a sentence: for STATUS_DEADLINE and STATUS_CANCELLED. */
+/* The failure of a codec that stopped for STATUS_DEADLINE or STATUS_CANCELLED. */
 enum status codec_stopped(enum status status, struct failure *failure);
-/* Notes damage that the caller accepts; of several the first one's TEXT stays. */
+
+/* Notes damage that the caller accepts, with TEXT if it is the first. */
 void codec_damage(const struct decoding *decoding, const char *text);
 
-/* The answer to a caller whose CAPACITY does not hold the result. */
+/* The failure of a codec whose file is larger than `capacity`. */
 enum status codec_overflow(const struct encoding *encoding);
+
+/* Bytes of pixels that must be decoded whole before EXIF orientation can move them; 0: upright. */
+uint64_t codec_turned_bytes(const struct probe *probe);
+
+static inline bool codec_has_magic(const uint8_t *bytes, size_t length, size_t at,
+                                   const char *magic, size_t size) {
+    return length >= at + size && memcmp(bytes + at, magic, size) == 0;
+}
 
 static inline uint32_t read_be16(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 8 | bytes[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* blur.h - places of blur's parameters.
+/* blur.h - the place of blur's parameter.
  *
  * Used by:  blur, on both devices.
  */

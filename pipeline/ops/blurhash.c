@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. placeholder.h makes the picture small. Here, in double and in this order on every
- * machine (exact_math.h), its light is multiplied by cosines of 0, 1, 2... half waves across and
- * down and summed. The first sum is the mean; the others, its variations, are told in 19 steps of
- * their square root for each colour, beside the largest of them. All is written in base 83.
- * The published TypeScript looks for the largest variation without its sign, and so finds a smaller
- * one where that is negative; the C looks at sizes, and so does this.
- * Source: https://github.com/woltapp/blurhash, Algorithm.md; C/encode.c, which takes float. */
+/* How it works. placeholder.h makes the picture small. Its light is multiplied by cosines of 0, 1,
+ * 2... half waves across and down and summed, in double and in a fixed order, so that every machine
+ * gets the same sums (exact_math.h). The first sum is the mean. The others, the variations, are
+ * stored in 19 steps of their square root for each colour, relative to the largest one. The text is
+ * in base 83. The published TypeScript looks for the largest variation with its sign, and so misses
+ * a larger negative one; the published C compares absolute values, and so does this file.
+ * Source:   https://github.com/woltapp/blurhash, Algorithm.md; C/encode.c, which uses float.
+ */
 #include "pipeline/op.h"
 #include "pipeline/ops/placeholder.h"
 
@@ -17,7 +18,7 @@ enum { SIDE_MAX = 9, BASE = 83, STEPS = 19 };
 
 static const struct param params[] = {
     { .name = "components",
-      .summary = "How many cosines are told, across and down: more of them show more detail",
+      .summary = "Number of cosines across and down: more of them show more detail",
       .unit = "cosines",
       .type = PARAM_PAIR,
       .min = 1,
@@ -59,23 +60,18 @@ static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32
             cosines[w][i] = cos(HALF_TURN * (double)w * i / length);
 }
 
-/* ---- how much of light there is of each wave, of each colour */
+/* ---- the amount of each wave in each colour */
 
-/* Of row Y, of WAVES waves across. */
-static void sum_row(const struct picture *picture, uint32_t y, long waves, double (*sums)[3]) {
-    for (long w = 0; w < waves; w++)
-        for (uint32_t x = 0; x < picture->width; x++)
-            for (int c = 0; c < 3; c++)
-                sums[w][c] += picture->across[w][x] * picture->light[y * picture->width + x][c];
-}
-
-/* Of all rows: those across are summed up by themselves, and then multiplied by those down. */
+/* Sums each row across first, then multiplies the row's sums by the cosines down. */
 static void sum_up(const struct picture *picture, long across, long down, double (*sums)[3]) {
     const double scale = 1.0 / (picture->width * picture->height);
     memset(sums, 0, (size_t)(across * down) * sizeof *sums);
     for (uint32_t y = 0; y < picture->height; y++) {
         double row[SIDE_MAX][3] = { 0 };
-        sum_row(picture, y, across, row);
+        for (long w = 0; w < across; w++)
+            for (uint32_t x = 0; x < picture->width; x++)
+                for (int c = 0; c < 3; c++)
+                    row[w][c] += picture->across[w][x] * picture->light[y * picture->width + x][c];
         for (long w = 0; w < across * down; w++)
             for (int c = 0; c < 3; c++)
                 sums[w][c] += picture->down[w / across][y] * row[w % across][c];
@@ -93,7 +89,7 @@ static char *put(char *at, uint32_t number, int digits) {
     return at + digits;
 }
 
-/* Which of 83 steps of 1/166 is as large as all COUNT. */
+/* Returns the step, of 83 of 1/166 each, that reaches the largest of COUNT sums. */
 static uint32_t largest_step(const double *sums, long count) {
     double largest = 0;
     for (long i = 0; i < count; i++)
@@ -102,23 +98,11 @@ static uint32_t largest_step(const double *sums, long count) {
     return step < 0 ? 0 : step > BASE - 1 ? BASE - 1 : (uint32_t)step;
 }
 
-/* A variation as one of 19 steps between -1 and 1, 9 in the middle. */
+/* Returns a variation as one of 19 steps between -1 and 1; 9 is the middle. */
 static uint32_t variation_step(double variation) {
     const double root = sqrt(fabs(variation));
     const double step = floor((variation < 0 ? -root : root) * 9 + 9.5);
     return step < 0 ? 0 : step > STEPS - 1 ? STEPS - 1 : (uint32_t)step;
-}
-
-static char *put_mean(char *at, const double *mean) {
-    uint32_t rgb = 0;
-    for (int c = 0; c < 3; c++) rgb = rgb << 8 | sample_of(mean[c]);
-    return put(at, rgb, 4);
-}
-
-static char *put_variation(char *at, const double *sums, double largest) {
-    uint32_t steps = 0;
-    for (int c = 0; c < 3; c++) steps = steps * STEPS + variation_step(sums[c] / largest);
-    return put(at, steps, 2);
 }
 
 static size_t blurhash_text(const struct params *values, const struct values *small,
@@ -135,14 +119,21 @@ static size_t blurhash_text(const struct params *values, const struct values *sm
     const uint32_t largest = largest_step(sums[1], others * 3);
     char *at = put(text, (uint32_t)(across - 1 + (down - 1) * SIDE_MAX), 1);
     at = put(at, largest, 1);
-    at = put_mean(at, sums[0]);
-    for (long i = 1; i <= others; i++) at = put_variation(at, sums[i], (largest + 1) / 166.0);
+    uint32_t mean = 0;
+    for (int c = 0; c < 3; c++) mean = mean << 8 | sample_of(sums[0][c]);
+    at = put(at, mean, 4);
+    for (long i = 1; i <= others; i++) {
+        uint32_t steps = 0;
+        for (int c = 0; c < 3; c++)
+            steps = steps * STEPS + variation_step(sums[i][c] / ((largest + 1) / 166.0));
+        at = put(at, steps, 2);
+    }
     return (size_t)(at - text);
 }
 
 const struct op op_blurhash = {
     .name = "blurhash",
-    .summary = "Tells a BlurHash, the text of a blurred picture without alpha; passes the image on",
+    .summary = "The BlurHash, a text for a blurred picture without alpha; passes the image on",
     .params = params,
     .values = placeholder_values,
     .text = blurhash_text,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* brightness.h - a constant added to a sample and the sum clamped, without widening the sample.
  *
- * clamp(v + add, 0, M) = min(max(v, low), high) + add, where low = -add below 0 and high = M - add
- * above 0: the sum then neither under- nor overflows, whatever the lanes' width is.
+ * clamp(v + add, 0, M) = min(max(v, low), high) + add, where low = -add for add < 0 and high =
+ * M - add for add > 0: the sum never leaves 0..M, so lanes of any width hold it.
  *
  * Used by:  brightness and edge, on both devices.
  */
@@ -20,7 +20,7 @@ struct brightness_rule {
     uint16_t add; /* modulo 2^depth */
 };
 
-/* SHIFT is -255..255; samples of 16 bit get 257 times as much. */
+/* SHIFT is -255..255; for 16 bit it is multiplied by 257. */
 HOST_DEVICE struct brightness_rule brightness_rule_of(long shift, unsigned depth) {
     const int32_t scale = depth == 16 ? 257 : 1, add = (int32_t)shift * scale, max = 255 * scale;
     struct brightness_rule rule;

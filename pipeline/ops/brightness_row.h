@@ -23,7 +23,8 @@ static inline vector16 brighten16(vector16 v, struct brightness_rule rule) {
 POINTWISE_ROW(brightness_row8, vector8, struct brightness_rule, brighten8)
 POINTWISE_ROW(brightness_row16, vector16, struct brightness_rule, brighten16)
 
-/* BYTES of samples of DEPTH bits; alpha, where CHANNELS has one, stays. OUT may be IN. */
+/* Brightens BYTES bytes of samples of DEPTH bits; alpha, if CHANNELS includes it, is unchanged. OUT
+ * may be IN. */
 static inline void brightness_row(const uint8_t *in, uint8_t *out, size_t bytes,
                                   struct brightness_rule rule, unsigned channels, unsigned depth) {
     (depth == 8 ? brightness_row8 : brightness_row16)(in, out, bytes, rule, channels);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Seam carving: content-aware change of size (definition.h says what exactly is
- * computed).
+/* How it works. Seam carving: content-aware change of size (definition.h defines what is computed).
  *
- * Here are the record, the checks and the phases; pipeline/ops/carve/ does their work. A phase
- * fills energy maps (context.c, which lays out the memory of all too), finds seams in them
- * (seam_search.c: row by row through dp_row.c), and does to the pixels what was found (picture.c,
- * replay.c). */
+ * This file has the record, the checks and the phases; pipeline/ops/carve/ does the work. A phase
+ * fills energy maps (context.c, which also lays out all memory), finds seams in them
+ * (seam_search.c, row by row through dp_row.c), and then changes the pixels (picture.c).
+ */
 #include "pipeline/ops/carve/definition.h"
 
 #include "pipeline/band.h"
@@ -56,7 +55,7 @@ static const struct param params[] = {
 
 /* ---- sizes */
 
-/* One side: its places in the list, its length, what it is to be. */
+/* One side of the image: its two places in the parameter list, present length and wanted length. */
 struct side {
     int target, change;
     const char *what;
@@ -88,8 +87,8 @@ static enum status find_goals(const struct params *values, const struct image *i
     return status ? status : find_goal(values, &sides[1], failure);
 }
 
-/* Seams of a picture that grows are found in pictures on its way there, which no limit of pixels
- * sees: so they are drawn for moderate growth only. */
+/* While a picture grows, seams are found in pictures that no limit of pixels covers, so show=seams
+ * is allowed for moderate growth only. */
 enum { DRAWN_GROWTH_MAX = 2, DRAWN_PIXELS_MIN = 1 << 20 };
 
 static enum status check_drawn(const struct image *in, const struct side sides[2],
@@ -108,7 +107,7 @@ static uint32_t seams_of(const struct side *side) {
     return carve_apart(side->goal, side->now);
 }
 
-/* A map holds what one phase takes out or inserts. */
+/* A map holds the seams of one phase. */
 static enum status check_map(const struct side sides[2], struct failure *failure) {
     if (seams_of(&sides[0]) && seams_of(&sides[1]))
         return fail(failure, STATUS_BAD_PARAM,
@@ -148,7 +147,7 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
-/* Seams: each is looked for in the whole picture. */
+/* One pass for each seam, which is searched in the whole picture. */
 static uint32_t carve_passes(const struct params *values, const struct image *in) {
     struct side sides[2];
     uint32_t seams = 0;
@@ -160,7 +159,7 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
 
 /* ---- several widths */
 
-/* How many seams of a map make the width; 0: it is made without one. */
+/* Returns the number of a map's seams that make the width; 0: a map does not serve this call. */
 static uint32_t mapped_seams(const struct params *values, const struct image *in) {
     struct side sides[2];
     if (values->number[CARVE_SHOW] != CARVE_SHOW_RESULT || find_goals(values, in, sides, NULL) ||
@@ -169,7 +168,8 @@ static uint32_t mapped_seams(const struct params *values, const struct image *in
     return seams_of(&sides[0]);
 }
 
-/* The map of the most seams that any width takes out or inserts: of those with the same energy. */
+/* Asks for one map, of the most seams that any width needs, for all widths with the energy of the
+ * first. */
 static uint32_t carve_common(const struct params *const *calls, int count, const struct image *in,
                              struct params *map) {
     uint32_t most = 0, served = 0;
@@ -187,7 +187,7 @@ static uint32_t carve_common(const struct params *const *calls, int count, const
     return served & (served - 1) ? served : 0;
 }
 
-/* ---- show=energy: the picture's energies, gray, in place of carving */
+/* ---- show=energy: the picture's energies as gray, without carving */
 
 static void draw_rows(const struct carve_context *context, const struct energy_map *map,
                       uint32_t first, uint32_t end) {
@@ -209,7 +209,6 @@ static void draw_rows(const struct carve_context *context, const struct energy_m
         }
 }
 
-/* Returns the scratch bytes. */
 static size_t lay_view(struct carve_context *context) {
     context->arena.used = 0;
     context->upright = carve_context_map(context, false);
@@ -228,14 +227,6 @@ static enum status draw_view(struct carve_context *context) {
 }
 
 /* ---- phases */
-
-/* Is there a phase behind PHASE of a picture of WIDTH x HEIGHT? */
-static bool is_last(const struct carve_context *context, const struct carve_phase *phase,
-                    uint32_t width, uint32_t height) {
-    struct carve_phase next;
-    carve_phase_advance(phase, &width, &height);
-    return !carve_next(width, height, context->goal_width, context->goal_height, &next);
-}
 
 static enum status find_seams(struct carve_context *context, const struct carve_phase *phase) {
     const int64_t start = clock_ns();
@@ -263,17 +254,18 @@ static enum status find_seams(struct carve_context *context, const struct carve_
 
 static enum status run_phase(struct carve_context *context, const struct carve_phase *phase) {
     uint32_t width = context->now.width, height = context->now.height;
+    struct carve_phase next;
     carve_context_lay(context, phase, width, height);
     enum status status = find_seams(context, phase);
     if (status) return status;
-    if (is_last(context, phase, width, height)) {
-        context->work.pixels = NULL;
+    carve_phase_advance(phase, &width, &height);
+    if (!carve_next(width, height, context->goal_width, context->goal_height, &next)) {
+        context->work.pixels = NULL; /* no later phase needs them */
         context->later_marks.pixels = context->later_ids.pixels = NULL;
     }
     const int64_t start = clock_ns();
     status = carve_picture_change(context, phase);
     context->ns[CARVE_AT_REMOVE] += clock_ns() - start;
-    carve_phase_advance(phase, &width, &height);
     context->now = *carve_picture(context);
     context->now.width = width;
     context->now.height = height;
@@ -282,7 +274,7 @@ static enum status run_phase(struct carve_context *context, const struct carve_p
     return status;
 }
 
-/* For show=seams `out` holds the picture already. */
+/* For show=seams `out` already holds the picture. */
 static enum status run_phases(struct carve_context *context) {
     static const char *const names[] = { "energy", "seam", "trace", "remove" };
     struct carve_phase phase;
@@ -313,7 +305,7 @@ static size_t carve_scratch(const struct op_call *call) {
                                                                  : carve_context_bytes(&context);
 }
 
-/* The input as RGB, on which seams are drawn. */
+/* Copies a row of the input as RGB; seams are drawn on it. */
 static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
                               unsigned depth) {
     const unsigned colours = channels < 3 ? 1 : 3, alpha = channels - colours;

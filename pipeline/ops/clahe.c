@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Plane by plane, from the top down: the tables of a row of tiles are made, then the
- * rows of samples between the middles of these tiles and those above are looked up; so no more than
- * two rows of tables are kept, and what was counted is still in the cache. Threads share the tiles
- * of a row, then its samples. */
+/* How it works. Each plane is processed from the top down: the tables of one row of tiles are made,
+ * then the rows of samples between its middles and those of the row above are looked up. So only
+ * two rows of tables are kept, and the samples just counted are still in the cache. Threads share
+ * the tiles of a row, then its samples. */
 #include "pipeline/ops/clahe.h"
 
 #include "pipeline/op.h"
@@ -39,25 +39,18 @@ static const struct param params[] = {
     { .name = NULL },
 };
 
-/* A thread takes so many rows at a time. */
 enum { WORKERS_MAX = 16, BAND_ROWS = 16 };
 
 enum { BINS16 = 65536 };
 
-/* Bytes of one table: a sample of new level for each level. */
+/* Bytes of one table, which has a new level for each level. */
 static size_t table_bytes(unsigned depth) {
     return depth == 8 ? 256 : BINS16 * sizeof(uint16_t);
 }
 
-/* Bytes that one thread needs beside it. */
-static size_t work_bytes(unsigned depth) {
-    return depth == 8 ? 256 * sizeof(uint32_t) + sizeof(struct histogram)
-                      : BINS16 * sizeof(uint32_t);
-}
+/* ---- a tile's samples, counted */
 
-/* ---- a table: counts of the tile's samples */
-
-/* A tile's place; `inside` of its columns are the image's, the others are reflected. */
+/* A tile's place; the columns beyond the first `inside` are reflected. */
 struct tile {
     uint32_t left, top, width, height, inside;
 };
@@ -76,11 +69,6 @@ static const uint8_t *tile_row(const struct image *gray, const struct tile *tile
 static uint32_t sample_beyond(const struct image *gray, const struct tile *tile, const uint8_t *row,
                               uint32_t x) {
     return sample_get(row, reflect((int32_t)(tile->left + x), gray->width), gray->depth);
-}
-
-/* Tiles so small that eight tables are more to clear and sum up than they save. */
-static bool is_small(const struct tile *tile) {
-    return (uint64_t)tile->width * tile->height < 4096;
 }
 
 static void count_each(const struct image *gray, const struct tile *tile, uint32_t *counts) {
@@ -106,11 +94,11 @@ static void count_bytes(const struct image *gray, const struct tile *tile,
     histogram_counts(histogram, counts);
 }
 
-/* ---- the counts clipped, summed up as far as each bin, and scaled to levels */
+/* ---- counts are clipped, summed up to each bin, and scaled to levels */
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Returns what was taken of the counts. */
+/* Returns the counts that were cut off. */
 INLINE uint32_t clip(uint32_t *counts, uint32_t bins, uint32_t limit) {
     uint32_t excess = 0;
     for (uint32_t i = 0; i < bins; i++) {
@@ -121,7 +109,7 @@ INLINE uint32_t clip(uint32_t *counts, uint32_t bins, uint32_t limit) {
     return excess;
 }
 
-/* COUNTS become sums up to each bin, and what the clipping took is given back. */
+/* Replaces COUNTS by the sums up to each bin, with EXCESS spread over all bins. */
 static void sum_up(uint32_t *counts, uint32_t bins, uint32_t excess) {
     const struct clahe_share share = clahe_share_of(excess, bins);
     uint32_t sum = 0, next = 0, rest = share.rest;
@@ -166,12 +154,13 @@ AVX2 static void make_levels_avx2(const struct clahe_grid *grid, uint32_t *count
 #define make_levels_avx2 make_levels_plain
 #endif
 
-/* TABLE of tile X, Y of GRAY, which has one channel. WORK is aligned to 64 bytes. */
+/* Makes the table of tile X, Y of GRAY, which has one channel. WORK is aligned to 64 bytes. */
 static void make_table(const struct clahe_grid *grid, const struct image *gray, uint32_t x,
                        uint32_t y, void *work, void *table) {
     const struct tile tile = tile_of(grid, x, y);
     uint32_t *counts = work;
-    if (gray->depth == 8 && !is_small(&tile))
+    const bool small = (uint64_t)tile.width * tile.height < 4096; /* eight tables cost more */
+    if (gray->depth == 8 && !small)
         count_bytes(gray, &tile, (struct histogram *)(counts + 256), counts);
     else
         count_each(gray, &tile, counts);
@@ -180,11 +169,11 @@ static void make_table(const struct clahe_grid *grid, const struct image *gray, 
 
 /* ---- scratch */
 
-/* Bytes of its parts, and their order. */
+/* Sizes of the parts of the scratch, in bytes and in order. */
 struct layout {
     size_t weights;    /* of the columns, then of the rows: floats */
-    size_t tables;     /* a row of them, of which there are two */
-    size_t work, band; /* of each worker: for counting, and rows of new levels */
+    size_t tables;     /* one row of tables, of which there are two */
+    size_t work, band; /* for each worker: counts, and rows of new levels */
     size_t plane;
 };
 
@@ -197,13 +186,14 @@ static struct clahe_grid grid_of(const struct params *values, const struct image
                          (uint32_t)values->number[CLAHE_CLIP], image_max(in));
 }
 
-/* Gray goes from the input to the output, without a plane between. */
+/* A gray image is read and written directly, without a plane in between. */
 static struct layout layout_of(const struct image *in, const struct clahe_grid *grid) {
     const size_t row = rounded((size_t)in->width * (in->depth / 8));
     return (struct layout){
         .weights = rounded(((size_t)in->width + in->height) * sizeof(float)),
         .tables = grid->x.tiles * table_bytes(in->depth),
-        .work = work_bytes(in->depth),
+        .work = in->depth == 8 ? 256 * sizeof(uint32_t) + sizeof(struct histogram)
+                               : BINS16 * sizeof(uint32_t),
         .band = in->channels == 1 ? 0 : BAND_ROWS * row,
         .plane = in->channels == 1 ? 0 : in->height * row,
     };
@@ -225,14 +215,14 @@ struct equalizing {
     struct image gray; /* the plane, or the input itself */
     int workers;
     float *right, *down;
-    uint8_t *tables[2]; /* of the even and of the odd row of tiles */
+    uint8_t *tables[2]; /* of even and of odd rows of tiles */
     uint8_t *work, *band;
-    uint32_t row;         /* of tiles, or of cells */
-    uint32_t first, end;  /* rows of samples of that cell */
-    uint32_t next, count; /* what is given out next, atomic, and how many there are */
+    uint32_t row;         /* of tiles or of cells */
+    uint32_t first, end;  /* the cell's rows of samples */
+    uint32_t next, count; /* the next piece, atomic, and the number of pieces */
 };
 
-/* COUNT pieces by WORK, which takes them by `next`. */
+/* Runs WORK on all workers; they share COUNT pieces through `next`. */
 static void share(struct equalizing *all, void (*work)(void *all, int worker), uint32_t count) {
     all->next = 0;
     all->count = count;
@@ -281,7 +271,7 @@ static void make_tables(void *argument, int worker) {
                    all->work + (size_t)worker * all->size.work, table_of(all, all->row, tile));
 }
 
-/* ROWS of the plane from FIRST on, cell by cell, into LEVELS. */
+/* Looks up rows of the plane from FIRST on, cell by cell, into LEVELS. */
 static void look_up(const struct equalizing *all, uint32_t first, const struct image *levels) {
     const struct clahe_side *x = &all->grid.x, *y = &all->grid.y;
     const uint32_t upper = clahe_first_tile(all->row), lower = clahe_second_tile(all->row, y->of);
@@ -383,7 +373,8 @@ static enum status clahe_run(struct op_call *call) {
     return progress_check(call->progress);
 }
 
-/* Bins of all tables count as pixels: tables of 16 bits may have many more. */
+/* Counts the bins of all tables as pixels: 16-bit tables may have many more bins than the image has
+ * pixels. */
 static uint32_t clahe_passes(const struct params *values, const struct image *in) {
     const struct clahe_grid grid = grid_of(values, in);
     const bool each = values->number[CLAHE_CHANNEL] == CLAHE_EACH;

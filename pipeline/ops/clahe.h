@@ -2,13 +2,13 @@
 /* clahe.h - the arithmetic of contrast-limited adaptive histogram equalization that both devices
  * share.
  *
- * The image is cut into tiles; each has a table of new levels, made of its own histogram, which is
- * clipped before: no level may be more frequent than `limit`. A sample is looked up in the tables
- * of the four tiles whose middles are around it, and what they say is mixed by distance.
+ * The image is cut into tiles. Each tile has a table of new levels, made from its own histogram
+ * after clipping: no bin may count more than `limit`. A sample is looked up in the tables of the
+ * four tiles whose middles surround it, and the four levels are mixed by distance.
  *
- * Single floats, each operation rounded, in this order and no other: plus, minus, times and divide
- * are the same on both devices, so they agree in every bit. M is the largest sample, there are
- * M + 1 bins.
+ * All numbers are single floats, and every operation is rounded, in exactly this order: plus,
+ * minus, times and divide are the same on both devices, so results agree in every bit. M is the
+ * largest sample; there are M + 1 bins.
  *
  * Used by:  clahe, on both devices.
  * Source:   Zuiderveld, Contrast Limited Adaptive Histogram Equalization, Graphics Gems IV (1994);
@@ -26,25 +26,25 @@ enum { CLAHE_TILES, CLAHE_CLIP, CLAHE_CHANNEL };
 enum { CLAHE_VALUE, CLAHE_LUMA, CLAHE_EACH };
 enum { CLAHE_TILES_MAX = 64, CLAHE_CELLS_MAX = CLAHE_TILES_MAX + 1 };
 
-/* How one side is cut. A cell is what lies between the middles of two neighbouring tiles; the first
- * and the last reach to the borders and have one tile on both sides. Tiles and cells are counted
- * as far as samples look at them: what is left out lies in the padding altogether. */
+/* How one side is cut. A cell lies between the middles of two neighbouring tiles; the first and
+ * last reach to the borders and use one tile twice. Only tiles and cells that samples use are
+ * counted: the others lie wholly in the padding. */
 struct clahe_side {
     uint32_t length; /* samples of the image */
-    uint32_t tile;   /* samples of a tile; beyond the image they are reflected */
+    uint32_t tile;   /* samples of a tile; those beyond the image are reflected */
     float inverse;   /* 1 / tile */
     uint32_t of;     /* tiles of a whole side */
-    uint32_t tiles;  /* those that are looked at */
+    uint32_t tiles;  /* tiles that are used */
     uint32_t cells;
 };
 
 struct clahe_grid {
     struct clahe_side x, y;
-    uint32_t limit; /* of a bin's count; 0: none */
+    uint32_t limit; /* largest count of a bin; 0: no limit */
     float scale;    /* from pixels of a tile to levels */
 };
 
-/* Where a sample lies: in which cell, and how much of the second tile it takes. */
+/* A sample's cell, and the weight of the cell's second tile. */
 struct clahe_place {
     uint32_t cell;
     float second;
@@ -58,7 +58,7 @@ HOST_DEVICE struct clahe_place clahe_place_of(uint32_t at, float inverse) {
     return place;
 }
 
-/* The tiles before and behind a cell. */
+/* The first tile of a cell. */
 HOST_DEVICE uint32_t clahe_first_tile(uint32_t cell) {
     return cell > 0 ? cell - 1 : 0;
 }
@@ -67,8 +67,8 @@ HOST_DEVICE uint32_t clahe_second_tile(uint32_t cell, uint32_t of) {
     return cell < of ? cell : of - 1;
 }
 
-/* The first sample of CELL or of one behind it; the side's length where there is none. A cell
- * begins in a tile's middle, which rounding moves by much less than a sample. */
+/* Returns the first sample of CELL or of a later cell; the side's length where there is none. A
+ * cell begins in a tile's middle, which rounding shifts by much less than a sample. */
 HOST_DEVICE uint32_t clahe_cell_start(const struct clahe_side *side, uint32_t cell) {
     if (cell == 0) return 0;
     const uint32_t middle = (2 * cell - 1) * side->tile / 2;
@@ -88,12 +88,12 @@ HOST_DEVICE struct clahe_side clahe_side_of(uint32_t length, uint32_t tiles, uin
     return side;
 }
 
-/* Samples of a tile. A side that is not divisible pads the other one too. */
+/* Returns the samples of a tile. A side that is not divisible pads the other side too. */
 HOST_DEVICE uint32_t clahe_tile_side(uint32_t length, uint32_t other, uint32_t tiles) {
     return length / tiles + (length % tiles || other % tiles);
 }
 
-/* CLIP is in thousandths: how many times the mean of the bins one may have. */
+/* CLIP is the limit in thousandths of the mean count of a bin. */
 HOST_DEVICE uint32_t clahe_limit(uint32_t clip, uint32_t area, uint32_t max) {
     const double limit = clip / 1000.0 * area / (max + 1.0);
     return clip == 0 ? 0 : limit < 1 ? 1 : (uint32_t)limit;
@@ -110,8 +110,8 @@ HOST_DEVICE struct clahe_grid clahe_grid_of(uint32_t width, uint32_t height, uin
     return grid;
 }
 
-/* What is taken from bins over the limit is given to all alike, EACH; of the rest, REST bins get
- * one more, STEP apart from the first on. */
+/* How the excess over the limit is spread: EACH for every bin, and one more for REST bins, STEP
+ * apart from bin 0 on. */
 struct clahe_share {
     uint32_t each, rest, step;
 };
@@ -124,25 +124,25 @@ HOST_DEVICE struct clahe_share clahe_share_of(uint32_t excess, uint32_t bins) {
     return share;
 }
 
-/* Given to the bins 0..BIN together. */
+/* Returns the sum given to bins 0..BIN. */
 HOST_DEVICE uint32_t clahe_shared_upto(struct clahe_share share, uint32_t bin) {
     const uint32_t more = bin / share.step + 1;
     return share.each * (bin + 1) + (more < share.rest ? more : share.rest);
 }
 
-/* To the nearest integer, halves to the even one, and M at the most. VALUE is 0..2^22: there the
- * sum has no bits below 1. */
+/* Rounds to the nearest integer, halves to even, at most M. VALUE is 0..2^22, where the sum has no
+ * bits below 1. */
 HOST_DEVICE int32_t clahe_round(float value, int32_t max) {
     const int32_t rounded = (int32_t)((value + 8388608.0f) - 8388608.0f);
     return rounded < max ? rounded : max;
 }
 
-/* New level of a bin; SUM are the tile's pixels up to it. */
+/* Returns the new level of a bin; SUM is the number of the tile's pixels up to that bin. */
 HOST_DEVICE int32_t clahe_level(uint32_t sum, float scale, int32_t max) {
     return clahe_round((float)sum * scale, max);
 }
 
-/* Between four levels; RIGHT and LOWER are weights of the second tiles. */
+/* Mixes four levels; RIGHT and LOWER are the weights of the second tiles. */
 HOST_DEVICE int32_t clahe_mix(int32_t upper_left, int32_t upper_right, int32_t lower_left,
                               int32_t lower_right, float right, float lower, int32_t max) {
     const float left = 1.0f - right, upper = 1.0f - lower;
@@ -151,9 +151,9 @@ HOST_DEVICE int32_t clahe_mix(int32_t upper_left, int32_t upper_right, int32_t l
     return clahe_round(above * upper + below * lower, max);
 }
 
-/* round(c V' / V) of 8 bits, half up, clamped; V' where V is 0. RECIPROCAL is 1 / V: a quotient of
- * integers plus half of 1 / V is at least that far from the next integer, and what floats lose of
- * it is less than a fortieth of 1 / V. */
+/* Returns round(c V' / V) of 8 bits, half up, clamped; V' where V is 0. RECIPROCAL is 1 / V: a
+ * quotient of integers plus half of 1 / V is at least that far from the next integer, and rounding
+ * floats loses less than a fortieth of 1 / V. */
 HOST_DEVICE int32_t clahe_scaled8(int32_t sample, int32_t value, int32_t level, float reciprocal) {
     const float whole = (float)(sample * level + value / 2) + 0.5f;
     const int32_t scaled = value ? (int32_t)(whole * reciprocal) : level;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The window's rows are copied into a ring whose borders are continued; a row of
- * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache
- * and every loop runs over neighbours. */
+/* How it works. The rows of the window are copied into a ring with continued borders. A row of
+ * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache and
+ * every loop runs over neighbours. */
 #include "pipeline/ops/convolve.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/alpha.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
 
@@ -80,18 +81,15 @@ static void chunk_plain(const uint8_t *const rows[], uint8_t *out, ptrdiff_t sta
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static void
-chunk_avx2(const uint8_t *const rows[], uint8_t *out, ptrdiff_t start, int samples,
-           unsigned channels, const struct convolve_rule *rule, unsigned depth) {
+AVX2 static void chunk_avx2(const uint8_t *const rows[], uint8_t *out, ptrdiff_t start, int samples,
+                            unsigned channels, const struct convolve_rule *rule, unsigned depth) {
     if (depth == 8)
         chunk(rows, out, start, samples, channels, rule, 8);
     else
         chunk(rows, out, start, samples, channels, rule, 16);
 }
-#define FAST() __builtin_cpu_supports("avx2")
 #else
 #define chunk_avx2 chunk_plain
-#define FAST()     false
 #endif
 
 /* ---- rows */
@@ -103,9 +101,9 @@ static void convolve_row(const struct image *in, const struct window *window, ui
     for (int i = 0; i <= 2 * rule->reach; i++)
         rows[i] = window_row(window, (int64_t)y + i - rule->reach);
     for (size_t i = 0; i < samples; i += CHUNK)
-        (FAST() ? chunk_avx2 : chunk_plain)(rows, out + i * sample, (ptrdiff_t)i,
-                                            samples - i < CHUNK ? (int)(samples - i) : CHUNK,
-                                            in->channels, rule, in->depth);
+        (simd_has_avx2() ? chunk_avx2 : chunk_plain)(
+            rows, out + i * sample, (ptrdiff_t)i, samples - i < CHUNK ? (int)(samples - i) : CHUNK,
+            in->channels, rule, in->depth);
     if (image_has_alpha(in)) alpha_keep(image_row(in, y), out, in->width, in->channels, in->depth);
 }
 

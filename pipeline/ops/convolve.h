@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* convolve.h - a 3x3 or 5x5 kernel of integers over each colour channel: what both devices share.
+/* convolve.h - a 3x3 or 5x5 kernel of integers over each colour channel: the shared arithmetic.
  *
  * Integers only. r = sum of taps[i] * sample, the window centred on the pixel and not mirrored
  * (correlation, as OpenCV's filter2D and libvips' conv do), the border replicated; |r| where `abs`;

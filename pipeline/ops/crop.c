@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A part of the image, told by its size and by the side that it lies at. */
+/* A part of the image, given by its size and the side where it lies. */
 #include "pipeline/ops/crop.h"
 
 static const struct param params[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* crop.h - which part of the image is kept.
+/* crop.h - which part of the image crop keeps.
  *
  * Used by:  crop, on both devices.
  */
@@ -11,12 +11,13 @@
 /* Places in the parameter list. */
 enum { CROP_WIDTH, CROP_HEIGHT, CROP_GRAVITY };
 
-/* Half of what is cut off lies left of the part, or above it, at 0: none at -1, all at 1. */
+/* Returns how many of the CUT pixels lie before the part: none for SIDE -1, half for 0, all for 1.
+ */
 static inline uint32_t crop_offset(uint32_t cut, int side) {
     return side < 0 ? 0 : side > 0 ? cut : cut / 2;
 }
 
-/* In the order of the parameter's choices. */
+/* The table is in the order of the parameter's choices. */
 static inline struct rectangle crop_rectangle(const struct op_call *call) {
     static const signed char sides[][2] = { { 0, 0 }, { 0, -1 }, { 1, -1 }, { 1, 0 },  { 1, 1 },
                                             { 0, 1 }, { -1, 1 }, { -1, 0 }, { -1, -1 } };

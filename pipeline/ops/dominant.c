@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Colours are counted in bins; neighbours, which are often in the same one, in two tables, so that
- * one does not wait for the other. */
+/* Colours are counted in bins. Neighbours, which often share a bin, go to two tables, so that one
+ * addition need not wait for the other. */
 #include "pipeline/ops/dominant.h"
 
 #include "pipeline/band.h"
@@ -24,10 +24,6 @@ static size_t dominant_scratch(const struct op_call *call) {
     return BANDS_MAX * TABLES * DOMINANT_BINS * sizeof(uint32_t);
 }
 
-static uint32_t *band_memory(const struct op_call *call, int band) {
-    return (uint32_t *)call->scratch + (size_t)band * TABLES * DOMINANT_BINS;
-}
-
 static int bands_of(const struct op_call *call) {
     return band_count(call->in.height, pool_threads(call->pool), BANDS_MAX);
 }
@@ -48,13 +44,13 @@ static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
     const struct band band = band_of(in->height, index, bands_of(call));
-    uint32_t *counts = band_memory(call, index);
+    uint32_t *counts = (uint32_t *)call->scratch + (size_t)index * TABLES * DOMINANT_BINS;
     memset(counts, 0, TABLES * DOMINANT_BINS * sizeof *counts);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         SPECIALISE(in->channels, in->depth, count_row, image_row(in, y), in->width, counts);
 }
 
-/* The first of the fullest. */
+/* Returns the first of the fullest bins. */
 static uint32_t fullest(const struct op_call *call, int tables, uint32_t bins) {
     const uint32_t *counts = call->scratch;
     uint32_t best = 0, most = 0;
@@ -77,7 +73,7 @@ static enum status dominant_run(struct op_call *call) {
 
 const struct op op_dominant = {
     .name = "dominant",
-    .summary = "Tells the colour that most pixels are near to, 0..255; passes the image on",
+    .summary = "The colour that most pixels are near to, 0..255; passes the image on",
     .params = params,
     .values = dominant_values,
     .scratch = dominant_scratch,

@@ -2,9 +2,9 @@
 /* dominant.h - bins of colours: the upper four bits of each channel.
  *
  * Used by:  dominant, on both devices.
- * Source:   sharp's stats tell such a centre too (lovell/sharp, src/stats.cc), but libvips puts a
- *           sample v into bin floor(16 v / 257): 16 k into the one before ours. Of two colours that
- *           are about as frequent it may name the other.
+ * Source:   sharp's stats report such a centre too (lovell/sharp, src/stats.cc), but libvips puts a
+ *           sample v into bin floor(16 v / 257), so 16 k goes into the bin before ours. Where two
+ *           colours are about as frequent, sharp may name the other one.
  */
 #ifndef BURIN_OPS_DOMINANT_H
 #define BURIN_OPS_DOMINANT_H
@@ -15,7 +15,7 @@
 
 enum { DOMINANT_BINS = 4096, DOMINANT_GRAYS = 16 };
 
-/* So many there are of one or three colour channels. */
+/* Returns the number of bins for one or three colour channels. */
 HOST_DEVICE uint32_t dominant_bins(uint32_t colours) {
     return colours == 3 ? DOMINANT_BINS : DOMINANT_GRAYS;
 }
@@ -26,7 +26,7 @@ HOST_DEVICE uint32_t dominant_bin(uint32_t red, uint32_t green, uint32_t blue, u
     return red >> drop << 8 | green >> drop << 4 | blue >> drop;
 }
 
-/* The centre of BIN in colour channel C of COLOURS, 0..255 whatever the image's depth. */
+/* Returns the centre of BIN in colour channel C of COLOURS, 0..255 for images of either depth. */
 HOST_DEVICE uint32_t dominant_centre(uint32_t bin, uint32_t c, uint32_t colours) {
     return (bin >> 4 * (colours - 1 - c) & 15) * 16 + 8;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Levels are made once a row into a ring of rows, which a window of three or five
- * goes down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
- * pipeline/rows/sobel.c makes the magnitudes of a row. */
+/* How it works. Levels are made once for each row, in a ring of rows that a window of three or five
+ * moves down. 8-bit gray without added brightness is its own level, and is read in place.
+ * pipeline/rows/sobel.c computes the magnitudes of a row. */
 #include "pipeline/ops/edge.h"
 
 #include "pipeline/band.h"
-#include "pipeline/luma.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/brightness_row.h"
 #include "pipeline/rows/rgb_luma.h"
@@ -44,7 +43,7 @@ static const struct param params[] = {
 
 enum { BANDS_MAX = 16 };
 
-/* Gray, and alpha where there is one. */
+/* The result is gray, with alpha if the input has it. */
 static enum status edge_size(const struct params *values, const struct image *in, struct image *out,
                              struct failure *failure) {
     (void)values, (void)failure;
@@ -56,7 +55,7 @@ static size_t sample_bytes(const struct image *image) {
     return image->depth / 8u;
 }
 
-/* Of one band: its window of levels, and a row of edges on their way to an image with alpha. */
+/* Bytes of one band: its window of levels, and a row of edges before alpha is added. */
 static size_t band_bytes(const struct image *in) {
     return window_bytes(in->width, sample_bytes(in)) +
            window_row_bytes(in->width, sample_bytes(in));
@@ -75,13 +74,8 @@ static int edge_bands(const struct op_call *call) {
 
 static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
                             unsigned depth) {
-    for (size_t x = 0; x < width; x++) {
-        const size_t i = x * channels;
-        sample_put(out, x, depth,
-                   channels < 3 ? sample_get(in, i, depth)
-                                : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
-                                       sample_get(in, i + 2, depth)));
-    }
+    for (size_t x = 0; x < width; x++)
+        sample_put(out, x, depth, sample_luma(in, x * channels, channels, depth));
 }
 
 static void make_level_row(const struct image *in, const struct window *window, uint32_t y,
@@ -99,7 +93,7 @@ static void make_level_row(const struct image *in, const struct window *window, 
     window_pad(window, y);
 }
 
-/* Where the rows of levels are: in a ring that pads them, or in the image, which does not. */
+/* The rows of levels: in a ring with padding, or in the image without any. */
 struct levels {
     struct window window;
     const struct image *image; /* NULL: in the window */
@@ -123,7 +117,8 @@ static const uint8_t *levels_row(const struct levels *levels, int64_t y) {
 
 /* ---- edges */
 
-/* A pixel whose window leaves a row without padding. TAPS is a constant where this is called. */
+/* Returns the edge of a pixel whose window leaves a row without padding. TAPS is a compile-time
+ * constant. */
 static inline uint8_t edge_end(const uint8_t *const rows[], int taps, int64_t x, int64_t width,
                                const struct edge_rule *rule) {
     static const int across[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
@@ -153,7 +148,7 @@ static void edge_bare_row(const uint8_t *const rows[], uint8_t *out, uint32_t wi
     }
 }
 
-/* Edges of row Y, LEVELS of an image of DEPTH, into OUT without gaps. */
+/* Writes the edges of row Y to OUT without gaps; LEVELS has samples of DEPTH bits. */
 static void edge_row(const struct levels *levels, uint32_t y, uint8_t *out,
                      const struct edge_rule *rule, unsigned depth) {
     const struct sobel_rule sobel = { .taps = 2 * (int)rule->reach + 1,
@@ -179,7 +174,6 @@ static void edge_row(const struct levels *levels, uint32_t y, uint8_t *out,
     memset(out + (width - margin) * sample, 0, margin * sample);
 }
 
-/* Edges and the input's alpha side by side. */
 static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *out, uint32_t width,
                               unsigned channels, unsigned depth) {
     for (size_t x = 0; x < width; x++) {
@@ -219,8 +213,7 @@ static enum status edge_run(struct op_call *call) {
 
 const struct op op_edge = {
     .name = "edge",
-    .summary =
-        "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
+    .summary = "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
     .params = params,
     .size = edge_size,
     .scratch = edge_scratch,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* edge.h - Sobel edges: the arithmetic that both devices share.
  *
- * Integers only, or roots that are proven to round to the same integer. M is the largest sample.
+ * Integers only, or roots that provably round to the same integer. M is the largest sample.
  * level  = luma (gray as it is) + brightness, clamped to 0..M
  * m      = min(M, floor(sqrt(gx^2 + gy^2))) of the levels, correlation with sobel3 or sobel5
  * result = m > threshold ? (binary ? M : m) : 0; 0 where `border` is zero and the window leaves the
- *          image, else the border is replicated. Gray; alpha rides along.
+ *          image, else the border is replicated. The result is gray; alpha is kept.
  *
  * Used by:  edge, on both devices.
  */
@@ -23,7 +23,7 @@ enum { EDGE_KERNEL, EDGE_BRIGHTNESS, EDGE_THRESHOLD, EDGE_BINARY, EDGE_BORDER };
 enum { EDGE_SOBEL3, EDGE_SOBEL5 };
 enum { EDGE_REPLICATE, EDGE_ZERO };
 
-/* Parameters in samples' own units. */
+/* The parameters in units of samples. */
 struct edge_rule {
     struct brightness_rule shift;
     uint32_t max, threshold;
@@ -44,8 +44,8 @@ HOST_DEVICE struct edge_rule edge_rule_of(const struct params *params, unsigned 
 }
 
 /* min(65535, floor(sqrt(squares))). The float root is off by less than 1: squares as float by 2^-24
- * of itself, the root by 2^-24 more, together under 0.01 at 2^16; so one step either way mends it.
- */
+ * of itself, the root by 2^-24 more, together under 0.01 at 2^16. So a step of one either way
+ * corrects it. */
 HOST_DEVICE uint32_t edge_root(uint64_t squares) {
     if (squares >= UINT64_C(65535) * 65535) return 65535;
     const uint32_t n = (uint32_t)squares;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A part of the image, told by its corner and its size. */
+/* A part of the image, given by its corner and its size. */
 #include "pipeline/ops/extract.h"
 
 static const struct param params[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* extract.h - which part of the image is taken.
+/* extract.h - which part of the image extract takes.
  *
  * Used by:  extract, on both devices.
  */

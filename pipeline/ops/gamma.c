@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Each sample is looked up in a table: 256 bytes, which vectors hold, or for 16 bits
- * 128 KiB, which threads make together before. Alpha is put back where it went through too. */
+ * 128 KiB, which the threads make together first. Alpha goes through the table too and is then
+ * restored. */
 #include "pipeline/ops/gamma.h"
 
 #include "pipeline/band.h"
@@ -23,7 +24,7 @@ static const struct param params[] = {
 
 enum { LEVELS16 = 65536 };
 
-/* MAX in double, and both divisions: equal wherever pow is. */
+/* MAX is a double and both are divisions, so results are equal wherever pow is. */
 static double level(uint32_t value, double max, long gamma) {
     return floor(max * pow(value / max, 1000.0 / (double)gamma) + 0.5);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Read this operator first: a record, the shape it puts out, and the plain reference. */
-#include "pipeline/luma.h"
-
+/* Read this operator first: it has a record, the shape of its output, and the plain reference. */
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = { { .name = NULL } };
 
-/* RGB becomes gray, RGBA gray with alpha; gray stays what it is. */
+/* RGB becomes gray, RGBA gray with alpha; gray is copied. */
 static enum status grayscale_size(const struct params *values, const struct image *in,
                                   struct image *out, struct failure *failure) {
     (void)values, (void)failure;
@@ -21,10 +19,7 @@ static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     const unsigned out_channels = channels == 4 ? 2 : channels == 3 ? 1 : channels;
     for (size_t x = 0; x < width; x++) {
         const size_t i = x * channels, o = x * out_channels;
-        sample_put(out, o, depth,
-                   channels < 3 ? sample_get(in, i, depth)
-                                : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
-                                       sample_get(in, i + 2, depth)));
+        sample_put(out, o, depth, sample_luma(in, i, channels, depth));
         if (out_channels == 2)
             sample_put(out, o + 1, depth, sample_get(in, i + channels - 1, depth));
     }

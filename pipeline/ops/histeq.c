@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Three steps, the same on both devices: count how often each sample value stands in
- * the image, make a table of new levels from the counts, apply it. Bins are folded from the counts
- * of single values, so their number costs nothing in the first and last step. */
+/* How it works. Both devices take three steps: count how often each sample value occurs, make a
+ * table of new levels from the counts, apply it. Bins are formed from the counts of single values,
+ * so their number does not slow down the first and last step. */
 #include "pipeline/ops/histeq.h"
 
 #include "pipeline/band.h"
@@ -37,7 +37,7 @@ static const struct param params[] = {
 
 enum { BANDS_MAX = 16 };
 
-/* What is counted and mapped together: 1 table, or one a colour channel. */
+/* Number of tables: 1, or one a colour channel. */
 static int table_count(const struct params *values, const struct image *in) {
     return values->number[HISTEQ_CHANNEL] == HISTEQ_EACH ? (int)image_colours(in) : 1;
 }
@@ -61,12 +61,11 @@ static uint32_t *counts_of(const struct op_call *call, int band) {
                         (size_t)band * table_bytes(call->params, &call->in));
 }
 
-/* The levels' table stands after the bands' counts. */
 static uint32_t *levels_of(const struct op_call *call) {
     return counts_of(call, BANDS_MAX);
 }
 
-/* May the kernels of pipeline/rows/ do it? */
+/* Whether the kernels of pipeline/rows/ can be used. */
 static bool is_bytes(const struct op_call *call) {
     const struct image *in = &call->in;
     return in->depth == 8 &&
@@ -74,15 +73,15 @@ static bool is_bytes(const struct op_call *call) {
             (in->channels == 3 && call->params->number[HISTEQ_CHANNEL] == HISTEQ_VALUE));
 }
 
-/* Rows that may go as one: all of BAND where none has a gap behind it, else 1. A short row by
- * itself ends before the vectors are under way. */
+/* Returns the number of rows that are processed as one: all of BAND where neither image has gaps
+ * between rows, else 1. A short row by itself ends before the vectors are at speed. */
 static uint32_t rows_at_once(const struct op_call *call, struct band band) {
     const size_t bytes = image_row_bytes(&call->in);
     const bool whole = call->in.stride == bytes && call->out.stride == bytes;
     return whole ? band.end - band.first : 1;
 }
 
-/* V of a pixel: the value or luma of a colour, else the gray itself. */
+/* Returns V of a pixel: value or luma of a colour, or the gray itself. */
 static inline uint32_t value_of(const uint8_t *row, size_t i, long mode, unsigned channels,
                                 unsigned depth) {
     const uint32_t red = sample_get(row, i, depth);
@@ -108,7 +107,7 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
     }
 }
 
-/* 8-bit gray, and 8-bit colour by value: the two that most pictures are. */
+/* Counts 8-bit gray and 8-bit colour by value, the two most frequent kinds. */
 static void count_bytes(const struct op_call *call, struct band band, uint32_t *counts) {
     const struct image *in = &call->in;
     const uint32_t rows = rows_at_once(call, band);
@@ -136,15 +135,15 @@ static void count_band(void *argument, int index) {
 
 /* ---- table */
 
-/* COUNTS of single values, range entries, become LEVELS of single values. */
+/* Makes LEVELS of single values from COUNTS of single values, max + 1 entries each. */
 static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, uint64_t pixels,
                         const struct params *values) {
     const uint32_t bins = (uint32_t)values->number[HISTEQ_BINS];
     const int scale = (int)values->number[HISTEQ_SCALE];
     uint64_t sum = 0, first = 0;
     for (uint32_t start = 0, end; start <= max; start = end) {
-        const uint32_t bin = histeq_bin(start, bins, max);
-        for (end = start; end <= max && histeq_bin(end, bins, max) == bin; end++)
+        const uint32_t bin = levels_bin(start, bins, max);
+        for (end = start; end <= max && levels_bin(end, bins, max) == bin; end++)
             sum += counts[end];
         if (first == 0) first = sum;
         const bool identity = scale == HISTEQ_MINMAX && first == pixels;
@@ -176,7 +175,7 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
             const uint32_t sample = sample_get(row, i + c, depth);
             sample_put(out, i + c, depth,
                        mode == HISTEQ_EACH ? levels[c * (max + 1) + sample]
-                                           : histeq_scaled(sample, value, level, max));
+                                           : levels_scaled(sample, value, level, max));
         }
         if (colours < channels)
             sample_put(out, i + colours, depth, sample_get(row, i + colours, depth));

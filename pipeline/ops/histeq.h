@@ -10,18 +10,12 @@
 #ifndef BURIN_OPS_HISTEQ_H
 #define BURIN_OPS_HISTEQ_H
 
-#include "pipeline/luma.h"
-
-#include <stdint.h>
+#include "pipeline/ops/levels.h"
 
 /* Places in the parameter list. */
 enum { HISTEQ_BINS, HISTEQ_SCALE, HISTEQ_CHANNEL };
 enum { HISTEQ_MINMAX, HISTEQ_MAXABS };
 enum { HISTEQ_VALUE, HISTEQ_LUMA, HISTEQ_EACH };
-
-HOST_DEVICE uint32_t histeq_bin(uint32_t value, uint32_t bins, uint32_t max) {
-    return (uint32_t)((uint64_t)value * bins / (max + 1u));
-}
 
 /* round(M * part / whole), half up. */
 HOST_DEVICE uint32_t histeq_level(uint64_t part, uint64_t whole, uint32_t max) {
@@ -35,14 +29,6 @@ HOST_DEVICE uint32_t histeq_quantile(uint64_t sum, uint64_t first, uint64_t pixe
     return scale == HISTEQ_MAXABS ? histeq_level(sum, pixels, max)
            : sum < first          ? 0 /* bins before the first: no pixel asks for them */
                                   : histeq_level(sum - first, pixels - first, max);
-}
-
-/* round(c * V' / V), half up, clamped to M; V' where V is 0. */
-HOST_DEVICE uint32_t histeq_scaled(uint32_t sample, uint32_t value, uint32_t new_value,
-                                   uint32_t max) {
-    if (value == 0) return new_value;
-    const uint64_t scaled = (2 * (uint64_t)sample * new_value + value) / (2 * (uint64_t)value);
-    return scaled < max ? (uint32_t)scaled : max;
 }
 
 #endif

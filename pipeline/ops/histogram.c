@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Bands of rows are counted side by side and summed up. Samples of 8 bit are counted
- * by their value, by the kernels that histeq counts with, and bins are folded from that; samples of
- * 16 bit go straight to their bins. */
+/* How it works. Threads count bands of rows, and the bands are then summed. 8-bit samples are
+ * counted by value, with the kernels that histeq uses, and then put into bins; 16-bit samples are
+ * put into bins directly. */
 #include "pipeline/ops/histogram.h"
 
 #include "pipeline/band.h"
@@ -37,7 +37,6 @@ static int bands_of(const struct op_call *call) {
     return band_count(call->in.height, pool_threads(call->pool), BANDS_MAX);
 }
 
-/* What one band counts into. */
 static size_t band_bytes(const struct op_call *call) {
     const uint32_t bins = bins_of(call->params);
     return image_colours(&call->in) * (call->in.depth == 8
@@ -77,7 +76,7 @@ static void add_band8(const struct op_call *call, int band, uint32_t *numbers) {
     for (unsigned c = 0; c < image_colours(&call->in); c++, numbers += bins) {
         uint32_t counts[256];
         histogram_counts(&histograms[c], counts);
-        for (uint32_t v = 0; v < 256; v++) numbers[histeq_bin(v, bins, 255)] += counts[v];
+        for (uint32_t v = 0; v < 256; v++) numbers[levels_bin(v, bins, 255)] += counts[v];
     }
 }
 
@@ -100,7 +99,7 @@ static enum status histogram_run(struct op_call *call) {
 
 const struct op op_histogram = {
     .name = "histogram",
-    .summary = "Tells how many samples of each colour channel every bin has; passes the image on",
+    .summary = "How many samples of each colour channel every bin has; passes the image on",
     .params = params,
     .values = histogram_values,
     .scratch = histogram_scratch,

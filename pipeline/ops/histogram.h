@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histogram.h - which levels belong to a bin, for both devices.
+/* histogram.h - the levels that belong to a bin.
  *
  * Used by:  histogram, on both devices.
  */
 #ifndef BURIN_OPS_HISTOGRAM_H
 #define BURIN_OPS_HISTOGRAM_H
 
-#include "pipeline/ops/histeq.h"
+#include "pipeline/ops/levels.h"
 
 /* Places in the parameter list. */
 enum { HISTOGRAM_BINS };
 
-/* The first 8-bit level whose bin, histeq_bin(level), is BIN or a later one. */
+/* Returns the first 8-bit level whose levels_bin is BIN or a later one. */
 HOST_DEVICE uint32_t histogram_first_level(uint32_t bin, uint32_t bins) {
     return (bin * 256 + bins - 1) / bins;
 }

@@ -23,7 +23,7 @@ static enum status maximum_run(struct op_call *call) {
 
 const struct op op_maximum = {
     .name = "maximum",
-    .summary = "Tells the largest sample of each colour channel; passes the image on",
+    .summary = "The largest sample of each colour channel; passes the image on",
     .params = params,
     .values = reduction_values,
     .scratch = reduction_scratch,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples are summed exactly, in integers, and divided once: so the order in which threads or
- * devices add does not show. */
+/* Samples are summed exactly, as integers, and divided once, so the order in which threads or
+ * devices add has no effect. */
 #include "pipeline/ops/reduction.h"
 
 static const struct param params[] = { { .name = NULL } };
@@ -29,7 +29,7 @@ static enum status mean_run(struct op_call *call) {
 
 const struct op op_mean = {
     .name = "mean",
-    .summary = "Tells the mean sample of each colour channel; passes the image on",
+    .summary = "The mean sample of each colour channel; passes the image on",
     .params = params,
     .values = mean_values,
     .scratch = reduction_scratch,

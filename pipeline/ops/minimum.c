@@ -23,7 +23,7 @@ static enum status minimum_run(struct op_call *call) {
 
 const struct op op_minimum = {
     .name = "minimum",
-    .summary = "Tells the least sample of each colour channel; passes the image on",
+    .summary = "The least sample of each colour channel; passes the image on",
     .params = params,
     .values = reduction_values,
     .scratch = reduction_scratch,

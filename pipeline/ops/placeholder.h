@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* placeholder.h - the small picture that blurhash and thumbhash make a text of.
+/* placeholder.h - the small picture from which blurhash and thumbhash make a text.
  *
- * It is the image as resize makes it with width=32, height=32, fit=inside and kernel=linear: the
- * longer side is 32, the other keeps the shape and is at least 1. Its samples are what is told, in
- * the image's depth, rows without a gap. The text is made of them with 8 bits, 16 rounded by
- * (v + 128) / 257, gray with three equal colours, and opaque where there is no alpha.
+ * It is the result of resize with width=32, height=32, fit=inside and kernel=linear: the longer
+ * side is 32, the other keeps the shape and is at least 1. Its samples are the operator's values,
+ * in the image's depth, in rows without gaps. The text uses 8 bits, 16 rounded by (v + 128) / 257;
+ * gray counts as three equal colours, and a picture without alpha as opaque.
  *
  * Used by:  blurhash, thumbhash, on both devices; the Makefile leaves them out with resize.
- * Owns:     nothing; what is asked of resize lives as long as the struct.
- * Fails:    as resize does.
+ * Owns:     nothing; resize's parameters live as long as the struct.
+ * Fails:    with the statuses of resize.
  */
 #ifndef BURIN_OPS_PLACEHOLDER_H
 #define BURIN_OPS_PLACEHOLDER_H
@@ -27,7 +27,7 @@ extern "C" {
 
 enum { PLACEHOLDER_SIDE = 32, PLACEHOLDER_PIXELS = PLACEHOLDER_SIDE * PLACEHOLDER_SIDE };
 
-/* ---- what is asked of resize */
+/* ---- the call of resize */
 
 struct placeholder {
     struct params params;
@@ -35,18 +35,16 @@ struct placeholder {
 };
 
 static inline const struct op *placeholder_resize(void) {
-    const struct op *found = NULL;
-    for (int i = 0; i < builtin_op_count() && !found; i++)
-        if (strcmp(builtin_op_at(i)->name, "resize") == 0) found = builtin_op_at(i);
-    assert(found);
-    return found;
+    const struct op *resize = builtin_op_find("resize");
+    assert(resize);
+    return resize;
 }
 
 static inline void placeholder_set(struct placeholder *small, const char *name, const char *value) {
     params_set(&small->params, small->call.op->params, "resize", name, value, NULL);
 }
 
-/* CALL: of the placeholder's operator. Its values become the picture. */
+/* Fills SMALL from CALL, the placeholder's own; CALL's values become the picture. */
 static inline void placeholder_ask(struct placeholder *small, const struct op_call *call) {
     struct image *const out = &small->call.out;
     small->call = *call;
@@ -63,7 +61,7 @@ static inline void placeholder_ask(struct placeholder *small, const struct op_ca
     small->call.values = NULL;
 }
 
-/* ---- of the operators' records */
+/* ---- functions for the operators' records */
 
 static inline struct values_shape
 placeholder_values(const struct op *op, const struct params *params, const struct image *in) {
@@ -102,9 +100,9 @@ static inline enum status placeholder_run(struct op_call *call) {
     return small.call.op->run(&small.call);
 }
 
-/* ---- its pixels */
+/* ---- the picture's pixels */
 
-/* Channel C of red, green, blue and alpha, 0..255. */
+/* Returns channel C of red, green, blue and alpha, 0..255. */
 static inline uint32_t placeholder_sample(const struct values *picture, uint32_t pixel,
                                           uint32_t c) {
     const uint32_t channels = picture->shape.channels, colours = channels < 3 ? 1 : 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rectangle.h - a part of an image, as an image of its own.
+/* rectangle.h - a part of an image, copied into an image of its own.
  *
- * Used by:  extract.c, crop.c, smartcrop.c and their twins.
+ * Used by:  extract.c, crop.c, smartcrop.c, resize.c and their twins.
+ * Fails:    STATUS_BAD_PARAM; copying: STATUS_CANCELLED, STATUS_DEADLINE.
  */
 #ifndef BURIN_OPS_RECTANGLE_H
 #define BURIN_OPS_RECTANGLE_H
@@ -11,13 +12,13 @@
 
 #include <string.h>
 
-/* Where it begins in the input; it is as large as the output. */
+/* The upper left corner in the input; the part is as large as the output. */
 struct rectangle {
     uint32_t left, top;
 };
 
-/* Where it must end: WHAT, a parameter or the sum of two, is at most the LENGTH of a side; else
- * STATUS_BAD_PARAM. */
+/* Checks that END, the value of WHAT (a parameter or the sum of two), is at most LENGTH, the side's
+ * length; else STATUS_BAD_PARAM. */
 static inline enum status rectangle_side(const char *op, const char *what, long end,
                                          const struct image *in, uint32_t length,
                                          struct failure *failure) {
@@ -27,7 +28,7 @@ static inline enum status rectangle_side(const char *op, const char *what, long 
                 end, in->width, in->height);
 }
 
-/* WIDTH x HEIGHT of the image, one of which may be 0, which is all of that side. */
+/* Sets OUT's shape to WIDTH x HEIGHT; one of them may be 0, which keeps the whole side. */
 static inline enum status rectangle_size(const char *op, long width, long height,
                                          const struct image *in, struct image *out,
                                          struct failure *failure) {

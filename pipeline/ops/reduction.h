@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reduction.h - an operator that tells one number a colour channel: bands of rows are reduced side
- * by side, then the bands' results.
+/* reduction.h - an operator that computes one number for each colour channel: threads reduce bands
+ * of rows, then the bands' results are combined.
  *
  * Used by:  minimum.c, maximum.c, mean.c.
  * Limits:   REDUCTION_BANDS_MAX threads.
@@ -18,14 +18,13 @@ static inline int reduction_bands(const struct op_call *call) {
     return band_count(call->in.height, pool_threads(call->pool), REDUCTION_BANDS_MAX);
 }
 
-/* What minimum and maximum tell. */
+/* The shape of the values of minimum and maximum. */
 static inline struct values_shape reduction_values(const struct op *op, const struct params *values,
                                                    const struct image *in) {
     (void)op, (void)values;
     return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false, 0 };
 }
 
-/* Scratch: a result for each channel of each band. */
 static inline size_t reduction_scratch(const struct op_call *call) {
     (void)call;
     return REDUCTION_BANDS_MAX * REDUCE_CHANNELS_MAX * sizeof(uint64_t);
@@ -35,7 +34,8 @@ static inline uint64_t *reduction_result(const struct op_call *call, int band) {
     return (uint64_t *)call->scratch + band * REDUCE_CHANNELS_MAX;
 }
 
-/* Rows without a gap go as one. RESULT is what an image without pixels would have. */
+/* Reduces band INDEX; rows without gaps go as one. START is the result of an image without pixels.
+ */
 static inline void reduction_band(const struct op_call *call, int index, uint64_t start,
                                   reduce_function *reduce) {
     const struct image *in = &call->in;

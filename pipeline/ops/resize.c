@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. frame.h says how large the picture becomes and what of it is kept; definition.h,
- * what happens to its pixels. Mostly the part that is kept is made right where it belongs in the
- * result (scale.h), and what is around it is filled (canvas.h). Where the picture must be seen
- * before it is cut, all of it is made in the scratch: carve takes seams out of it, smart.h says
- * where to cut, and what is kept is copied. */
+/* How it works. frame.h decides the picture's size and which part is kept; definition.h defines how
+ * its pixels are computed. Usually the kept part is scaled right to its place in the result
+ * (scale.h), and the space around it is filled (canvas.h). If the whole picture is needed before
+ * the cut, it is scaled into the scratch: carve removes seams from it, smart.h finds the window,
+ * and the kept part is copied. */
 #include "pipeline/ops/resize/definition.h"
 
 #include "pipeline/arena.h"
+#include "pipeline/band.h"
 #include "pipeline/builtin_ops.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/rectangle.h"
@@ -68,7 +69,7 @@ static const struct param params[] = {
                          .type = PARAM_BOOL,
                          .def = true },
     [RESIZE_LINEAR] = { .name = "linear",
-                        .summary = "Weigh light, not samples: by sRGB's curve whatever the profile",
+                        .summary = "Weigh light, not samples: by sRGB's curve for any profile",
                         .type = PARAM_BOOL },
     [RESIZE_BACKGROUND] = { .name = "background",
                             .summary =
@@ -87,13 +88,10 @@ static const struct param params[] = {
 };
 
 static const struct op *carve(void) {
-    const struct op *found = NULL;
-    for (int i = 0; i < builtin_op_count() && !found; i++)
-        if (strcmp(builtin_op_at(i)->name, "carve") == 0) found = builtin_op_at(i);
-    return found;
+    return builtin_op_find("carve");
 }
 
-/* ---- size, and how much work it is */
+/* ---- size and amount of work */
 
 static enum status resize_size(const struct params *values, const struct image *in,
                                struct image *out, struct failure *failure) {
@@ -108,19 +106,19 @@ static enum status resize_size(const struct params *values, const struct image *
     return STATUS_OK;
 }
 
-/* Where pixels are moved, light plays no part. */
+/* `nearest` moves pixels, so it ignores light. */
 static bool resize_assumes_srgb(const struct params *values) {
     return values->number[RESIZE_LINEAR] && values->number[RESIZE_KERNEL] != KERNEL_NEAREST;
 }
 
-/* Taps of the kernel for each target pixel, on an axis. */
+/* Returns the kernel's taps for each target pixel on one axis. */
 static double taps(const struct frame_side *side, long kernel) {
     static const double widths[] = { 6, 4, 2, 1, 1 };
     const double ratio = (double)side->from / side->to;
     return side->from == side->to ? 1 : widths[kernel] * (ratio > 1 && kernel < 4 ? ratio : 1);
 }
 
-/* A pass is two taps for every pixel of the mean of input and result, or a seam through it. */
+/* A pass is two taps for each pixel of the mean of input and result, or one seam. */
 static uint32_t resize_passes(const struct params *values, const struct image *in) {
     struct frame frame;
     if (frame_make(&frame, values, in, NULL)) return 1;
@@ -135,14 +133,14 @@ static uint32_t resize_passes(const struct params *values, const struct image *i
     return passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;
 }
 
-/* ---- what is kept in scratch: laid out alike whether it is counted or used */
+/* ---- scratch: the same function counts it and lays it out */
 
 struct room {
     struct arena arena;
-    struct image scaled, carved; /* where the picture must be seen as a whole */
+    struct image scaled, carved; /* where the whole picture is needed */
     struct scale scale;
     struct params carving;
-    void *scratch; /* of what runs, one after the other: the largest of them */
+    void *scratch; /* used by each step in turn; as large as the largest */
 };
 
 static struct scale scale_of(const struct op_call *call, const struct frame *frame) {
@@ -173,7 +171,6 @@ static struct image take_image(struct arena *arena, uint32_t width, uint32_t hei
     return image;
 }
 
-/* The call that takes the seams out. */
 static struct op_call carve_call(const struct op_call *call, struct room *room) {
     char number[16];
     params_init(&room->carving, carve()->params);
@@ -195,7 +192,7 @@ static bool has_seams(const struct frame *frame) {
     return frame->x.seams || frame->y.seams;
 }
 
-/* Of the side that is cut further. */
+/* Whether columns, not rows, are cut further after the seams. */
 static bool cuts_columns(const struct frame *frame) {
     return frame->x.count < frame->x.to - frame->x.seams;
 }
@@ -237,9 +234,55 @@ static size_t resize_scratch(const struct op_call *call) {
     return room.arena.used;
 }
 
+/* ---- the space around a picture that is smaller than the result */
+
+struct canvas {
+    const struct frame *frame;
+    struct image out;
+    uint8_t pixel[8];
+    struct pool *pool;
+};
+
+/* Fills pixels FIRST .. END - 1 of a row: one pixel first, then copies of doubling length. */
+static void fill_run(const struct canvas *canvas, uint8_t *row, uint32_t first, uint32_t end) {
+    const size_t pixel = image_pixel_bytes(&canvas->out), bytes = (end - first) * pixel;
+    uint8_t *to = row + first * pixel;
+    if (first == end) return;
+    memcpy(to, canvas->pixel, pixel);
+    for (size_t done = pixel; done < bytes; done *= 2)
+        memcpy(to + done, to, done < bytes - done ? done : bytes - done);
+}
+
+static void fill_around(void *argument, int index) {
+    const struct canvas *canvas = argument;
+    const struct frame_side *x = &canvas->frame->x, *y = &canvas->frame->y;
+    const struct band band = band_of(y->out, index, pool_threads(canvas->pool));
+    for (uint32_t i = band.first; i < band.end; i++) {
+        uint8_t *row = image_row(&canvas->out, i);
+        const bool beside = i >= y->at && i < y->at + y->count;
+        fill_run(canvas, row, 0, beside ? x->at : x->out);
+        if (beside) fill_run(canvas, row, x->at + x->count, x->out);
+    }
+}
+
+static void canvas_fill(const struct frame *frame, const struct image *out, uint32_t rgba,
+                        struct pool *pool) {
+    struct canvas canvas = { .frame = frame, .out = *out, .pool = pool };
+    uint16_t samples[4];
+    if (frame->x.count == frame->x.out && frame->y.count == frame->y.out) return;
+    canvas_pixel(rgba, out->channels, out->depth, samples);
+    for (unsigned c = 0; c < out->channels; c++) {
+        if (out->depth == 16)
+            memcpy(canvas.pixel + 2 * c, &samples[c], 2);
+        else
+            canvas.pixel[c] = (uint8_t)samples[c];
+    }
+    pool_run(pool, fill_around, &canvas, pool_threads(pool));
+}
+
 /* ---- run */
 
-/* What is kept of the picture, which lies scaled in ROOM. */
+/* Copies the kept part of the whole picture, which lies scaled in ROOM. */
 static enum status cut_whole(struct op_call *call, struct frame *frame, struct room *room) {
     struct op_call cutting = *call;
     enum status status = STATUS_OK;
@@ -274,7 +317,7 @@ static enum status resize_run(struct op_call *call) {
 
 const struct op op_resize = {
     .name = "resize",
-    .summary = "Another size: cut, with background around, stretched, or with seams taken out",
+    .summary = "A new size: cut, with background around, stretched, or with seams taken out",
     .unit = "seams",
     .params = params,
     .widths = true,

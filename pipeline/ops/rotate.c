@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Half a turn reverses rows and what is in them. A quarter turn is a transposition in
- * which one side goes backwards: clockwise, the first row of the result is the first column read
- * from the bottom up; the other way round, it is the last column read from the top down. */
+/* How it works. Half a turn reverses the rows and their pixels. A quarter turn is a transposition
+ * with one side reversed: clockwise, the first row of the result is the first column from the
+ * bottom up; anticlockwise, the last column from the top down. */
 #include "pipeline/ops/rotate.h"
 
 #include "pipeline/band.h"
@@ -49,7 +49,7 @@ static void copy_rows(const struct op_call *call, struct band band) {
     }
 }
 
-/* The whole image's; the rows of the result are the input's columns. */
+/* The transposition of the whole image; rows of the result are columns of the input. */
 static struct transpose whole(const struct op_call *call) {
     const struct image *in = &call->in, *out = &call->out;
     struct transpose whole = { .from = in->pixels,
@@ -69,7 +69,7 @@ static struct transpose whole(const struct op_call *call) {
     return whole;
 }
 
-/* A strip of tiles at a time. */
+/* Transposes one strip of tiles at a time. */
 static void turn_columns(const struct op_call *call, struct band band) {
     struct transpose strip = whole(call);
     strip.from += band.first * strip.pixel_bytes;

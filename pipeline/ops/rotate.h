@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rotate.h - quarter turns.
+/* rotate.h - places of rotate's parameter and of its choices.
  *
  * Used by:  rotate, on both devices.
  */

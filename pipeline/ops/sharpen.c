@@ -32,9 +32,9 @@ static const struct param params[] = {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* As sharpen_result has it, in 16 bits. Of amount = 100 whole + part, part times a difference is
- * -25245 at least; lifted by 253 hundreds it is 0..50595. A 25th of a quarter of that is found by
- * one product: 5243 / 2^17 is 3 / (25 * 2^17) too large, which times 12648 is less than a 25th. */
+/* Computes sharpen_result in 16 bits. With amount = 100 whole + part, part times a difference is at
+ * least -25245; adding 253 hundreds makes it 0..50595. A 25th of a quarter of that is found by one
+ * product: 5243 / 2^17 is 3 / (25 * 2^17) too large, which times 12648 is less than a 25th. */
 INLINE void sharpen_bytes(const uint8_t *restrict in, const uint8_t *restrict blurred,
                           uint8_t *restrict out, size_t samples, struct sharpen_rule rule) {
     const int16_t whole = (int16_t)(rule.amount / 100), part = (int16_t)(rule.amount % 100),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sharpen.h - the unsharp mask of a sample: what both devices share.
+/* sharpen.h - the unsharp mask of a sample: the arithmetic that both devices share.
  *
  * Integers only. b is the sample of the blurred image: v + floor((2 amount (v - b) + 100) / 200),
  * clamped to 0..M, where |v - b| is over the threshold, else v; amount is in percent.
@@ -33,7 +33,7 @@ HOST_DEVICE struct sharpen_rule sharpen_rule_of(const struct params *params, uns
     return rule;
 }
 
-/* More than any difference times any amount, over 100: what is divided is never negative. */
+/* Exceeds any difference times any amount over 100, so the dividend is never negative. */
 enum { SHARPEN_LIFT = SHARPEN_AMOUNT_MAX / 100 * 65536 };
 
 HOST_DEVICE uint32_t sharpen_result(uint32_t v, uint32_t b, struct sharpen_rule rule) {

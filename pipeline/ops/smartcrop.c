@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. smartcrop.h says which part is kept. First the energy of every pixel, 16 bits each,
- * by bands of rows. Then bands of parts' upper edges: each keeps the weighed sums of all columns
- * within the rows of a part, takes in a row below and drops one above to go down by one, and slides
- * along the sums for the parts of one height. A band begins by summing a whole part's rows: there
- * are no more bands than make that worth while. */
+/* How it works. smartcrop.h defines which part is kept. First, bands of rows compute the energy of
+ * every pixel, in 16 bits. Then bands of upper edges are searched: each band keeps the weighed sums
+ * of all columns within the rows of a part. To move down by one it adds a row below and subtracts
+ * one above, and it slides along the sums for all parts of one height. A band begins by summing the
+ * rows of a whole part, so there are no more bands than make that worthwhile. */
 #include "pipeline/ops/smartcrop.h"
 
 #include "pipeline/arena.h"
@@ -47,7 +47,7 @@ enum { BANDS_MAX = 16 };
 struct search {
     const struct op_call *call;
     int bands;
-    uint16_t *energy;             /* of all pixels, without a gap */
+    uint16_t *energy;             /* of all pixels, without gaps */
     uint8_t *luma[BANDS_MAX];     /* two rows, each with a pixel behind its end */
     uint64_t *columns[BANDS_MAX]; /* weighed sums */
     struct smartcrop_part best[BANDS_MAX];
@@ -97,7 +97,7 @@ static void energy_band(void *argument, int index) {
 
 /* ---- parts */
 
-/* Row Y of the energies, weighed, into COLUMNS; or out of them. A product is below 2^25. */
+/* Adds row Y of the weighed energies to COLUMNS, or subtracts it. A product is below 2^25. */
 static void add_row(const struct search *search, uint32_t y, uint64_t *restrict columns,
                     bool drop) {
     const struct image *in = &search->call->in;
@@ -143,7 +143,6 @@ static void part_band(void *argument, int index) {
     search->best[index] = best;
 }
 
-/* The part that is as large as CALL's output. */
 static enum status search_best(const struct op_call *call, struct smartcrop_part *best) {
     struct search search = { .call = call };
     const uint32_t tops = call->in.height - call->out.height + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* threshold.h - M over the level, 0 up to it.
+/* threshold.h - M for samples over the level, 0 for the others.
  *
  * Used by:  threshold, on both devices.
  */
@@ -12,7 +12,7 @@
 
 enum { THRESHOLD_LEVEL }; /* place in the parameter list */
 
-/* LEVEL is 0..255; samples of 16 bit are compared with 257 times as much. */
+/* LEVEL is 0..255; for 16 bit it is multiplied by 257. */
 HOST_DEVICE uint32_t threshold_level(long level, unsigned depth) {
     return (uint32_t)level * (depth == 16 ? 257 : 1);
 }

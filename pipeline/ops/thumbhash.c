@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. placeholder.h makes the picture small. Here, in double and in this order on every
- * machine (exact_math.h), it is laid onto its mean colour and told as lightness, yellow against
- * blue, red against green and, if any of it is not opaque, alpha: of each the mean, the largest
- * variation, and the variations, cosines across and down, in 16 steps. Fewer of them are told along
- * the shorter side. The bytes are given in base 64.
- * Where a variation is none at all but for rounding, both middle steps are as near: other
- * cosines than the nearest doubles may take the other one.
- * Source: https://github.com/evanw/thumbhash, js/thumbhash.js. */
+/* How it works. placeholder.h makes the picture small. It is laid onto its mean colour and
+ * converted to lightness, yellow against blue, red against green and, unless all of it is opaque,
+ * alpha. Each plane is stored as its mean, its largest variation, and its variations (cosines
+ * across and down) in 16 steps; there are fewer along the shorter side. All sums are in double and
+ * in a fixed order, so that every machine gets the same ones (exact_math.h). The bytes are printed
+ * in base 64. Where a variation is 0 but for rounding, both middle steps are equally near: an
+ * implementation whose cosines are not the nearest doubles may choose the other one.
+ * Source:   https://github.com/evanw/thumbhash, js/thumbhash.js.
+ */
 #include "pipeline/op.h"
 #include "pipeline/ops/placeholder.h"
 
@@ -20,10 +21,6 @@ static const struct param params[] = { { .name = NULL } };
 
 static uint32_t rounded(double x) {
     return (uint32_t)floor(x + 0.5);
-}
-
-static uint32_t least_of(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
 }
 
 static uint32_t most_of(uint32_t a, uint32_t b) {
@@ -45,7 +42,7 @@ static double part_of_255(const struct values *small, uint32_t pixel) {
     return placeholder_sample(small, pixel, 3) / 255.0;
 }
 
-/* The mean colour, weighed by alpha; returns the sum of alpha. */
+/* Computes the mean colour, weighed by alpha; returns the sum of alpha. */
 static double mean_colour(const struct values *small, double mean[3]) {
     double sum = 0;
     for (uint32_t i = 0; i < small->shape.length; i++) {
@@ -77,7 +74,7 @@ static void fill_planes(struct picture *picture, const struct values *small) {
 struct variations {
     double mean, largest;
     int count;
-    double parts[VARIATIONS_MAX]; /* of the largest, 0..1, 0.5 is none */
+    double parts[VARIATIONS_MAX]; /* relative to the largest: 0..1, 0.5 is none */
 };
 
 static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], uint32_t length) {
@@ -86,8 +83,8 @@ static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], uint32_t length) {
             cosines[w][i] = cos(HALF_TURN / length * w * (i + 0.5));
 }
 
-/* How much there is of the wave ACROSS, DOWN: in the order of the published encoder, whose rounding
- * is told where a variation is none. */
+/* Returns the amount of the wave ACROSS, DOWN. The order is that of the published encoder, whose
+ * rounding shows where a variation is 0. */
 static double sum_up(const struct picture *picture, const double *plane, uint32_t across,
                      uint32_t down) {
     double sum = 0;
@@ -98,7 +95,7 @@ static double sum_up(const struct picture *picture, const double *plane, uint32_
     return sum / (picture->width * picture->height);
 }
 
-/* Of the waves across and down those below the diagonal from COLUMNS to ROWS. */
+/* Finds the variations of all waves below the diagonal from COLUMNS to ROWS. */
 static struct variations vary(const struct picture *picture, int plane, uint32_t columns,
                               uint32_t rows) {
     struct variations found = { .count = 0 };
@@ -121,8 +118,8 @@ static struct variations vary(const struct picture *picture, int plane, uint32_t
 
 struct hash {
     uint8_t bytes[BYTES_MAX];
-    int count;     /* whole bytes, or begun */
-    int nibble_at; /* where the next four bits go */
+    int count;     /* bytes, the last perhaps half full */
+    int nibble_at; /* place of the next four bits */
 };
 
 static void put(struct hash *hash, uint32_t number, int bytes) {
@@ -152,8 +149,8 @@ static void encode(const struct picture *picture, struct hash *hash) {
             (uint32_t)picture->has_alpha << 23,
         3);
     put(hash,
-        least_of(columns, rows) | rounded(63 * p.largest) << 3 | rounded(63 * q.largest) << 9 |
-            (uint32_t)(width > height) << 15,
+        (columns < rows ? columns : rows) | rounded(63 * p.largest) << 3 |
+            rounded(63 * q.largest) << 9 | (uint32_t)(width > height) << 15,
         2);
     struct variations a = { .count = 0 };
     if (picture->has_alpha) {
@@ -168,7 +165,7 @@ static void encode(const struct picture *picture, struct hash *hash) {
 
 /* ---- text */
 
-/* Each three bytes are four digits; what is missing of the last three is '='. */
+/* Three bytes give four digits; '=' fills up the last four. */
 static size_t put_text(const struct hash *hash, char *text) {
     static const char digits[65] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -198,9 +195,8 @@ static size_t thumbhash_text(const struct params *values, const struct values *s
 
 const struct op op_thumbhash = {
     .name = "thumbhash",
-    .summary =
-        "Tells a ThumbHash in base 64, bytes that a blurred picture with its shape and alpha "
-        "is made of; passes the image on",
+    .summary = "The ThumbHash in base 64, bytes for a blurred picture with its shape and alpha; "
+               "passes the image on",
     .params = params,
     .values = placeholder_values,
     .text = thumbhash_text,

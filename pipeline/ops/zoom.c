@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every pixel becomes a square of its colour: pixels are repeated, and rows with them. */
+/* Pixels are repeated, and rows with them. */
 #include "pipeline/ops/zoom.h"
 
 #include "pipeline/band.h"
@@ -9,7 +9,7 @@
 
 static const struct param params[] = {
     [ZOOM_TIMES] = { .name = "times",
-                     .summary = "Each pixel becomes a square with so many a side",
+                     .summary = "The side of the square that each pixel becomes",
                      .unit = "pixels",
                      .type = PARAM_INT,
                      .min = 1,
@@ -21,12 +21,12 @@ static const struct param params[] = {
 static enum status zoom_size(const struct params *values, const struct image *in, struct image *out,
                              struct failure *failure) {
     const uint32_t times = (uint32_t)values->number[ZOOM_TIMES];
-    (void)failure; /* sides are judged by who asks */
+    (void)failure; /* the caller checks the sides */
     *out = image_shape(in->width * times, in->height * times, in->channels, in->depth);
     return STATUS_OK;
 }
 
-/* BYTES is known where it is compiled: no copy of a pixel is a call. */
+/* BYTES is a compile-time constant, so copying a pixel is no call. */
 static inline void repeat(const uint8_t *in, uint8_t *out, uint32_t width, long times,
                           size_t bytes) {
     for (uint32_t x = 0; x < width; x++, in += bytes)

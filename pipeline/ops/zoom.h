@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* zoom.h - pixels as squares.
+/* zoom.h - the place of zoom's parameter.
  *
  * Used by:  zoom, on both devices.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works, 8 bit. Vectors multiply words, alpha itself by 255, which leaves it as it is; plain
- * C two colours of RGBA at a time, in the halves of 32 bits. The quotient 255 c / a is a whole
- * number, or at least 1 / a below the next. Plain C makes it by a product and cuts it,
- * c * (floor(255 * 2^16 / a) + 1) >> 16: what that is too large by, at most c / 2^16, is less than
- * 1 / a. Vectors do it in single precision: what is added there, c / 512 a, is less than 1 / a too,
- * and more than all rounding takes away. */
+/* How it works, 8 bit. Vectors multiply words, alpha itself by 255, which leaves it unchanged;
+ * plain C multiplies two colours of RGBA at a time, in the halves of 32 bits. The quotient 255 c /
+ * a is a whole number, or at least 1 / a below the next. Plain C makes it by a product and cuts it,
+ * c * (floor(255 * 2^16 / a) + 1) >> 16: the excess, at most c / 2^16, is less than 1 / a. Vectors
+ * work in single precision: the addition of c / 512 a is less than 1 / a too, and more than all
+ * rounding takes away. */
 #include "pipeline/rows/alpha.h"
 
 #include "pipeline/premultiply.h"
@@ -16,7 +16,7 @@
 
 /* ---- plain C, 8 bit */
 
-/* Two numbers 0..255 in the halves of PAIR, each times alpha / 255. */
+/* Multiplies the two numbers 0..255 in the halves of PAIR by alpha / 255. */
 INLINE uint32_t multiply_pair(uint32_t pair, uint32_t alpha) {
     const uint32_t product = pair * alpha + 0x00800080;
     return (product + (product >> 8 & 0x00ff00ff)) >> 8 & 0x00ff00ff;
@@ -34,7 +34,7 @@ INLINE void multiply_pairs(const uint8_t *from, uint8_t *to, size_t pixels) {
     }
 }
 
-/* floor(255 * 2^16 / alpha) + 1; where colours stay as they are, 2^16. */
+/* floor(255 * 2^16 / alpha) + 1, or 2^16 where colours stay unchanged. */
 static const uint32_t reciprocals[256] = {
 #define R(a)   ((a) == 0 || (a) == 255 ? 65536u : 255u * 65536 / ((a) + ((a) == 0)) + 1)
 #define R4(a)  R(a), R((a) + 1), R((a) + 2), R((a) + 3)
@@ -100,7 +100,7 @@ INLINE void keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channe
         }                                                                                          \
     } while (0)
 
-/* ---- 8 bit by AVX2: whole vectors of a row; returned is how many pixels that were */
+/* ---- 8 bit by AVX2: whole vectors of a row; functions return the pixels done */
 
 #ifdef __x86_64__
 #define INLINE_AVX2 INLINE AVX2
@@ -113,7 +113,7 @@ INLINE_AVX2 void store(uint8_t *to, __m256i value) {
     _mm256_storeu_si256((__m256i *)to, value);
 }
 
-/* Of words: alpha of every pixel for each of its colours, and 255 for itself. */
+/* Returns, for words, the pixel's alpha at each colour and 255 at alpha itself. */
 INLINE_AVX2 __m256i factors_of(__m256i words, unsigned channels) {
     if (channels == 2) {
         const __m256i alphas = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xf5), 0xf5);
@@ -145,7 +145,7 @@ INLINE_AVX2 size_t multiply_avx2(const uint8_t *from, uint8_t *to, size_t pixels
     return done;
 }
 
-/* A little more than 255 / alpha. Where that is 0, colours stay as they are, as with 255. */
+/* Returns slightly more than 255 / alpha. Where alpha is 0, colours stay unchanged, as with 255. */
 INLINE_AVX2 __m256 reciprocals_of(__m256i alphas) {
     const __m256i none = _mm256_cmpeq_epi32(alphas, _mm256_setzero_si256());
     const __m256i by = _mm256_blendv_epi8(alphas, _mm256_set1_epi32(255), none);
@@ -207,7 +207,7 @@ AVX2 static size_t divide_vectors(const uint8_t *from, uint8_t *to, size_t pixel
 #define divide_vectors(from, to, pixels, channels)   0
 #endif
 
-/* ---- what is called */
+/* ---- entry points */
 
 void alpha_multiply(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
                     unsigned depth) {

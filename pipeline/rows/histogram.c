@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A byte histogram is bound by a store that the next load of the same counter must
- * wait for, so successive bytes go to eight tables; equal neighbours then never meet. V of RGB is
- * found 32 pixels at a time, and counted a few blocks behind. */
+/* How it works. A byte histogram is limited by stores for which the next load of the same counter
+ * must wait, so successive bytes go to eight tables: equal neighbours never meet. V of RGB is found
+ * 32 pixels at a time and counted a few blocks later. */
 #include "pipeline/rows/histogram.h"
 
 #include "pipeline/rows/rgb_pairs.h"
@@ -39,8 +39,8 @@ void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t len
     (simd_allowed() ? add_fast : add_plain)(histogram, bytes, length);
 }
 
-/* PIXELS counted one by one; each of eight neighbours in a table of its own. CHANNELS is a constant
- * where it matters. */
+/* Counts PIXELS one by one, eight neighbours in different tables. CHANNELS is a compile-time
+ * constant. */
 static inline void add_pixels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
                               unsigned channels) {
     const unsigned colours = channels < 3 ? 1 : 3;
@@ -69,7 +69,8 @@ static void add_values_plain(struct histogram *histogram, const uint8_t *rgb, si
 }
 
 #ifdef __x86_64__
-/* Counts run LAG blocks behind the vectors, and beside them. The order of pixels is no matter. */
+/* Counting runs LAG blocks behind the vectors, interleaved with them. The order of pixels does not
+ * matter. */
 AVX2 static void add_values_avx2(struct histogram *histogram, const uint8_t *rgb, size_t pixels) {
     uint8_t values[BLOCKS][32];
     const size_t blocks = pixels / 32, done = 32 * blocks;
@@ -98,8 +99,8 @@ void histogram_add_values(struct histogram *histogram, const uint8_t *rgb, size_
 
 enum { TABLES_MAX = 4 };
 
-/* PIXELS, at most TABLES_MAX, a table each. CHANNELS and TABLES are constants where this is called.
- */
+/* Counts PIXELS, at most TABLES_MAX, each in a table of its own. CHANNELS and TABLES are
+ * compile-time constants. */
 ALWAYS_INLINE void add_few16(uint32_t *counts, uint32_t bins, const uint8_t *bytes, size_t pixels,
                              unsigned channels, unsigned tables) {
     const unsigned colours = channels < 3 ? 1 : 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* intrinsics.h - the vector instructions themselves, apart from simd.h: their declarations take the
- * compiler half a second, and a choice between kernels needs none.
+/* intrinsics.h - the vector instructions, separate from simd.h: their declarations cost the
+ * compiler half a second, and code that only chooses a kernel does not need them.
  *
  * Used by:  the kernels of pipeline/rows/ and pipeline/ops/ that are written in them.
  */

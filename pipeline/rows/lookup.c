@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A 256-entry table is sixteen 16-byte shuffles. Tables are chained by exclusive or
- * (D[k] = T[k] ^ T[k-1]), and the index goes down by 16 a step, so that a lane takes part until its
- * index is negative, which makes the shuffle give 0: what is left is T[v / 16][v % 16] with one
+ * (D[k] = T[k] ^ T[k-1]), and the index decreases by 16 a step, so a lane takes part until its
+ * index is negative, which makes the shuffle give 0. The result is T[v / 16][v % 16], with one
  * subtraction, shuffle and xor a table. AVX-512 VBMI looks up 7 bits by one permutation. */
 #include "pipeline/rows/lookup.h"
 
@@ -57,8 +57,8 @@ AVX2 static void look_up_avx2(const uint8_t table[256], const uint8_t *in, uint8
     look_up_plain(table, in + i, out + i, length - i);
 }
 
-/* A quarter of the table each: a permutation of two vectors looks up 7 bits, the sign is the 8th.
- */
+/* Each vector has a quarter of the table: a permutation of two looks up 7 bits; the sign is the
+ * 8th. */
 AVX512_VBMI static void look_up_vbmi(const uint8_t table[256], const uint8_t *in, uint8_t *out,
                                      size_t length) {
     __m512i quarter[4];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lookup.h - 8-bit samples through a table, with AVX2 or AVX-512 where the CPU has it.
+/* lookup.h - 8-bit samples looked up in a table, with AVX2 or AVX-512 where the CPU has it.
  *
- * Used by:  ops/histeq.c.
- * Threads:  any.
+ * Used by:  ops/histeq.c, ops/gamma.c.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_LOOKUP_H
 #define BURIN_LOOKUP_H

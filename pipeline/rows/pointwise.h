@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* pointwise.h - rows of samples through a function of one sample, alpha left as it is.
+/* pointwise.h - rows of samples through a function of one sample, alpha unchanged.
  *
- * Sixteen bytes at a time in the compiler's own vectors, which every machine has in some form: rows
- * may start at any byte, and which lanes are alpha is the same all along the row.
+ * Rows are processed sixteen bytes at a time in the compiler's own vectors, which every machine has
+ * in some form. Rows may start at any byte; the lanes of alpha are the same along the whole row.
  *
  * Used by:  ops/threshold.c, ops/brightness_row.h.
- * Threads:  any.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_POINTWISE_H
 #define BURIN_POINTWISE_H

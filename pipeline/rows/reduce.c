@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Samples go to LANES accumulators in turn. LANES is a multiple of every number of
- * channels and of a vector's samples, so that a lane belongs to one channel and the compiler makes
- * vectors of the loops; the lanes are folded at the end. Lanes of sums are twice as wide as samples
- * and are folded before they overflow. */
+ * channels and of a vector's samples, so each lane belongs to one channel and the compiler
+ * vectorizes the loops; the lanes are combined at the end. Lanes of sums are twice as wide as
+ * samples and are combined before they overflow. */
 #include "pipeline/rows/reduce.h"
 
 #include "pipeline/rows/simd.h"
@@ -16,12 +16,12 @@
 #endif
 
 enum { LANES = 96 };
-/* Of each lane, before a sum may overflow: 256 * 255 < 2^16, 65536 * 65535 < 2^32. */
+/* Blocks that a lane may sum before it overflows: 256 * 255 < 2^16, 65536 * 65535 < 2^32. */
 enum { SUM8_BLOCKS = 256, SUM16_BLOCKS = 65536 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Defines BODY_##name over BLOCKS of LANES samples, for any machine and for AVX2. */
+/* Defines NAME over BLOCKS of LANES samples, for any machine and for AVX2. */
 #define REDUCE_BLOCKS(name, sample, lane, fold)                                                    \
     typedef sample name##_sample __attribute__((may_alias, aligned(1)));                           \
     ALWAYS_INLINE void name##_body(const uint8_t *restrict bytes, size_t blocks,                   \
@@ -51,7 +51,8 @@ REDUCE_BLOCKS(largest16, uint16_t, uint16_t, LARGEST)
 REDUCE_BLOCKS(sum8, uint8_t, uint16_t, SUM)
 REDUCE_BLOCKS(sum16, uint16_t, uint32_t, SUM)
 
-/* Whole blocks of SAMPLES; what is left over, and everything in plain C, goes sample by sample. */
+/* Returns the whole blocks of SAMPLES; the rest, and everything in plain C, goes sample by sample.
+ */
 static size_t whole_blocks(size_t samples) {
     return simd_allowed() ? samples / LANES : 0;
 }

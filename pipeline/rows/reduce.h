@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reduce.h - runs of interleaved samples to a number a channel: least, largest, sum; with AVX2
+/* reduce.h - interleaved samples reduced to one number a channel: least, largest, sum; with AVX2
  * where the CPU has it.
  *
  * Used by:  ops/reduction.h.
- * Threads:  any.
+ * Threads:  any; no state.
  * Limits:   sums of fewer than 2^48 samples.
  */
 #ifndef BURIN_REDUCE_H
@@ -14,8 +14,8 @@
 
 enum { REDUCE_CHANNELS_MAX = 4 };
 
-/* SAMPLES of 8 or 16 bit (DEPTH) at BYTES, a whole number of pixels; of each of the CHANNELS the
- * result so far is in RESULT and gets better. Alpha is a channel here. */
+/* Updates RESULT, one number for each of CHANNELS, with SAMPLES samples of DEPTH bits at BYTES, a
+ * whole number of pixels. Alpha counts as a channel. */
 typedef void reduce_function(const uint8_t *bytes, size_t samples, unsigned depth,
                              unsigned channels, uint64_t result[REDUCE_CHANNELS_MAX]);
 reduce_function reduce_minimum, reduce_maximum, reduce_sum;

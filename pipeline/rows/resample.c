@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Bands of the result's rows are made apart from each other. A band is a walk down
- * the source: some rows at a time are prepared and resampled into a ring, as many as the next
- * window needs; then the window's row of the result is made of the ring's. So what lies between
- * the passes stays in the cache, and a job's memory does not grow with its height. Rows at the
- * border of two bands are resampled by both: bands are large enough for that to be less than half
- * of their work. Where windows are so high, or rows so wide, that a walk's memory would not stay
- * in the cache, the result is made in strips of columns, one after the other, each of which is a
- * job of its own. */
+/* How it works. Bands of the result's rows are independent. A band walks down the source: a few
+ * rows at a time are prepared and resampled into a ring, as many as the next window needs; then the
+ * window's row of the result is made from the ring. So the data between the passes stays in the
+ * cache, and a job's memory does not grow with its height. Rows at the border of two bands are
+ * resampled by both; bands are large enough to keep that below half of their work. If windows are
+ * so high, or rows so wide, that a walk's memory would not stay in the cache, the result is made in
+ * strips of columns, one after the other, each a job of its own. */
 #include "pipeline/rows/resample.h"
 
 #include "pipeline/band.h"
@@ -17,8 +16,8 @@
 
 enum { BANDS_MAX = 16, BAND_ROWS = 64, BANDS_BYTES = 1 << 26, ALIGN = 64 };
 
-/* A strip is narrower than the image if its ring or its workspace would be larger than this, but
- * no narrower than so many pixels of the result: windows overlap at its borders. */
+/* A strip is narrower than the image if its ring or workspace would exceed STRIP_BYTES, but has at
+ * least STRIP_PIXELS pixels of the result, since windows overlap at its borders. */
 enum { STRIP_BYTES = 1 << 20, STRIP_PIXELS = 32 };
 
 static size_t aligned(size_t bytes) {
@@ -43,7 +42,8 @@ static const struct resample_way *way_of_machine(void) {
 
 /* ---- an axis as a way reads it */
 
-/* In int32_t. A window that begins with the last pixel of a cell ends in one cell more. */
+/* Returns the pitch in int32_t. A window that begins with the last pixel of a cell ends in one more
+ * cell. */
 static size_t side_pitch(const struct resample_way *way, const struct resample_axis *axis) {
     const size_t pixels = (size_t)resample_pitch(axis) + way->cell - 1;
     return (pixels + way->cell - 1) / way->cell * way->cell_words;
@@ -55,7 +55,7 @@ static size_t side_bytes(const struct resample_way *way, const struct resample_a
            aligned(axis->count * side_pitch(way, axis) * sizeof(int32_t));
 }
 
-/* The weights of one window, into cells of which OFFSET pixels stand before its first. */
+/* Encodes the weights of one window into cells; OFFSET pixels precede it in its first cell. */
 static void encode(const struct resample_way *way, const int32_t *weights, uint32_t count,
                    uint32_t offset, int32_t *words) {
     for (uint32_t done = 0; done < offset + count; done += way->cell, words += way->cell_words) {
@@ -91,7 +91,7 @@ static struct resample_side side_make(const struct resample_way *way, uint8_t *m
 
 /* ---- memory */
 
-/* The ring holds the longest window, and the rows that may come with its last one. */
+/* The ring holds the longest window and the rows that may come with its last one. */
 static uint32_t ring_cells(const struct resample_way *way, const struct resample_axis *axis) {
     const uint32_t window =
         resample_changes(axis) ? (uint32_t)(side_pitch(way, axis) / way->cell_words) : 0;
@@ -112,12 +112,11 @@ static struct resample_layout layout_make(const struct resample *job,
     return layout;
 }
 
-/* Of a row of PIXELS pixels. */
 static size_t row_bytes(const struct resample_layout *layout, uint32_t pixels) {
     return aligned((size_t)pixels * layout->job->in.channels * (layout->job->depth / 8));
 }
 
-/* Of one band: the ring, what the way needs, rows prepared, the row to be finished. */
+/* Returns the bytes of one band: the ring, the workspace, prepared rows, the row to be finished. */
 static size_t band_bytes(const struct resample_layout *layout) {
     return aligned(layout->ring_cells * layout->ring_step) + layout->workspace_bytes +
            layout->way->rows * row_bytes(layout, layout->columns.count) +
@@ -132,7 +131,8 @@ static uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* However many threads there are; all together have BANDS_BYTES, or one what it needs. */
+/* Returns the most bands for any number of threads; together they take BANDS_BYTES, or one takes
+ * what it needs. */
 static int bands_most(const struct resample_layout *layout) {
     const uint32_t rows = layout->rows.count, made = layout->job->y.count;
     const uint32_t window = resample_changes(&layout->job->y) ? resample_pitch(&layout->job->y) : 1;
@@ -143,7 +143,7 @@ static int bands_most(const struct resample_layout *layout) {
 
 /* ---- strips */
 
-/* Columns of the result in each, but the last may have less. */
+/* Returns the columns of the result in a strip; the last one may have fewer. */
 static uint32_t strip_width(const struct resample *job, const struct resample_way *way) {
     const struct resample_layout layout = layout_make(job, way);
     const size_t ring = layout.ring_cells * layout.ring_step;
@@ -153,8 +153,8 @@ static uint32_t strip_width(const struct resample *job, const struct resample_wa
     return larger(STRIP_PIXELS, (width + 15) / 16 * 16);
 }
 
-/* The columns of JOB from FIRST on, WIDTH or as many as there are; nothing of its images' memory
- * is looked at. */
+/* Returns the job for WIDTH columns from FIRST on, or as many as there are. Image memory is not
+ * used. */
 static struct resample strip_of(const struct resample *job, uint32_t first, uint32_t width) {
     struct resample strip = *job;
     strip.x.first += first;
@@ -168,7 +168,6 @@ static size_t strip_bytes(const struct resample *strip, const struct resample_wa
            (size_t)bands_most(&layout) * band_bytes(&layout);
 }
 
-/* Of whichever strip and way needs most. */
 size_t resample_bytes(const struct resample *job) {
     size_t most = 0;
     for (int i = 0; i < WAYS; i++) {
@@ -193,7 +192,7 @@ struct work {
 struct walk {
     const struct resample_layout *layout;
     uint8_t *ring, *workspace, *prepared, *finished;
-    uint32_t start; /* the row that the ring began with; rows are counted from layout->rows.first */
+    uint32_t start; /* the first row of the ring; rows count from layout->rows.first */
     uint32_t made;  /* rows before this one are in the ring, or were */
 };
 
@@ -207,7 +206,7 @@ static struct walk walk_make(const struct work *work, int index) {
     return walk;
 }
 
-/* Where row Y of the span begins, prepared. */
+/* Returns row Y of the span, prepared. */
 static const uint8_t *row_of(const struct walk *walk, uint32_t y, uint32_t slot) {
     const struct resample_layout *layout = walk->layout;
     const struct resample *job = layout->job;
@@ -219,7 +218,7 @@ static const uint8_t *row_of(const struct walk *walk, uint32_t y, uint32_t slot)
     return to;
 }
 
-/* The next rows into the ring. What stands in for rows past the last one has no weight. */
+/* Makes the next rows of the ring. Stand-ins for rows past the last have no weight. */
 static void make_rows(struct walk *walk) {
     const struct resample_layout *layout = walk->layout;
     const struct resample_way *way = layout->way;
@@ -232,7 +231,7 @@ static void make_rows(struct walk *walk) {
     walk->made += way->rows;
 }
 
-/* Rows of the ring, by cells, that row Y of the result is made of. */
+/* Returns the cells of the ring from which row Y of the result is made. */
 static struct resample_window window_of(const struct resample_layout *layout, uint32_t y) {
     if (layout->y.windows) return layout->y.windows[y];
     return (struct resample_window){ y / layout->way->cell, 1 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works, by AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, h and l in 16
- * bits; bytes are widened to 16 bits, two to a lane, and one instruction adds the products of both
- * with one part of their weights. Sums of either part may overflow, the whole does not: modulo 2^32
- * it is exact. */
+/* How it works, by AVX2: eight rows, or samples, at a time. A weight is h * 2^11 + l, with h and l
+ * in 16 bits. Bytes are widened to 16 bits, two to a lane, and one instruction adds the products of
+ * both with one part of their weights. Sums of either part may overflow, but the total is exact
+ * modulo 2^32. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -73,25 +73,24 @@ PRIMITIVE vec in_all(const uint8_t bytes[16]) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bytes));
 }
 
-/* Sixteen bytes each of rows 0 and 4. */
+/* Loads sixteen bytes each of rows 0 and 4. */
 PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     return _mm256_loadu2_m128i((const __m128i *)(rows[4] + at), (const __m128i *)(rows[0] + at));
 }
 
-/* Bytes in words. */
 PRIMITIVE bool is_opaque(vec alphas) {
     const vec same = _mm256_cmpeq_epi16(alphas, _mm256_set1_epi16(255));
     return _mm256_movemask_epi8(same) == -1;
 }
 
-/* Of words, as premultiply.h has it: 257 t >> 16 is ((t >> 8) + t) >> 8. */
+/* 257 t >> 16 is ((t >> 8) + t) >> 8 (premultiply.h). */
 PRIMITIVE vec premultiplied(vec colours, vec alphas) {
     const vec product =
         _mm256_add_epi16(_mm256_mullo_epi16(colours, alphas), _mm256_set1_epi16(128));
     return _mm256_mulhi_epu16(product, _mm256_set1_epi16(257));
 }
 
-/* Packing clamps to either side: values have been shifted to less than 16 bits. */
+/* Packing clamps to both sides, because values are already shifted to less than 16 bits. */
 PRIMITIVE void store_bytes(uint8_t *to, vec value) {
     const vec words = _mm256_packs_epi32(value, value), bytes = _mm256_packus_epi16(words, words);
     _mm_storel_epi64((__m128i *)to, _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes),
@@ -103,7 +102,7 @@ PRIMITIVE void store_words(uint8_t *to, vec value) {
     _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(words));
 }
 
-/* Eight rows of four samples, one after the other, to four cells, STEP bytes apart. */
+/* Stores eight rows of four samples, one after the other, in four cells, STEP bytes apart. */
 PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
     const vec pairs =
         _mm256_shuffle_epi8(load(from), _mm256_broadcastsi128_si256(_mm_setr_epi8(
@@ -117,7 +116,7 @@ PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
     _mm_store_si128((__m128i *)(to + 3 * step), _mm256_extracti128_si256(odd, 1));
 }
 
-/* Sixteen samples of two rows, a lane each. */
+/* Interleaves sixteen samples of two rows, one lane a sample. */
 PRIMITIVE void weave(const __m128i rows[2], __m128i *to) {
     const __m128i zero = _mm_setzero_si128();
     const __m128i low = _mm_unpacklo_epi8(rows[0], rows[1]);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* resample_blocks.h - the ways that work on blocks of rows, for whichever vectors include it.
+/* resample_blocks.h - the ways that work on blocks of rows, for the vectors that include it.
  *
- * How: a block is as many rows as a vector has lanes of 32 bits. Its bytes are parted into planes,
- * one for each byte of a pixel, in which a cell, TAPS neighbours of each row, is one vector: lane r
- * holds those of row r. Then all lanes of a vector have the same window, weights are the same in
- * every lane, and nothing is summed across lanes. What comes out is turned once more, so that in
- * the ring a cell is TAPS rows of one sample, and a lane a sample; there too all lanes have the
- * same weights. 16 bit are two bytes, summed apart and put together at the end: planes and sets in
- * the ring stand for the low bytes and the high ones.
+ * A block has as many rows as a vector has lanes of 32 bits. Its bytes are split into planes, one
+ * for each byte of a pixel. A cell of a plane, TAPS neighbours of each row, is one vector: lane r
+ * holds those of row r. So all lanes of a vector have the same window and weights, and nothing is
+ * summed across lanes. The result is transposed, so that a cell of the ring is TAPS rows of one
+ * sample, and a lane a sample; there too all lanes have the same weights. 16-bit samples are two
+ * bytes, summed separately and combined at the end; planes and sets of the ring come in low and
+ * high bytes.
  *
- * Used by:  resample_avx2.c, resample_vnni.c, which define before it: WAY, the target; vec and
- *           V(operation), its intrinsics; LANES; TAPS, 4 (bytes in a lane) or 2 (words); WORDS,
- *           int32_t that the weights of a cell take; GROUP, vectors summed together; struct
- *           weights, struct sums and the functions that are called here and defined nowhere.
+ * Used by:  resample_avx2.c, resample_vnni.c, which first define: WAY, the target; vec and
+ *           V(operation), its intrinsics; LANES; TAPS, 4 (bytes in a lane) or 2 (words); WORDS, the
+ *           int32_t that the weights of a cell take; GROUP, the vectors summed together; struct
+ *           weights, struct sums and the functions that this file calls without defining.
  * Threads:  any; no state.
  */
 #ifndef BURIN_RESAMPLE_BLOCKS_H
@@ -26,7 +26,7 @@ enum { LINES_PADDING = 16, RING_PADDING = 64 };
 
 /* ---- memory */
 
-/* Results of a block before they are turned: LANES bytes for each sample. */
+/* Bytes of a block's results before they are transposed: LANES for each sample. */
 static size_t line_bytes(const struct resample_layout *layout) {
     return rounded(layout->samples, LINES_PADDING) * LANES;
 }
@@ -46,7 +46,7 @@ static size_t workspace(const struct resample_layout *layout) {
 
 /* ---- sums: GROUP and depth are constants wherever these are called */
 
-/* Of COUNT cells that lie STEP bytes apart, of vectors that lie APART. */
+/* Sums COUNT cells, STEP bytes apart, of vectors that lie APART bytes apart. */
 INLINE void sum_cells(struct sums *sums, const uint8_t *at, size_t apart, size_t step,
                       const int32_t *words, uint32_t count, unsigned group) {
     for (uint32_t k = 0; k < count; k++, at += step, words += WORDS) {
@@ -61,7 +61,7 @@ INLINE vec result8(const struct sums *sums) {
     return V(srai_epi32)(V(add_epi32)(sums_total(sums), half), RESAMPLE_BITS);
 }
 
-/* (256 high + low + half) >> 22, in which low and half lose nothing if they are shifted first. */
+/* (256 high + low + half) >> 22; low and half lose nothing if they are shifted first. */
 INLINE vec result16(const struct sums *low, const struct sums *high) {
     const vec half = V(set1_epi32)(1 << (RESAMPLE_BITS - 1));
     const vec carried = V(srai_epi32)(V(add_epi32)(sums_total(low), half), 8);
@@ -120,7 +120,7 @@ WAY static void across_planes(const struct resample_layout *layout, const uint8_
 
 /* ---- into the ring */
 
-/* Samples 16 .. of a row: their low bytes, or with SET 1 their high ones. */
+/* Returns sixteen samples of a row: their low bytes, or with SET 1 their high ones. */
 INLINE __m128i sixteen(const uint8_t *row, unsigned set, unsigned depth) {
     const __m128i *from = (const __m128i *)row;
     if (depth == 8) return _mm_loadu_si128(from);
@@ -130,7 +130,6 @@ INLINE __m128i sixteen(const uint8_t *row, unsigned set, unsigned depth) {
     return _mm_packus_epi16(_mm_and_si128(a, low), _mm_and_si128(b, low));
 }
 
-/* Sixteen samples of TAPS rows. */
 INLINE void weave_sixteen(const uint8_t *const rows[], size_t at, uint8_t *to, unsigned set,
                           unsigned depth) {
     __m128i bytes[TAPS];
@@ -138,7 +137,7 @@ INLINE void weave_sixteen(const uint8_t *const rows[], size_t at, uint8_t *to, u
     weave(bytes, (__m128i *)to);
 }
 
-/* A cell of rows as they are, one set of their bytes. */
+/* Interleaves a cell of unchanged rows, one set of their bytes. */
 INLINE void weave_rows(const uint8_t *const rows[], size_t samples, uint8_t *to, unsigned set,
                        unsigned depth) {
     const size_t step = 16 * (depth / 8), bytes = samples * (depth / 8);
@@ -191,7 +190,7 @@ INLINE void store_samples(uint8_t *to, vec value, unsigned depth) {
         store_words(to, value);
 }
 
-/* GROUP vectors, of 16 bit half as many, of which RING holds the first samples. */
+/* Makes GROUP vectors of samples (for 16 bit half as many); RING points at the first sample. */
 INLINE void down_group(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                        uint32_t y, uint8_t *out, unsigned group, unsigned depth) {
     const uint32_t count = layout->y.windows[y].count, left = layout->ring_cells - first;
@@ -211,7 +210,7 @@ INLINE void down_group(const struct resample_layout *layout, const uint8_t *ring
     for (unsigned g = 0; g < group; g++) store_bytes(out + g * LANES, result8(&sums[g]));
 }
 
-/* LANES samples of one row as they are. */
+/* Copies LANES samples of one row. */
 INLINE void pick(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                  uint32_t row, uint8_t *out, unsigned depth) {
     const uint8_t *from = ring + first * layout->ring_step;

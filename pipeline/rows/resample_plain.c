@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Plain C: what every way means. A cell is one pixel; rows lie in the ring as they are. */
+/* Plain C, which defines the result of every way. A cell is one pixel; rows lie in the ring
+ * unchanged. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/sample.h"

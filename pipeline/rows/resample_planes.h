@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* resample_planes.h - rows of pixels parted into planes, for whichever vectors include it.
+/* resample_planes.h - splits rows of pixels into planes, for the vectors that include it.
  *
  * A vector of a plane holds one byte of TAPS neighbours of each of LANES rows: resample_blocks.h
- * says why. Colours are multiplied by alpha on the way, since here alpha is a vector of its own: by
- * itself that would be a pass through memory of its own, which took as long as all the rest.
+ * says why. Colours are multiplied by alpha here, where alpha is a vector of its own: a separate
+ * pass through memory took as long as all the rest.
  *
- * Used by:  resample_blocks.h, which says what must be defined before.
+ * Used by:  resample_blocks.h, which lists the definitions that must come first.
  * Threads:  any; no state.
  */
 #ifndef BURIN_RESAMPLE_PLANES_H
@@ -29,10 +29,10 @@ static size_t plane_bytes(const struct resample_layout *layout) {
     return rounded(layout->columns.count, 16) / TAPS * CELL;
 }
 
-/* ---- PIXEL is a constant wherever this is called: its bytes, 1 to 4, 6 or 8; so is ALPHA: whether
- * the last channel, of 8 bit, is alpha that colours are multiplied by */
+/* ---- compile-time constants: PIXEL, its bytes, 1 to 4, 6 or 8; ALPHA, whether the last channel,
+ * of 8 bit, is an alpha by which colours are multiplied */
 
-/* Where the bytes of four lanes come from: one of two loads of 16 bytes, SECOND bytes apart. */
+/* The sources of the bytes of four lanes: one of two loads of 16 bytes, SECOND bytes apart. */
 struct picks {
     uint8_t first[16], second[16];
 };
@@ -41,18 +41,17 @@ INLINE unsigned second_of(unsigned pixel) {
     return pixel == 6 ? 8 : pixel == 8 ? 16 : 0;
 }
 
-/* What is loaded at a time. */
 INLINE unsigned step_pixels(unsigned pixel) {
     return pixel == 1 ? 16 : pixel == 2 ? 8 : 4;
 }
 
-/* Vectors that become of it, of which each row has four lanes. */
+/* Returns the vectors that a step makes; each row has four lanes of them. */
 INLINE unsigned step_vectors(unsigned pixel) {
     return 4 / TAPS * (pixel > 4 ? 2 : 1);
 }
 
-/* Lane W of vector V is a cell of a plane; pixels of 3 bytes have none for the last lane. Of more
- * than 4 bytes the low ones are in one vector and the high ones in the next. */
+/* Returns the cell of lane W of vector V; pixels of 3 bytes have none for the last lane. Pixels of
+ * more than 4 bytes have their low bytes in one vector and the high ones in the next. */
 INLINE unsigned cell_of(unsigned pixel, unsigned v, unsigned w) {
     return pixel < 3 ? (4 * v + w) / pixel : pixel > 4 ? v / 2 : v;
 }
@@ -74,7 +73,7 @@ INLINE struct picks picks_make(unsigned pixel, unsigned v) {
     return picks;
 }
 
-/* Lane w of four rows' vectors becomes cell w. */
+/* Transposes: lane w of four rows' vectors becomes cell w. */
 INLINE void turn(const vec rows[4], vec cells[4]) {
     const vec ab = V(unpacklo_epi32)(rows[0], rows[1]), cd = V(unpacklo_epi32)(rows[2], rows[3]);
     const vec ab2 = V(unpackhi_epi32)(rows[0], rows[1]), cd2 = V(unpackhi_epi32)(rows[2], rows[3]);
@@ -84,7 +83,8 @@ INLINE void turn(const vec rows[4], vec cells[4]) {
     cells[3] = V(unpackhi_epi64)(ab2, cd2);
 }
 
-/* Cells of pixels of 2 or 4 bytes, the last of which is alpha. What is opaque stays as it is. */
+/* Multiplies cells of pixels of 2 or 4 bytes by alpha, their last byte. Opaque ones stay unchanged.
+ */
 INLINE void premultiply_cells(vec cells[4], unsigned pixel) {
 #pragma GCC unroll 2
     for (unsigned alpha = pixel - 1; alpha < 4; alpha += pixel) {
@@ -95,7 +95,7 @@ INLINE void premultiply_cells(vec cells[4], unsigned pixel) {
     }
 }
 
-/* The pixels of one step, from byte AT of the rows on. Vector g has rows g, g + 4, ... */
+/* Splits the pixels of one step, from byte AT of the rows on. Vector g has rows g, g + 4, ... */
 INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks *picks,
                       uint8_t *to, size_t plane, unsigned pixel, bool alpha) {
     vec first[4], second[4], picked[4];
@@ -122,12 +122,12 @@ INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks
     }
 }
 
-/* Bytes of all planes' cells that a step makes. */
+/* Returns the bytes a plane grows by in one step. */
 INLINE unsigned step_bytes(unsigned pixel) {
     return step_pixels(pixel) / TAPS * CELL;
 }
 
-/* The last pixels, of which fewer than a step's loads take are left. */
+/* Splits the last pixels, which are fewer than a step loads. */
 INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
                       const struct picks *picks, uint8_t *to, size_t plane, unsigned pixel,
                       bool alpha) {
@@ -143,7 +143,7 @@ INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
     }
 }
 
-/* So many streams are more than the hardware follows by itself: 4K to 320 took 5.3 ms without. */
+/* The hardware does not follow LANES streams by itself: 4K to 320 took 5.3 ms without this. */
 INLINE void ask_for(const uint8_t *const rows[], size_t at) {
 #pragma GCC unroll 16
     for (unsigned i = 0; i < LANES; i++)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works, by AVX-512 with VNNI: sixteen rows, or samples, at a time. A weight is three signed
  * bytes, d2 * 2^16 + d1 * 2^8 + d0; one instruction adds the products of four samples with one byte
- * each of their weights. The three sums may overflow, the whole does not: modulo 2^32 it is
- * exact. */
+ * each of their weights. The three sums may overflow, but the total is exact modulo 2^32. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -61,8 +60,8 @@ PRIMITIVE vec sums_total(const struct sums *sums) {
                             _mm512_slli_epi32(sums->of[1], 8));
 }
 
-/* With 128 added to each digit the three are the bytes of a number, and 128 more turns their sign
- * back. */
+/* With 128 added to each digit the three are the bytes of a number; the exclusive or with 128
+ * restores their signs. */
 static void encode(const int32_t *weights, int32_t *words) {
     uint32_t digits[4];
     for (int i = 0; i < 4; i++) digits[i] = ((uint32_t)weights[i] + 0x808080) ^ 0x808080;
@@ -83,7 +82,7 @@ PRIMITIVE __m128i sixteen_at(const uint8_t *from) {
     return _mm_loadu_si128((const __m128i *)from);
 }
 
-/* Sixteen bytes each of rows 0, 4, 8 and 12. */
+/* Loads sixteen bytes each of rows 0, 4, 8 and 12. */
 PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     vec bytes = _mm512_castsi128_si512(sixteen_at(rows[0] + at));
     bytes = _mm512_mask_broadcast_i32x4(bytes, 0x00f0, sixteen_at(rows[4] + at));
@@ -95,7 +94,7 @@ PRIMITIVE bool is_opaque(vec alphas) {
     return !_mm512_cmpneq_epi8_mask(alphas, _mm512_set1_epi8(-1));
 }
 
-/* Of words, as premultiply.h has it: 257 t >> 16 is ((t >> 8) + t) >> 8. */
+/* 257 t >> 16 is ((t >> 8) + t) >> 8 (premultiply.h). */
 PRIMITIVE vec premultiplied_words(vec colours, vec alphas) {
     const vec product =
         _mm512_add_epi16(_mm512_mullo_epi16(colours, alphas), _mm512_set1_epi16(128));
@@ -121,7 +120,7 @@ PRIMITIVE void store_words(uint8_t *to, vec value) {
     _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(value));
 }
 
-/* Sixteen rows of four samples, one after the other, to four cells, STEP bytes apart. */
+/* Stores sixteen rows of four samples, one after the other, in four cells, STEP bytes apart. */
 PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
     const vec order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const vec cells = _mm512_permutexvar_epi32(order, load(from));
@@ -131,7 +130,7 @@ PRIMITIVE void spread_four(const uint8_t *from, uint8_t *to, size_t step) {
     _mm_store_si128((__m128i *)(to + 3 * step), _mm512_extracti32x4_epi32(cells, 3));
 }
 
-/* Sixteen samples of four rows, a lane each. */
+/* Interleaves sixteen samples of four rows, one lane a sample. */
 PRIMITIVE void weave(const __m128i rows[4], __m128i *to) {
     const __m128i ab = _mm_unpacklo_epi8(rows[0], rows[1]);
     const __m128i cd = _mm_unpacklo_epi8(rows[2], rows[3]);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* resample_way.h - a way to go through both passes of resample.h: plain C, AVX2 or AVX-512 VNNI.
+/* resample_way.h - one way to do both passes of resample.h: plain C, AVX2 or AVX-512 VNNI.
  *
- * Rows of the source are resampled some at a time into a ring, from which rows of the result are
- * made. Along either axis a way reads pixels by cells of `cell` neighbours, the first of which is
- * the first pixel that the job needs at all: windows begin and end with cells, and have zeros for
- * weights where they had no pixel. The ring holds cells of rows in a layout of the way's own.
+ * A few rows of the source at a time are resampled into a ring, from which rows of the result are
+ * made. Along either axis a way reads pixels in cells of `cell` neighbours, counted from the first
+ * pixel that the job needs: windows begin and end with cells, and have weight 0 where they had no
+ * pixel. The ring holds cells of rows in the way's own layout.
  *
  * Used by:  resample.c, which drives; resample_plain.c, resample_avx2.c, resample_vnni.c.
  * Owns:     nothing.
- * Threads:  a layout is read by all of a job's; workspace and ring belong to one.
+ * Threads:  all threads of a job read its layout; workspace and ring belong to one.
  */
 #ifndef BURIN_RESAMPLE_WAY_H
 #define BURIN_RESAMPLE_WAY_H
@@ -17,49 +17,49 @@
 
 enum { RESAMPLE_ROWS_MAX = 16, RESAMPLE_CELL_MAX = 4 };
 
-/* One axis as a way reads it. */
 struct resample_side {
-    struct resample_window *windows; /* cells, one window for each target; NULL: copied as it is */
-    int32_t *weights;                /* of the i-th target from i * pitch on */
-    size_t pitch;                    /* in int32_t */
+    struct resample_window
+        *windows;     /* in cells, one window for each target; NULL: the axis is copied */
+    int32_t *weights; /* of target i from i * pitch on */
+    size_t pitch;     /* in int32_t */
 };
 
 struct resample_layout {
     const struct resample *job;
     const struct resample_way *way;
-    struct resample_window columns, rows; /* pixels of `in` that are needed */
+    struct resample_window columns, rows; /* needed pixels of `in` */
     struct resample_side x, y;
     size_t samples;         /* of a row between the passes */
     uint32_t ring_cells;    /* cells of rows in the ring */
     size_t ring_step;       /* bytes from one cell of rows to the next */
-    size_t workspace_bytes; /* what the way needs besides */
+    size_t workspace_bytes; /* the way's own memory */
 };
 
 struct resample_way {
-    uint32_t rows;       /* resampled at a time; a multiple of `cell` */
+    uint32_t rows;       /* rows resampled at a time; a multiple of `cell` */
     uint32_t cell;       /* pixels */
     uint32_t cell_words; /* int32_t that the weights of a cell take */
 
-    /* Weights of one cell, from `cell` integers; NULL: as they are. */
+    /* Encodes the weights of one cell from `cell` integers; NULL: unchanged. */
     void (*encode)(const int32_t *weights, int32_t *words);
 
     size_t (*ring_step)(const struct resample_layout *layout);
     size_t (*workspace)(const struct resample_layout *layout);
 
-    /* FROM: where the needed pixels of `rows` rows begin, in samples of the job's depth. RING: the
-     * first of the cells to be written, rows / cell of them. */
+    /* FROM has the starts of the needed pixels of `rows` rows, in samples of the job's depth. RING
+     * is the first of the rows / cell cells to be written. */
     void (*across)(const struct resample_layout *layout, const uint8_t *const from[],
                    uint8_t *workspace, uint8_t *ring);
 
-    /* Row Y of the result, from the ring that begins at RING and whose first cell, FIRST, is that
-     * of the window. An axis that is copied: ROW is the row in that cell. */
+    /* Makes row Y of the result from the ring at RING; FIRST is the window's first cell. For an
+     * axis that is copied, ROW is the row in that cell. */
     void (*down)(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                  uint32_t row, uint32_t y, uint8_t *out);
 
-    bool multiplies; /* whether it can do what resample_multiplies asks */
+    bool multiplies; /* whether it supports resample_multiplies */
 };
 
-/* Whether `across` multiplies colours by alpha itself: then rows come unprepared. */
+/* Whether `across` multiplies colours by alpha itself, so that rows come unprepared. */
 static inline bool resample_multiplies(const struct resample_layout *layout) {
     const struct resample *job = layout->job;
     return job->premultiply && job->depth == 8 && layout->way->multiplies && layout->x.windows;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A window's weights are first made in double, side by side in memory, then summed
- * from left to right, divided and rounded. Every operation is one that IEEE 754 defines, and none
- * is contracted: tables are the same on every machine, whichever vectors the compiler uses. */
+/* How it works. A window's weights are first computed in double, side by side, then summed from
+ * left to right, divided and rounded. Every operation is one that IEEE 754 defines, and none is
+ * contracted, so tables are the same on every machine, with any vectors. */
 #include "pipeline/rows/resample_weights.h"
 
 #include "pipeline/rows/simd.h"
@@ -12,11 +12,11 @@
 
 /* ---- kernels */
 
-/* sinc(x) sinc(x / 3), where sinc(y) = sin(pi y) / (pi y) is its series in y^2. As sin(3 a) is
+/* sinc(x) sinc(x / 3), where sinc(y) = sin(pi y) / (pi y) is its series in y^2. Since sin(3 a) is
  * sin(a) (3 - 4 sin(a)^2), one series is enough: with g = sinc(x / 3) and z = (x / 3)^2 the product
- * is g^2 (1 - 4/3 pi^2 z g^2). It errs by at most 3.4e-16, as two sines of libm do, and is the same
- * whatever libm there is. No pixel of a window is further than 3 away, where it is 1e-33: without
- * a branch the compiler does several weights at a time. */
+ * is g^2 (1 - 4/3 pi^2 z g^2). Its error is at most 3.4e-16, like that of two sines of libm, and it
+ * does not depend on libm. No pixel of a window is further away than 3, where the value is 1e-33;
+ * without a branch the compiler computes several weights at a time. */
 INLINE double lanczos3(double x) {
     static const double series[] = {
         1,
@@ -104,14 +104,14 @@ uint32_t resample_pitch(const struct resample_axis *axis) {
     return (uint32_t)((most + RESAMPLE_PITCH - 1) / RESAMPLE_PITCH * RESAMPLE_PITCH);
 }
 
-/* Windows, weights, and one window's weights before they are divided. */
+/* Counts windows, weights, and one window's weights before division. */
 size_t resample_weights_bytes(const struct resample_axis *axis) {
     const size_t pitch = resample_pitch(axis);
     return axis->count * (sizeof(struct resample_window) + pitch * sizeof(int32_t)) +
            pitch * sizeof(double);
 }
 
-/* One window's weights; REAL has room for them before they are divided. */
+/* Computes one window's weights; REAL has room for them before division. */
 INLINE void fill(int32_t *restrict weights, double *restrict real, double centre, double shrink,
                  struct resample_window window, double (*weight)(double x)) {
     const int first = (int)window.first, count = (int)window.count;
@@ -152,7 +152,7 @@ static void fill_plain(const struct resample_axis *axis, struct resample_weights
     fill_kernel(axis, made);
 }
 
-/* The same operations, more at a time; AVX2 alone contracts none. */
+/* The same operations, several at a time; the AVX2 target alone contracts none. */
 #ifdef __x86_64__
 AVX2 static void fill_avx2(const struct resample_axis *axis, struct resample_weights *made) {
     fill_kernel(axis, made);

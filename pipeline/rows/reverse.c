@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A vector takes as many whole pixels as 16 bytes hold, one shuffle turns them round; what a store
- * writes too much is overwritten by the next one. */
+/* A vector takes as many whole pixels as 16 bytes hold, and one shuffle reverses them; the excess
+ * that a store writes is overwritten by the next one. */
 #include "pipeline/rows/reverse.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* So that the compiler sees the size of a pixel. */
+/* PIXEL is a compile-time constant. */
 static inline __attribute__((always_inline)) void reverse_sized(const uint8_t *in, uint8_t *out,
                                                                 size_t count, size_t pixel) {
     for (size_t i = 0; i < count; i++) memcpy(out + i * pixel, in + (count - 1 - i) * pixel, pixel);
@@ -26,7 +26,7 @@ static void reverse_plain(const uint8_t *in, uint8_t *out, size_t count, size_t 
 }
 
 #ifdef __x86_64__
-/* Byte i of a vector of reversed pixels; the bytes behind them are 0. */
+/* Returns the shuffle that reverses a vector's pixels; the bytes after them become 0. */
 AVX2 static __m128i shuffle_of(size_t pixel) {
     uint8_t from[16];
     const size_t pixels = 16 / pixel;
@@ -36,7 +36,7 @@ AVX2 static __m128i shuffle_of(size_t pixel) {
     return _mm_loadu_si128((const __m128i *)from);
 }
 
-/* The last vectors of OUT are left to plain code: their stores would reach behind the row. */
+/* Plain code does the last vectors of OUT, whose stores would reach beyond the row. */
 AVX2 static void reverse_avx2(const uint8_t *in, uint8_t *out, size_t count, size_t pixel) {
     const __m128i shuffle = shuffle_of(pixel);
     const size_t pixels = 16 / pixel, step = pixels * pixel;

@@ -2,7 +2,7 @@
 /* reverse.h - a row's pixels in the opposite order, with AVX2 where the CPU has it.
  *
  * Used by:  ops/flop.c, ops/rotate.c.
- * Threads:  any.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_REVERSE_H
 #define BURIN_REVERSE_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pixel i of OUT is pixel COUNT - 1 - i of IN; they do not overlap. A pixel has 1, 2, 3, 4, 6 or 8
- * bytes, whose order stays. */
+/* Sets pixel i of OUT to pixel COUNT - 1 - i of IN; they do not overlap. A pixel has 1, 2, 3, 4, 6
+ * or 8 bytes, whose order stays. */
 void reverse_pixels(const uint8_t *in, uint8_t *out, size_t count, size_t pixel_bytes);
 
 #endif

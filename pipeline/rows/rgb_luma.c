@@ -10,13 +10,12 @@ static void luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
 }
 
 #ifdef __x86_64__
-/* 32 pixels as three vectors of one channel each. */
 struct planes {
     __m256i red, green, blue;
 };
 
-/* Bytes of one channel out of 3 x 16 interleaved ones: from each source the shuffle takes its share
- * and leaves 0 elsewhere. */
+/* Picks the bytes of one channel out of 3 x 16 interleaved ones: each source's shuffle takes its
+ * share and leaves 0 elsewhere. */
 static const int8_t split[3][3][16] = {
     { { 0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 },
       { -1, -1, -1, -1, -1, -1, 2, 5, 8, 11, 14, -1, -1, -1, -1, -1 },

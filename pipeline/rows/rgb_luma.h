@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As pipeline/luma.h has it. RGB and GRAY do not overlap. */
+/* Computes pipeline/luma.h's luma. RGB and GRAY do not overlap. */
 void rgb_luma(const uint8_t *rgb, uint8_t *gray, size_t pixels);
 
 #endif

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. c * V' / V is c times a factor of 8 whole and 16 fractional bits that depends on V
- * alone. Its error, at most 2^-17 where V is odd and from 0 to 2^-16 where V is even, times c < V
- * is less than what parts the quotient from the next rounding: 1 / 2V on either side for an odd V,
- * where there are no halves, and 1 / V above for an even one. tests/pipeline/rows/rgb_scale.c tries
- * every case. Blocks of 32 pixels are loaded, looked up and scaled in steps that run a few blocks
- * behind each other. */
+/* How it works. c * V' / V is c times a factor of 8 whole and 16 fractional bits that depends only
+ * on V. The factor's error is at most 2^-17 where V is odd and 0 to 2^-16 where V is even. Times c
+ * < V it is less than the distance of the quotient from the next rounding: 1 / 2V on either side
+ * for an odd V, where there are no halves, and 1 / V above for an even one.
+ * tests/pipeline/rows/rgb_scale.c tries every case. Blocks of 32 pixels are loaded, looked up and
+ * scaled in steps that run a few blocks behind each other. */
 #include "pipeline/rows/rgb_scale.h"
 
 #include "pipeline/rows/rgb_pairs.h"
 
 #include <string.h>
 
-/* Channels are at most V, so that the result fits. */
+/* Channels are at most V, so the result fits. */
 static uint8_t scaled(uint32_t sample, uint32_t value, uint32_t level) {
     return (uint8_t)(value ? (2 * sample * level + value) / (2 * value) : level);
 }
@@ -36,7 +36,7 @@ static void levels_plain(const uint8_t *rgb, const uint8_t *levels, uint8_t *out
 }
 
 #ifdef __x86_64__
-/* Where V is 0, every channel becomes 1: the factor of V = 0 is its new level. */
+/* Sets every channel to 1 where V is 0: the factor of V = 0 is its new level. */
 AVX2 static struct pairs whiten_black(struct pairs p, __m256i value) {
     const __m256i black = _mm256_cmpeq_epi8(value, _mm256_setzero_si256());
     p.a = _mm256_sub_epi8(p.a, low_high(black, _mm256_slli_epi16(black, 8)));
@@ -45,7 +45,7 @@ AVX2 static struct pairs whiten_black(struct pairs p, __m256i value) {
     return p;
 }
 
-/* Factors of 16 pixels, cut into whole and fraction. */
+/* Factors of 16 pixels, split into whole and fraction. */
 struct factors {
     __m256i whole, fraction;
 };
@@ -57,8 +57,8 @@ AVX2 static inline struct factors factors_load(const uint32_t even[8], const uin
                              _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xaa) };
 }
 
-/* Each 16-bit C is a byte times 256; the product, rounded half up, ends in the high byte. What the
- * multiply-high cuts off lies below the bit that decides. */
+/* Each 16-bit C is a byte times 256; the product, rounded half up, ends in the high byte. The
+ * multiply-high cuts off only bits below the deciding one. */
 AVX2 static inline __m256i times(__m256i c, struct factors f) {
     const __m256i whole = _mm256_mullo_epi16(c, f.whole), half = _mm256_set1_epi16(128);
     return _mm256_add_epi16(_mm256_mulhi_epu16(c, f.fraction), _mm256_add_epi16(whole, half));
@@ -70,7 +70,7 @@ AVX2 static inline __m256i scale_bytes(__m256i bytes, struct factors low, struct
     return low_high(_mm256_srli_epi16(even, 8), odd);
 }
 
-/* 32 pixels on their way: loaded, then their factors looked up, then scaled. */
+/* 32 pixels in progress: loaded, then their factors looked up, then scaled. */
 struct block {
     struct pairs pairs;
     uint8_t value[32];
@@ -115,8 +115,8 @@ AVX2 static void apply_avx2(const struct rgb_scale *scale, const uint8_t *rgb, u
     apply_plain(scale, rgb + 3 * done, out + 3 * done, pixels - done);
 }
 
-/* Of bytes a pixel each, from the pixels' order to that of pairs, or back: of the eight pairs of a
- * half the I-th changes places with the 3 I-th, modulo 8. */
+/* Permutes bytes, one a pixel, from the pixels' order to that of pairs, or back: of the eight pairs
+ * of a half, pair I swaps with pair 3 I modulo 8. */
 AVX2 static inline __m256i reorder(__m256i bytes) {
     return _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(_mm_setr_epi8(
                                           0, 1, 6, 7, 12, 13, 2, 3, 8, 9, 14, 15, 4, 5, 10, 11)));
@@ -131,9 +131,9 @@ AVX2 static void values_avx2(const uint8_t *rgb, uint8_t *values, size_t pixels)
     values_plain(rgb + 3 * i, values + i, pixels - i);
 }
 
-/* The factors of rgb_scale_make for eight pixels, whose V and level are the lowest bytes of VALUE
- * and LEVEL: below 2^24, so that floats hold the dividend, and rounding never reaches the next
- * integer, which is 1 / V or more away. */
+/* Computes the factors of rgb_scale_make for eight pixels; V and level are the lowest bytes of
+ * VALUE and LEVEL. They are below 2^24, so floats hold the dividend, and rounding never reaches the
+ * next integer, which is at least 1 / V away. */
 AVX2 static inline __m256i divide(__m256i value, __m256i level) {
     const __m256i one = _mm256_set1_epi32(1), byte = _mm256_set1_epi32(255);
     const __m256i v = _mm256_and_si256(value, byte),

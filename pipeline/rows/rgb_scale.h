@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rgb_scale.h - RGB pixels made brighter or darker by their value V = max(R, G, B), with AVX2 where
- * the CPU has it.
+/* rgb_scale.h - RGB pixels scaled to a new value V = max(R, G, B), with AVX2 where the CPU has it.
  *
  * Used by:  ops/histeq.c, ops/clahe/plane.c.
  * Threads:  any.
@@ -11,23 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* New levels of V, and for each V what its pixels' channels are multiplied by: LEVEL[V] / V in
- * units of 2^-16. */
+/* New levels of V, and for each V the factor of its pixels' channels: LEVEL[V] / V in units of
+ * 2^-16. */
 struct rgb_scale {
     uint32_t factor[256];
     uint8_t level[256];
 };
 void rgb_scale_make(struct rgb_scale *scale, const uint8_t level[256]);
 
-/* Each channel c becomes round(c * LEVEL[V] / V), half up; LEVEL[0] where V is 0. RGB and OUT do
+/* Sets each channel c to round(c * LEVEL[V] / V), half up; LEVEL[0] where V is 0. RGB and OUT do
  * not overlap. */
 void rgb_scale_apply(const struct rgb_scale *scale, const uint8_t *rgb, uint8_t *out,
                      size_t pixels);
 
-/* V of each pixel. */
 void rgb_scale_values(const uint8_t *rgb, uint8_t *values, size_t pixels);
 
-/* As rgb_scale_apply, where each pixel has a new LEVEL of its own. */
+/* Does the same with a new level for each pixel in LEVELS. */
 void rgb_scale_levels(const uint8_t *rgb, const uint8_t *levels, uint8_t *out, size_t pixels);
 
 #endif

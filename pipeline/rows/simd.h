@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* simd.h - which vector instructions the row kernels may use: what the CPU has, up to a limit.
+/* simd.h - the vector instructions that row kernels may use: the CPU's, up to a limit.
  *
- * Used by:  the kernels of pipeline/rows/ and pipeline/ops/carve/, once a row; tests and benchmarks
- *           set the limit.
- * Threads:  reading any; simd_limit while no kernel runs.
+ * Used by:  the kernels of pipeline/rows/ and pipeline/ops/, once a row; tests and benchmarks set
+ *           the limit.
+ * Threads:  reading: any; simd_limit: while no kernel runs.
  */
 #ifndef BURIN_SIMD_H
 #define BURIN_SIMD_H
@@ -16,13 +16,13 @@
 #define AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #endif
 
-/* SIMD_NONE: plain C, which says what every kernel means. */
+/* SIMD_NONE: plain C, which defines every kernel's result. */
 enum simd { SIMD_NONE, SIMD_AVX2, SIMD_BEST };
 
-/* For tests and benchmarks: the most that is used from now on. */
+/* For tests and benchmarks: sets the highest level to use from now on. */
 void simd_limit(enum simd most);
 
-/* Whether anything but plain C may be used. */
+/* Whether code beyond plain C may be used. */
 bool simd_allowed(void);
 
 bool simd_has_avx2(void);

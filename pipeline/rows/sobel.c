@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The weights are separable: down the columns first (smooth and slope of each), then
- * along the row; what lies between stays in the first-level cache, a chunk at a time. Samples of 8
- * bit are worked on in 16-bit lanes, which hold every sum (48 * 255 = 12240), samples of 16 bit in
- * 32-bit lanes (48 * 65535 < 2^22). Three taps of 8 bit need no columns: with AVX2 one
- * multiplication weighs and adds two bytes (4 * 255 at most), and a row's eight neighbours are
- * eight loads.
+/* How it works. The weights are separable: first down the columns (smooth and slope of each), then
+ * along the row; the values in between stay in the first-level cache, a chunk at a time. 8-bit
+ * samples use 16-bit lanes, which hold every sum (48 * 255 = 12240), 16-bit samples 32-bit lanes
+ * (48 * 65535 < 2^22). Three taps of 8 bit need no columns: with AVX2 one multiplication weighs and
+ * adds two bytes (4 * 255 at most), and a row's eight neighbours are eight loads.
  *
  * The floor of the root is exact. 8 bit: n = gx^2 + gy^2 < 2^29. As float n is exact below 2^24,
- * where the nearest float to sqrt(k^2 - 1) = k - 1 / 2k - ... stays below k since its neighbours
- * are 2^-12 apart at most (k < 2^12); above, conversion and root keep order, so the root stays over
+ * where the nearest float to sqrt(k^2 - 1) = k - 1 / 2k - ... stays below k, since its neighbours
+ * are at most 2^-12 apart (k < 2^12); above, conversion and root keep order, so the root stays over
  * 255 and is clamped. 16 bit: n < 2^45 is exact as double, and k < 2^23 leaves 1 / 2k far above the
  * 2^-30 between neighbours. */
 #include "pipeline/rows/sobel.h"
@@ -23,7 +22,7 @@ enum { CHUNK = 1024, HALO = 2, SLACK = 40 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What stands between the two passes; pixel i of the chunk at i + HALO. */
+/* The values between the two passes; pixel i of the chunk is at i + HALO. */
 struct columns8 {
     int16_t smooth[CHUNK + SLACK], slope[CHUNK + SLACK];
 };
@@ -31,7 +30,7 @@ struct columns16 {
     int32_t smooth[CHUNK + 2 * HALO], slope[CHUNK + 2 * HALO];
 };
 
-/* ---- down the columns: TAPS is a constant wherever these are called */
+/* ---- down the columns; TAPS is a compile-time constant */
 
 #define DOWN(columns_type, sample_type, name)                                                      \
     INLINE void name(struct columns_type *restrict to, const sample_type *const rows[],            \
@@ -52,7 +51,7 @@ struct columns16 {
 DOWN(columns8, uint8_t, down8)
 DOWN(columns16, uint16_t, down16)
 
-/* ---- along the row; V and S lead to the pixel's smooth and slope */
+/* ---- along the row; V and S point to the pixel's smooth and slope */
 
 INLINE int32_t across_x(int32_t left2, int32_t left, int32_t right, int32_t right2, int taps) {
     return taps == 3 ? right - left : right2 - left2 + 2 * (right - left);
@@ -87,7 +86,7 @@ INLINE void along16(const struct columns16 *restrict from, uint16_t *restrict ou
     }
 }
 
-/* ---- a chunk: the plain way */
+/* ---- a chunk in plain C */
 
 static void chunk8_plain(const uint8_t *const rows[], uint8_t *out, size_t start, size_t pixels,
                          const struct sobel_rule *rule) {
@@ -127,14 +126,13 @@ AVX2_INLINE __m256i root32(__m256i squares) {
     return _mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps(squares)));
 }
 
-/* Sixteen magnitudes. */
 AVX2_INLINE __m256i sixteen(__m256i x, __m256i y) {
     const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
     return _mm256_packs_epi32(root32(_mm256_madd_epi16(low, low)),
                               root32(_mm256_madd_epi16(high, high)));
 }
 
-/* The rule in every lane; made before a loop, whose stores of bytes might alias the rule itself. */
+/* The rule in every lane, made before a loop whose stores of bytes might alias the rule itself. */
 struct verdict {
     __m256i threshold, white;
 };
@@ -152,13 +150,14 @@ AVX2_INLINE __m256i judge(__m256i m, struct verdict verdict) {
 
 /* ---- three taps: a row of bytes, all of it in registers */
 
-/* FIRST and SECOND times the bytes of each pair, summed; of either sign, 2 at most. */
+/* Multiplies the bytes of each pair by FIRST and SECOND, at most 2 of either sign, and adds them.
+ */
 AVX2_INLINE __m256i weighed(__m256i pairs, int first, int second) {
     return _mm256_maddubs_epi16(pairs, _mm256_set1_epi16((short)(256 * second + (first & 255))));
 }
 
-/* Of sixteen pixels: left and right neighbours in the rows above, here and below, and the pixels
- * above and below. */
+/* Takes, of sixteen pixels, the left and right neighbours in the rows above, here and below, and
+ * the pixels above and below. */
 AVX2_INLINE __m256i sixteen_of_pairs(__m256i above, __m256i here, __m256i below, __m256i middle) {
     const __m256i x = _mm256_add_epi16(weighed(above, -1, 1), weighed(below, -1, 1));
     const __m256i y = _mm256_add_epi16(weighed(above, -1, -1), weighed(below, 1, 1));
@@ -170,7 +169,7 @@ AVX2_INLINE __m256i bytes_at(const uint8_t *from) {
     return _mm256_loadu_si256((const __m256i *)from);
 }
 
-/* Magnitudes of pixels 0 .. 31 of B, A above and C below. */
+/* Returns the magnitudes of pixels 0 .. 31 of B; A is above, C below. */
 AVX2_INLINE __m256i thirty_two(const uint8_t *a, const uint8_t *b, const uint8_t *c) {
     const __m256i al = bytes_at(a - 1), am = bytes_at(a), ar = bytes_at(a + 1);
     const __m256i bl = bytes_at(b - 1), br = bytes_at(b + 1);
@@ -180,7 +179,7 @@ AVX2_INLINE __m256i thirty_two(const uint8_t *a, const uint8_t *b, const uint8_t
 #undef HALF
 }
 
-/* PIXELS is 32 or more; the last vector ends with the row, and goes over the one before. */
+/* PIXELS is at least 32; the last vector ends with the row and overlaps the one before. */
 AVX2 static void row8_avx2(const uint8_t *const rows[], uint8_t *out, size_t pixels,
                            const struct sobel_rule *rule) {
     const uint8_t *a = rows[0], *b = rows[1], *c = rows[2];
@@ -203,7 +202,6 @@ AVX2_INLINE __m256i twice(__m256i a) {
     return _mm256_add_epi16(a, a);
 }
 
-/* Magnitudes of pixels I .. I + 15. */
 AVX2_INLINE __m256i sixteen_of_columns(const struct columns8 *from, size_t i) {
     const int16_t *v = from->smooth + HALO + i, *s = from->slope + HALO + i;
     const __m256i x = _mm256_add_epi16(_mm256_sub_epi16(at(v + 2), at(v - 2)),
@@ -214,8 +212,7 @@ AVX2_INLINE __m256i sixteen_of_columns(const struct columns8 *from, size_t i) {
                                        twice(twice(_mm256_add_epi16(near, at(s))))));
 }
 
-/* The last vector's lanes past the chunk's end hold nothing of meaning, and read what no pixel put
- * there. */
+/* The last vector's lanes past the end of the chunk are unused; they read zeros. */
 AVX2 static void chunk8_avx2(const uint8_t *const rows[], uint8_t *out, size_t start, size_t pixels,
                              const struct sobel_rule *rule) {
     struct columns8 columns;

@@ -3,9 +3,9 @@
  *
  * m = min(M, floor(sqrt(gx^2 + gy^2))), M the largest sample; out is m, or M where `binary`, if m
  * is over `threshold`, else 0. Weights: 3 taps (1 2 1) across and (-1 0 1) along, 5 taps (1 4 6 4
- * 1) across and (-1 -2 0 2 1) along. rows[0 .. taps - 1] lead to the row's first pixel in the rows
- * of the window, from the top; taps / 2 pixels to the left of it and to the right of the last one
- * are read too. OUT overlaps no row.
+ * 1) across and (-1 -2 0 2 1) along. rows[0 .. taps - 1] point to the first pixel of the window's
+ * rows, from the top; taps / 2 pixels left of it and right of the last one are read too. OUT
+ * overlaps no row.
  *
  * Used by:  ops/edge.c.
  * Threads:  any.

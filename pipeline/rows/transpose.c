@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Tiles of 64 x 64 pixels, so that lines of both images are used whole while the
- * cache has them. Within a tile, square blocks that fit the registers: their rows are loaded and
- * interleaved, each with that half a block further down; log2 n rounds of it transpose n rows
- * (H. S. Stone, Parallel processing with the perfect shuffle, IEEE Transactions on Computers,
- * 1971). Pixels of three bytes are spread to four before and packed again after it. What is left at
- * the rims goes pixel by pixel. */
+/* How it works. Tiles of 64 x 64 pixels use lines of both images whole while the cache has them.
+ * Within a tile, square blocks fit the registers: their rows are loaded and interleaved, each with
+ * the one half a block further down; log2 n rounds of this transpose n rows (H. S. Stone, Parallel
+ * processing with the perfect shuffle, IEEE Transactions on Computers, 1971). Pixels of three bytes
+ * are widened to four before and packed again afterwards. The rims go pixel by pixel. */
 #include "pipeline/rows/transpose.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -15,7 +14,7 @@
 
 /* ---- pixel by pixel */
 
-/* Rows FIRST..END-1 of FROM, columns LEFT..RIGHT-1 of it. */
+/* Rows FIRST..END-1 and columns LEFT..RIGHT-1 of FROM. */
 struct part {
     uint32_t left, right, first, end;
 };
@@ -43,12 +42,11 @@ static void transpose_part(const struct transpose *t, struct part part) {
 /* ---- blocks */
 
 #ifdef __x86_64__
-/* Pixels a side of a block. */
 static uint32_t block_side(size_t pixel) {
     return pixel == 1 ? 16 : pixel == 2 ? 8 : pixel <= 4 ? 4 : 0;
 }
 
-/* Rows that are neighbours when this is done were half of the rows apart. */
+/* Interleaves rows that are half of the rows apart. */
 #define INTERLEAVE(rows, half, low, high)                                                          \
     do {                                                                                           \
         __m128i mixed_[2 * (half)];                                                                \
@@ -89,7 +87,7 @@ AVX2 INLINE void block4(const uint8_t *from, ptrdiff_t from_stride, uint8_t *to,
     for (int i = 0; i < 4; i++) _mm_storeu_si128((__m128i *)(to + i * to_stride), rows[i]);
 }
 
-/* Twelve bytes, without reading or writing those behind them. */
+/* Loads twelve bytes without reading those after them; store12 writes no others either. */
 AVX2 INLINE __m128i load12(const uint8_t *from) {
     int32_t last;
     memcpy(&last, from + 8, 4);
@@ -113,7 +111,7 @@ AVX2 INLINE void block3(const uint8_t *from, ptrdiff_t from_stride, uint8_t *to,
     for (int i = 0; i < 4; i++) store12(to + i * to_stride, _mm_shuffle_epi8(rows[i], pack));
 }
 
-/* The blocks of PART, whose sides are multiples of theirs. */
+/* Transposes PART, whose sides are multiples of the block's. */
 AVX2 static void transpose_blocks(const struct transpose *t, struct part part) {
     const size_t pixel = t->pixel_bytes;
     const uint32_t side = block_side(pixel);

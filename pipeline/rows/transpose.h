@@ -12,7 +12,7 @@
 
 enum { TRANSPOSE_TILE = 64 }; /* pixels a side: a cache line of the smallest ones */
 
-/* COLUMNS x ROWS pixels of FROM; rows begin a stride apart, which may go backwards. */
+/* COLUMNS x ROWS pixels of FROM; rows are a stride apart, which may be negative. */
 struct transpose {
     const uint8_t *from;
     uint8_t *to;
@@ -21,7 +21,7 @@ struct transpose {
     size_t pixel_bytes; /* 1, 2, 3, 4, 6 or 8 */
 };
 
-/* Pixel j of TO's row i is pixel i of FROM's row j; they do not overlap. */
+/* Sets pixel j of TO's row i to pixel i of FROM's row j; they do not overlap. */
 void transpose_pixels(const struct transpose *transpose);
 
 #endif

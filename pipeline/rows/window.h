@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* window.h - the rows under a square window that goes down an image, their borders continued.
+/* window.h - the rows under a square window that moves down an image, their borders continued.
  *
- * A ring holds the 2 * reach + 1 rows that the window covers now. Each row of the image is made
- * once, by whoever uses the ring, and padded by `reach` copies of its first and last pixel; rows
- * above and below the image are the first and the last one.
+ * A ring holds the 2 * reach + 1 rows that the window covers. The user of the ring writes each row
+ * of the image once; window_pad adds `reach` copies of its first and last pixel. The rows above and
+ * below the image are the first and the last one.
  *
  * Used by:  ops/edge.c, ops/convolve.c.
- * Owns:     nothing; the memory, window_bytes of it, is the caller's.
+ * Owns:     nothing; the memory, of window_bytes bytes, is the caller's.
  * Threads:  a window belongs to one.
  * Limits:   WINDOW_REACH_MAX.
  */
@@ -41,14 +41,14 @@ static inline struct window window_make(void *memory, uint32_t width, uint32_t h
     };
 }
 
-/* Pixel 0 of row Y, or of the nearest row that there is. */
+/* Returns pixel 0 of row Y, or of the nearest row of the image. */
 static inline uint8_t *window_row(const struct window *window, int64_t y) {
     const int64_t last = (int64_t)window->height - 1, there = y < 0 ? 0 : y > last ? last : y;
     const size_t slot = (size_t)there % (2 * window->reach + 1);
     return window->memory + slot * window->row_bytes + WINDOW_REACH_MAX * window->pixel_bytes;
 }
 
-/* To be called once the pixels of row Y are written. */
+/* Pads row Y; call it after the row's pixels are written. */
 static inline void window_pad(const struct window *window, int64_t y) {
     const size_t size = window->pixel_bytes;
     uint8_t *first = window_row(window, y), *last = first + (window->width - 1) * size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The child leads a process group of its own, unless somebody kills ours as a whole;
- * it has no standard input, no file of ours and an environment of three variables; its messages
- * come through a pipe. When the pipe ends, or at the time limit, it is killed, and its status tells
- * the rest. */
+/* How it works. The child leads its own process group, unless compiler_stay_in_group() keeps it in
+ * ours. It has no standard input, none of our files and an environment of three variables; its
+ * messages come through a pipe. When the pipe ends, or at the time limit, the child is killed; its
+ * exit status gives the result. */
 #include "pipeline/skeletons/compiler.h"
 
 #include "pipeline/timing.h"
@@ -20,14 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* -ffp-contract=off: a * b + c is two roundings, as on the GPU; what else C leaves open is as on
- * the GPU, too. -fno-trapping-math and -fno-math-errno change no result. */
+/* -ffp-contract=off: a * b + c is rounded twice, as on the GPU; the other options fix what C leaves
+ * open as the GPU has it. -fno-trapping-math and -fno-math-errno change no result. */
 static const char *const cc_options[] = {
     "-std=gnu17",
     "-O3",
     "-march=native",
 #ifdef __x86_64__
-    "-mprefer-vector-width=512", /* where there are such: windows are 2 to 4 times as fast */
+    "-mprefer-vector-width=512", /* if the CPU has them: windows are 2 to 4 times as fast */
 #endif
     "-fPIC",
     "-shared",
@@ -41,7 +41,7 @@ static const char *const cc_options[] = {
     "-fno-trapping-math",
     "-fvisibility=hidden",
     "-Wl,-z,defs",
-    "-Wl,-z,relro,-z,now", /* what stays writable is a variable: shared_object.c */
+    "-Wl,-z,relro,-z,now", /* after this only variables are writable: shared_object.c */
     "-Wl,--build-id=none",
     "-Werror=implicit-function-declaration",
     "-Werror=implicit-int",
@@ -61,9 +61,9 @@ enum {
     OPTIONS_MAX = 32
 };
 
-/* ---- which one */
+/* ---- which compiler */
 
-/* FOLDERS is PATH; NAME is looked for in each, and its own path, links followed, is kept. */
+/* Looks for NAME in FOLDERS, the PATH, and keeps its real path. */
 static bool find_named(const char *folders, const char *name, struct compiler *compiler) {
     for (const char *at = folders; at && *at;) {
         const size_t length = strcspn(at, ":");
@@ -88,7 +88,7 @@ static const char *search_path(void) {
 bool compiler_find(struct compiler *compiler) {
     static const char *const names[] = { "cc", "gcc", "clang", "tcc" };
     struct stat facts;
-    const char *own = getenv("BURIN_CC"); /* a path, or nothing: none is to be used */
+    const char *own = getenv("BURIN_CC"); /* a path; empty: use no compiler */
     *compiler = (struct compiler){ .is_tcc = false };
     bool found = false;
     if (own && *own == '/' && strlen(own) < sizeof compiler->path) {
@@ -140,7 +140,7 @@ static void limit(int resource, rlim_t most) {
     setrlimit(resource, &both);
 }
 
-/* In the child; does not return. */
+/* Runs in the child and does not return. */
 static void become_compiler(const struct compiler *compiler, const char *directory, int out) {
     const char *const *options;
     const char *arguments[OPTIONS_MAX + 5];
@@ -158,7 +158,7 @@ static void become_compiler(const struct compiler *compiler, const char *directo
     char *environment[] = { path, temporary, (char[]){ "LC_ALL=C" }, NULL };
     const int nothing = open("/dev/null", O_RDONLY);
     if (!in_our_group) setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who checks a file may be killed */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* our process may be killed */
     limit(RLIMIT_CPU, (rlim_t)(limits.cpu_ms + 999) / 1000);
     limit(RLIMIT_AS, (rlim_t)limits.bytes);
     limit(RLIMIT_FSIZE, 32 << 20);
@@ -171,9 +171,9 @@ static void become_compiler(const struct compiler *compiler, const char *directo
     _exit(127);
 }
 
-/* ---- waiting for it */
+/* ---- waiting for the compiler */
 
-/* What comes through the pipe, cut to OUTPUT; false: the time is over. */
+/* Reads the pipe, cut to the size of OUTPUT; false at the time limit. */
 static bool read_output(int in, char output[COMPILER_OUTPUT_MAX]) {
     const int64_t deadline = clock_ns() + 2 * limits.cpu_ms * INT64_C(1000000);
     size_t used = 0;
@@ -196,13 +196,6 @@ static bool read_output(int in, char output[COMPILER_OUTPUT_MAX]) {
     }
 }
 
-static bool wait_for(pid_t child, bool in_time) {
-    int status = -1;
-    if (!in_time) kill(in_our_group ? child : -child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 bool compiler_run(const struct compiler *compiler, const char *directory,
                   char output[COMPILER_OUTPUT_MAX]) {
     int ends[2];
@@ -213,12 +206,16 @@ bool compiler_run(const struct compiler *compiler, const char *directory,
     close(ends[1]);
     bool good = child > 0;
     if (good) {
-        if (!in_our_group) setpgid(child, child); /* the child does too: whoever comes first */
+        if (!in_our_group) setpgid(child, child); /* the child does too; the first call counts */
         const bool in_time = read_output(ends[0], output);
-        good = wait_for(child, in_time);
-        if (!in_time)
+        int status = -1;
+        if (!in_time) {
+            kill(in_our_group ? child : -child, SIGKILL);
             snprintf(output, COMPILER_OUTPUT_MAX, "the compiler took longer than %ld ms",
                      2 * limits.cpu_ms);
+        }
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        good = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     close(ends[0]);
     return good;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each file has a function that prints it. op_cpu.c is the source of the CPU twin and
- * behind it a function for each operator that calls the loop; main.c is a table of the operators in
- * front of a text that is always the same. */
+/* How it works. Each file has a function that prints it. op_cpu.c is the source of the CPU twin,
+ * followed by a function for each operator that calls the loop; main.c is a table of the operators
+ * before a fixed text. */
 #include "pipeline/skeletons/convert.h"
 
 #include "pipeline/skeletons/embedded.h"
-#include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
 
 #include <errno.h>
@@ -17,22 +16,17 @@ static bool is_picture(const struct user_op *op) {
     return op->skeleton == SKELETON_P2P || op->skeleton == SKELETON_N2P;
 }
 
-/* ", const settings *parameters", or nothing. */
-static void put_parameters_argument(FILE *out, const struct user_op *op) {
-    if (op->parameters) fprintf(out, ", const %s *parameters", op->parameters->name);
-}
-
 void convert_put_arguments(FILE *out, const struct user_op *op) {
     fprintf(out, "(const struct op_picture *in");
     if (is_picture(op)) fprintf(out, ", struct op_picture *out");
     if (op->skeleton == SKELETON_R2S) fprintf(out, ", long long numbers[3]");
     if (op->skeleton == SKELETON_R2V) fprintf(out, ", int *counts, int bins");
-    put_parameters_argument(out, op);
+    if (op->parameters) fprintf(out, ", const %s *parameters", op->parameters->name);
 }
 
 /* ---- op.h */
 
-/* Behind LAST, or behind a comment that follows it on its line. */
+/* Returns the end of LAST, or of a comment that follows it on its line. */
 static const char *end_with_comment(const struct user_file *file, const struct token *last) {
     for (int i = 0; i + 1 < file->tokens.count; i++) {
         const struct token *next = &file->tokens.list[i + 1];
@@ -99,7 +93,7 @@ static void put_rows(FILE *out, const struct user_op *op) {
     fprintf(out, "    rows.params = %s;\n", op->parameters ? "parameters" : "\"\"");
 }
 
-/* rows(&rows), for the picture's depth where the operator takes both. */
+/* Calls rows(&rows), for the picture's depth where the operator takes both. */
 static void put_call(FILE *out, const struct user_op *op) {
     const char *name = op->op.name;
     if (op->op.depth)
@@ -145,14 +139,14 @@ static void put_cpu(FILE *out, const struct user_file *file) {
         file->name);
     user_text_write(out, file, &options);
     user_text_undefine(out, file);
-    twin_source_loops(out, file, false);
+    user_text_loops(out, file, false);
     fputs("\n/* ---- the functions of op.h */\n", out);
     for (int i = 0; i < file->count; i++) put_cpu_function(out, &file->ops[i]);
 }
 
 /* ---- main.c */
 
-/* A call of NAME_cpu or NAME_gpu in the form that all have in common. */
+/* Prints a call of NAME_cpu or NAME_gpu with the arguments that all have in common. */
 static void put_run(FILE *out, const struct user_op *op, const char *side) {
     const bool gpu = strcmp(side, "gpu") == 0;
     fprintf(out,
@@ -218,7 +212,7 @@ static void put_main(FILE *out, const struct user_file *file) {
         "struct parameter {\n    const char *name;\n    enum type type;\n"
         "    size_t offset, size; /* of the field, in bytes */\n"
         "    double def, min, max;\n};\n\n"
-        "/* What a run gives: one of the three. */\n"
+        "/* The result of a run: one of the three. */\n"
         "struct result {\n    struct op_picture picture;\n    long long numbers[3];\n"
         "    int *counts;\n    int bins;\n};\n\n"
         "typedef int run_function(const struct op_picture *in, struct result *result,\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* convert.h - a user file as a program of its own: sources that need burin no more.
+/* convert.h - a user file as a program of its own: sources that no longer need burin.
  *
  * Used by:  `burin convert`; cuda/skeletons/convert_gpu.c, which adds the GPU's part.
  * Owns:     nothing.
  * Fails:    STATUS_INTERNAL with the file and the system's reason; STATUS_BAD_PARAM where the
- *           folder has such a program already.
+ *           folder already has such a program.
  * Threads:  any; no state.
  */
 #ifndef BURIN_CONVERT_H
@@ -15,13 +15,13 @@
 #include <stdio.h>
 
 /* Writes op.h, op_cpu.c, main.c, Makefile and the headers that they include into FOLDER, which is
- * made if it is not there. */
+ * made if missing. */
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure);
 
 struct convert_file {
     const char *name;
-    const char *text; /* what is in it; NULL: PUT prints it */
+    const char *text; /* its content; NULL: PUT prints it */
     void (*put)(FILE *out, const struct user_file *file);
 };
 
@@ -29,8 +29,8 @@ struct convert_file {
 enum status convert_write_files(const struct convert_file *list, const struct user_file *file,
                                 const char *folder, struct failure *failure);
 
-/* "(const struct op_picture *in, ..." of an operator's function in op.h, up to its last argument.
- */
+/* Prints "(const struct op_picture *in, ..." of an operator's function in op.h, up to its last
+ * argument. */
 void convert_put_arguments(FILE *out, const struct user_op *op);
 
 #endif

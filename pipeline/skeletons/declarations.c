@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The tokens that are neither comments nor preprocessor lines are copied into a row.
- * A declaration goes from one of them to the ';' outside all brackets, or to the '}' of a
- * function's body: that '{' follows a ')'. What a declaration is shows in its first words and its
- * brackets. */
+/* How it works. The tokens that are neither comments nor preprocessor lines are copied into an
+ * array. A declaration ends with the ';' outside all brackets, or with the '}' of a function's
+ * body, whose '{' follows a ')'. Its first words and its brackets show its kind. */
 #include "pipeline/skeletons/declarations.h"
 
 #include <stdlib.h>
@@ -10,14 +9,14 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* What is seen on the way through one declaration. */
+/* The findings of one pass through a declaration. */
 struct scan {
     int depth;
-    char closers[DEPTH_MAX];    /* of the brackets that are open */
+    char closers[DEPTH_MAX];    /* of the open brackets */
     const struct token *open;   /* the first '(' outside all brackets */
     const struct token *body;   /* '{' behind ')' */
     const struct token *equals; /* the first '=' outside all brackets */
-    bool unfinished;            /* the file's end or a directive comes before its own end */
+    bool unfinished;            /* the file's end or a directive comes before its end */
 };
 
 static bool copy_code(const struct tokens *tokens, struct declarations *declarations) {
@@ -31,15 +30,7 @@ static bool copy_code(const struct tokens *tokens, struct declarations *declarat
     return true;
 }
 
-static void end_missing(const struct token *first, const struct token *at,
-                        struct diagnostics *diagnostics) {
-    char shown[TOKEN_SHOWN_MAX], begin[TOKEN_SHOWN_MAX];
-    diagnostics_add(diagnostics, first->line, NULL,
-                    "what begins here with \"%s\" has no end: expected ; or } before %s",
-                    token_shown(first, begin), token_shown(at, shown));
-}
-
-/* Counts a bracket in; false: it closes another one than the last that was opened. */
+/* Counts a bracket; false if it does not close the last open one. */
 static bool count_bracket(const struct token *at, struct scan *scan,
                           struct diagnostics *diagnostics) {
     static const char open[] = "([{", close[] = ")]}";
@@ -63,13 +54,17 @@ static bool count_bracket(const struct token *at, struct scan *scan,
     return false;
 }
 
-/* The token behind the declaration that begins at FIRST; or the one at which it went wrong. */
+/* Returns the token after the declaration that begins at FIRST, or the one at which it went wrong.
+ */
 static const struct token *walk(const struct token *first, struct scan *scan,
                                 struct diagnostics *diagnostics) {
     *scan = (struct scan){ 0 };
     for (const struct token *at = first;; at++) {
         if (at->kind == TOKEN_END || at->kind == TOKEN_DIRECTIVE) {
-            end_missing(first, at, diagnostics);
+            char shown[TOKEN_SHOWN_MAX], begin[TOKEN_SHOWN_MAX];
+            diagnostics_add(diagnostics, first->line, NULL,
+                            "what begins here with \"%s\" has no end: expected ; or } before %s",
+                            token_shown(first, begin), token_shown(at, shown));
             scan->unfinished = true;
             return at;
         }
@@ -119,13 +114,7 @@ static bool add(struct declarations *declarations, int *capacity, struct declara
     return true;
 }
 
-static int last_line(const struct token *token) {
-    int line = token->line;
-    for (size_t i = 0; i < token->length; i++) line += token->text[i] == '\n';
-    return line;
-}
-
-/* The first of the comments that stand, line after line, just before TEXT; NULL: none does. */
+/* Returns the first of the comments on the lines just before TEXT; NULL where there is none. */
 static const struct token *comment_before(const struct tokens *tokens, const char *text) {
     const struct token *found = NULL, *at = tokens->list;
     int end = 0;
@@ -133,12 +122,14 @@ static const struct token *comment_before(const struct tokens *tokens, const cha
         const bool comment = at->kind == TOKEN_COMMENT && at->first;
         if (comment && (!found || at->line > end + 1)) found = at;
         if (!comment) found = NULL;
-        end = last_line(at);
+        end = at->line;
+        for (size_t i = 0; i < at->length; i++) end += at->text[i] == '\n';
     }
     return found && at->line <= end + 1 ? found : NULL;
 }
 
-/* A result's type behind the directive at *AT, and not the first words of the function itself. */
+/* Reads a result's type after the directive at *AT, unless the words belong to the function itself.
+ */
 static enum scalar_type result_behind(const struct token **at) {
     const struct token *directive = (*at)++, *end = *at;
     const enum scalar_type type = scalar_type_read(&end);
@@ -149,7 +140,7 @@ static enum scalar_type result_behind(const struct token **at) {
     return type;
 }
 
-/* A function's name stands before its parenthesis. */
+/* A function's name precedes its parenthesis. */
 static void name_function(struct declaration *declaration, const struct scan *scan,
                           struct diagnostics *diagnostics) {
     const bool named =

@@ -3,8 +3,8 @@
  *
  * Bodies are not parsed; their braces are counted.
  *
- * Used by:  the reader of users' operators, refusals.c.
- * Owns:     the list, until declarations_release; tokens stay the caller's.
+ * Used by:  the reader of users' operators, refusals.c, user_text.c, convert.c.
+ * Owns:     the list, until declarations_release; tokens belong to the caller.
  * Fails:    mistakes go into the diagnostics; false without memory.
  * Threads:  any; no state.
  */
@@ -27,7 +27,7 @@ struct declaration {
     const struct token *name;        /* of a function; else NULL */
     const struct token *open;        /* a function's '(' */
     const struct token *body;        /* its '{', else NULL */
-    const struct token *comment;     /* the first of those on the lines just before; or NULL */
+    const struct token *comment;     /* first of the comments just before; or NULL */
     const char *directive;           /* "#P2P_FUNC" */
     enum scalar_type result;         /* the type behind the directive; SCALAR_NONE: none */
 };
@@ -42,7 +42,7 @@ bool declarations_read(const struct tokens *tokens, struct declarations *declara
                        struct diagnostics *diagnostics);
 void declarations_release(struct declarations *declarations);
 
-/* The function called NAME that has a body; NULL: there is none. */
+/* Returns the function called NAME that has a body; NULL where there is none. */
 const struct declaration *declarations_function(const struct declarations *declarations,
                                                 const struct token *name);
 

@@ -2,17 +2,8 @@
 #include "pipeline/skeletons/diagnostics.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool is_known(const struct diagnostics *diagnostics, const struct diagnostic *fresh) {
-    for (int i = 0; i < diagnostics->count && i < DIAGNOSTICS_MAX; i++)
-        if (diagnostics->list[i].line == fresh->line &&
-            strcmp(diagnostics->list[i].text, fresh->text) == 0)
-            return true;
-    return false;
-}
 
 void diagnostics_add(struct diagnostics *diagnostics, int line, const char *directive,
                      const char *format, ...) {
@@ -21,7 +12,9 @@ void diagnostics_add(struct diagnostics *diagnostics, int line, const char *dire
     va_start(arguments, format);
     vsnprintf(fresh.text, sizeof fresh.text, format, arguments);
     va_end(arguments);
-    if (is_known(diagnostics, &fresh)) return;
+    for (int i = 0; i < diagnostics->count && i < DIAGNOSTICS_MAX; i++)
+        if (diagnostics->list[i].line == line && strcmp(diagnostics->list[i].text, fresh.text) == 0)
+            return;
     if (diagnostics->count++ >= DIAGNOSTICS_MAX) return;
     int place = diagnostics->count - 1;
     for (; place && diagnostics->list[place - 1].line > line; place--)

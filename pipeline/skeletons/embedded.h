@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* embedded.h - sources that the program carries as text, to put users' operators into.
+/* embedded.h - sources that the program carries as text, into which users' operators are put.
  *
  * The Makefile makes them from the files of the same name.
  *
- * Used by:  twin_source.c, convert.c, kernel_source.c.
+ * Used by:  user_text.c, convert.c, kernel_source.c.
  * Threads:  any; constants.
  */
 #ifndef BURIN_EMBEDDED_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Whoever can write to the folder or to a file of it can run code here: both must
- * belong to root or to us, and nobody else may write to them. A read-only mount tells little, for
- * it may be read-only for us alone: it only excuses the mode of a folder of root's, as containers
- * mount their configuration; the files in it have to be as safe as any. Files are taken in the
- * alphabet's order, so that of two operators with one name always the same one is left out. */
+/* How it works. Anyone who can write to the folder or to a file in it can run code here, so both
+ * must belong to root or to us and be writable by nobody else. A read-only mount proves little,
+ * because it may be read-only for us alone: it only excuses the mode of a folder of root's, as
+ * containers mount their configuration; the files in it must be as safe as any. Files are taken in
+ * alphabetical order, so that of two operators with one name the same one is always left out. */
 #include "pipeline/skeletons/operators_dir.h"
 
 #include "pipeline/registry.h"
@@ -20,23 +20,23 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static void tell(const struct operators_options *options, const char *sentence) {
-    if (options->tell) options->tell(options->context, sentence);
+static void report(const struct operators_options *options, const char *sentence) {
+    if (options->report) options->report(options->context, sentence);
 }
 
-void operators_dir_tell(const struct operators_options *options,
-                        const struct diagnostics *diagnostics) {
+void operators_dir_report(const struct operators_options *options,
+                          const struct diagnostics *diagnostics) {
     char text[2 * DIAGNOSTIC_TEXT_MAX];
     for (int i = 0; i < diagnostics->count && i < DIAGNOSTICS_MAX; i++) {
         diagnostics_print(diagnostics, i, text, sizeof text);
-        tell(options, text);
+        report(options, text);
     }
     snprintf(text, sizeof text, "%.300s: %d more mistakes", diagnostics->path,
              diagnostics->count - DIAGNOSTICS_MAX);
-    if (diagnostics->count > DIAGNOSTICS_MAX) tell(options, text);
+    if (diagnostics->count > DIAGNOSTICS_MAX) report(options, text);
 }
 
-/* Why what is at FD cannot be trusted; NULL: it can. */
+/* Returns why the file or folder at FD cannot be trusted; NULL: it can. */
 static const char *danger_of(int fd, const struct stat *facts) {
     struct statvfs system;
     if (facts->st_uid != 0 && facts->st_uid != geteuid())
@@ -51,7 +51,7 @@ static const char *danger_of(int fd, const struct stat *facts) {
 
 /* ---- one file */
 
-/* The file's bytes, NUL behind them; NULL: why not is told. */
+/* Returns the file's bytes with a NUL after them; NULL, after a report, where it cannot be used. */
 static char *read_bytes(const char *path, const struct operators_options *options, size_t *length) {
     char text[512];
     struct stat facts;
@@ -76,7 +76,7 @@ static char *read_bytes(const char *path, const struct operators_options *option
         return bytes;
     }
     snprintf(text, sizeof text, "%.300s: not used: %s", path, reason);
-    tell(options, text);
+    report(options, text);
     free(bytes);
     return NULL;
 }
@@ -93,7 +93,7 @@ struct user_file *operators_dir_make(const char *path, const char *bytes, size_t
         twin_fill(file);
         return file;
     }
-    operators_dir_tell(options, &diagnostics);
+    operators_dir_report(options, &diagnostics);
     reader_destroy(file);
     return NULL;
 }
@@ -121,7 +121,7 @@ int operators_dir_add(struct user_file *file, const struct operators_options *op
     if (added < file->count) {
         snprintf(text, sizeof text, "%.300s: %d of its operators are left out: at most %d are held",
                  file->path, file->count - added, REGISTRY_ADDED_MAX);
-        tell(options, text);
+        report(options, text);
     }
     return added;
 }
@@ -171,7 +171,7 @@ static void load_one(void *context, const char *path, const char *bytes, size_t 
         snprintf(text, sizeof text,
                  "%.300s: not used on the CPU: there is no C compiler (cc, gcc, clang or tcc)",
                  path);
-        tell(loading->options, text);
+        report(loading->options, text);
     }
     loading->added += operators_dir_add(file, loading->options);
 }

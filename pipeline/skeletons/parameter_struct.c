@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The declaration is `typedef struct [tag] { fields } name;`, a field a basic type
- * and one name or several. The comment that stands on the line on which the field ends is read as
- * "default [min,max] meaning": numbers as whole ones, or as thousandths for float and double. */
+/* How it works. The declaration is `typedef struct [tag] { fields } name;`; a field is a basic type
+ * and one or more names. A comment on the line on which the field ends is read as "default
+ * [min,max] meaning", with integers, or with thousandths for float and double. */
 #include "pipeline/skeletons/parameter_struct.h"
 
 #include "pipeline/encode_options.h"
@@ -13,7 +13,7 @@
 
 static const char directive[] = "#STRUCT";
 
-/* Parameters and parts that every request has, beside how its result is written. */
+/* Parameters and parts that every request has, besides those for the result's encoding. */
 static const char *const taken[] = { "device",  "operations", "damaged", "widths", "types",
                                      "outputs", "image",      "file",    "media" };
 enum { TAKEN = sizeof taken / sizeof *taken };
@@ -22,9 +22,9 @@ static const char *taken_name(int index) {
     return index < TAKEN ? taken[index] : encode_option_name(index - TAKEN);
 }
 
-/* What a comment says; texts into the comment. */
+/* The parts of a comment; pointers into its text. */
 struct note {
-    const char *value, *range, *words; /* NULL: not said */
+    const char *value, *range, *words; /* NULL: missing */
     size_t value_length, range_length, words_length;
 };
 
@@ -63,11 +63,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '*';
 }
 
-static bool is_value_end(const char *at, const char *end) {
-    return at == end || is_blank(*at) || *at == '[' || *at == ',' || *at == ';' || *at == ':';
-}
-
-/* The number, true or false at AT; its length. */
+/* Returns the length of the number, true or false at AT. */
 static size_t value_length(const char *at, const char *end) {
     size_t length = 0;
     const size_t room = (size_t)(end - at);
@@ -77,7 +73,8 @@ static size_t value_length(const char *at, const char *end) {
         while (length < room && strchr("+-.0123456789", at[length])) length++;
         if (length == 1 && !strchr("0123456789", *at)) length = 0;
     }
-    return length && is_value_end(at + length, end) ? length : 0;
+    const char *behind = at + length;
+    return behind == end || is_blank(*behind) || strchr("[,;:", *behind) ? length : 0;
 }
 
 static const char *skip_blanks(const char *at, const char *end) {
@@ -195,7 +192,7 @@ static struct param param_of(enum scalar_type type, const char *name) {
     return param;
 }
 
-/* The comment on the line of AT, behind it; NULL: none. */
+/* Returns the comment after AT on its line; NULL: none. */
 static const struct token *comment_behind(const struct tokens *tokens, const struct token *at) {
     for (int i = 0; i < tokens->count; i++) {
         const struct token *one = &tokens->list[i];
@@ -257,7 +254,7 @@ static bool add_field(struct parameter_struct *out, enum scalar_type type, const
     return true;
 }
 
-/* One line of the struct: a type, names, ';'. Moves *AT behind it. */
+/* Reads one line of the struct: a type, names, ';'. Moves *AT past it. */
 static bool read_fields(const struct tokens *tokens, const struct token **at,
                         struct text_arena *arena, struct parameter_struct *out,
                         struct diagnostics *diagnostics) {
@@ -290,14 +287,6 @@ static bool read_fields(const struct tokens *tokens, const struct token **at,
     }
     ++*at;
     return true;
-}
-
-static void pad(struct parameter_struct *out) {
-    size_t align = 1;
-    for (int i = 0; i < out->count; i++)
-        if (scalar_type_bytes(out->fields[i].type) > align)
-            align = scalar_type_bytes(out->fields[i].type);
-    out->bytes = (out->bytes + align - 1) / align * align;
 }
 
 static bool expect(const struct token **at, const char *word, struct diagnostics *diagnostics) {
@@ -333,7 +322,11 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
     if (!name_is_short(at, diagnostics)) return false;
     out->name = text_arena_copy(arena, at->text, at->length);
     at++;
-    pad(out);
+    size_t align = 1;
+    for (int i = 0; i < out->count; i++)
+        if (scalar_type_bytes(out->fields[i].type) > align)
+            align = scalar_type_bytes(out->fields[i].type);
+    out->bytes = (out->bytes + align - 1) / align * align;
     return expect(&at, ";", diagnostics);
 }
 

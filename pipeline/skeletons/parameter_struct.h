@@ -21,15 +21,15 @@ extern "C" {
 #endif
 
 enum { PARAMETER_FIELDS_MAX = 10, PARAMETER_STRUCT_BYTES_MAX = PARAMETER_FIELDS_MAX * 8 };
-enum { USER_NAME_MAX = 40 }; /* characters of an operator's, a struct's and a field's name */
+enum { USER_NAME_MAX = 40 }; /* characters of the name of an operator, a struct or a field */
 
 /* Small texts that live as long as a user file. */
 struct text_arena {
     struct arena_text *last;
-    bool failed; /* there was no memory for one of them */
+    bool failed; /* memory ran out */
 };
 
-/* LENGTH bytes of TEXT, then a NUL; without memory "". */
+/* Returns LENGTH bytes of TEXT and a NUL; "" without memory. */
 const char *text_arena_copy(struct text_arena *arena, const char *text, size_t length);
 void text_arena_release(struct text_arena *arena);
 
@@ -46,13 +46,14 @@ struct parameter_struct {
     size_t bytes; /* sizeof */
 };
 
-/* DECLARATION stands behind #STRUCT. TOKENS: the whole source's, for the comments. false: it is no
- * such struct. */
+/* Reads DECLARATION, which follows #STRUCT; TOKENS are the whole source's, for the comments. false:
+ * it is not such a struct. */
 bool parameter_struct_read(const struct tokens *tokens, const struct declaration *declaration,
                            struct text_arena *arena, struct parameter_struct *out,
                            struct diagnostics *diagnostics);
 
-/* The struct's bytes from a parsed set, on the CPU and on a GPU the same; padding is 0. */
+/* Fills BYTES, the struct, from parsed parameters; they are the same on the CPU and a GPU, with
+ * padding 0. */
 void parameter_struct_fill(const struct parameter_struct *parameters, const struct params *params,
                            unsigned char bytes[PARAMETER_STRUCT_BYTES_MAX]);
 

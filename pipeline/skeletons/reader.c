@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The text is copied with "\n" at its lines' ends and cut into tokens; refused words
- * and lines are told; then the outermost declarations are walked, and each directive is put
- * together with the struct or function behind it. A file with any mistake is no file. */
+/* How it works. The text is copied with "\n" as line ends and cut into tokens, and refused words
+ * and lines are reported. Then the outermost declarations are walked, and each directive is joined
+ * with the struct or function after it. A file with any mistake is rejected. */
 #include "pipeline/skeletons/reader.h"
 
 #include "pipeline/registry.h"
@@ -36,7 +36,7 @@ static bool check_characters(const char *text, size_t length, struct diagnostics
     return true;
 }
 
-/* The arena's copy, with every "\r\n" made "\n". */
+/* Makes the arena's copy, with every "\r\n" replaced by "\n". */
 static bool copy_text(struct user_file *file, const char *text, size_t length) {
     char *copy = malloc(length + 1);
     size_t used = 0;
@@ -49,9 +49,9 @@ static bool copy_text(struct user_file *file, const char *text, size_t length) {
     return true;
 }
 
-/* ---- what a record tells of itself */
+/* ---- the record's description of itself */
 
-/* Words of the comments before the directive, up to the first sentence's end. */
+/* Returns the words of the comments before the directive, up to the end of the first sentence. */
 static const char *summary_of(struct user_file *file, const struct declaration *directive) {
     static const char *const made[] = {
         [SKELETON_P2P] = "Each sample on its own",
@@ -177,22 +177,18 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
     file->count++;
 }
 
-static enum skeleton skeleton_of(const char *directive) {
-    int skeleton = 0;
-    while (token_directives[1 + skeleton] != directive) skeleton++;
-    return (enum skeleton)skeleton;
-}
-
 static void read_directives(struct user_file *file, struct diagnostics *diagnostics) {
     const struct declarations *all = &file->declarations;
     for (int i = 0; i < all->count; i++) {
         const struct declaration *one = &all->list[i];
         const struct declaration *next = i + 1 < all->count ? &all->list[i + 1] : NULL;
         if (one->kind != DECLARATION_DIRECTIVE) continue;
-        if (one->directive == token_directives[0])
+        int place = 0; /* the struct's, then the skeletons' */
+        while (token_directives[place] != one->directive) place++;
+        if (place == 0)
             add_struct(file, one, next, diagnostics);
         else
-            add_op(file, skeleton_of(one->directive), one, next, diagnostics);
+            add_op(file, (enum skeleton)(place - 1), one, next, diagnostics);
     }
     if (!file->count && !diagnostics->count)
         diagnostics_add(diagnostics, 1, NULL,
@@ -204,7 +200,7 @@ static void read_directives(struct user_file *file, struct diagnostics *diagnost
 
 static bool read_file(struct user_file *file, struct diagnostics *diagnostics) {
     if (!tokens_read(file->text, &file->tokens, diagnostics)) return false;
-    if (diagnostics->count) return true; /* what follows would only confuse */
+    if (diagnostics->count) return true; /* later messages would only confuse */
     refusals_in_tokens(&file->tokens, diagnostics);
     const int before = diagnostics->count;
     if (!declarations_read(&file->tokens, &file->declarations, diagnostics)) return false;

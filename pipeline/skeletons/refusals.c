@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Two lists of words and a few rules. Nothing here has to be clever: a name that two
- * compilers read differently, that reaches out of the function, or that keeps a state is refused
- * wherever it stands. What slips through meets the compiler, which links nothing, and the user
- * operators' own process. */
+/* How it works. Two lists of words and a few rules. Nothing here needs to be clever: a name that
+ * two compilers read differently, that reaches out of the function, or that keeps a state is
+ * refused wherever it stands. Anything that passes meets the compiler, which links nothing, and
+ * then the sandbox of the users' operators. */
 #include "pipeline/skeletons/refusals.h"
 
 #include "pipeline/param.h"
@@ -45,7 +45,7 @@ static const char *const c_words[] = {
     "union",  "unsigned", "void",  "while",  "true",   "false",
 };
 
-/* Functions that an operator may call: those of exact_math/names.h, and what the skeletons add. */
+/* Functions that an operator may call: those of exact_math/names.h and those of the skeletons. */
 static const char *const builtin_names[] = {
     "exp",       "expf",       "exp2",   "exp2f",  "expm1",   "expm1f", "log",     "logf",
     "log2",      "log2f",      "log10",  "log10f", "log1p",   "log1pf", "sin",     "sinf",
@@ -77,25 +77,18 @@ static bool is_builtin(const struct token *name) {
 
 /* ---- words */
 
-static bool is_reserved(const struct token *token) {
-    const char *text = token->text;
-    return text[0] == '_' && token->length > 1 &&
-           (text[1] == '_' || isupper((unsigned char)text[1]));
-}
-
-static bool is_ours(const struct token *token) {
-    return token->length >= 6 && strncasecmp(token->text, "burin_", 6) == 0;
-}
-
-/* Why TOKEN is not accepted; NULL: it is. */
+/* Returns why TOKEN is refused; NULL: it is accepted. */
 static const char *refusal_of(const struct token *token) {
     for (size_t i = 0; i < COUNT(refused); i++)
         if (token_is(token, refused[i].word)) return refused[i].reason;
     if (is_one_of(token, cpp_words, COUNT(cpp_words)))
         return "it is a word of C++, which the GPU's compiler reads; choose another name";
-    if (is_ours(token)) return "names that begin with burin_ are reserved";
-    return is_reserved(token) ? "names that begin with __ or with _ and a capital are reserved"
-                              : NULL;
+    const char *text = token->text;
+    if (token->length >= 6 && strncasecmp(text, "burin_", 6) == 0)
+        return "names that begin with burin_ are reserved";
+    if (text[0] == '_' && token->length > 1 && (text[1] == '_' || isupper((unsigned char)text[1])))
+        return "names that begin with __ or with _ and a capital are reserved";
+    return NULL;
 }
 
 static void check_word(const struct token *token, struct diagnostics *diagnostics) {
@@ -104,10 +97,6 @@ static void check_word(const struct token *token, struct diagnostics *diagnostic
     if (reason)
         diagnostics_add(diagnostics, token->line, NULL, "\"%s\" is not accepted: %s",
                         token_shown(token, shown), reason);
-}
-
-/* Two words of a type that the GPU has not. */
-static void check_pair(const struct token *token, struct diagnostics *diagnostics) {
     if ((token_is(token, "long") && token_is(token + 1, "double")) ||
         (token_is(token, "double") && token_is(token + 1, "long")))
         diagnostics_add(diagnostics, token->line, NULL,
@@ -157,7 +146,7 @@ static void unknown_line(const struct token *hash, struct diagnostics *diagnosti
                         shown);
 }
 
-/* HASH begins a line; returns how much deeper in #if the next one stands. */
+/* Checks the line that HASH begins; returns the change of depth in #if. */
 static int check_line(const struct token *hash, struct diagnostics *diagnostics) {
     const struct token *word = hash + 1;
     if (!word->preprocessor) return 0; /* a '#' alone */
@@ -181,9 +170,10 @@ static void check_macro(const struct token *token, struct diagnostics *diagnosti
                         "stands");
 }
 
-/* C23 writes [[gnu::constructor]] where C17 has no such signs: neither form means anything in it,
- * nor in a macro that makes one of them. */
-static void check_attribute(const struct token *token, struct diagnostics *diagnostics) {
+/* Refuses C23's [[gnu::constructor]] (neither sign has a meaning in C17, nor in a macro that makes
+ * one of them), and "...", a range of values: C++ has no ranges, and a compiler may never finish
+ * writing out the table. */
+static void check_punctuator(const struct token *token, struct diagnostics *diagnostics) {
     const struct token *next = token + 1;
     const bool brackets = token_is(token, "[") && token_is(next, "[");
     const bool colons =
@@ -192,12 +182,7 @@ static void check_attribute(const struct token *token, struct diagnostics *diagn
         diagnostics_add(diagnostics, token->line, NULL,
                         "%s is not accepted: an operator has no attributes",
                         brackets ? "[[" : "::");
-}
-
-/* Refuses "...", which stands for many values: C++ has no such ranges, and a compiler may never
- * finish writing out the table. */
-static void check_dots(const struct token *token, struct diagnostics *diagnostics) {
-    if (token_is(token, ".") && token_is(token + 1, ".") && token[1].text == token->text + 1)
+    if (token_is(token, ".") && token_is(next, ".") && next->text == token->text + 1)
         diagnostics_add(diagnostics, token->line, NULL,
                         "... is not accepted: write out each value, and each parameter");
 }
@@ -208,9 +193,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
         const struct token *token = &tokens->list[i];
         const bool begins = token->preprocessor && token->first && token_is(token, "#");
         if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
-        if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
-        if (token->kind == TOKEN_PUNCTUATOR) check_attribute(token, diagnostics);
-        if (token->kind == TOKEN_PUNCTUATOR) check_dots(token, diagnostics);
+        if (token->kind == TOKEN_PUNCTUATOR) check_punctuator(token, diagnostics);
         if (token->preprocessor) check_macro(token, diagnostics);
         if (begins) depth += check_line(token, diagnostics);
         if (token->kind == TOKEN_DIRECTIVE && depth > 0)
@@ -221,7 +204,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
 
 /* ---- declarations */
 
-/* Behind the bracket that AT opens; END: it is closed nowhere before. */
+/* Returns the token after the bracket that AT opens; END where it is not closed. */
 static const struct token *behind_bracket(const struct token *at, const struct token *end) {
     for (int depth = 0; at < end; at++) {
         if (token_is(at, "(") || token_is(at, "[") || token_is(at, "{")) depth++;
@@ -231,14 +214,14 @@ static const struct token *behind_bracket(const struct token *at, const struct t
     return end;
 }
 
-/* The ',' behind the initializer that begins at AT, or END. */
+/* Returns the ',' after the initializer that begins at AT, or END. */
 static const struct token *behind_initializer(const struct token *at, const struct token *end) {
     while (at < end && !token_is(at, ",")) at = behind_bracket(at, end);
     return at;
 }
 
-/* Whether no variable that FIRST..END-1 declares can be changed: the type is const, and so is each
- * pointer to it. A pointer to a function or to an array, (*name), is looked into as it stands. */
+/* Whether no variable that FIRST..END-1 declares can be changed: its type is const, and so is each
+ * pointer. A pointer to a function or array, (*name), is examined inside. */
 static bool is_constant(const struct token *first, const struct token *end) {
     bool type = false, pointer = false, pointers = false;
     for (const struct token *at = first; at < end;) {
@@ -254,14 +237,6 @@ static bool is_constant(const struct token *first, const struct token *end) {
             at = inner ? at + 1 : behind_bracket(at, end);
     }
     return !pointer && (pointers || type);
-}
-
-static void check_variable(const struct declaration *declaration, struct diagnostics *diagnostics) {
-    if (is_constant(declaration->first, declaration->end - 1)) return;
-    char shown[TOKEN_SHOWN_MAX];
-    diagnostics_add(diagnostics, declaration->first->line, NULL,
-                    "a variable outside a function must be const; this begins with \"%s\"",
-                    token_shown(declaration->first, shown));
 }
 
 static void check_body(const struct declaration *function, struct diagnostics *diagnostics) {
@@ -291,7 +266,7 @@ static bool is_macro(const struct tokens *tokens, const struct token *name) {
     return false;
 }
 
-/* Calls stand in bodies and in macros; a macro's parameters may be called there. */
+/* Checks calls in bodies and in macros, where a macro's parameters may be called too. */
 static void check_calls(const struct tokens *tokens, const struct declarations *declarations,
                         struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
@@ -318,7 +293,10 @@ void refusals_in_declarations(const struct tokens *tokens, const struct declarat
     char shown[TOKEN_SHOWN_MAX];
     for (int i = 0; i < declarations->count; i++) {
         const struct declaration *one = &declarations->list[i];
-        if (one->kind == DECLARATION_CONSTANT) check_variable(one, diagnostics);
+        if (one->kind == DECLARATION_CONSTANT && !is_constant(one->first, one->end - 1))
+            diagnostics_add(diagnostics, one->first->line, NULL,
+                            "a variable outside a function must be const; this begins with \"%s\"",
+                            token_shown(one->first, shown));
         if (one->kind == DECLARATION_FUNCTION && one->name) check_body(one, diagnostics);
         if (one->kind == DECLARATION_FUNCTION && one->name && is_builtin(one->name))
             diagnostics_add(diagnostics, one->name->line, NULL,

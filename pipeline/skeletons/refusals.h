@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* refusals.h - what may not stand in an operator's source, whatever it would mean.
+/* refusals.h - constructs that an operator's source may not contain.
  *
- * Used by:  the reader of users' operators.
+ * Used by:  reader.c.
  * Owns:     nothing.
  * Fails:    mistakes go into the diagnostics.
  * Threads:  any; no state.
@@ -11,11 +11,11 @@
 
 #include "pipeline/skeletons/declarations.h"
 
-/* Preprocessor lines, reserved words, names. */
+/* Checks preprocessor lines, reserved words, names. */
 void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnostics);
 
-/* Variables that keep a state, prototypes without a function, recursion, calls of functions that
- * are not there. */
+/* Checks variables that keep a state, prototypes without a function, recursion, calls of missing
+ * functions. */
 void refusals_in_declarations(const struct tokens *tokens, const struct declarations *declarations,
                               struct diagnostics *diagnostics);
 

@@ -37,7 +37,7 @@ static const struct {
     { "int64_t", SCALAR_LONG },    { "uint64_t", SCALAR_ULONG },
 };
 
-/* How often each of C's words stands there. */
+/* The number of each of C's words. */
 struct words {
     int chars, shorts, ints, longs, signeds, unsigneds, others;
     enum scalar_type other; /* one that stands alone */
@@ -61,16 +61,6 @@ static bool take_word(struct words *words, const struct token *token) {
     return token_is(token, "const");
 }
 
-static enum scalar_type integer_of(const struct words *words) {
-    const bool is_unsigned = words->unsigneds;
-    if (words->chars)
-        return is_unsigned ? SCALAR_UCHAR : words->signeds ? SCALAR_SCHAR : SCALAR_CHAR;
-    if (words->shorts) return is_unsigned ? SCALAR_USHORT : SCALAR_SHORT;
-    if (words->longs == 2) return is_unsigned ? SCALAR_ULLONG : SCALAR_LLONG;
-    if (words->longs) return is_unsigned ? SCALAR_ULONG : SCALAR_LONG;
-    return is_unsigned ? SCALAR_UINT : SCALAR_INT;
-}
-
 static enum scalar_type type_of(const struct words *words) {
     const int integers = words->chars + words->shorts + words->ints + words->longs +
                          words->signeds + words->unsigneds;
@@ -78,7 +68,14 @@ static enum scalar_type type_of(const struct words *words) {
     const int sizes = words->chars + words->shorts + (words->longs > 0);
     const bool wrong = !integers || sizes > 1 || words->longs > 2 || words->ints > 1 ||
                        words->signeds + words->unsigneds > 1 || (words->chars && words->ints);
-    return wrong ? SCALAR_NONE : integer_of(words);
+    const bool is_unsigned = words->unsigneds;
+    if (wrong) return SCALAR_NONE;
+    if (words->chars)
+        return is_unsigned ? SCALAR_UCHAR : words->signeds ? SCALAR_SCHAR : SCALAR_CHAR;
+    if (words->shorts) return is_unsigned ? SCALAR_USHORT : SCALAR_SHORT;
+    if (words->longs == 2) return is_unsigned ? SCALAR_ULLONG : SCALAR_LLONG;
+    if (words->longs) return is_unsigned ? SCALAR_ULONG : SCALAR_LONG;
+    return is_unsigned ? SCALAR_UINT : SCALAR_INT;
 }
 
 enum scalar_type scalar_type_read(const struct token **token) {

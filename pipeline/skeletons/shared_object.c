@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The file is read as the dynamic linker reads it: by its program headers, never by
- * its sections. Of the dynamic section's entries those are accepted that a twin needs, and no
- * other; of the relocations those that only add an address, to symbols that are no IFUNC. Addresses
- * are looked up in the loaded segments, and all that is not wholly in one is refused. Where the
- * linker says what becomes read-only once it is loaded (RELRO), nothing else may be writable.
- * Sections are looked at for the name of a variable alone. */
+ * its sections. Only the entries of the dynamic section that a twin needs are accepted, and only
+ * relocations that add an address, to symbols that are no IFUNC. Addresses are looked up in the
+ * loaded segments, and anything not wholly in one is refused. The part that becomes read-only after
+ * loading (RELRO) must be the only writable one. Sections serve only to find the name of a
+ * variable. */
 #include "pipeline/skeletons/shared_object.h"
 
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ struct object {
     int segment_count;
 };
 
-/* LENGTH bytes that will be loaded at ADDRESS; NULL: they are not in the file. */
+/* Returns the LENGTH bytes that will be loaded at ADDRESS; NULL: they are not in the file. */
 static const void *find(const struct object *object, uint64_t address, uint64_t length) {
     for (int i = 0; i < object->segment_count; i++) {
         const Elf64_Phdr *one = &object->segments[i];
@@ -74,8 +74,8 @@ static bool read_header(struct object *object) {
     return true;
 }
 
-/* Segments lie in the file, in the order of their addresses, and do not overlap: find() sees what
- * the dynamic linker will see. Returns the only dynamic one; NULL: it is not so. */
+/* Checks that segments lie in the file, in the order of their addresses, without overlap: find()
+ * then sees what the dynamic linker will see. Returns the only dynamic one; NULL: refused. */
 static const Elf64_Phdr *check_segments(const struct object *object) {
     const Elf64_Phdr *dynamic = NULL;
     uint64_t end = 0;
@@ -126,12 +126,12 @@ static const char *take_entry(const Elf64_Dyn *entry, struct dynamic *dynamic) {
     case DT_JMPREL:
     case DT_BIND_NOW:
         if (dynamic->word[entry->d_tag])
-            return not_ours; /* two of them: the linker takes the last */
+            return not_ours; /* a duplicate: the linker would take the last one */
         dynamic->word[entry->d_tag] = entry->d_un.d_val;
         return NULL;
     case DT_GNU_HASH:
     case DT_RELACOUNT:
-    case DT_RELR: /* these have no type: each adds the address at which it is loaded */
+    case DT_RELR: /* relative relocations: each adds the load address */
     case DT_RELRSZ:
     case DT_RELRENT:
     case DT_AARCH64_BTI_PLT:
@@ -153,7 +153,7 @@ static const char *read_dynamic(const struct object *object, const Elf64_Phdr *s
         const char *refusal = take_entry(&list[i], dynamic);
         if (refusal) return refusal;
     }
-    return not_ours; /* it has no end */
+    return not_ours; /* no end */
 }
 
 /* ---- relocations */
@@ -197,7 +197,7 @@ static const Elf64_Phdr *first_of_type(const struct object *object, uint32_t typ
     return NULL;
 }
 
-/* The segment in which a variable is; NULL: none is. */
+/* Returns the segment that has a variable; NULL: none. */
 static const Elf64_Phdr *variables_in(const struct object *object) {
     const Elf64_Phdr *sealed = first_of_type(object, PT_GNU_RELRO);
     const Elf64_Phdr *own = first_of_type(object, PT_TLS); /* each thread's */
@@ -209,7 +209,7 @@ static const Elf64_Phdr *variables_in(const struct object *object) {
     return own;
 }
 
-/* Section NUMBER, if it stands whole in the file. */
+/* Returns section NUMBER if it lies wholly in the file. */
 static const Elf64_Shdr *section_of(const struct object *object, uint64_t number) {
     const Elf64_Ehdr *header = (const void *)object->bytes;
     const size_t size = sizeof(Elf64_Shdr);
@@ -221,7 +221,7 @@ static const Elf64_Shdr *section_of(const struct object *object, uint64_t number
     return one->sh_offset <= object->size && bytes <= object->size - one->sh_offset ? one : NULL;
 }
 
-/* A compiler writes kept.0 where the user has written kept. */
+/* Copies a name up to its suffix: a compiler writes kept.0 for the user's kept. */
 static void copy_name(const struct object *object, const Elf64_Shdr *names, uint32_t at,
                       char name[SHARED_OBJECT_NAME_MAX]) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";

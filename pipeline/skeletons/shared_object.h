@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* shared_object.h - a compiled file of operators, looked at before dlopen.
+/* shared_object.h - examines a compiled file of operators before dlopen.
  *
- * dlopen runs what a shared object names as its constructors, as functions that choose another
- * (IFUNC), and as those of the libraries it needs. A user's file may have none of them: its code is
- * run in a sandbox alone, behind the filter of system calls. Nor may it have a variable that keeps
- * its value: that would be one client's, and another's next.
+ * dlopen runs a shared object's constructors, its IFUNC resolvers, and those of the libraries it
+ * needs. A user's file may have none of them: its code may only run in a sandbox, behind the filter
+ * of system calls. Nor may it have a variable that keeps its value, which would carry data from one
+ * client to the next.
  *
  * Used by:  twin_library.c.
- * Fails:    whatever cannot be read is refused.
+ * Fails:    a file that cannot be read is refused.
  * Threads:  any.
  * Limits:   SHARED_OBJECT_BYTES_MAX.
  * Source:   System V gABI, chapter 5, "Dynamic Linking"; glibc's elf/dl-load.c and elf/dl-init.c
@@ -19,12 +19,13 @@
 
 enum { SHARED_OBJECT_BYTES_MAX = 32 << 20, SHARED_OBJECT_NAME_MAX = 64 };
 
-/* Why the file at PATH may not be loaded; NULL: no code of it runs when it is. VARIABLE: the name
- * of the one that keeps its value, if that is why and the file tells it; else "". */
+/* Returns why the file at PATH may not be loaded; NULL: loading it runs none of its code. VARIABLE
+ * receives the name of a variable that keeps its value, if that is the reason and the name is
+ * known; else "". */
 const char *shared_object_refusal(const char *path, char variable[SHARED_OBJECT_NAME_MAX]);
 
-/* Makes every writable page of LIBRARY, a handle of dlopen, read-only: not all compilers keep
- * variables apart from constants. Returns false if the system refuses. */
+/* Makes every writable page of LIBRARY, a handle of dlopen, read-only, because not all compilers
+ * separate variables from constants. Returns false if the system refuses. */
 bool shared_object_seal(void *library);
 
 #endif

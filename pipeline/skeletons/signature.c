@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. One cursor goes over the signature's tokens, part by part; the first part that is
- * not what the skeleton asks for is told with what was found in its place, and ends the reading. */
+/* How it works. One cursor moves over the signature's tokens, part by part. The first part that
+ * differs from the skeleton's form is reported with what was found instead, and ends the reading.
+ */
 #include "pipeline/skeletons/signature.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static bool take_name(struct cursor *cursor, const struct token **name, const ch
     return true;
 }
 
-/* `unsigned char` or `unsigned short`, and the same as before where OP has a depth already. */
+/* Takes `unsigned char` or `unsigned short`, matching OP's depth if that is known. */
 static bool take_sample(struct cursor *cursor, const char *what) {
     const struct token *begin = cursor->at;
     const enum scalar_type type = scalar_type_read(&cursor->at);
@@ -69,12 +70,7 @@ static bool take_int(struct cursor *cursor, const char *what) {
     return expected(cursor, what);
 }
 
-/* `static` and `inline` in any order, or neither. */
-static void skip_specifiers(struct cursor *cursor) {
-    while (token_is(cursor->at, "static") || token_is(cursor->at, "inline")) cursor->at++;
-}
-
-/* The function's name and '('. */
+/* Takes the function's name and '('. */
 static bool take_head(struct cursor *cursor) {
     if (cursor->at != cursor->function->name)
         return expected(cursor, "the function's name behind its result's type");
@@ -82,7 +78,7 @@ static bool take_head(struct cursor *cursor) {
     return take(cursor, "(");
 }
 
-/* NAME is read in the body; a macro that names it counts. */
+/* Whether the body uses NAME; a macro that contains it counts. */
 static bool is_used(const struct user_file *file, const struct declaration *function,
                     const struct token *name) {
     for (const struct token *at = function->body; at < function->end; at++)
@@ -94,7 +90,7 @@ static bool is_used(const struct user_file *file, const struct declaration *func
     return false;
 }
 
-/* `)` at once, or a struct from under #STRUCT before it. */
+/* Takes an optional struct from under #STRUCT, up to `)`. */
 static bool take_parameters(struct cursor *cursor, const struct user_file *file) {
     const struct token *name;
     if (token_is(cursor->at, ")")) return true;
@@ -126,7 +122,7 @@ static bool read_p2p(struct cursor *cursor, const struct user_file *file) {
     return take_parameters(cursor, file);
 }
 
-/* [3] or [5]; the second time the same as the first. */
+/* Takes [3] or [5], the second time the same as the first. */
 static bool take_side(struct cursor *cursor) {
     if (!take(cursor, "[")) return false;
     const int side = token_is(cursor->at, "3") ? 3 : token_is(cursor->at, "5") ? 5 : 0;
@@ -151,7 +147,7 @@ static bool read_n2p(struct cursor *cursor, const struct user_file *file) {
     return take_parameters(cursor, file);
 }
 
-/* An integer, or LETTER; what was explicit before must be the same now. */
+/* Takes an integer type, or LETTER; an earlier explicit type must be repeated. */
 static bool take_value(struct cursor *cursor, const char *letter, enum scalar_type *result) {
     const struct token *begin = cursor->at;
     if (token_is(cursor->at, letter) && (cursor->op->generic || !*result)) {
@@ -174,11 +170,6 @@ static bool take_value(struct cursor *cursor, const char *letter, enum scalar_ty
                                                 : "T, or an integer type");
 }
 
-/* A sample must fit into the type that it is converted to. */
-static unsigned depth_of(enum scalar_type type) {
-    return type == SCALAR_NONE || scalar_type_max(type) >= 65535 ? 0 : 8;
-}
-
 static bool read_r2s(struct cursor *cursor) {
     const struct token *a, *b;
     struct user_op *op = cursor->op;
@@ -197,7 +188,8 @@ static bool read_r2s(struct cursor *cursor) {
         return false;
     }
     if (explicit_type) op->result = explicit_type;
-    op->op.depth = depth_of(op->result);
+    /* A sample must fit the type to which it is converted. */
+    op->op.depth = op->result && scalar_type_max(op->result) < 65535 ? 8 : 0;
     return true;
 }
 
@@ -221,7 +213,7 @@ static bool read_r2v(struct cursor *cursor, const struct user_file *file) {
            take_parameters(cursor, file);
 }
 
-/* A type behind the directive, where the skeleton takes one. */
+/* Checks the type after the directive, if the skeleton takes one. */
 static bool read_result(const struct declaration *directive, struct user_op *op,
                         struct diagnostics *diagnostics) {
     const enum scalar_type type = directive->result;
@@ -254,7 +246,7 @@ bool signature_read(const struct user_file *file, const struct declaration *dire
                              .op = op,
                              .diagnostics = diagnostics };
     if (!read_result(directive, op, diagnostics)) return false;
-    skip_specifiers(&cursor);
+    while (token_is(cursor.at, "static") || token_is(cursor.at, "inline")) cursor.at++;
     switch (op->skeleton) {
     case SKELETON_P2P: return read_p2p(&cursor, file);
     case SKELETON_N2P: return read_n2p(&cursor, file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* signature.h - whether a function has the form that its directive asks for.
+/* signature.h - checks that a function has the form of its directive.
  *
  * Used by:  reader.c.
  * Owns:     nothing.
@@ -11,13 +11,13 @@
 
 #include "pipeline/skeletons/user_op.h"
 
-/* FUNCTION stands behind OP's directive; FILE has all structs. Fills in OP's depth, window, result,
- * generic, parameters and uses_position. */
+/* Reads FUNCTION, which follows OP's directive; FILE has all structs. Fills in OP's depth, window,
+ * result, generic, parameters and uses_position. */
 bool signature_read(const struct user_file *file, const struct declaration *directive,
                     const struct declaration *function, struct user_op *op,
                     struct diagnostics *diagnostics);
 
-/* The form itself: "static S name(S pixel, int index[, params])". */
+/* Returns the form: "static S name(S pixel, int index[, params])". */
 const char *signature_form(enum skeleton skeleton);
 
 #endif

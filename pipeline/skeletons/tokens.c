@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. One pass over the text. A line that begins with '#' is a preprocessor line up to
- * its end, where a backslash behind a blank continues it; its tokens are kept and marked. Our own
+ * its end, where a backslash after a blank continues it; its tokens are kept and marked. Our own
  * directives may stand anywhere outside such a line and are one token each. */
 #include "pipeline/skeletons/tokens.h"
 
@@ -49,7 +49,7 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind '#' and blanks at HASH: the name's length. */
+/* Returns the length of the name after '#' and blanks at HASH. */
 static size_t hash_word(const char *hash, const char **word) {
     *word = hash + 1 + strspn(hash + 1, " \t");
     size_t length = 0;
@@ -94,7 +94,7 @@ static bool put(struct lexer *lexer, enum token_kind kind, size_t length, int li
     return true;
 }
 
-/* ---- one token each; they return its length */
+/* ---- one token each; functions return its length */
 
 static size_t line_comment(const struct lexer *lexer) {
     const size_t length = strcspn(lexer->at, "\n");
@@ -107,7 +107,7 @@ static size_t line_comment(const struct lexer *lexer) {
     return length;
 }
 
-/* Counts the lines that it passes. */
+/* Counts the lines it passes. */
 static size_t block_comment(struct lexer *lexer) {
     size_t length = 2;
     const int line = lexer->line;
@@ -185,7 +185,7 @@ static size_t punctuator(const struct lexer *lexer) {
     return 1;
 }
 
-/* A '#' that is not within a preprocessor line. */
+/* Takes a '#' outside a preprocessor line. */
 static bool hash(struct lexer *lexer) {
     const char *found = directive_at(lexer->at), *name;
     const size_t length = hash_word(lexer->at, &name);
@@ -212,7 +212,7 @@ static bool take(struct lexer *lexer) {
     return put(lexer, TOKEN_PUNCTUATOR, punctuator(lexer), line);
 }
 
-/* Moves over blanks and the ends of lines. */
+/* Skips blanks and line ends. */
 static void skip(struct lexer *lexer) {
     for (;; lexer->at++) {
         const char *at = lexer->at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each band of rows goes to one thread, some rows at a time, so that a job that
- * nobody wants any more is noticed. P2P and N2P write their rows. An R2S folds into its band's
- * numbers and an R2V counts into its band's lists, in the scratch; the caller's thread puts the
- * bands together, in order, and writes the values. */
+/* How it works. Each band of rows goes to one thread, a few rows at a time, so that a cancelled job
+ * is noticed. P2P and N2P write their rows. An R2S folds into its band's numbers and an R2V counts
+ * into its band's lists, in the scratch; the caller's thread then combines the bands, in order, and
+ * writes the values. */
 #include "pipeline/skeletons/twin.h"
 
 #include "pipeline/band.h"
@@ -13,18 +13,18 @@
 enum {
     BANDS_MAX = 64,
     CHANNELS_MAX = 3,
-    BAND_SAMPLES = 1 << 15,        /* a band is no smaller */
-    STRETCH_SAMPLES = 1 << 16,     /* between two looks at the job's progress */
-    COPIES = 4,                    /* of an R2V's lists */
-    COPIED_BINS_MAX = 4096,        /* longer ones have one copy */
-    COUNT_BYTES_MAX = 32 * 1048576 /* of all bands */
+    BAND_SAMPLES = 1 << 15,        /* least samples of a band */
+    STRETCH_SAMPLES = 1 << 16,     /* between two checks of the job's progress */
+    COPIES = 4,                    /* copies of an R2V's lists */
+    COPIED_BINS_MAX = 4096,        /* longer lists have one copy */
+    COUNT_BYTES_MAX = 32 * 1048576 /* bytes for all bands */
 };
 
 struct work {
     const struct op_call *call;
     const struct user_op *op;
     const struct twin_loops *loops;
-    struct burin_rows rows; /* the same for all bands, but for what a band writes */
+    struct burin_rows rows; /* common to all bands, except their outputs */
     int bands;
     _Alignas(8) unsigned char params[PARAMETER_STRUCT_BYTES_MAX];
 };
@@ -33,7 +33,7 @@ static int copies_of(int bins) {
     return bins <= COPIED_BINS_MAX ? COPIES : 1;
 }
 
-/* What one band of CALL counts into. */
+/* Bytes of one band's counts. */
 static size_t count_bytes(const struct user_op *op, const struct op_call *call) {
     const int bins = user_op_bins(op, call->params);
     return sizeof(int) * (size_t)bins * (size_t)copies_of(bins) * image_colours(&call->in);
@@ -89,22 +89,20 @@ static void do_band(void *argument, int index) {
 
 /* ---- values */
 
-static enum value_type value_type_of(enum scalar_type type) {
-    const bool is_signed = scalar_type_is_signed(type);
-    if (scalar_type_bytes(type) == 8) return is_signed ? VALUE_INT64 : VALUE_UINT64;
-    return is_signed ? VALUE_INT32 : VALUE_UINT32;
-}
-
 static struct values_shape twin_values(const struct op *op, const struct params *params,
                                        const struct image *in) {
     const struct user_op *user = user_op_of(op);
-    return (struct values_shape){ .type = value_type_of(user_text_result(user, in->depth)),
+    const enum scalar_type type = user_text_result(user, in->depth);
+    const bool is_signed = scalar_type_is_signed(type);
+    const enum value_type wide = is_signed ? VALUE_INT64 : VALUE_UINT64,
+                          narrow = is_signed ? VALUE_INT32 : VALUE_UINT32;
+    return (struct values_shape){ .type = scalar_type_bytes(type) == 8 ? wide : narrow,
                                   .channels = image_colours(in),
                                   .length = (uint32_t)user_op_bins(user, params),
                                   .is_list = user->skeleton == SKELETON_R2V };
 }
 
-/* Numbers of 4 bytes and 8 take the low ones of a long long. */
+/* A value takes the low bytes of a long long. */
 static void put_folds(const struct work *work) {
     const struct values_shape shape =
         twin_values(&work->op->op, work->call->params, &work->call->in);

@@ -4,8 +4,8 @@
  * Used by:  operators_dir.c, server/user_operators.c and burin-bench, which put these functions
  *           into a file's records.
  * Owns:     nothing.
- * Fails:    as op.h says.
- * Threads:  as op.h says.
+ * Fails:    STATUS_CANCELLED, STATUS_DEADLINE, STATUS_INTERNAL.
+ * Threads:  those of op.h.
  */
 #ifndef BURIN_TWIN_H
 #define BURIN_TWIN_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. An entry's name is a hash of its text, but the text decides. A new entry is renamed
- * into the folder, the library first and its text behind it, so that one without its text is only a
- * file that will be written over. Each use makes an entry young again; when a new one comes, old
- * ones go, and so do folders that a process left when it was killed in the middle of its work. */
+ * into the folder, the library first and its text after it, so a library without its text is only a
+ * file that will be overwritten. Each use makes an entry young again. When a new one comes, old
+ * ones are removed, and so are folders left by a process that was killed while working. */
 #include "pipeline/skeletons/twin_cache.h"
 
 #include "pipeline/fnv1a.h"
@@ -35,7 +35,7 @@ const char *twin_cache_default(void) {
     return path;
 }
 
-/* ---- whose it is */
+/* ---- ownership */
 
 static bool is_ours(const struct stat *facts) {
     return facts->st_uid == geteuid() && !(facts->st_mode & (S_IWGRP | S_IWOTH));
@@ -67,7 +67,7 @@ bool twin_cache_open(const char *folder) {
 
 /* ---- finding */
 
-/* Two hashes that begin with other numbers. */
+/* Two hashes with different start values. */
 static void name_of(const char *text, char name[NAME_SIZE]) {
     const size_t length = strlen(text);
     snprintf(name, NAME_SIZE, "%016llx%016llx",
@@ -82,7 +82,7 @@ void twin_cache_path(const char *folder, const char *text, const char *ending,
     snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.%.20s", folder, name, ending);
 }
 
-/* Whether the file at PATH is ours and reads TEXT. */
+/* Whether the file at PATH is ours and contains TEXT. */
 static bool file_reads(const char *path, const char *text) {
     const size_t length = strlen(text);
     struct stat facts;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The complete text, with compiler, options and CPU before it, is looked up in the
- * cache. If it is not there, it is compiled in a folder that mkdtemp made, and loaded from there
- * before it goes to the cache, or away with the folder where there is none. Nothing is loaded that
- * would run code of its own then. */
+/* How it works. The complete text, preceded by compiler, options and CPU, is looked up in the
+ * cache. If it is missing, it is compiled in a folder made by mkdtemp and loaded from there; then
+ * it goes to the cache, or is removed with the folder where there is no cache. Nothing is loaded
+ * that would run its own code while loading. */
 #include "pipeline/skeletons/twin_library.h"
 
 #include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/shared_object.h"
 #include "pipeline/skeletons/twin_cache.h"
-#include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
 
 #if defined __x86_64__
@@ -24,38 +23,32 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "we");
-    if (!file) return false;
-    const bool good = fputs(text, file) >= 0;
-    return fclose(file) == 0 && good;
-}
-
 /* ---- the key */
 
-/* Name and abilities of the CPU that the twin is compiled for. /proc/cpuinfo may be hidden. */
+/* Hashes the name and features of the CPU for which the twin is compiled. /proc/cpuinfo may be
+ * hidden. */
 #if defined __x86_64__
 static uint64_t cpu_hash(void) {
     static const unsigned leaves[] = { 1, 7, 0xd, 0x80000001, 0x80000002, 0x80000003, 0x80000004 };
     uint64_t hash = FNV1A_START;
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
-        unsigned told[4] = { 0 };
-        __get_cpuid_count(leaves[i], 0, &told[0], &told[1], &told[2], &told[3]);
-        if (leaves[i] == 1) told[1] = 0; /* it says which core was asked */
-        hash = fnv1a(hash, told, sizeof told);
+        unsigned facts[4] = { 0 };
+        __get_cpuid_count(leaves[i], 0, &facts[0], &facts[1], &facts[2], &facts[3]);
+        if (leaves[i] == 1) facts[1] = 0; /* depends on the core */
+        hash = fnv1a(hash, facts, sizeof facts);
     }
     return hash;
 }
 #else
 static uint64_t cpu_hash(void) {
-    const unsigned long told[] = { getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
-    return fnv1a(FNV1A_START, told, sizeof told);
+    const unsigned long facts[] = { getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
+    return fnv1a(FNV1A_START, facts, sizeof facts);
 }
 #endif
 
-/* The source under a comment that tells what else decides how it is compiled. */
+/* Returns the source after a comment with everything else that decides how it is compiled. */
 static char *key_of(const struct user_file *file, const struct compiler *compiler) {
-    char *source = twin_source(file), *key = NULL;
+    char *source = user_text_twin(file), *key = NULL;
     const int length =
         source ? asprintf(&key, "/* %s\n * %s\n * CPU %016llx */\n%s", compiler->identity,
                           compiler_options(compiler), (unsigned long long)cpu_hash(), source)
@@ -64,9 +57,9 @@ static char *key_of(const struct user_file *file, const struct compiler *compile
     return length < 0 ? NULL : key;
 }
 
-/* ---- what the compiler said */
+/* ---- the compiler's messages */
 
-/* The first place at which NAME stands in the user's text. */
+/* Returns the line of the first NAME in the user's text. */
 static int line_of(const struct user_file *file, const char *name, size_t length) {
     const struct token wanted = { .text = name, .length = length };
     for (int i = 0; i < file->tokens.count; i++)
@@ -115,7 +108,7 @@ static void take_messages(const struct user_file *file, const char *output,
 
 /* ---- loading */
 
-/* The library stays open. A function's address comes as a pointer to data: POSIX says it may. */
+/* The library stays open. POSIX allows a function's address as a pointer to data. */
 static bool find_loops(struct user_file *file, void *library) {
     bool all = true;
     for (int i = 0; i < file->count; i++) {
@@ -134,8 +127,8 @@ static bool find_loops(struct user_file *file, void *library) {
     return all;
 }
 
-/* Why not; NULL: it is loaded, no code of it has run, and it cannot be written to. VARIABLE: see
- * shared_object.h. */
+/* Returns why it failed; NULL: the library is loaded, has run no code, and is read-only. VARIABLE:
+ * see shared_object.h. */
 static const char *load(struct user_file *file, const char *path,
                         char variable[SHARED_OBJECT_NAME_MAX]) {
     const char *reason = shared_object_refusal(path, variable);
@@ -146,13 +139,15 @@ static const char *load(struct user_file *file, const char *path,
     return find_loops(file, library) ? NULL : "its functions are not there";
 }
 
-/* In FOLDER, which is empty and ours. */
+/* Compiles in FOLDER, which is empty and ours. */
 static bool compile(struct user_file *file, const struct compiler *compiler, const char *folder,
                     const char *key, struct diagnostics *diagnostics) {
     char path[TWIN_CACHE_PATH_MAX], variable[SHARED_OBJECT_NAME_MAX];
     char *output = malloc(COMPILER_OUTPUT_MAX);
     snprintf(path, sizeof path, "%s/twin.c", folder);
-    bool good = output && write_file(path, key);
+    FILE *source = fopen(path, "we");
+    bool good = output && source && fputs(key, source) >= 0;
+    if (source) good = fclose(source) == 0 && good;
     if (good) good = compiler_run(compiler, folder, output);
     if (!good) take_messages(file, output ? output : "", diagnostics);
     free(output);
@@ -167,7 +162,7 @@ static bool compile(struct user_file *file, const struct compiler *compiler, con
     return !reason;
 }
 
-/* In a folder of its own, below CACHE where there is one. */
+/* Compiles in a new folder, below CACHE if there is one. */
 static bool compile_and_keep(struct user_file *file, const struct compiler *compiler,
                              const char *cache, const char *key, struct diagnostics *diagnostics) {
     char folder[TWIN_CACHE_PATH_MAX - 100];

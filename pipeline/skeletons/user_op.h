@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* user_op.h - a user's operator: its record as every operator has one, and what its source said.
+/* user_op.h - a user's operator: a record as every operator has one, and the facts from its source.
  *
  * Used by:  reader.c, which makes them; twin.c and user_twin.cu, which run them; convert.c and
- *           convert_gpu.c, which write programs of them.
+ *           convert_gpu.c, which write programs from them.
  * Owns:     a user_file owns its text, its operators and all texts in them.
  * Threads:  read-only once it is read and compiled.
  * Limits:   USER_OPS_MAX operators and USER_STRUCTS_MAX structs a file.
@@ -23,30 +23,30 @@ enum skeleton {
     SKELETON_R2V, /* all samples become a list of numbers */
 };
 
-/* What a compiled CPU twin gives; twin/rows.h tells what they do. */
+/* The functions of a compiled CPU twin; twin/rows.h describes their arguments. */
 struct twin_loops {
     void (*rows)(const struct burin_rows *rows);
-    void (*merge)(struct burin_fold *into, const struct burin_fold *from); /* R2S alone */
+    void (*merge)(struct burin_fold *into, const struct burin_fold *from); /* only R2S */
 };
 
 struct user_op {
-    struct op op; /* the first member: a record's address is its operator's */
+    struct op op; /* the first member, so that both have one address */
     const struct user_file *file;
     enum skeleton skeleton;
-    int window;              /* N2P: 3 or 5 */
-    enum scalar_type result; /* R2S, R2V; SCALAR_NONE: the sample's own type */
-    bool generic;            /* R2S: its types are written T and E */
-    bool uses_position;      /* index, or x and y, are used; where in doubt, yes */
+    int window;                                /* N2P: 3 or 5 */
+    enum scalar_type result;                   /* R2S, R2V; SCALAR_NONE: the sample's own type */
+    bool generic;                              /* R2S with types T and E */
+    bool uses_position;                        /* index, or x and y, may be used */
     const struct parameter_struct *parameters; /* NULL: none */
-    struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
+    struct param params[PARAMS_MAX + 1];       /* the fields and, for an R2V, `bins` */
     const struct declaration *function;
     const struct token *counts, *bins; /* R2V: the names of the list and of its length */
-    struct twin_loops loops[2];        /* of 8-bit and 16-bit images; NULL where there is none */
+    struct twin_loops loops[2];        /* for 8-bit and 16-bit images; NULL: none */
 };
 
 struct user_file {
-    const char *path, *name; /* as given; its last component */
-    const char *text;        /* NUL at its end; ends of lines are "\n" */
+    const char *path, *name; /* as given, and its last component */
+    const char *text;        /* ends with NUL; line ends are "\n" */
     size_t length;
     struct user_op ops[USER_OPS_MAX];
     int count;
@@ -61,7 +61,7 @@ static inline const struct user_op *user_op_of(const struct op *op) {
     return (const struct user_op *)op;
 }
 
-/* Numbers that OP tells of a channel: an R2V's list has as many as its last parameter says. */
+/* Returns OP's numbers a channel: for an R2V the value of its last parameter, else 1. */
 static inline int user_op_bins(const struct user_op *op, const struct params *params) {
     const int own = op->parameters ? op->parameters->count : 0;
     return op->skeleton == SKELETON_R2V ? (int)params->number[own] : 1;

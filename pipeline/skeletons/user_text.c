@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The text is copied from one place of interest to the next: an #include or a
- * directive is blanked, a helper gets its prefix, and an operator's function its own. T and E,
- * the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
+/* How it works. The text is copied in stretches: an #include or a directive is blanked, a helper
+ * gets its prefix, and an operator's function its own. T and E, the name of an R2S' second form,
+ * and an R2V's atomicAdd are macros around its function. The CPU twin has a loop after the user's
+ * text for each operator and depth; macros pass names, types and parameters to it. */
 #include "pipeline/skeletons/user_text.h"
 
+#include "pipeline/skeletons/embedded.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 bool user_text_has(const struct user_op *op, int depth) {
@@ -14,7 +18,7 @@ enum scalar_type user_text_result(const struct user_op *op, int depth) {
     return op->result ? op->result : depth == 8 ? SCALAR_UCHAR : SCALAR_USHORT;
 }
 
-/* Such an operator's function is written twice, with other types. */
+/* Whether the function is written twice, with different types. */
 static bool is_twofold(const struct user_op *op) {
     return op->generic && !op->result;
 }
@@ -36,7 +40,7 @@ void user_text_line(FILE *out, int line, const char *name) {
     fputs("\"\n", out);
 }
 
-/* The name behind TOKEN, if that begins a line of KIND: "define" or "undef". */
+/* Returns the name after TOKEN if that begins a line of KIND, "define" or "undef". */
 static const struct token *macro_at(const struct token *token, const char *kind) {
     return token->preprocessor && token->first && token_is(token + 1, kind) ? token + 2 : NULL;
 }
@@ -49,7 +53,7 @@ void user_text_undefine(FILE *out, const struct user_file *file) {
     }
 }
 
-/* The line of TEXT that defines the macro NAME; NULL: none does. */
+/* Returns the line of TEXT that defines the macro NAME; NULL: none. */
 static const char *definition_of(const struct token *name, const char *text) {
     static const char define[] = "#define ";
     for (; (text = strstr(text, define)); text++) {
@@ -72,12 +76,12 @@ void user_text_redefine(FILE *out, const struct user_file *file, const char *tex
 
 /* ---- stretches of text */
 
-/* TEXT with everything but ends of lines made blank. */
+/* Blanks TEXT, except line ends. */
 static void blank(FILE *out, const char *text, const char *end) {
     for (; text < end; text++) fputc(*text == '\n' ? '\n' : ' ', out);
 }
 
-/* The declaration that begins with TOKEN; NULL: none does. */
+/* Returns the declaration that begins with TOKEN; NULL: none. */
 static const struct declaration *declaration_at(const struct user_file *file,
                                                 const struct token *token) {
     for (int i = 0; i < file->declarations.count; i++)
@@ -90,8 +94,8 @@ static const char *token_end(const struct token *token) {
     return token->text + token->length;
 }
 
-/* Behind the directive, its result's type or its struct, or behind the line of #include that begins
- * at TOKEN; NULL: TOKEN may be seen. */
+/* Returns the end of the text to blank from TOKEN on: a directive with its result's type or its
+ * struct, or a line of #include; NULL: nothing is blanked. */
 static const char *blank_end(const struct user_file *file, const struct token *token,
                              const struct user_text_options *options) {
     const bool include = token->preprocessor && token->first && token_is(token, "#") &&
@@ -105,19 +109,17 @@ static const char *blank_end(const struct user_file *file, const struct token *t
     return token_end(&behind[-1]);
 }
 
-static bool is_helper(const struct declaration *one) {
-    return one && (one->kind == DECLARATION_FUNCTION || one->kind == DECLARATION_PROTOTYPE ||
-                   one->kind == DECLARATION_CONSTANT);
-}
-
-/* The text from START to END, in which no operator's function begins. */
+/* Writes the text from START to END, which contains no operator's function. */
 static void put_text(FILE *out, const struct user_file *file, const char *start, const char *end,
                      const struct user_text_options *options) {
     for (int i = 0; i < file->tokens.count; i++) {
         const struct token *token = &file->tokens.list[i];
         if (token->text < start || token->text >= end) continue;
         const char *behind = blank_end(file, token, options);
-        const bool helper = options->helper && is_helper(declaration_at(file, token));
+        const struct declaration *one = options->helper ? declaration_at(file, token) : NULL;
+        const bool helper =
+            one && (one->kind == DECLARATION_FUNCTION || one->kind == DECLARATION_PROTOTYPE ||
+                    one->kind == DECLARATION_CONSTANT);
         if (!behind && !helper) continue;
         fwrite(start, 1, (size_t)(token->text - start), out);
         start = token->text;
@@ -130,7 +132,7 @@ static void put_text(FILE *out, const struct user_file *file, const char *start,
 
 /* ---- functions */
 
-/* With the prefix in place of `static` and `inline`. */
+/* Writes the function with the prefix in place of `static` and `inline`. */
 static void put_function(FILE *out, const struct user_op *op,
                          const struct user_text_options *options) {
     const struct declaration *function = op->function;
@@ -144,7 +146,7 @@ static void put_function(FILE *out, const struct user_op *op,
     fwrite(from, 1, (size_t)(end - from), out);
 }
 
-/* Its atomicAdd knows the list, so that a count beyond it is left out. */
+/* Its atomicAdd gets the list and its length, so that counts beyond them are ignored. */
 static void put_counting(FILE *out, const struct user_op *op,
                          const struct user_text_options *options) {
     fprintf(out, "\n#define atomicAdd(where, number) burin_count(where, number, %.*s, %.*s)\n",
@@ -154,7 +156,7 @@ static void put_counting(FILE *out, const struct user_op *op,
     fprintf(out, "\n#undef atomicAdd\n");
 }
 
-/* T and E, and for the second depth another name, around the function. */
+/* Defines T and E and, for the second depth, a different name around the function. */
 static void put_generic(FILE *out, const struct user_op *op, int depth,
                         const struct user_text_options *options) {
     const char *type = scalar_type_name(user_text_result(op, depth));
@@ -186,4 +188,67 @@ void user_text_write(FILE *out, const struct user_file *file,
         if (!plain && options->lines) user_text_line(out, last->line, file->name);
     }
     put_text(out, file, at, file->text + file->length, options);
+}
+
+/* ---- the CPU twin */
+
+static const struct {
+    const char *file, *text;
+} templates[] = {
+    [SKELETON_P2P] = { "p2p.h", embedded_p2p },
+    [SKELETON_N2P] = { "n2p.h", embedded_n2p },
+    [SKELETON_R2S] = { "r2s.h", embedded_r2s },
+    [SKELETON_R2V] = { "r2v.h", embedded_r2v },
+};
+
+static void put_loop(FILE *out, const struct user_op *op, int depth, bool lines) {
+    static const char *const names[] = { "NAME",          "SAMPLE",   "PIXEL",  "PARAMS", "PASS",
+                                         "USES_POSITION", "FUNCTION", "RESULT", "WINDOW" };
+    const char *name = op->op.name;
+    char function[USER_TEXT_NAME_MAX];
+    fprintf(out, "\ntypedef %s burin_%s_%d_params;\n",
+            op->parameters ? op->parameters->name : "struct burin_nothing", name, depth);
+    fprintf(out, "#define BURIN_NAME(part)    burin_%s_%d_##part\n", name, depth);
+    fprintf(out, "#define BURIN_FUNCTION      %s\n", user_text_function(op, depth, function));
+    fprintf(out, "#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
+    fprintf(out, "#define BURIN_PASS          %s\n", op->parameters ? ", burin_p" : "");
+    fprintf(out, "#define BURIN_SAMPLE        burin_sample%d\n", depth);
+    fprintf(out, "#define BURIN_PIXEL         unsigned %s\n", depth == 8 ? "char" : "short");
+    fprintf(out, "#define BURIN_USES_POSITION %d\n", op->uses_position);
+    fprintf(out, "#define BURIN_RESULT        %s\n", scalar_type_name(user_text_result(op, depth)));
+    fprintf(out, "#define BURIN_WINDOW        %d\n", op->window);
+    if (lines) user_text_line(out, 1, templates[op->skeleton].file);
+    fputs(templates[op->skeleton].text, out);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        fprintf(out, "#undef BURIN_%s\n", names[i]);
+}
+
+void user_text_loops(FILE *out, const struct user_file *file, bool lines) {
+    for (int i = 0; i < file->count; i++)
+        for (int depth = 8; depth <= 16; depth += 8)
+            if (user_text_has(&file->ops[i], depth)) put_loop(out, &file->ops[i], depth, lines);
+}
+
+static void put_part(FILE *out, const char *name, const char *text) {
+    user_text_line(out, 1, name);
+    fputs(text, out);
+}
+
+char *user_text_twin(const struct user_file *file) {
+    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    put_part(out, "rows.h", embedded_rows);
+    put_part(out, "prelude.h", embedded_prelude);
+    put_part(out, "exact_math.h", embedded_exact_math);
+    user_text_write(out, file, &options);
+    /* The user's macros, such as `in` or `rows`, must not change the loops. */
+    user_text_undefine(out, file);
+    user_text_loops(out, file, true);
+    const bool bad = ferror(out);
+    if (fclose(out) == 0 && !bad) return text;
+    free(text);
+    return NULL;
 }

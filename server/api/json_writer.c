@@ -68,7 +68,7 @@ void json_writer_ms(struct json_writer *json, double ms) {
                       4);
 }
 
-/* Characters as they are; what is none as the one that stands for it. */
+/* Bytes that are no UTF-8 become U+FFFD. */
 void json_writer_string(struct json_writer *json, const char *text) {
     static const char hex[] = "0123456789abcdef";
     json_writer_bytes(json, "\"", 1);

@@ -2,9 +2,10 @@
 /* json_writer.h - writes JSON and header values into memory of fixed size, without the heap, and
  * without printf where every request does so.
  *
- * Used by:  timing_report.c, values_json.c, log.c and http/: what every request writes.
+ * Used by:  timing_report.c, values_json.c, openapi_json.c, log.c and http/.
  * Owns:     nothing; the memory is the caller's.
- * Fails:    what does not fit is left out and `full` is set; the text always ends with a zero byte.
+ * Fails:    a piece that does not fit is left out and `full` is set; the text always ends with a
+ *           zero byte.
  * Threads:  one at a time.
  */
 #ifndef BURIN_JSON_WRITER_H
@@ -22,17 +23,17 @@ struct json_writer {
 
 struct json_writer json_writer_in(char *memory, size_t size);
 void json_writer_add(struct json_writer *json, const char *text);                   /* as it is */
-void json_writer_bytes(struct json_writer *json, const char *bytes, size_t length); /* likewise */
+void json_writer_bytes(struct json_writer *json, const char *bytes, size_t length); /* as it is */
 void json_writer_number(struct json_writer *json, int64_t number);
 void json_writer_unsigned(struct json_writer *json, uint64_t number);
-/* The shortest text that reads back as NUMBER, with a point or an exponent; null where it is not
- * finite. Slow. */
+/* Writes the shortest text that reads back as NUMBER, with a point or an exponent; null if it is
+ * not finite. Slow. */
 void json_writer_double(struct json_writer *json, double number);
 void json_writer_ms(struct json_writer *json, double ms); /* three decimals, rounded half up; not
                                                              below 0 */
 void json_writer_string(struct json_writer *json, const char *text); /* quoted, escaped, in ASCII */
 
-/* "name": and then the value; a comma before it unless it is the first of its object. */
+/* Writes "name": and the value, after a comma unless the member is the first of its object. */
 void json_writer_key(struct json_writer *json, const char *name);
 void json_writer_key_number(struct json_writer *json, const char *name, int64_t number);
 void json_writer_key_ms(struct json_writer *json, const char *name, double ms);

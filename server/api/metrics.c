@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Counters live in one block, a series for each operator and a few other labels, and
- * are added to with relaxed atomics; a reader may see a request half counted. A series stays when
- * its operator is removed, and is found again when one of that name comes back. What is a gauge is
- * asked of its owner when the text is printed, and never kept. */
+/* How it works. Counters are in one block, a series for each operator and a few other labels, and
+ * grow by relaxed atomics; a reader may see a request half counted. A series stays when its
+ * operator is removed, and is used again for a new operator of that name. Gauges are read from
+ * their owners when the text is printed, and never stored. */
 #include "server/api/metrics.h"
 
 #include "pipeline/builtin_ops.h"
@@ -16,21 +16,21 @@
 static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                    0.25,   0.5,   1,      2.5,   5,    10,    30 };
 enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
-enum { OTHER = 2 /* of extra_labels */, LABEL_MAX = 48 };
+enum { OTHER = 2 /* in extra_labels */, LABEL_MAX = 48 };
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
 static const char *const reasons[REJECTIONS] = { "queue",    "slots",     "bytes", "answers",
                                                  "draining", "malformed", "time" };
 
-/* Why cores did what a GPU's codec might have; of CODEC_DEVICE: none. */
+/* Why cores coded an image instead of the GPU's codec. */
 static const char *const codec_reasons[CODEC_PLACES] = {
     [CODEC_DEVICE] = "",         [CODEC_FORMAT] = "format", [CODEC_KIND] = "kind",
     [CODEC_PROFILE] = "profile", [CODEC_ROOM] = "room",     [CODEC_REFUSED] = "refused",
     [CODEC_FAILED] = "failed",
 };
 
-/* Of one label. */
+/* Counters of one label. */
 struct series {
     char label[LABEL_MAX];
     uint64_t codes[CODES];
@@ -38,13 +38,13 @@ struct series {
     uint64_t stage_ns[STAGE_COUNT], stage_count;
 };
 
-/* Of all jobs that ran: how long they waited for a worker. */
+/* How long all jobs that ran had waited for a worker. */
 struct waits {
     uint64_t buckets[BUCKETS + 1], nanoseconds;
 };
 
 struct metrics {
-    int labels; /* extra_labels, then operators; atomic: those before it are written */
+    int labels; /* extra_labels, then operators; atomic: published after the label is written */
     int labels_max;
     uint64_t pixels, rejected[REJECTIONS];
     uint64_t codec[2][CODEC_PLACES]; /* images decoded, encoded */
@@ -86,11 +86,6 @@ void metrics_add_operators(struct metrics *metrics, const struct op_set *ops) {
     for (int i = 0; i < op_set_count(ops); i++) add_label(metrics, op_set_at(ops, i)->name);
 }
 
-static void add_imaginary(struct metrics *metrics) {
-    const char *name, *op;
-    for (int i = 0; (name = imaginary_name(i, &op)); i++) add_label(metrics, name);
-}
-
 struct metrics *metrics_create(void) {
     const int most = EXTRA_LABELS + builtin_op_count() + IMAGINARY_NAMES_MAX + OP_SET_ADDED_MAX;
     struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
@@ -99,7 +94,8 @@ struct metrics *metrics_create(void) {
     for (int i = 0; i < EXTRA_LABELS; i++)
         strcpy(metrics->series[metrics->labels++].label, extra_labels[i]);
     metrics_add_operators(metrics, &(struct op_set){ .added_count = 0 });
-    add_imaginary(metrics);
+    const char *name, *op;
+    for (int i = 0; (name = imaginary_name(i, &op)); i++) add_label(metrics, name);
     return metrics;
 }
 
@@ -163,10 +159,10 @@ static void print_requests(const struct metrics *metrics, FILE *out) {
         }
 }
 
-/* OP: NULL where the histogram is of all operators together. */
+/* OP: NULL for a histogram of all operators together. */
 static void print_histogram(FILE *out, const char *name, const char *op, const uint64_t *buckets,
                             uint64_t nanoseconds) {
-    char first[48] = "", alone[48] = ""; /* the label before `le`, and where it stands by itself */
+    char first[48] = "", alone[48] = ""; /* the label before `le`, and alone */
     if (op) snprintf(first, sizeof first, "op=\"%s\",", op);
     if (op) snprintf(alone, sizeof alone, "{op=\"%s\"}", op);
     uint64_t sum = 0;
@@ -207,7 +203,7 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
         }
 }
 
-/* To tell a device's two workers apart. */
+/* Distinguishes a device's two workers. */
 static const char *role_label(const struct worker_facts *worker) {
     return worker->operators ? ",role=\"operators\"" : "";
 }
@@ -230,43 +226,38 @@ static void print_workers(const struct metrics_now *now, FILE *out) {
                 role_label(&now->workers[i]), now->workers[i].restarts);
 }
 
-/* Seconds by worker; each is a field of struct worker_statistics in ms. */
-static const struct statistics_row {
+/* Seconds of each worker, from fields of struct worker_statistics in ms. */
+static const struct time_row {
     const char *name, *type, *help;
     size_t offset;
-} statistics_rows[] = {
+} time_rows[] = {
     { "job_seconds_total", "counter", "Time in the worker of the jobs that it answered",
       offsetof(struct worker_statistics, actual_ms) },
-    { "job_predicted_seconds_total", "counter", "What had been predicted for those jobs",
+    { "job_predicted_seconds_total", "counter", "Predicted time of those jobs",
       offsetof(struct worker_statistics, predicted_ms) },
     { "job_prediction_error_seconds_total", "counter",
-      "By how much those predictions were wrong, too long or too short",
+      "Errors of those predictions, too long or too short",
       offsetof(struct worker_statistics, error_ms) },
     { "worker_wait_seconds", "gauge", "Predicted time until the worker would begin one more job",
       offsetof(struct worker_statistics, wait_ms) },
 };
-enum { STATISTICS_ROWS = sizeof statistics_rows / sizeof *statistics_rows };
+enum { TIME_ROWS = sizeof time_rows / sizeof *time_rows };
 
-static void print_statistics_row(const struct statistics_row *row, const struct metrics_now *now,
-                              FILE *out) {
+static void print_time_row(const struct time_row *row, const struct metrics_now *now, FILE *out) {
     head(out, row->name, row->type, row->help);
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        const char *statistics = (const char *)&worker->statistics;
+        const char *times = (const char *)&worker->statistics;
         fprintf(out, "burin_%s{device=\"%s\"%s} %.9g\n", row->name, worker->device,
-                role_label(worker), *(const double *)(statistics + row->offset) / 1000);
+                role_label(worker), *(const double *)(times + row->offset) / 1000);
     }
 }
 
-static bool any_gpu(const struct metrics_now *now) {
+/* Gauges under the names that GPU dashboards expect; none without a GPU. */
+static void print_gpus(const struct metrics_now *now, FILE *out) {
     bool any = false;
     for (int i = 0; i < now->worker_count; i++) any |= !now->workers[i].cpu;
-    return any;
-}
-
-/* As monitoring of GPUs would have it; nothing where there is none. */
-static void print_gpus(const struct metrics_now *now, FILE *out) {
-    if (!any_gpu(now)) return;
+    if (!any) return;
     head(out, "gpu_up", "gauge", "1 if the GPU's worker_up is 1");
     for (int i = 0; i < now->worker_count; i++)
         if (!now->workers[i].cpu && !now->workers[i].operators)
@@ -279,12 +270,12 @@ static void print_gpus(const struct metrics_now *now, FILE *out) {
                     role_label(&now->workers[i]), now->workers[i].alive);
 }
 
-/* What workers read of their GPUs. A row without a type continues the name before it. */
+/* Readings that workers take of their GPUs. A row without a type continues the name before it. */
 #define AS_READ "; read every self_test_ms, left out where it is not known or three times as old"
 static const struct gauge_row {
     const char *name, *type, *help;
     enum gauge gauge;
-    double per_unit; /* of the gauge's unit in one that is printed */
+    double per_unit; /* divides the gauge into the printed unit */
     const char *label;
 } gauge_rows[] = {
     { "gpu_utilization_ratio", "gauge",
@@ -306,7 +297,7 @@ static void print_gauge_row(const struct gauge_row *row, const struct metrics_no
     bool headed = !row->type;
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        if (!gauges_told(&worker->gauges, row->gauge)) continue;
+        if (!gauges_has(&worker->gauges, row->gauge)) continue;
         if (!headed) head(out, row->name, row->type, row->help);
         headed = true;
         fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, worker->device, row->label,
@@ -324,7 +315,7 @@ static void print_connections(const struct deadline_counts *connections, FILE *o
                 deadline_thread_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
-/* Nothing where no worker has a codec of its own. */
+/* Prints nothing if no device has a codec. */
 static void print_codec(const struct metrics *metrics, FILE *out) {
     static const char *const stages[2] = { "decode", "encode" };
     bool headed = false;
@@ -361,7 +352,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_codec(metrics, out);
     print_workers(now, out);
-    for (int r = 0; r < STATISTICS_ROWS; r++) print_statistics_row(&statistics_rows[r], now, out);
+    for (int r = 0; r < TIME_ROWS; r++) print_time_row(&time_rows[r], now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
@@ -377,7 +368,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 now->answer_bytes_held);
     print_connections(&now->connections, out);
     head(out, "log_lines_dropped_total", "counter",
-         "Lines of the log that were lost because nobody read it in time");
+         "Lines of the log that were lost because stderr was not read in time");
     fprintf(out, "burin_log_lines_dropped_total %lu\n", now->log_lines_dropped);
     head(out, "build_info", "gauge", "The running version");
     fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);

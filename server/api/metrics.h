@@ -27,21 +27,21 @@ struct metrics;
 struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *metrics);
 
-/* Requests for these are counted by their names from now on. */
+/* Counts requests for OPS by their names from now on. */
 void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
 
-/* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
- * "other". TIMING may be NULL; PIXELS is 0 where no image was processed. */
+/* Counts an answered request. LABEL: an operator's name, "pipeline", "info"; other labels count as
+ * "other". TIMING may be NULL; PIXELS is 0 if no image was processed. */
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
-/* One image that a worker with a codec of its own was given: who decoded and encoded it, of enum
- * codec_place; what is none of them, and CODEC_NOBODY, is not counted. */
+/* Counts an image of a worker whose device has a codec, by what decoded or encoded it, an enum
+ * codec_place. Other numbers and CODEC_NOBODY are not counted. */
 void metrics_decoded(struct metrics *metrics, unsigned by);
 void metrics_encoded(struct metrics *metrics, unsigned by);
 
-/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed",
- * "time"; all before its work began, but for an answer for which there is no room in the end. */
+/* Reasons for which a request is refused before its work begins; only REJECTED_ANSWERS may also
+ * follow the work, if the answer finds no room. */
 enum rejection {
     REJECTED_QUEUE,
     REJECTED_SLOTS,
@@ -49,12 +49,12 @@ enum rejection {
     REJECTED_ANSWERS,
     REJECTED_DRAINING,
     REJECTED_MALFORMED,
-    REJECTED_TIME, /* predicted never to be done in time */
+    REJECTED_TIME, /* predicted to be late */
     REJECTIONS
 };
 void metrics_reject(struct metrics *metrics, enum rejection reason);
 
-/* What is true at this moment, asked from its owners. */
+/* Gauges, which the caller reads from their owners. */
 struct metrics_now {
     const struct worker_facts *workers;
     int worker_count, queued, clients, slots_in_use, slots, exchanges;

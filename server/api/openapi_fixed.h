@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* openapi_fixed.h - the parts of the OpenAPI description that no operator changes.
+/* openapi_fixed.h - the parts of the OpenAPI description that do not depend on operators.
  *
- * JSON with ' in place of ", so that one can read it here.
+ * JSON with ' in place of ", which is easier to read in C. A word between ~ stands for a list of
+ * image formats, which openapi_json.c makes of their records.
  *
  * Used by:  openapi_json.c.
  */
@@ -10,21 +11,21 @@
 
 // clang-format off
 
-/* Pictures that are text: 8x8 pixels of gray, of 8 and of 16 bits. */
+/* Example pictures as text: 8x8 gray pixels of 8 and of 16 bits. */
 #define OPENAPI_PICTURE    "P5 8 8 255\\n" OPENAPI_PIXELS
 #define OPENAPI_PICTURE_16 "P5 8 8 65535\\n" OPENAPI_PIXELS OPENAPI_PIXELS
 #define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
 /* Types that a result may have. */
-#define OPENAPI_TYPES "'png','jpeg','webp','avif','pnm'"
+#define OPENAPI_TYPES "~types~"
 
-/* Of a parameter that is a colour. */
+/* The pattern of a colour. */
 #define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
 
-/* Of every operator that has no parameter of that name itself. */
+/* For every operator without a parameter of that name. */
 #define OPENAPI_BACKGROUND "{'$ref':'#/components/parameters/background'}"
 
-/* Parameters that every request with an image takes, beside that, type and compression. */
+/* Parameters of every request with an image, beside background, type and compression. */
 #define OPENAPI_SHARED_PARAMETERS                                                                  \
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/quality'},"        \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
@@ -35,32 +36,32 @@
 #define OPENAPI_TYPE        "{'$ref':'#/components/parameters/type'}"
 #define OPENAPI_NEEDED_TYPE "{'$ref':'#/components/parameters/needed-type'}"
 
-/* The second where imaginary has an operation of that name, too. */
+/* The second is for operators that share their name with an operation of imaginary. */
 #define OPENAPI_COMPRESSION   "{'$ref':'#/components/parameters/compression'}"
 #define OPENAPI_COMPRESSION_9 "{'$ref':'#/components/parameters/compression-9'}"
 
-/* What an operation of imaginary's cannot do without, mostly. */
+/* Parameters that most operations of imaginary need. */
 #define OPENAPI_SIDES                                                                              \
     "{'$ref':'#/components/parameters/width'},{'$ref':'#/components/parameters/height'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
-    "'image/jpeg':{},'image/png':{},'image/webp':{},"                                              \
+    "~input media types~,"                                                                         \
     "'image/x-portable-anymap':{'schema':{'type':'string'},'example':'" picture "'}"
 
 #define OPENAPI_IMAGE_PART                                                                         \
-    "'image':{'description':'JPEG, PNG, WebP or PNM; the part may be called file or media too',"   \
+    "'image':{'description':'~inputs~; the part may be called file or media too',"                 \
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
 static const char openapi_info[] =
     "'openapi':'3.1.0','servers':[{'url':'/'}],'security':[],'tags':["
     "{'name':'operators','description':'An image in, an image or numbers out'},"
-    "{'name':'imaginary','description':'Operations as clients of imaginary call them, with all of "
-    "its parameters that can be had; under /imaginary its names mean what they mean to it'},"
-    "{'name':'service','description':'What there is, and how it is'}]";
+    "{'name':'imaginary','description':'Operations as clients of imaginary call them, with its "
+    "supported parameters; under /imaginary all names have their meaning in imaginary'},"
+    "{'name':'service','description':'The service itself: what it offers, and its state'}]";
 
 static const char openapi_description[] =
     "POST an image to an operator, as a form part or as the body itself; PUT does the same. "
-    "Parameters may come as form fields too. Accept: application/json asks for the timing report "
+    "Parameters may also be form fields. Accept: application/json asks for the timing report "
     "alone, multipart/mixed for image and report.";
 
 static const char openapi_parameters[] =
@@ -70,10 +71,11 @@ static const char openapi_parameters[] =
     "'schema':{'type':'integer','minimum':1,'maximum':65535},'example':4},"
     "'needed-type':{'name':'type','in':'query','required':true,'description':'Type of the answer',"
     "'schema':{'type':'string','enum':['auto'," OPENAPI_TYPES "]},'example':'png'},"
-    "'compression-9':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
-    "the fastest, 3 the slowest and the smallest; what imaginary calls 4 to 6 is 2 here, and 7 to "
-    "9 is 3','schema':{'type':'integer','minimum':0,'maximum':9,'default':1},'example':6},"
-    "'device':{'name':'device','in':'query','description':'Who does the work','schema':{"
+    "'compression-9':{'name':'compression','in':'query','description':'Of a ~compression~: 0 "
+    "stores, 1 is the fastest, 3 the slowest and the smallest; what imaginary calls 4 to 6 is 2 "
+    "here, and 7 to 9 is 3','schema':{'type':'integer','minimum':0,'maximum':9,'default':1},"
+    "'example':6},"
+    "'device':{'name':'device','in':'query','description':'The device to use','schema':{"
     "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
     "'example':'cpu'},"
     "'type':{'name':'type','in':'query','description':'Type of the answer; auto follows Accept, "
@@ -86,19 +88,20 @@ static const char openapi_parameters[] =
     "width, all from the image as it came','style':'form','explode':false,'schema':{"
     "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
     "'maxItems':16,'uniqueItems':true},'example':[6,7]},"
-    "'quality':{'name':'quality','in':'query','description':'Of a JPEG, WebP or AVIF','schema':{"
+    "'quality':{'name':'quality','in':'query','description':'Of a ~quality~','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
-    "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
-    "the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
+    "'compression':{'name':'compression','in':'query','description':'Of a ~compression~: 0 stores, "
+    "1 is the fastest, 3 the slowest and the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
-    "'progressive':{'name':'progressive','in':'query','description':'A JPEG that shows early, in "
-    "six times the time','schema':{'type':'boolean','default':false},'example':false},"
-    "'lossless':{'name':'lossless','in':'query','description':'A WebP or AVIF that keeps every "
+    "'progressive':{'name':'progressive','in':'query','description':'A ~progressive~ that is shown "
+    "before all of it is loaded; six times as slow','schema':{'type':'boolean','default':false},"
+    "'example':false},"
+    "'lossless':{'name':'lossless','in':'query','description':'A ~lossless~ that keeps every "
     "sample; quality does nothing','schema':{'type':'boolean','default':false},'example':false},"
-    "'effort':{'name':'effort','in':'query','description':'Of a WebP or AVIF: more is slower "
+    "'effort':{'name':'effort','in':'query','description':'Of a ~effort~: more is slower "
     "and smaller','schema':{'type':'integer','minimum':0,'maximum':6,'default':4},'example':0},"
-    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a JPEG, WebP or "
-    "AVIF has a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
+    "'max_bytes':{'name':'max_bytes','in':'query','description':'Of the result: a ~quality~ "
+    "has a quality that fits','schema':{'type':'integer','minimum':1},'example':10000000},"
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
@@ -106,10 +109,10 @@ static const char openapi_parameters[] =
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
     "'example':'ffffff'},"
-    "'damaged':{'name':'damaged','in':'query','description':'accept: a damaged image is answered "
-    "as far as it could be decoded, with a note','schema':{'type':'string','enum':['refuse',"
+    "'damaged':{'name':'damaged','in':'query','description':'accept: the part of a damaged image "
+    "that could be decoded is used, with a note','schema':{'type':'string','enum':['refuse',"
     "'accept'],'default':'refuse'},'example':'refuse'},"
-    "'id':{'name':'X-Request-ID','in':'header','description':'Is in the answer and in the log',"
+    "'id':{'name':'X-Request-ID','in':'header','description':'Repeated in the answer and the log',"
     "'schema':{'type':'string','pattern':'^[A-Za-z0-9_.-]{1,63}$'},'example':'example-1'}";
 
 static const char openapi_headers[] =
@@ -122,7 +125,7 @@ static const char openapi_headers[] =
     "'Size':{'description':'Pixels','schema':{'type':'integer'}},"
     "'Retry-After':{'description':'Seconds','schema':{'type':'integer'}}";
 
-/* Of every image, and of every report. */
+/* Headers of every answer with an image or a report. */
 #define OPENAPI_RESULT_HEADERS                                                                     \
     "'headers':{'Server-Timing':{'$ref':'#/components/headers/Server-Timing'},"                    \
     "'X-Burin-Timing':{'$ref':'#/components/headers/X-Burin-Timing'},"                             \
@@ -136,11 +139,10 @@ static const char openapi_headers[] =
 #define OPENAPI_REPORT                                                                             \
     "'application/json':{'schema':{'$ref':'#/components/schemas/Report'}},'multipart/mixed':{}"
 
-/* Of several results too. */
+/* Types of an answer that may have several results. */
 #define OPENAPI_SEVERAL OPENAPI_REPORT ",'application/zip':{}"
 
-#define OPENAPI_IMAGES                                                                             \
-    "'image/jpeg':{},'image/png':{},'image/webp':{},'image/avif':{},'image/x-portable-anymap':{}"
+#define OPENAPI_IMAGES "~media types~"
 
 static const char openapi_results[] =
     "'Image':{'description':'The image. Several, of widths, types or outputs, come as parts, each "
@@ -164,7 +166,7 @@ static const char openapi_body_16[] = OPENAPI_BODY(OPENAPI_PICTURE_16);
 #define OPENAPI_FLAG  "{'type':'boolean'}"
 
 static const char openapi_schemas[] =
-    "'Problem':{'type':'object','description':'RFC 9457; message says what to do, code is for "
+    "'Problem':{'type':'object','description':'RFC 9457; message gives advice, code is for "
     "programs','properties':{'type':" OPENAPI_TEXT ",'title':" OPENAPI_TEXT ","
     "'status':{'type':'integer'},'detail':" OPENAPI_TEXT ",'message':" OPENAPI_TEXT ","
     "'code':" OPENAPI_TEXT ",'request_id':" OPENAPI_TEXT "},"
@@ -198,7 +200,7 @@ static const char openapi_schemas[] =
     "'space':{'enum':['gray','rgb','ycbcr','cmyk','ycck']},"
     "'hasAlpha':" OPENAPI_FLAG ",'hasProfile':" OPENAPI_FLAG ",'channels':" OPENAPI_COUNT ","
     "'depth':" OPENAPI_COUNT ",'orientation':{'type':'integer','minimum':1,'maximum':8,"
-    "'description':'Of EXIF; 1 where none is told. Width and height are those after it'},"
+    "'description':'Of EXIF; 1 if there is none. Width and height are those after it'},"
     "'progressive':" OPENAPI_FLAG ","
     "'animated':" OPENAPI_FLAG ",'pixels':" OPENAPI_COUNT ",'size':" OPENAPI_COUNT "},"
     "'required':['width','height','type','mime_type','space','hasAlpha','hasProfile','channels',"
@@ -231,10 +233,10 @@ static const char openapi_service_paths[] =
     OPENAPI_GET("/openapi.json", "get-openapi", "This description",
                 "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
                 "'type':'object'}}}}") ","
-    "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'How far "
-    "the request is that was sent with this X-Request-ID','parameters':[{'name':'id','in':'path',"
+    "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'The "
+    "progress of the request with this X-Request-ID','parameters':[{'name':'id','in':'path',"
     "'required':true,'schema':{'type':'string'},'example':'example-1'}],'responses':{"
-    "'200':" OPENAPI_JSON("Unknown where no such request is at work", "Progress") ","
+    "'200':" OPENAPI_JSON("State unknown: no such request is in progress", "Progress") ","
     "'4XX':{'$ref':'#/components/responses/400'}}}},"
     OPENAPI_GET("/livez", "get-livez", "Does the process run?",
                 "'200':" OPENAPI_JSON("It does", "Live")) ","
@@ -242,7 +244,7 @@ static const char openapi_service_paths[] =
                 "'200':" OPENAPI_JSON("It does", "Live")) ","
     OPENAPI_GET("/readyz", "get-readyz", "Is there room for a request and a worker to do it?",
                 "'200':" OPENAPI_JSON("There is", "Readiness") ","
-                "'503':" OPENAPI_JSON("Not now; status tells why", "Readiness")) ","
+                "'503':" OPENAPI_JSON("Not now; status gives the reason", "Readiness")) ","
     OPENAPI_GET("/metrics", "get-metrics", "Counters in the text format of Prometheus",
                 "'200':{'description':'Counters','content':{'text/plain':{'schema':{"
                 "'type':'string'}}}}");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The text is written from front to end into memory that is made larger until it
- * fits: operators' paths and parameters from their records, the rest from openapi_fixed.h. Names,
- * units and ranges stand nowhere else: what a record says is what a request is checked against. */
+/* How it works. The text is written from beginning to end into memory that grows until it fits:
+ * operators' paths and parameters from their records, which also check requests, and everything
+ * else from openapi_fixed.h. */
 #include "server/api/openapi_json.h"
 
+#include "pipeline/format.h"
 #include "pipeline/plan_tree.h"
 #include "server/api/json_writer.h"
 #include "server/api/openapi_fixed.h"
@@ -16,18 +17,67 @@
 
 enum { FIRST_SIZE = 64 << 10, LARGEST_SIZE = 64 << 20 };
 
-/* ---- JSON as text: ' stands for ", and commas come by themselves */
+/* ---- JSON as text: ' in place of ", and commas where they are needed */
 
-/* TEXT with ' in place of ". */
-static void put(struct json_writer *json, const char *text) {
-    for (size_t length; *text; text += length + (text[length] != '\0')) {
-        length = strcspn(text, "'");
-        json_writer_bytes(json, text, length);
-        if (text[length]) json_writer_bytes(json, "\"", 1);
+/* Each format's first media type as a key; for input without PNM, of which there is an example. */
+static void media_types(struct json_writer *json, bool input) {
+    enum format format;
+    const char *before = "\"";
+    for (int i = 0; (format = format_at(FORMATS_DESCRIBED, i)); i++) {
+        if (!format_can(format, input ? FORMAT_READ : FORMAT_WRITTEN)) continue;
+        if (input && format == FORMAT_PNM) continue;
+        json_writer_add(json, before);
+        json_writer_add(json, format_media_type(format));
+        json_writer_add(json, "\":{}");
+        before = ",\"";
     }
 }
 
-/* A comma unless an object or a list has just begun. */
+static bool is(const char *word, size_t length, const char *name) {
+    return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+/* The list that a WORD between ~ stands for. */
+static void put_formats(struct json_writer *json, const char *word, size_t length) {
+    static const struct {
+        const char *name;
+        unsigned abilities;
+    } titles[] = {
+        { "inputs", FORMAT_READ },
+        { "quality", FORMAT_QUALITY },
+        { "compression", FORMAT_COMPRESSION },
+        { "progressive", FORMAT_PROGRESSIVE },
+        { "lossless", FORMAT_LOSSLESS },
+        { "effort", FORMAT_EFFORT },
+    };
+    char text[FORMAT_LIST_MAX];
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (is(word, length, titles[i].name))
+            json_writer_add(json,
+                            format_list(FORMAT_TITLES, titles[i].abilities, ", ", " or ", text));
+    if (is(word, length, "types")) {
+        json_writer_add(json, "\"");
+        json_writer_add(json, format_list(FORMAT_NAMES, FORMAT_WRITTEN, "\",\"", "\",\"", text));
+        json_writer_add(json, "\"");
+    }
+    if (is(word, length, "media types")) media_types(json, false);
+    if (is(word, length, "input media types")) media_types(json, true);
+}
+
+/* TEXT with ' in place of ", and lists of formats for words between ~. */
+static void put(struct json_writer *json, const char *text) {
+    for (size_t length; *text; text += length + (text[length] != '\0')) {
+        length = strcspn(text, "'~");
+        json_writer_bytes(json, text, length);
+        if (text[length] == '\'') json_writer_bytes(json, "\"", 1);
+        if (text[length] != '~') continue;
+        text += length + 1;
+        length = strcspn(text, "~");
+        put_formats(json, text, length);
+    }
+}
+
+/* Writes a comma unless an object or a list has just begun. */
 static void next(struct json_writer *json) {
     const char before = json->length ? json->start[json->length - 1] : '{';
     if (before != '{' && before != '[') json_writer_bytes(json, ",", 1);
@@ -48,7 +98,7 @@ static void number(struct json_writer *json, const struct param *param, long val
         json_writer_number(json, value);
 }
 
-/* A default out of range stands for "not given". */
+/* A default out of range means "not given". */
 static bool has_default(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return false;
     const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
@@ -110,7 +160,7 @@ static void schema(struct json_writer *json, const struct param *param) {
     json_writer_add(json, "}");
 }
 
-/* One more item of the list that JSON is in: schema, default, example. */
+/* Writes a parameter into the list that JSON is in. */
 static void parameter(struct json_writer *json, const struct param *param) {
     char text[512];
     snprintf(text, sizeof text, "%s%s%s%s", param->summary ? param->summary : "",
@@ -131,7 +181,7 @@ static void parameter(struct json_writer *json, const struct param *param) {
 
 /* ---- paths */
 
-/* An image, and those beside it that the operator takes. */
+/* Writes the request's body: an image, and the additional ones that the operator takes. */
 static void body(struct json_writer *json, const struct op *op) {
     json_writer_key(json, "requestBody");
     if (!op->aux[0].name) {
@@ -155,13 +205,13 @@ static void body(struct json_writer *json, const struct op *op) {
     put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
 }
 
-/* The limits of an image; each failure is a status. */
+/* The statuses of failed requests with an image. */
 static const struct problem {
     const char *status, *meaning;
 } problems[] = {
     { "400", "A parameter or the form is wrong, or the request can be read in two ways" },
     { "413", "The body is too large" },
-    { "415", "Not an image that is read here, or a body with a Content-Encoding" },
+    { "415", "Not an image of a known type, or a body with a Content-Encoding" },
     { "422", "Too many pixels, or a damaged image" },
     { "500", "The job ended its workers" },
     { "503", "No room, no healthy worker, or the daemon is stopping" },
@@ -169,18 +219,16 @@ static const struct problem {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static void key_of_problem(struct json_writer *json, const struct problem *problem) {
-    json_writer_key(json, problem->status);
-    put(json, "{'$ref':'#/components/responses/");
-    json_writer_add(json, problem->status);
-    put(json, "'}");
-}
-
 /* RESULT: a response object, with ' for ". */
 static void responses(struct json_writer *json, const char *result) {
     put_next(json, "'responses':{'200':");
     put(json, result);
-    for (int i = 0; i < PROBLEMS; i++) key_of_problem(json, &problems[i]);
+    for (int i = 0; i < PROBLEMS; i++) {
+        json_writer_key(json, problems[i].status);
+        put(json, "{'$ref':'#/components/responses/");
+        json_writer_add(json, problems[i].status);
+        put(json, "'}");
+    }
     json_writer_add(json, "}");
 }
 
@@ -194,7 +242,8 @@ static void begin_path(struct json_writer *json, const char *name, const char *t
     json_writer_key_string(json, "operationId", name);
 }
 
-/* Parameters of every request with an image, but a background; NAME is its operator, or NULL. */
+/* Writes the parameters of every request with an image, except background; NAME: its operator, or
+ * NULL. */
 static void shared_parameters(struct json_writer *json, const char *name, const char *type) {
     put_next(json, type);
     put_next(json, name && imaginary_has(name) ? OPENAPI_COMPRESSION_9 : OPENAPI_COMPRESSION);
@@ -219,11 +268,11 @@ static void operator_path(struct json_writer *json, const struct op *op) {
     json_writer_add(json, "}}");
 }
 
-/* An operation of imaginary's, which comes to OP, or to none. */
+/* Writes an operation of imaginary, which becomes OP, or no operator if OP is NULL. */
 static void imaginary_path(struct json_writer *json, const char *name, const char *op) {
     char summary[96];
     snprintf(summary, sizeof summary, "For clients of imaginary: %s%s",
-             op ? "their way to " : "the image as it came", op ? op : "");
+             op ? "runs " : "the image as it came", op ? op : "");
     begin_path(json, name, "imaginary");
     json_writer_key_string(json, "summary", summary);
     put_next(json, "'parameters':[");
@@ -236,7 +285,7 @@ static void imaginary_path(struct json_writer *json, const char *name, const cha
     json_writer_add(json, "}}");
 }
 
-/* A user's operator may be called so too. */
+/* Whether imaginary's operation NAME is served: a user's operator of that name replaces it. */
 static bool is_there(const struct op_set *ops, const char *name, const char *op) {
     return !op_set_find(ops, name) && (!op || op_set_find(ops, op));
 }
@@ -247,7 +296,7 @@ static void imaginary_paths(struct json_writer *json, const struct op_set *ops) 
         if (is_there(ops, name, op)) imaginary_path(json, name, op);
 }
 
-/* Two steps that need no parameter and take what the picture is. */
+/* Writes an example of two steps that need no parameter and accept the example's picture. */
 static void steps(struct json_writer *json, const struct op_set *ops) {
     int count = 0;
     json_writer_add(json, "[");
@@ -340,8 +389,8 @@ static void outputs_schema(struct json_writer *json) {
     put_next(json, "'Outputs':{'type':'array','minItems':1");
     json_writer_key_number(json, "maxItems", PLAN_BRANCHES_MAX);
     put_next(json,
-             "'items':{'type':'object','description':'Steps of its own, and how it is written: "
-             "by whatever a request may say of that','properties':{'operations':{"
+             "'items':{'type':'object','description':'Steps of this output, and all settings of "
+             "its encoding that a request takes','properties':{'operations':{"
              "'$ref':'#/components/schemas/Operations'},'type':{'enum':['auto'," OPENAPI_TYPES
              "]},'quality':{'type':'integer','minimum':1,'maximum':100},"
              "'name':{'type':'string','pattern':'^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'}}}}");

@@ -19,7 +19,7 @@ static json_t *number_json(const struct param *param, long number) {
     return number % 1000 ? json_real((double)number / 1000) : json_integer(number / 1000);
 }
 
-/* NULL where there is none. */
+/* NULL: the parameter has no default. */
 static json_t *default_json(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return NULL;
     if (param->type == PARAM_BOOL) return json_boolean(param->def);
@@ -32,7 +32,7 @@ static json_t *default_json(const struct param *param) {
         char text[PAIR_TEXT_MAX];
         return json_string(param_pair_print(param->def, text));
     }
-    /* A default out of range stands for "not given". */
+    /* A default out of range means "not given". */
     if (param->def < param->min || param->def > param->max) return NULL;
     return number_json(param, param->def);
 }
@@ -64,7 +64,7 @@ const char *ops_values(const struct op *op) {
     return op->values(op, &params, &gray).is_list ? "list" : "number";
 }
 
-/* false: ITEM is NULL, for a text of it is no UTF-8, or there is no memory. */
+/* False: there is no memory, or ITEM is NULL because a text in it is no UTF-8. */
 static bool append(json_t *array, json_t *item) {
     return json_array_append_new(array, item) == 0;
 }

@@ -13,15 +13,15 @@
 
 #include <jansson.h>
 
-/* What an operator tells: for each colour channel a "number" or "list"; or "text"; NULL: nothing.
- */
+/* The kind of values that an operator reports: a "number" or "list" for each colour channel, or a
+ * "text"; NULL: none. */
 const char *ops_values(const struct op *op);
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
  * "max", "choices", "counts", "default", "example", "required"}], "parts": [{"name", "summary"}],
- * "values", "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
- * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
- * further images of the upload. A new reference. */
+ * "values", "depth"}]}. Left out are: members of a parameter that it does not have; "values", which
+ * is ops_values(), if an operator reports none; "depth", 8 or 16, if it takes both. "parts" are
+ * additional images of the upload. Returns a new reference. */
 json_t *ops_json(const struct op_set *ops);
 
 #endif

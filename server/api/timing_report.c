@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What a header and a body have in common is written by the same functions; results
- * of which there are several are of the body alone. */
+/* How it works. The same functions write the report of a header and of a body; only a body lists
+ * several results. */
 #include "server/api/timing_report.h"
 
 #include "pipeline/codec.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Of one of several, with all notes there are. */
+/* The longest entry of one result, with all notes. */
 enum { RESULT_MAX = 2048 };
 
 struct report_image timing_report_image(const struct image *shape, enum format format,
@@ -57,11 +57,11 @@ static void write_notes(struct json_writer *json, uint32_t notes, const char *wa
     json_writer_add(json, "]");
 }
 
-/* Kernels follow their operator in the report; here they lie within it. */
+/* Nests kernels, which follow their operator in TIMING, within it. */
 static void write_operators(struct json_writer *json, const struct timing *timing) {
     json_writer_key(json, "operators");
     json_writer_add(json, "[");
-    int before = -1; /* level of the span before */
+    int before = -1; /* level of the previous span */
     for (int i = 0; i < timing->span_count; i++) {
         const struct span *span = &timing->spans[i];
         if (span->level > SPAN_KERNEL) continue;
@@ -82,7 +82,7 @@ static void write_operators(struct json_writer *json, const struct timing *timin
     json_writer_add(json, before >= 0 ? "]}]" : "]");
 }
 
-/* The codec's kernels on a GPU; left out where cores did it. */
+/* Writes the kernels of a GPU's codec; nothing if cores did the stage. */
 static void write_kernels(struct json_writer *json, const char *key, const struct timing *timing,
                           enum span_level level) {
     bool any = false;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* timing_report.h - where the time of a request was spent, as JSON.
+/* timing_report.h - the report of a request as JSON: its images, and the time of each stage.
  *
  * Used by:  http/reply.c (X-Burin-Timing and multipart answers), command_run.c (--timing).
- * Owns:     nothing; the report is written into the caller's memory.
+ * Owns:     nothing; timing_report_write writes into the caller's memory, and the caller frees the
+ *           text of timing_report_print.
+ * Fails:    timing_report_print returns NULL without memory.
  * Threads:  any; no state.
  * Limits:   every report fits in TIMING_REPORT_MAX bytes; values of REPORT_VALUES_MAX within it.
  */
@@ -24,7 +26,7 @@ struct report_image {
     uint32_t width, height;
     uint8_t channels, depth;
     uint64_t bytes;         /* encoded */
-    struct fitting fitting; /* told where there were tries */
+    struct fitting fitting; /* written if there were tries */
 };
 
 struct report_image timing_report_image(const struct image *shape, enum format format,
@@ -43,26 +45,24 @@ struct timing_report {
     const char *device;
     struct report_image input, output;
     bool several;                        /* `output` is left out */
-    const struct report_result *results; /* of several; NULL: not told */
+    const struct report_result *results; /* if several; NULL: left out */
     int result_count;
     const struct timing *timing;
     uint32_t notes;       /* enum note bits */
-    const char *warning;  /* with NOTE_DAMAGED: a further note */
-    const char *values;   /* values_json_write()'s; needs no zero byte */
-    size_t values_length; /* 0: nothing is told */
+    const char *warning;  /* an additional note, with NOTE_DAMAGED */
+    const char *values;   /* of values_json_write(); needs no zero byte */
+    size_t values_length; /* 0: no step reported values */
 };
 
-/* {"request_id", "device", "input": {...}, "output": {..., and where a quality was searched for
- * "quality" and "tries"}, "notes": [...], "ms": {stages,
- * "operators" behind compute, "decode_kernels" and "encode_kernels" behind decode and encode where
- * a GPU did that, "total"}, "values": [...]} in one line; milliseconds with three
- * decimals. "values" is the last member; it is left out where it is longer than REPORT_VALUES_MAX,
- * or nothing is told. Returns its length. */
+/* Writes {"request_id", "device", "input": {...}, "output": {..., and "quality" and "tries" if a
+ * quality was searched for}, "notes": [...], "ms": {stages, "operators" after compute,
+ * "decode_kernels" and "encode_kernels" after decode and encode if a GPU did them, "total"},
+ * "values": [...]} in one line; milliseconds with three decimals. "values" is the last member, and
+ * left out if it is longer than REPORT_VALUES_MAX or empty. Returns the length. */
 size_t timing_report_write(const struct timing_report *report, char text[TIMING_REPORT_MAX]);
 
-/* The same with all results: "manifest": [{"name", "type", "width", ..., "bytes", and where they
- * are known "ms": {"compute", "encode"}, and "notes" where there are any}, ...]. Heap; NULL: no
- * memory. */
+/* The same with all results: "manifest": [{"name", "type", "width", ..., "bytes", "ms":
+ * {"compute", "encode"} as far as they are known, and "notes" if there are any}, ...]. Heap. */
 char *timing_report_print(const struct timing_report *report);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What is written is checked by the same grammar, read from left to right: every
- * function skips what it is named after, or says that it is not there. */
+/* How it works. The writer's grammar also checks a text, from left to right: every skip function
+ * skips the element that it is named after, or returns false. */
 #include "server/api/values_json.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void values_json_number(struct json_writer *json, const struct values *values, s
         json_writer_unsigned(json, ((const uint64_t *)values->numbers)[index]);
         break;
     case VALUE_DOUBLE: json_writer_double(json, ((const double *)values->numbers)[index]); break;
-    default: break; /* samples are told as a text */
+    default: break; /* samples are reported as a text */
     }
 }
 
@@ -42,7 +42,7 @@ static void write_channels(struct json_writer *json, const struct values *values
     json_writer_add(json, "]");
 }
 
-/* Nothing of it needs to be escaped: op.h. */
+/* An operator's text needs no escaping: op.h. */
 static void write_text(struct json_writer *json, const struct step *step,
                        const struct values *values) {
     char text[VALUES_TEXT_MAX];
@@ -88,7 +88,7 @@ size_t values_json_write_parts(const struct values_part *parts, int count, char 
     return json.full ? 0 : json.length;
 }
 
-/* ---- reading it again */
+/* ---- checking */
 
 struct cursor {
     const char *at, *end;
@@ -102,7 +102,7 @@ static bool skip(struct cursor *cursor, const char *literal) {
     return true;
 }
 
-/* One character of SET. */
+/* Skips one character of SET. */
 static bool skip_any(struct cursor *cursor, const char *set) {
     if (cursor->at == cursor->end || !*cursor->at || !strchr(set, *cursor->at)) return false;
     cursor->at++;
@@ -121,7 +121,7 @@ static bool skip_digits(struct cursor *cursor) {
     return cursor->at > start;
 }
 
-/* As JSON has it: no zero before other digits. */
+/* JSON has no zero before other digits. */
 static bool skip_integer(struct cursor *cursor) {
     return skip(cursor, "0") || skip_digits(cursor);
 }
@@ -135,7 +135,7 @@ static bool skip_number(struct cursor *cursor) {
     return skip_digits(cursor);
 }
 
-/* COUNT is what may follow still. */
+/* *COUNT: the remaining numbers and texts. */
 static bool skip_numbers(struct cursor *cursor, uint64_t *count) {
     do {
         if (!*count || !skip_number(cursor)) return false;
@@ -154,7 +154,7 @@ static bool skip_channels(struct cursor *cursor, uint64_t *count) {
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* What is in it needs no escaping, and is not what ends a text. */
+/* Accepts characters that need no escaping, without the quote. */
 static bool skip_text(struct cursor *cursor, uint64_t *count) {
     const char *start = cursor->at;
     if (!*count || !skip_some(cursor, LETTERS "#$%*+,-./:;=?@[]^_{|}~")) return false;

@@ -3,7 +3,7 @@
  *
  * Used by:  main.c, which chooses one.
  * Fails:    each returns the program's exit status: 0, 1 when the work failed, 2 when the arguments
- *           were wrong; what went wrong is told on stderr.
+ *           were wrong; the reason is printed on stderr.
  */
 #ifndef BURIN_COMMAND_H
 #define BURIN_COMMAND_H

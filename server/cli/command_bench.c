@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin bench: the benchmarks are a program of their own, which lies beside this one or on the
- * PATH. */
+/* burin bench: executes the separate program burin-bench, which is beside this one or on the PATH.
+ */
 #include "server/cli/command.h"
 
 #include <errno.h>

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin check: what burin would say of files of operators, without running any. */
+/* burin check: checks files of operators without running any. */
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "server/cli/command.h"
-#include "server/operators.h"
+#include "server/user_operators.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin check FILE...\n\n"
-        "Reads files of operators in C, and compiles them where there is a C compiler. Tells the\n"
-        "operators with their parameters, or every mistake with its line. The exit status is 0\n"
-        "if all files are right. pipeline/skeletons/README.md is the language's reference.\n",
-        out);
+    fputs("usage: burin check FILE...\n\n"
+          "Reads files of operators in C, and compiles them if there is a C compiler. Prints the\n"
+          "operators with their parameters, or every mistake with its line. The exit status is 0\n"
+          "if all files are right. pipeline/skeletons/README.md is the language's reference.\n",
+          out);
     return code;
 }
 
@@ -38,7 +37,7 @@ static void print_file(const struct user_file *file, const char *path, enum twin
 
 int command_check(int argc, char **argv) {
     int wrong = 0;
-    const struct operators_options options = operators_options_default();
+    const struct operators_options options = user_operators_options();
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return usage(stdout, 0);
     if (argc < 2 || argv[1][0] == '-') return usage(stderr, 2);

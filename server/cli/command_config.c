@@ -4,23 +4,23 @@
 #include "config/memory.h"
 #include "config/reference.h"
 #include "server/cli/command.h"
+#include "server/process/process.h"
 
-#include <sched.h>
 #include <string.h>
 
 static int usage(FILE *out, int code) {
     fputs("usage: burin config [--json | --memory | --defaults | --markdown]\n"
           "                    [--config FILE] [--KEY VALUE]...\n\n"
           "Prints every setting in force, and whether it came from a flag, the environment, the\n"
-          "file or the defaults. --memory prints the most memory that a daemon of these settings\n"
-          "takes, for the limit of its container; --defaults a file with every default, to start\n"
-          "from; --markdown the table of all keys for config/README.md.\n\n",
+          "file or the defaults. --memory prints the most memory that a daemon with these\n"
+          "settings takes, for the limit of its container; --defaults a file with every default,\n"
+          "to start from; --markdown the table of all keys for config/README.md.\n\n",
           out);
     reference_help(out);
     return code;
 }
 
-/* Takes FLAG out of the arguments. */
+/* Removes FLAG from the arguments; returns whether it was there. */
 static bool take(const char *flag, int *argc, char **argv) {
     int left = 0;
     for (int i = 0; i < *argc; i++)
@@ -29,11 +29,6 @@ static bool take(const char *flag, int *argc, char **argv) {
     *argc = left;
     argv[left] = NULL;
     return taken;
-}
-
-static int core_count(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 int command_config(int argc, char **argv) {
@@ -60,7 +55,7 @@ int command_config(int argc, char **argv) {
         return 2;
     }
     if (memory)
-        memory_print(&config, core_count(), stdout);
+        memory_print(&config, process_cores(), stdout);
     else
         config_print(&config, stdout, as_json);
     return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin convert: a file of operators as a program of its own. */
+/* burin convert: makes a stand-alone program from a file of operators. */
 #include "cuda/skeletons/convert_gpu.h"
 #include "pipeline/skeletons/convert.h"
 #include "pipeline/skeletons/reader.h"
 #include "server/cli/command.h"
-#include "server/operators.h"
+#include "server/user_operators.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int usage(FILE *out, int code) {
 }
 
 int command_convert(int argc, char **argv) {
-    const struct operators_options options = operators_options_default();
+    const struct operators_options options = user_operators_options();
     struct failure failure;
     const char *folder = NULL, *source = NULL;
     for (int i = 1; i < argc; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin devices: every fact about what the operators can run on here. */
+/* burin devices: prints the devices of this machine that operators can run on. */
 #include "pipeline/device.h"
 #include "server/cli/command.h"
 
@@ -10,7 +10,7 @@
 static const struct device_driver *const drivers[] = { &device_cpu, &device_cuda };
 enum { DRIVER_COUNT = sizeof drivers / sizeof *drivers };
 
-/* "cpu", "cuda:0": as --device takes it. */
+/* Writes the device's name for --device: "cpu", "cuda:0". */
 static void name_device(const struct device_driver *driver, int index, char *text, size_t size) {
     if (driver == &device_cpu)
         snprintf(text, size, "cpu");
@@ -70,8 +70,9 @@ static json_t *facts_json(const char *device, bool gpu, const struct device_info
     return json;
 }
 
-/* Prints the device, or appends it to LIST; false where it does not say what it is. */
-static bool tell(const struct device_driver *driver, int index, json_t *list) {
+/* Prints the device, or appends it to LIST if that is not NULL; false if the driver cannot describe
+ * it. */
+static bool report(const struct device_driver *driver, int index, json_t *list) {
     struct device_info facts = { 0 };
     struct failure failure = { 0 };
     char device[24];
@@ -103,13 +104,13 @@ int command_devices(int argc, char **argv) {
     json_t *list = as_json ? json_array() : NULL;
     bool fine = true;
     for (int d = 0; d < DRIVER_COUNT; d++)
-        for (int i = 0; i < drivers[d]->count(); i++) fine &= tell(drivers[d], i, list);
+        for (int i = 0; i < drivers[d]->count(); i++) fine &= report(drivers[d], i, list);
     if (list) {
         json_dumpf(list, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(list);
     } else if (device_cuda.count() == 0) {
-        puts("There is no GPU that works here: operators run on the CPU.");
+        puts("There is no working GPU: operators run on the CPU.");
     }
     return fine ? 0 : 1;
 }

@@ -2,9 +2,9 @@
 /* burin health: GET /readyz or /livez over a plain socket, for containers that have no curl.
  *
  * How it works. An address, from --url or from the configuration, becomes a `struct target`. Every
- * address that its host's name stands for is tried in turn. The socket does not block: each step
- * polls for what is left of one deadline, so that the whole never takes more than 5 s. The answer
- * is read until the other side closes. */
+ * address of its host is tried in turn. The socket does not block: each step polls until one common
+ * deadline, so that all together take at most 5 s. The answer is read until the daemon closes the
+ * connection. */
 #include "config/config.h"
 #include "pipeline/param.h"
 #include "pipeline/timing.h"
@@ -29,7 +29,7 @@ struct target {
 
 /* ---- where to ask */
 
-/* TEXT is IP:PORT, [IPv6]:PORT, a host's name without port, or unix:/path. */
+/* TEXT is IP:PORT, [IPv6]:PORT, a host's name with or without a port, or unix:/path. */
 static bool read_address(struct target *target, const char *text) {
     if (strncmp(text, "unix:", 5) == 0) {
         const int length = snprintf(target->socket, sizeof target->socket, "%s", text + 5);
@@ -52,7 +52,7 @@ static bool read_address(struct target *target, const char *text) {
     return true;
 }
 
-/* http://HOST[:PORT][/path] */
+/* URL is http://HOST[:PORT][/path]. */
 static bool read_url(struct target *target, const char *url) {
     char address[HOST_MAX];
     if (strncmp(url, "http://", 7) != 0) return false;
@@ -126,12 +126,12 @@ static bool send_request(int fd, const struct target *target, int64_t deadline_n
                                 "GET %s HTTP/1.1\r\nHost: %s%s%s%s%s\r\nConnection: close\r\n\r\n",
                                 target->path, six ? "[" : "", target->host, six ? "]" : "",
                                 *target->port ? ":" : "", target->port);
-    /* So few bytes fit into any socket's buffer at once. */
+    /* The request is small enough for any socket's buffer. */
     return wait_for(fd, POLLOUT, deadline_ns) &&
            send(fd, request, (size_t)length, MSG_NOSIGNAL) == length;
 }
 
-/* Until the other side closes; false on an error. TEXT ends with a zero. */
+/* Reads until the daemon closes the connection; false on an error. TEXT ends with a zero byte. */
 static bool receive(int fd, char *text, int64_t deadline_ns) {
     size_t used = 0;
     while (used + 1 < ANSWER_MAX) {
@@ -146,7 +146,7 @@ static bool receive(int fd, char *text, int64_t deadline_ns) {
     return true;
 }
 
-/* Prints the body; 0 where the answer is 200. */
+/* Prints the body; returns 0 if the status is 200. */
 static int judge(const char *text) {
     const char *body = strstr(text, "\r\n\r\n");
     if (strncmp(text, "HTTP/1.", 7) != 0 || strlen(text) < 12 || !body) {
@@ -176,11 +176,11 @@ static int ask(const struct target *target) {
 static int usage(FILE *out, int code) {
     fputs(
         "usage: burin health [--live] [--url http://HOST:PORT] [--config FILE] [--KEY VALUE]...\n\n"
-        "Prints what GET /readyz answers: exit status 0 where the daemon is ready, 1 where it is\n"
-        "not or does not answer within 5 s. Without --url it asks at admin_listen or listen of\n"
-        "the configuration.\n\n"
-        "  --live   ask GET /livez instead: is it alive, even if it is busy or stops? For whoever\n"
-        "           restarts what is ill; ready is for whoever sends requests\n",
+        "Prints the answer of GET /readyz. The exit status is 0 if the daemon is ready, 1 if it\n"
+        "is not or does not answer within 5 s. Without --url it asks at admin_listen or listen\n"
+        "of the configuration.\n\n"
+        "  --live   ask GET /livez instead: whether the daemon is alive, even while it is busy or\n"
+        "           stopping. A supervisor that restarts it asks /livez; a load balancer /readyz\n",
         out);
     return code;
 }
@@ -190,7 +190,7 @@ static int complain(const char *message) {
     return 2;
 }
 
-/* Takes --url and --live out of the arguments; NULL where there is no URL. */
+/* Removes --url and --live from the arguments; returns the URL, or NULL. */
 static const char *take_own(int *argc, char **argv, bool *live) {
     const char *url = NULL;
     int left = 0;
@@ -225,7 +225,7 @@ int command_health(int argc, char **argv) {
         if (argc > 1) return usage(stderr, 2);
         const char *listen = *config.admin_listen ? config.admin_listen : config.listen;
         if (!read_address(&target, listen))
-            return complain("the address in listen is not understood: see burin config");
+            return complain("the address in listen is invalid: see burin config");
     }
     return ask(&target);
 }

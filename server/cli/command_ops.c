@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin ops: what GET /ops answers, for people.
+/* burin ops: prints the operators that GET /ops lists.
  *
- * How it works. The operators of --operators-dir are added to the registry first; then the registry
- * is walked, or the named operators are looked up, and each record printed in the form that was
- * asked for. */
+ * How it works. The operators of --operators-dir are added to the registry first. Then all
+ * operators of the registry, or the named ones, are printed in the requested form. */
 #include "pipeline/registry.h"
 #include "server/api/ops_json.h"
 #include "server/cli/command.h"
-#include "server/operators.h"
+#include "server/user_operators.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin ops [OPTION] [OPERATOR]...\n\n"
-        "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
-        "further part of the upload; `burin run` takes it as --NAME FILE.\n\n"
-        "  --operators-dir DIR   with the operators in C of a folder\n"
-        "  --json                as GET /ops answers\n"
-        "  --markdown            the table of README.md\n"
-        "  --parameters          the table of server/README.md\n",
-        out);
+    fputs("usage: burin ops [OPTION] [OPERATOR]...\n\n"
+          "Prints the operators with their parameters: name=default, range and unit, meaning. A\n"
+          "file is an additional part of the upload; `burin run` takes it as --NAME FILE.\n\n"
+          "  --operators-dir DIR   also the operators in C of this folder\n"
+          "  --json                the answer of GET /ops\n"
+          "  --markdown            the table of README.md\n"
+          "  --parameters          the table of server/README.md\n",
+          out);
     return code;
 }
 
-/* A default out of range stands for "not given". */
+/* A default out of range means "not given". */
 static bool has_default(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return false;
     const bool number = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
@@ -126,7 +124,8 @@ static int print_named(int count, char **names) {
     return 0;
 }
 
-/* Takes --operators-dir out of the arguments and loads it; the number of those left, -1: told. */
+/* Removes --operators-dir from the arguments and loads it; returns the number of the remaining
+ * arguments, or -1 after printing an error. */
 static int take_operators(int argc, char **argv) {
     const char *const option = "--operators-dir";
     const size_t length = strlen(option);
@@ -143,7 +142,7 @@ static int take_operators(int argc, char **argv) {
         else
             return usage(stderr, -1);
     }
-    if (operators_load(path, &failure) == STATUS_OK) return kept;
+    if (user_operators_load(path, &failure) == STATUS_OK) return kept;
     fprintf(stderr, "burin ops: %s\n", failure.message);
     return -1;
 }

@@ -1,45 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin run: the pipeline of the daemon on one file, in this process.
  *
- * How it works. `struct run_state` is filled from top to bottom: options, device, files with the
- * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the
- * encoded result. Of several widths, files and lane are the first one's, and what comes after them
- * is done for each. The first failure ends it; state_release frees whatever there is. Who decodes
- * and encodes is chosen as in the daemon; what the device's codec refuses is done again by the
- * CPU's. On stderr a line tells how far it is. */
+ * How it works. `struct state` is filled from top to bottom: options, device, files with the sizes
+ * in their headers, the shapes after each step, a lane with room for exactly these, pixels, the
+ * encoded result. For several widths, the files are read and the lane is opened once, and the later
+ * stages repeat. The first failure ends the run; state_release frees everything. The codecs are
+ * chosen as in the daemon; a file that the device's codec refuses is coded by the CPU's. A line on
+ * a terminal shows the progress. */
 #include "pipeline/aux_image.h"
 #include "pipeline/run.h"
 #include "server/api/timing_report.h"
 #include "server/api/values_json.h"
 #include "server/cli/command.h"
-#include "server/cli/progress_line.h"
-#include "server/cli/run_options.h"
+#include "server/cli/options.h"
 #include "server/files.h"
 #include "server/jobs/codec_choice.h"
 
 #include <jansson.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-/* A file that a step wants beside the image. */
+/* An additional image for a step. */
 struct aux_file {
     uint8_t *bytes; /* heap */
     size_t length;
     struct probe probe;
 };
 
+/* A line on stderr, if that is a terminal, for a job that takes longer than PATIENCE_MS: the stage
+ * or the operator, its progress if the operator reports any, and the seconds so far. A thread
+ * redraws it. Without one there is no line. */
+struct progress_line {
+    int64_t start_ns;
+    pthread_t thread;
+    pthread_mutex_t lock; /* stage, ending, and drawing */
+    pthread_cond_t end;
+    const char *stage; /* static text; NULL: the plan's current step */
+    bool ending;
+    bool running;
+};
+
 /* Everything that one run holds; zeroed, then filled from top to bottom. */
-struct run_state {
-    struct run_options options;
+struct state {
+    struct options options;
     struct codec_limits limits;
     const struct device_driver *driver;
     int index;
     uint8_t *bytes; /* of the input, heap */
     size_t length;
     struct probe probe;
-    struct aux_file aux[OP_AUX_MAX];         /* by their place in the operator's record */
+    struct aux_file aux[OP_AUX_MAX];         /* by their index in the operator's record */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
     struct pool *pool;
     struct lane *lane;
@@ -55,9 +70,85 @@ struct run_state {
     struct timing timing;
 };
 
+/* ---- the progress line */
+
+enum { PERIOD_NS = 100000000, PATIENCE_MS = 500 };
+
+/* Draws nothing at first: most jobs are done by then. */
+static void draw(const struct state *state) {
+    const int64_t since_ns = clock_ns() - state->line.start_ns;
+    if (since_ns < PATIENCE_MS * INT64_C(1000000)) return;
+    fputs("\r", stderr);
+    if (state->line.stage) {
+        fputs(state->line.stage, stderr);
+    } else {
+        const struct plan *plan = &state->options.plan;
+        const uint32_t step = __atomic_load_n(&state->progress.step, __ATOMIC_RELAXED);
+        const uint32_t total = __atomic_load_n(&state->progress.total, __ATOMIC_RELAXED);
+        const uint32_t done = __atomic_load_n(&state->progress.done, __ATOMIC_RELAXED);
+        const struct op *op = plan->steps[step].op;
+        if (plan->count > 1) fprintf(stderr, "step %u of %d, ", step + 1, plan->count);
+        fputs(op->name, stderr);
+        if (total)
+            fprintf(stderr, ": %u of %u %s, %3.0f %%", done, total, op->unit ? op->unit : "steps",
+                    100.0 * done / total);
+    }
+    fprintf(stderr, ", %.1f s\033[K", (double)since_ns / 1e9);
+}
+
+static void *draw_until_end(void *argument) {
+    struct state *state = argument;
+    struct progress_line *line = &state->line;
+    pthread_mutex_lock(&line->lock);
+    while (!line->ending) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += PERIOD_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&line->end, &line->lock, &until);
+        if (!line->ending) draw(state);
+    }
+    pthread_mutex_unlock(&line->lock);
+    return NULL;
+}
+
+static void progress_line_start(struct state *state) {
+    struct progress_line *line = &state->line;
+    *line = (struct progress_line){ .start_ns = clock_ns(), .stage = "starting" };
+    if (!isatty(STDERR_FILENO)) return;
+    pthread_mutex_init(&line->lock, NULL);
+    pthread_cond_init(&line->end, NULL);
+    line->running = pthread_create(&line->thread, NULL, draw_until_end, state) == 0;
+}
+
+/* STAGE: NULL for the plan's steps. Draws it at once, so that a short stage of a long job is shown.
+ */
+static void progress_line_stage(struct state *state, const char *stage) {
+    if (!state->line.running) return;
+    pthread_mutex_lock(&state->line.lock);
+    state->line.stage = stage;
+    draw(state);
+    pthread_mutex_unlock(&state->line.lock);
+}
+
+/* Ends the thread and erases the line. */
+static void progress_line_release(struct progress_line *line) {
+    if (!line->running) return;
+    pthread_mutex_lock(&line->lock);
+    line->ending = true;
+    pthread_cond_signal(&line->end);
+    pthread_mutex_unlock(&line->lock);
+    pthread_join(line->thread, NULL);
+    pthread_cond_destroy(&line->end);
+    pthread_mutex_destroy(&line->lock);
+    line->running = false;
+    fputs("\r\033[K", stderr);
+}
+
 /* ---- files */
 
-static enum status read_aux(struct run_state *state, const struct run_aux *option,
+static enum status read_aux(struct state *state, const struct aux_option *option,
                             struct failure *failure) {
     const int place = plan_aux(&state->options.plan, option->name);
     if (place < 0)
@@ -70,9 +161,9 @@ static enum status read_aux(struct run_state *state, const struct run_aux *optio
     return fail_named(option->name, status, failure);
 }
 
-/* The image and what its steps want beside it. */
-static enum status read_input(struct run_state *state, struct failure *failure) {
-    struct run_options *options = &state->options;
+/* Reads the image and the additional images of its steps. */
+static enum status read_input(struct state *state, struct failure *failure) {
+    struct options *options = &state->options;
     const int64_t start = clock_ns();
     enum status status = files_read(options->input, &state->bytes, &state->length, failure);
     if (status == STATUS_OK)
@@ -88,9 +179,9 @@ static enum status read_input(struct run_state *state, struct failure *failure) 
 
 /* ---- pixels */
 
-/* A lane with room for this one job: memory is allocated before the clock runs, as in the
- * daemon. */
-static enum status open_lane(struct run_state *state, struct failure *failure) {
+/* Opens a lane with room for this job: its memory is allocated before the time is measured, as in
+ * the daemon. */
+static enum status open_lane(struct state *state, struct failure *failure) {
     const struct plan *plan = &state->options.plan;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
     for (int i = 0; i <= plan->count; i++) {
@@ -116,9 +207,9 @@ static enum status open_lane(struct run_state *state, struct failure *failure) {
     return state->driver->open(state->index, &options, &state->lane, failure);
 }
 
-static enum status decode(struct run_state *state, struct failure *failure) {
+static enum status decode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(&state->line, "decoding");
+    progress_line_stage(state, "decoding");
     enum status status = STATUS_OK;
     if (!state->item.jpeg)
         status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
@@ -139,16 +230,17 @@ static enum status decode(struct run_state *state, struct failure *failure) {
     return status;
 }
 
-/* A GPU is given all steps at once, and which of several it is at is not told. */
-static enum status compute(struct run_state *state, struct failure *failure) {
+/* A GPU gets all steps at once, and does not report which of several it runs. */
+static enum status compute(struct state *state, struct failure *failure) {
     const struct plan *plan = &state->options.plan;
-    const bool told = plan->count == 1 || state->driver == &device_cpu;
-    if (plan->count) progress_line_stage(&state->line, told ? NULL : "computing");
+    const bool reported = plan->count == 1 || state->driver == &device_cpu;
+    if (plan->count) progress_line_stage(state, reported ? NULL : "computing");
     return run_batch(state->lane, plan, &state->item, 1, failure);
 }
 
-/* Before the pixels are there, so that the device may write into it: with the longest profile. */
-static enum status allocate_result(struct run_state *state, struct failure *failure) {
+/* Allocates the result, with room for the longest profile, before decoding: the device may write
+ * into it. */
+static enum status allocate_result(struct state *state, struct failure *failure) {
     const struct metadata most = { .profile_length = state->limits.profile_max };
     if (!state->options.output) return STATUS_OK;
     state->result_room = codec_encode_bound(&state->shapes[state->options.plan.count], &most,
@@ -158,9 +250,9 @@ static enum status allocate_result(struct run_state *state, struct failure *fail
     return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
 }
 
-static enum status encode(struct run_state *state, struct failure *failure) {
+static enum status encode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(&state->line, "encoding");
+    progress_line_stage(state, "encoding");
     const enum status status = codec_encode_fitting(
         &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
         state->result_room, &state->result_length, &state->fitting, &state->notes, failure);
@@ -168,8 +260,8 @@ static enum status encode(struct run_state *state, struct failure *failure) {
     return status;
 }
 
-/* CODEC: the device's; NULL: the CPU's does all. */
-static void choose_codecs(struct run_state *state, const struct device_codec *codec) {
+/* CODEC: the device's; NULL: the CPU's decodes and encodes. */
+static void choose_codecs(struct state *state, const struct device_codec *codec) {
     struct codec_request request = {
         .bytes = state->bytes,
         .length = state->length,
@@ -186,7 +278,7 @@ static void choose_codecs(struct run_state *state, const struct device_codec *co
     state->notes = state->choice.notes;
 }
 
-static enum status recode(struct run_state *state, const struct device_codec *codec,
+static enum status recode(struct state *state, const struct device_codec *codec,
                           struct failure *failure) {
     const double receive_ms = state->timing.stage_ms[STAGE_RECEIVE];
     state->timing = (struct timing){ .span_count = 0 };
@@ -206,7 +298,7 @@ static enum status recode(struct run_state *state, const struct device_codec *co
     return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
 }
 
-static enum status process(struct run_state *state, struct failure *failure) {
+static enum status process(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
     enum status status = allocate_result(state, failure);
     if (status == STATUS_OK) status = recode(state, state->driver->codec, failure);
@@ -220,13 +312,13 @@ static enum status process(struct run_state *state, struct failure *failure) {
 
 /* ---- the report */
 
-/* Not where the image goes. */
-static FILE *text_out(const struct run_state *state) {
+/* The report goes to standard output unless the image does. */
+static FILE *text_out(const struct state *state) {
     const char *output = state->options.output;
     return output && strcmp(output, "-") == 0 ? stderr : stdout;
 }
 
-static void print_values(const struct run_state *state) {
+static void print_values(const struct state *state) {
     FILE *out = text_out(state);
     for (int s = 0; s < state->options.plan.count; s++) {
         const struct step *step = &state->options.plan.steps[s];
@@ -248,7 +340,7 @@ static void print_values(const struct run_state *state) {
     }
 }
 
-static void name_device(const struct run_state *state, char *text, size_t size) {
+static void name_device(const struct state *state, char *text, size_t size) {
     struct device_info facts = { 0 };
     if (state->driver == &device_cpu)
         snprintf(text, size, "cpu");
@@ -258,8 +350,8 @@ static void name_device(const struct run_state *state, char *text, size_t size) 
         snprintf(text, size, "%s:%d", state->driver->kind, state->index);
 }
 
-/* In one line: a histogram of a number a line would be nothing to look at. */
-static void print_values_member(const struct run_state *state, FILE *out) {
+/* Prints the values in one line, not one line per number. */
+static void print_values_member(const struct state *state, FILE *out) {
     const struct plan *plan = &state->options.plan;
     const uint64_t count = plan_value_count(plan, state->shapes);
     const size_t size = values_json_bound(count);
@@ -269,7 +361,7 @@ static void print_values_member(const struct run_state *state, FILE *out) {
     free(text);
 }
 
-static void print_timing(const struct run_state *state) {
+static void print_timing(const struct state *state) {
     char device[128];
     name_device(state, device, sizeof device);
     struct timing_report report = {
@@ -285,7 +377,7 @@ static void print_timing(const struct run_state *state) {
     char text[TIMING_REPORT_MAX];
     report.output.fitting = state->fitting;
     timing_report_write(&report, text);
-    json_t *json = json_loads(text, 0, NULL); /* for its indentation */
+    json_t *json = json_loads(text, 0, NULL); /* to indent it */
     char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
     fprintf(out, "%.*s", (int)length, shown ? shown : "");
@@ -295,28 +387,23 @@ static void print_timing(const struct run_state *state) {
     json_decref(json);
 }
 
-/* With --timing they stand in the JSON. */
-static void print_notes(uint32_t notes, const char *warning) {
-    for (int i = 0; i < NOTE_COUNT; i++)
-        if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
-    if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
-}
-
-/* The report at the end goes to standard output unless the image goes there. */
-static void report(const struct run_state *state) {
+static void report(const struct state *state) {
     if (state->options.timing) {
         print_timing(state);
         return;
     }
     print_values(state);
-    print_notes(state->notes, state->metadata.warning);
+    for (int i = 0; i < NOTE_COUNT; i++)
+        if (state->notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
+    if (state->notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", state->metadata.warning);
 }
 
 /* ---- one result, or several */
 
-/* What comes of the image is within the limits, and what is beside it as large as a step wants. */
-static enum status lay_out(struct run_state *state, struct failure *failure) {
-    struct run_options *options = &state->options;
+/* Finds all shapes, and checks that they are within the limits and that additional images have the
+ * size that their step needs. */
+static enum status lay_out(struct state *state, struct failure *failure) {
+    struct options *options = &state->options;
     enum status status = plan_shapes(&options->plan, &state->probe.shape,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
@@ -333,28 +420,28 @@ static enum status lay_out(struct run_state *state, struct failure *failure) {
     return status;
 }
 
-static enum status write_result(struct run_state *state, struct failure *failure) {
+static enum status write_result(struct state *state, struct failure *failure) {
     char path[PATH_MAX];
     const uint32_t width = state->shapes[state->options.plan.count].width;
     if (!state->options.output) return STATUS_OK;
-    progress_line_stage(&state->line, "writing");
+    progress_line_stage(state, "writing");
     if (!state->options.widths.count)
         return files_write(state->options.output, state->result, state->result_length, failure);
-    if (!run_options_path(state->options.output, width, path, sizeof path))
+    if (!options_path(state->options.output, width, path, sizeof path))
         return fail(failure, STATUS_BAD_PARAM, "OUTPUT's name is too long");
     return files_write(path, state->result, state->result_length, failure);
 }
 
-static enum status make_result(struct run_state *state, struct failure *failure) {
+static enum status make_result(struct state *state, struct failure *failure) {
     enum status status = lay_out(state, failure);
-    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
+    if (status == STATUS_OK) progress_line_stage(state, "starting");
     if (status == STATUS_OK && !state->lane) status = open_lane(state, failure);
     if (status == STATUS_OK) status = process(state, failure);
     return status ? status : write_result(state, failure);
 }
 
-/* Of the last step, which has no width yet. */
-static enum status make_width(struct run_state *state, int index, struct failure *failure) {
+/* Makes the result of width INDEX, which it sets in the last step. */
+static enum status make_width(struct state *state, int index, struct failure *failure) {
     const struct plan plan = state->options.plan;
     char text[16];
     snprintf(text, sizeof text, "%u", state->options.widths.widths[index]);
@@ -365,21 +452,21 @@ static enum status make_width(struct run_state *state, int index, struct failure
     free(state->result);
     state->result = NULL;
     state->options.plan = plan;
-    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    progress_line_start(state);
     return status;
 }
 
 /* ---- the command */
 
-static enum status work_through(struct run_state *state, struct failure *failure) {
+static enum status work_through(struct state *state, struct failure *failure) {
     const int widths = state->options.widths.count;
-    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    progress_line_start(state);
     enum status status =
         device_choose(state->options.device, &state->driver, &state->index, failure);
     state->limits = codec_limits_default;
     state->limits.probe.pixels_max = (uint64_t)state->options.pixels_max;
     state->limits.accept_damage = state->options.accept_damage;
-    if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
+    if (status == STATUS_OK) progress_line_stage(state, "reading");
     if (status == STATUS_OK) status = read_input(state, failure);
     for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
     if (!widths && status == STATUS_OK) status = make_result(state, failure);
@@ -388,7 +475,7 @@ static enum status work_through(struct run_state *state, struct failure *failure
     return status;
 }
 
-static void state_release(struct run_state *state) {
+static void state_release(struct state *state) {
     if (state->lane) state->driver->close(state->lane);
     pool_destroy(state->pool);
     metadata_release(&state->metadata);
@@ -398,10 +485,10 @@ static void state_release(struct run_state *state) {
 }
 
 int command_run(int argc, char **argv) {
-    struct run_state state = { .driver = NULL };
+    struct state state = { .driver = NULL };
     struct failure failure = { 0 };
-    enum status status = run_options_read(&state.options, argc, argv, &failure);
-    if (status == STATUS_OK && state.options.help) return run_options_usage();
+    enum status status = options_read(&state.options, argc, argv, &failure);
+    if (status == STATUS_OK && state.options.help) return options_usage();
     if (status == STATUS_OK) status = work_through(&state, &failure);
     if (status != STATUS_OK)
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));

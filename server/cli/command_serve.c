@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
+/* burin serve: the daemon. Starts its parts, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals: one ends the check of operators and with it
- * the process, or the wait for the first worker, and later begins the drain. It tells the service
- * manager, where one has started us, what becomes of us (systemd.h). On SIGHUP it reads
- * operators_dir again, in this thread, which no request waits for; one that comes meanwhile has it
- * done once more. The configuration is read once. When the process that starts workers has ended,
- * none can be replaced: the daemon drains, and fails, so that who started it starts it again.
+ * How it works. Only the main thread receives signals. A first SIGTERM or SIGINT ends the process
+ * while operators are checked, ends the wait for the first worker, or later begins the drain. A
+ * service manager that started the daemon is sent its state (systemd.h). On SIGHUP the main thread,
+ * on which no request waits, reads operators_dir again; another SIGHUP meanwhile repeats that. The
+ * configuration is read once. When the launcher has ended, no worker can be replaced: the daemon
+ * drains and exits with 1, so that its service manager restarts it.
  *
- * The sandbox closes in three steps: what starts workers is forked while all is open yet, files and
- * privileges go before the first thread, system calls once sockets and workers are there.
+ * The sandbox closes in three steps: the launcher is forked before any limit; files and privileges
+ * are limited before the first thread; system calls once sockets and workers exist.
  */
 #include "config/config.h"
 #include "config/reference.h"
@@ -33,18 +33,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
- * step may take on a busy machine beyond what is known. */
+/* START_MS: the longest wait for the first worker before the address is printed. SPARE_MS: extra
+ * time that the service manager allows for a step on a busy machine. */
 enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000, FOREVER = -1 };
 
-static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
-static volatile sig_atomic_t signals_seen; /* to stop */
+static volatile sig_atomic_t loading;      /* operators are checked; there is no thread yet */
+static volatile sig_atomic_t signals_seen; /* SIGTERM and SIGINT */
 static volatile sig_atomic_t reload_wanted;
 
 static void on_signal(int signal) {
     (void)signal;
     signals_seen++;
-    if (loading && signals_seen > 1) _exit(0); /* before it is seen that it was asked to stop */
+    if (loading && signals_seen > 1) _exit(0); /* does not wait until the check sees the first */
 }
 
 static void on_hangup(int signal) {
@@ -60,7 +60,7 @@ static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
 }
 
-/* While signals are kept here, and this thread is busy. One may have come before. */
+/* Whether a signal to stop came, or is pending while signals are blocked. */
 static int stop_is_wanted(void) {
     sigset_t pending;
     if (stopping()) return 1;
@@ -75,17 +75,17 @@ static void catch_signals(void) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);      /* a log that may not grow loses lines, no more */
-    process_keep_memory_private(); /* nor does it dump a core, which would hold users' pictures */
+    signal(SIGXFSZ, SIG_IGN);      /* a log that reached its size limit only loses lines */
+    process_keep_memory_private(); /* also prevents a core dump, which would hold users' pictures */
 }
 
 static void usage(FILE *out) {
     fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
-          "shows what is in force.\n\n"
+          "shows the values in force.\n\n"
           "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
-          "Ctrl-C finish what was accepted, a second one ends at once.\n\n",
+          "Ctrl-C finish the accepted requests; a second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -94,7 +94,7 @@ static bool is_unix(const char *address) {
     return strncmp(address, "unix:", 5) == 0;
 }
 
-/* Whether what is written there now is not waited for. */
+/* Whether writing to FD would not block. */
 static bool is_read(int fd) {
     struct pollfd end = { .fd = fd, .events = POLLOUT };
     return poll(&end, 1, 0) == 1 && (end.revents & POLLOUT);
@@ -121,18 +121,18 @@ static void greet(const char *address) {
     fflush(stdout);
 }
 
-/* ---- the service manager, where one started us */
+/* ---- messages to a service manager */
 
 struct service {
     struct systemd systemd;
     struct front *front;
     struct watchdog *watchdog;
-    bool ready;       /* it was told */
-    int64_t check_ms; /* what a file's check may take */
-    int64_t then_ms;  /* what a reload may take when its files are checked */
+    bool ready;       /* READY=1 was sent */
+    int64_t check_ms; /* the longest time for the check of one file */
+    int64_t then_ms;  /* the longest time that a reload takes after the checks */
 };
 
-/* What we do, and how long it may take until we say the next thing: no unit knows how many
+/* Sends WHAT, and extends the unit's timeout until the next message: no unit can know how many
  * operators are compiled, nor worker_start_ms or drain_timeout_ms. */
 static void say(const struct systemd *systemd, const char *what, int64_t takes_ms) {
     systemd_notify(systemd, "%s\nEXTEND_TIMEOUT_USEC=%lld", what,
@@ -143,8 +143,8 @@ static bool is_alive(void *context, int timeout_ms) {
     return front_is_alive(((const struct service *)context)->front, timeout_ms);
 }
 
-/* From here on it expects WATCHDOG=1: not before READY=1. */
-static void tell_when_ready(struct service *service) {
+/* Sends READY=1 once the front has started. From then on the service manager expects WATCHDOG=1. */
+static void notify_when_ready(struct service *service) {
     if (service->ready || !front_has_started(service->front)) return;
     service->ready = true;
     systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s",
@@ -152,26 +152,27 @@ static void tell_when_ready(struct service *service) {
     service->watchdog = systemd_watchdog_start(&service->systemd, is_alive, service);
 }
 
-/* What a worker's message tells is seen at once; a worker that is well again sends none. */
+/* A worker's message ends the wait at once; a worker that recovers sends none, hence LOOK_MS. */
 static void wait_for_change(struct service *service, int64_t timeout_ms, const sigset_t *mask) {
     front_wait_worker(service->front, timeout_ms < LOOK_MS ? (int)timeout_ms : LOOK_MS, mask);
-    tell_when_ready(service);
+    notify_when_ready(service);
 }
 
-/* The CPU's worker may be ready before the first. A signal ends the wait. */
+/* Waits for the first worker of the list; the CPU's may be ready earlier. A signal ends the wait.
+ */
 static void wait_ready(struct service *service, const sigset_t *mask) {
     const int64_t end = clock_ns() + START_MS * INT64_C(1000000);
     bool first;
-    tell_when_ready(service);
+    notify_when_ready(service);
     while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
         wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
     if (!first && !signals_seen)
-        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- operators_dir, again */
+/* ---- reading operators_dir again */
 
-static void tell_serving(const struct service *service, const char *reason) {
+static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
     snprintf(why, sizeof why, "%s", reason);
     utf8_clean(why);
@@ -184,11 +185,11 @@ static void say_checking(void *context, const char *path) {
     char what[256];
     snprintf(what, sizeof what, "STATUS=%s: checking %.200s",
              service->front ? "Reloading" : "Starting", path);
-    utf8_clean(what); /* a line of its own would be a variable */
+    utf8_clean(what); /* a line break would begin a new variable */
     say(&service->systemd, what, service->check_ms + service->then_ms);
 }
 
-/* As the service manager waits for it: the time is not before that of the signal. */
+/* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
 static void reload(struct service *service, const struct config *config) {
     struct failure failure = { 0 };
     const struct user_operators_watch watch = { stopping, say_checking, service };
@@ -197,15 +198,15 @@ static void reload(struct service *service, const struct config *config) {
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!*config->operators_dir)
-        log_event(LOG_INFO, "SIGHUP: there is nothing to read again, for operators_dir is not set");
+        log_event(LOG_INFO, "SIGHUP: operators_dir is not set, so there is nothing to read again");
     else if (!front_reload(service->front, &watch, &failure))
-        log_event(LOG_ERROR, "operators_dir: all stays as it was: %s", failure.message);
-    tell_serving(service, failure.message);
+        log_event(LOG_ERROR, "operators_dir: all operators stay as they were: %s", failure.message);
+    notify_serving(service, failure.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
-    log_event(LOG_INFO, "stopping: finishing what was accepted");
-    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
+    log_event(LOG_INFO, "stopping: finishing accepted requests");
+    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing accepted requests",
         config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     systemd_watchdog_stop(service->watchdog);
@@ -215,8 +216,8 @@ static void stop(struct service *service, const struct config *config) {
 
 /* ---- the daemon */
 
-/* Signals are for this thread alone: threads that start from now on inherit the mask. */
-static sigset_t keep_signals_here(void) {
+/* Blocks signals, in all threads that start from now on too; returns the mask before. */
+static sigset_t block_signals(void) {
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
@@ -226,7 +227,7 @@ static sigset_t keep_signals_here(void) {
     return before;
 }
 
-/* Returns the exit status: 0 where a signal asked for the stop. */
+/* Returns the exit status: 0 after a signal, 1 if the launcher has ended. */
 static int wait_for_stop(struct service *service, const struct config *config,
                          const sigset_t *before) {
     sigset_t blocked;
@@ -246,11 +247,11 @@ static int wait_for_stop(struct service *service, const struct config *config,
     pthread_sigmask(SIG_SETMASK, before, NULL);
     if (crippled)
         log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
-                             "the daemon finishes what was accepted and ends; start it again");
+                             "the daemon finishes accepted requests and ends; start it again");
     return crippled ? 1 : 0;
 }
 
-/* Memory and the stacks of threads are missing where a limit of the process keeps them back. */
+/* Names a limit of the process that may be the cause of missing memory. */
 static void name_limit(int resource, char flag) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -268,7 +269,8 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
-/* Before anything is opened, and compiled. ADMIN: a socket for it was passed. */
+/* Checks the limit of open files before anything is opened or compiled. ADMIN: a socket for
+ * admin_listen was passed. */
 static enum status check_descriptors(const struct config *config, bool admin,
                                      struct failure *failure) {
     descriptors_raise_limit();
@@ -290,12 +292,12 @@ static int serve(const struct config *config) {
     const struct user_operators_watch watch = { stopping, say_checking, &service };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
     if (!operators) return signals_seen ? 0 : complain(&failure);
-    const sigset_t before = keep_signals_here();
+    const sigset_t before = block_signals();
     loading = false;
-    codec_missing(FORMAT_AVIF);                 /* its library is opened while there are files */
+    codec_open_libraries();                     /* while files can be opened */
     sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
     log_start((size_t)config->log_buffer_bytes, NULL);
-    /* First the GPUs are counted, then their workers start. */
+    /* The time to count the GPUs, and then to start their workers. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
         front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
@@ -323,7 +325,7 @@ int command_serve(int argc, char **argv) {
         return 2;
     }
     if (argc > 1) {
-        fprintf(stderr, "burin serve: \"%s\" is not understood; see burin serve --help\n", argv[1]);
+        fprintf(stderr, "burin serve: \"%s\" is not a flag; see burin serve --help\n", argv[1]);
         return 2;
     }
     const int ended = serve(&config);

@@ -19,7 +19,7 @@
 struct library {
     const char *name;
     char built[32];
-    const char *running; /* NULL: the library does not say */
+    const char *running; /* NULL: the library has no function for it */
 };
 
 static void mhd_version(char *text, size_t size) {
@@ -45,7 +45,7 @@ static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
     mhd_version(libraries[0].built, sizeof libraries[0].built);
 }
 
-/* Driver and runtime as the first GPU reports them; "" where there is none. */
+/* Writes the versions of driver and runtime that the first GPU reports; "" without a GPU. */
 static void cuda_version(char *text, size_t size) {
     struct device_info facts = { 0 };
     text[0] = '\0';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin worker: started by `burin serve`, not by people. */
+/* burin worker: a process that `burin serve` starts, not people. */
 #include "pipeline/codec.h"
 #include "pipeline/device.h"
 #include "server/cli/command.h"
@@ -24,8 +24,9 @@ static int usage(void) {
     return 2;
 }
 
-/* They lie behind the configuration. Without one of them this worker would refuse what the daemon
- * offers: another attempt may find the folder or the memory that this one lacked. */
+/* Loads the operators, whose texts follow the configuration in the preamble. Fails if one is
+ * missing, since this worker would then refuse jobs that the daemon accepts; a new worker may find
+ * the folder or the memory that this one lacked. */
 static bool open_operators(const struct slots *slots, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
     const bool all = user_operators_open((const char *)(config + 1),
@@ -34,11 +35,12 @@ static bool open_operators(const struct slots *slots, struct failure *failure) {
     return all;
 }
 
-/* Before there is a thread. A GPU's sandbox needs devices that one that only compiles may not write
- * to, and the place of its kernels. */
+/* Limits the process and loads its operators, before there are threads. A sandbox on a CPU takes
+ * the compiler's limits before it compiles. A sandbox on a GPU cannot: it needs devices and the
+ * cache of kernels, which those limits exclude. */
 static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
-    codec_missing(FORMAT_AVIF); /* its library is opened while there are files */
+    codec_open_libraries(); /* while files can be opened */
     if (sandbox && !gpu) user_operators_limit(config);
     if (sandbox && !open_operators(slots, failure)) return false;
     sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,

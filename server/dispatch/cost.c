@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. What the
- * stage took, divided by that, is a ratio that the terms answer for by their shares: a small file
- * teaches what a file costs, a large one what a megabyte does, and neither spoils the other's
- * coefficient. Each step goes a part of the way (a half at first, an eighth once eight were seen),
- * and a ratio counts as 4 at most and a quarter at least, so that one outlier moves little. Of a
- * batch it is only known that one job's part lies between the whole time and that divided by their
- * number: a prediction in between is left as it is. What cores did beside it was each job's own. */
+/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. The ratio
+ * of the measured time to that changes each term by its share: a small file corrects the cost of a
+ * file, a large one that of a megabyte, and neither spoils the other's coefficient. Each step goes
+ * part of the way (a half at first, an eighth once eight were seen), and a ratio counts as 4 at
+ * most and a quarter at least, so an outlier changes little. In a batch, one job's time is only
+ * known to lie between the whole time and that divided by the number of jobs: a prediction in
+ * between is left as it is. Work of cores beside a batch is measured for each job. */
 #include "server/dispatch/cost.h"
 
 #include "pipeline/builtin_ops.h"
@@ -13,58 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { DECODE_JPEG, DECODE_JPEG_CORES, DECODE_PNG, DECODE_PNM, DECODE_WEBP };
-/* FITTED: made within max_bytes, some times. From ENCODE_CORES on no device does it. */
-enum {
-    ENCODE_JPEG,
-    ENCODE_JPEG_FITTED,
-    ENCODE_PNM,
-    ENCODE_CORES,
-    ENCODE_PROGRESSIVE = ENCODE_CORES,
-    ENCODE_PROGRESSIVE_FITTED,
-    ENCODE_PNG, /* by its compression, 0 to 3 */
-    ENCODE_WEBP = ENCODE_PNG + 4,
-    ENCODE_WEBP_FITTED,
-    ENCODE_WEBP_LOSSLESS,
-    ENCODE_AVIF,
-    ENCODE_AVIF_FITTED,
-};
 enum { RATIO_MAX = 4, SEEN_MAX = 6, SMOOTHING = 16 };
 static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
 
-/* ---- defaults, from tests/bench/results: cores of a Xeon at 2.1 GHz and an H200. ms a file, a
- * megabyte of file, a megabyte of pixels. A GPU decodes and encodes JPEG itself; the rest is its
- * cores' work too. */
+/* ---- defaults, from tests/bench/results: cores of a Xeon at 2.1 GHz and an H200, in ms. Those of
+ * decoders and encoders are in the formats' records. */
 
-#define DECODERS_OF_CORES                                                                          \
-    { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f }, {                                 \
-        0.1f, 10, 3                                                                                \
-    }
-static const float decoders[2][COST_DECODE_KINDS][3] = {
-    { { 0.15f, 0.02f, 0.01f }, DECODERS_OF_CORES },
-    { { 0.05f, 5, 1 }, DECODERS_OF_CORES },
-};
-#define ENCODERS_OF_CORES                                                                          \
-    [ENCODE_PNM] = { 0.02f, 0.1f }, [ENCODE_PROGRESSIVE] = { 0.1f, 4 },                            \
-    [ENCODE_PROGRESSIVE_FITTED] = { 0.4f, 16 }, [ENCODE_PNG] = { 0.05f, 0.5f },                    \
-    [ENCODE_PNG + 1] = { 0.05f, 2.2f }, [ENCODE_PNG + 2] = { 0.05f, 5 },                           \
-    [ENCODE_PNG + 3] = { 0.05f, 12 }, [ENCODE_WEBP] = { 0.3f, 26 },                                \
-    [ENCODE_WEBP_FITTED] = { 1.2f, 104 }, [ENCODE_WEBP_LOSSLESS] = { 0.3f, 24 },                   \
-    [ENCODE_AVIF] = { 3, 87 }, [ENCODE_AVIF_FITTED] = { 12, 348 }
-static const float encoders[2][COST_ENCODE_KINDS][2] = {
-    { [ENCODE_JPEG] = { 0.02f, 0.004f },
-      [ENCODE_JPEG_FITTED] = { 0.08f, 0.016f },
-      ENCODERS_OF_CORES },
-    { [ENCODE_JPEG] = { 0.03f, 1 }, [ENCODE_JPEG_FITTED] = { 0.12f, 4 }, ENCODERS_OF_CORES },
-};
-/* Times of each effort beside that of 4, for which the defaults are. */
-enum { EFFORTS = 7 };
-static const double webp_efforts[EFFORTS] = { 0.33, 0.45, 0.5, 1, 1, 1.1, 1.9 };
-static const double lossless_efforts[EFFORTS] = { 0.25, 0.65, 1, 1, 1, 1.2, 1.8 };
-static const double avif_efforts[EFFORTS] = { 0.3, 0.3, 1, 1, 1, 1.5, 2.5 };
 static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
 
-/* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
+/* ms a pass, and a megabyte of it: operators that are not listed, users' operators, listed ones. */
 static const float any_op[2][2] = { { 0.02f, 0.004f }, { 0.01f, 0.2f } };
 static const float user_op[2][2] = { { 0.05f, 0.01f }, { 0.05f, 1 } };
 static const struct op_default {
@@ -89,10 +46,29 @@ static const float *defaults_of_op(const char *name, bool cpu) {
     return any_op[cpu];
 }
 
+/* A device has no codec for the kind: cores do the work beside a GPU, too. */
+static bool is_cores(const float *gpu) {
+    return !*gpu;
+}
+
+static void init_format(struct cost *cost, bool cpu, int format) {
+    const struct format_record *record = format_records[format];
+    for (int kind = 0; kind < FORMAT_DECODE_KINDS; kind++) {
+        const struct decode_cost *ms = &record->decode_costs[kind];
+        memcpy(cost->rows + COST_DECODE_ROW(format, kind),
+               cpu || is_cores(ms->gpu) ? ms->cpu : ms->gpu, sizeof ms->cpu);
+    }
+    for (int kind = 0; kind < FORMAT_ENCODE_KINDS; kind++) {
+        const struct encode_cost *ms = &record->encode_costs[kind];
+        memcpy(cost->rows + COST_ENCODE_ROW(format, kind),
+               cpu || is_cores(ms->gpu) ? ms->cpu : ms->gpu, sizeof ms->cpu);
+    }
+}
+
 void cost_init(struct cost *cost, bool cpu) {
     *cost = (struct cost){ .mean_ms = 0 };
-    memcpy(cost->rows, decoders[cpu], sizeof decoders[cpu]);
-    memcpy(cost->rows + COST_ENCODE_ROWS, encoders[cpu], sizeof encoders[cpu]);
+    for (int format = FORMAT_NONE + 1; format < FORMAT_COUNT; format++)
+        init_format(cost, cpu, format);
     memcpy(cost->rows + COST_REST_ROWS, rest[cpu], sizeof rest[cpu]);
     for (int i = 0; i < COST_BUILTIN_OPS + COST_USER_OPS; i++) {
         const float *of = i >= COST_BUILTIN_OPS    ? user_op[cpu]
@@ -120,29 +96,26 @@ static void add(struct cost_work *work, int row, enum cost_stage stage, double a
             (struct cost_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
 }
 
-/* A GPU takes baseline files of one or three components alone. */
-static int decode_kind(const struct probe *probe) {
-    switch (probe->format) {
-    case FORMAT_JPEG:
-        return probe->progressive || probe->components == 4 ? DECODE_JPEG_CORES : DECODE_JPEG;
-    case FORMAT_PNG: return DECODE_PNG;
-    case FORMAT_WEBP: return DECODE_WEBP;
-    default: return DECODE_PNM;
-    }
-}
-
 void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint64_t file_bytes) {
-    const int row = 3 * decode_kind(probe);
+    const struct format_record *record = format_record(probe->format);
+    if (!record->decode) return;
+    const int row =
+        COST_DECODE_ROW((int)probe->format, record->decode_kind ? record->decode_kind(probe) : 0);
     add(work, row, COST_DECODE, 1);
     add(work, row + 1, COST_DECODE, (double)file_bytes / 1e6);
     add(work, row + 2, COST_DECODE, megabytes(&probe->shape));
 }
 
-/* Of a decoder or encoder that no GPU has. */
-static bool is_cores(int row) {
-    const int decode = row < COST_ENCODE_ROWS ? row / 3 : DECODE_PNM;
-    return (decode != DECODE_JPEG && decode != DECODE_PNM) ||
-           (row >= COST_ENCODE_ROWS + 2 * ENCODE_CORES && row < COST_REST_ROWS);
+/* ROW is a decoder's or an encoder's that no device has. */
+static bool is_cores_row(int row) {
+    if (row >= COST_REST_ROWS) return false;
+    const bool decodes = row < COST_ENCODE_ROWS;
+    const int kind =
+        decodes ? row / COST_DECODE_WIDTH : (row - COST_ENCODE_ROWS) / COST_ENCODE_WIDTH;
+    const int kinds = decodes ? FORMAT_DECODE_KINDS : FORMAT_ENCODE_KINDS;
+    const struct format_record *record = format_records[1 + kind / kinds];
+    return is_cores(decodes ? record->decode_costs[kind % kinds].gpu
+                            : record->encode_costs[kind % kinds].gpu);
 }
 
 static int row_of_op(const struct op *op) {
@@ -187,37 +160,15 @@ void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
     add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
 }
 
-static int within(int value, int most) {
-    return value < 0 ? 0 : value > most ? most : value;
-}
-
-static int encode_kind(const struct encode_options *options) {
-    const bool fitted = options->max_bytes != 0;
-    switch (options->format) {
-    case FORMAT_JPEG: return (options->progressive ? ENCODE_PROGRESSIVE : ENCODE_JPEG) + fitted;
-    case FORMAT_PNG: return ENCODE_PNG + within(options->compression, 3);
-    case FORMAT_WEBP: return options->lossless ? ENCODE_WEBP_LOSSLESS : ENCODE_WEBP + fitted;
-    case FORMAT_AVIF: return ENCODE_AVIF + (fitted && !options->lossless);
-    default: return ENCODE_PNM;
-    }
-}
-
-/* Megabytes of pixels, or what takes as long. WebP and AVIF make colour of whatever comes. */
-static double encode_amount(const struct image *result, int kind,
-                            const struct encode_options *options) {
-    const int effort = within(options->effort, EFFORTS - 1);
-    const double colour = (double)image_pixels(result) * 3 / 1e6;
-    if (kind >= ENCODE_AVIF) return colour * avif_efforts[effort] * (options->lossless ? 2.5 : 1);
-    if (kind == ENCODE_WEBP_LOSSLESS) return colour * lossless_efforts[effort];
-    if (kind >= ENCODE_WEBP) return colour * webp_efforts[effort];
-    return megabytes(result);
-}
-
 void cost_work_add_result(struct cost_work *work, const struct image *result,
                           const struct encode_options *options) {
-    const int kind = encode_kind(options);
-    add(work, COST_ENCODE_ROWS + 2 * kind, COST_ENCODE, 1);
-    add(work, COST_ENCODE_ROWS + 2 * kind + 1, COST_ENCODE, encode_amount(result, kind, options));
+    const struct format_record *record = format_record(options->format);
+    if (!record->encode) return;
+    const int row = COST_ENCODE_ROW((int)options->format,
+                                    record->encode_kind ? record->encode_kind(options) : 0);
+    add(work, row, COST_ENCODE, 1);
+    add(work, row + 1, COST_ENCODE,
+        record->encode_megabytes ? record->encode_megabytes(result, options) : megabytes(result));
 }
 
 /* ---- prediction */
@@ -236,7 +187,7 @@ double cost_predict(const struct cost *cost, const struct cost_work *work) {
 double cost_predict_cores(const struct cost *cost, const struct cost_work *work) {
     double ms = 0;
     for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
-        if (is_cores(work->terms[i].row)) ms += term_ms(cost, &work->terms[i]);
+        if (is_cores_row(work->terms[i].row)) ms += term_ms(cost, &work->terms[i]);
     return ms;
 }
 
@@ -281,7 +232,7 @@ static void learn_stage(struct cost *cost, const struct cost_work *work, unsigne
             learn_row(cost, work->terms[i].row, (double)shares[i], ratio);
 }
 
-/* What a worker wrote may be anything. */
+/* A worker may have written any values. */
 static bool makes_sense(const struct cost_work *work, const double took_ms[COST_STAGES],
                         double total_ms, uint32_t batch) {
     bool sense = batch > 0 && work->count <= COST_TERMS_MAX && isfinite(total_ms) &&

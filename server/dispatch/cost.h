@@ -2,12 +2,12 @@
 /* cost.h - predicts how many milliseconds a job takes on a worker, and learns from what jobs took.
  *
  * A job's work is a list of amounts: files, megabytes of files and of pixels, passes of operators
- * over them. A worker's cost has a coefficient for each kind of amount; the prediction is their sum
- * of products, for the job alone on one lane. Coefficients begin at measured defaults.
+ * over them. A worker's cost has a coefficient for each kind of amount; the prediction, for the job
+ * alone on one lane, is the sum of the products. Coefficients begin at measured defaults.
  *
  * Used by:  http/handle_process.c describes a job's work; dispatcher.c predicts and learns.
  * Owns:     nothing; plain data.
- * Fails:    never: what makes no sense, from a worker that went wild, is not learned.
+ * Fails:    never: impossible values, from a broken worker, are not learned.
  * Threads:  one at a time; a dispatcher's are under the supervisor's lock.
  * Limits:   a coefficient stays within COST_RANGE times its default, either way. Users' operators
  *           share COST_USER_OPS coefficients by a hash of their names.
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is measured on its own, and so learned on its own. */
+/* Parts of a job that are measured, and so learned, separately. */
 enum cost_stage {
     COST_DECODE,
     COST_COMPUTE,
@@ -33,26 +33,33 @@ enum cost_stage {
 };
 
 enum {
-    COST_DECODE_KINDS = 5,  /* JPEG; JPEG that cores alone decode; PNG; PNM; WebP */
-    COST_ENCODE_KINDS = 14, /* cost.c names them */
     COST_BUILTIN_OPS = 48,
     COST_USER_OPS = 16,
-    /* Rows: of a decoder the file, its megabytes, the pixels' megabytes; of an encoder, of an
-     * operator's pass and of the rest: each one, and the pixels' megabytes. */
-    COST_ENCODE_ROWS = 3 * COST_DECODE_KINDS,
-    COST_REST_ROWS = COST_ENCODE_ROWS + 2 * COST_ENCODE_KINDS,
+    /* Rows, with coefficients: of each kind of file that a format's record distinguishes, for its
+     * decoder a file, a megabyte of the file, a megabyte of pixels; for its encoder a file and a
+     * megabyte of pixels. Then two for the rest, and two for each operator: a pass, a megabyte. */
+    COST_DECODE_WIDTH = 3,
+    COST_ENCODE_WIDTH = 2,
+    COST_ENCODE_ROWS = (FORMAT_COUNT - 1) * FORMAT_DECODE_KINDS * COST_DECODE_WIDTH,
+    COST_REST_ROWS =
+        COST_ENCODE_ROWS + (FORMAT_COUNT - 1) * FORMAT_ENCODE_KINDS * COST_ENCODE_WIDTH,
     COST_OP_ROWS = COST_REST_ROWS + 2,
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
     COST_RANGE = 10000,
-    /* Terms of the same row are one: 32 outputs may have steps of every operator, and results of
-     * every kind. */
+    /* A row has one term: 32 outputs may have steps of all operators and results of all kinds. */
     COST_TERMS_MAX = COST_ROWS
 };
 
-/* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: forecast.h. */
+/* The first row of a decoder and of an encoder; KIND is an index into a record's costs. */
+#define COST_DECODE_ROW(format, kind)                                                              \
+    (COST_DECODE_WIDTH * (((format)-1) * FORMAT_DECODE_KINDS + (kind)))
+#define COST_ENCODE_ROW(format, kind)                                                              \
+    (COST_ENCODE_ROWS + COST_ENCODE_WIDTH * (((format)-1) * FORMAT_ENCODE_KINDS + (kind)))
+
+/* How long a job takes on its worker; forecast.h keeps lanes of a CPU for each. */
 enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS };
 
-/* Amounts of which a job's time is made. All zero: nothing is known of it. */
+/* Amounts that make up a job's time. All zero: unknown. */
 struct cost_work {
     uint32_t count;
     struct cost_term {
@@ -62,33 +69,33 @@ struct cost_work {
     } terms[COST_TERMS_MAX];
 };
 
-/* One file to be decoded. */
+/* Adds the decoding of one file. */
 void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint64_t file_bytes);
 
-/* The steps of PLAN; SHAPES is plan_shapes'. */
+/* Adds the steps of PLAN and what each job takes besides; SHAPES is from plan_shapes. */
 void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
                         const struct image *shapes);
 
-/* The same of steps that are a further part of the same plan. SERVED: the first has what branches
- * have in common, and goes through the pixels once. */
+/* Adds the steps alone, for a further part of the same plan. SERVED: the first step uses the common
+ * call of its branches, and goes through the pixels once. */
 void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
                          const struct image *shapes, bool served);
 
-/* What branches that begin with IN have in common. */
+/* Adds the common call of branches that begin with IN. */
 void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
                           const struct image *in);
 
-/* The result's encoding; OPTIONS have its format. */
+/* Adds the encoding of a result; OPTIONS have its format. */
 void cost_work_add_result(struct cost_work *work, const struct image *result,
                           const struct encode_options *options);
 
-/* The coefficients of one worker, and how good they have been. */
+/* The coefficients of one worker, and their error so far. */
 struct cost {
     float rows[COST_ROWS], defaults[COST_ROWS]; /* ms for each unit of amount */
-    uint8_t seen[COST_ROWS];                    /* observations, as far as they are counted */
-    double mean_ms;                             /* of the jobs of late; 0 before the first */
-    /* Over all jobs that came back whole. */
-    double predicted_ms, actual_ms, error_ms; /* error: the differences' absolute values */
+    uint8_t seen[COST_ROWS];                    /* observations; counted up to 6 */
+    double mean_ms;                             /* of recent jobs; 0 before the first */
+    /* Sums over all finished jobs; the error is the absolute difference. */
+    double predicted_ms, actual_ms, error_ms;
 };
 
 void cost_init(struct cost *cost, bool cpu);
@@ -96,25 +103,24 @@ void cost_init(struct cost *cost, bool cpu);
 /* Milliseconds of the job alone on a lane. */
 double cost_predict(const struct cost *cost, const struct cost_work *work);
 
-/* What of that are its operators'. */
+/* The operators' part of it. */
 double cost_predict_compute(const struct cost *cost, const struct cost_work *work);
 
-/* What of that cores do even where a GPU runs the plan: of files that it neither decodes nor
+/* The part of it that cores do even if a GPU runs the plan: files that the GPU neither decodes nor
  * encodes. COST is a CPU's. */
 double cost_predict_cores(const struct cost *cost, const struct cost_work *work);
 
-/* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
- * ran together: its times are theirs, but for those of OWN_STAGES, bit s for stage s. */
+/* Learns from a job that took TOTAL_MS, with the stages of TIMING, and was predicted to take
+ * PREDICTED_MS. BATCH jobs ran together and share its times, but OWN_STAGES (bit s: stage s). */
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages);
 
-/* A job was not done after LEAST_MS, most of which STAGE had. If less was predicted, that stage is
- * taken to take longer: the next such job is predicted better, and may be refused at once. */
+/* Learns from a job that was not done after LEAST_MS, most of it in STAGE. If less was predicted,
+ * the stage is predicted to take longer, so that the next such job may be refused at once. */
 void cost_learn_least(struct cost *cost, const struct cost_work *work, enum cost_stage stage,
                       double least_ms);
 
-/* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
- * correct it. */
+/* Forgets half of what was learned: a worker that is no longer chosen could not correct it. */
 void cost_fade(struct cost *cost);
 
 #endif

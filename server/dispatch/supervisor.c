@@ -22,7 +22,7 @@
 #include "server/jobs/channel.h"
 #include "server/log/log.h"
 #include "server/process/process.h"
-#include "server/process/thread_looks.h"
+#include "server/process/stillness.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -219,7 +219,7 @@ static void *supervise(void *argument) {
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
-        if (clock_ns() >= next_tick) thread_looks_take();
+        if (clock_ns() >= next_tick) stillness_look_at_all();
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);

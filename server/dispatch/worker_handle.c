@@ -85,7 +85,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     worker->heartbeat_thread = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
-    worker->gauges = (struct gauges){ .told = 0 };
+    worker->gauges = (struct gauges){ .known = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
     snprintf(worker->trouble, sizeof worker->trouble, "%s", starting);
     return true;
@@ -253,7 +253,7 @@ static const char *check_process(struct worker_handle *worker, int64_t now, int6
     const int64_t still =
         stillness_look(&worker->stillness, worker->pid, worker->heartbeat_thread, now);
     worker->stood_still = still > still_ns;
-    if (worker->stillness.account.state == THREAD_TRACED)
+    if (worker->stillness.status.state == THREAD_TRACED)
         return "gives no sign of life: a debugger holds its process";
     return still > still_ns / 2 ? "gives no sign of life: its process stands still" : NULL;
 }
@@ -292,7 +292,7 @@ bool worker_handle_lane_hangs(struct worker_handle *worker, struct stillness *la
     const int64_t still = stillness_look(lane, worker->pid, thread, now);
     if (!still) worker_handle_moved(worker, now);
     if (still <= still_ns) return false;
-    if (lane->account.process_idle) return true;
+    if (lane->status.process_idle) return true;
     stillness_end(lane);
     return false;
 }

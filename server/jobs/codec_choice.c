@@ -28,7 +28,7 @@ void codec_choose_decoder(const struct device_codec *codec, enum codec_place cor
     if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
 }
 
-/* A profile that only the cores can find is known too late to be laid out. */
+/* The cores find a profile only while decoding, too late to lay out memory for it. */
 static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_request *request,
                                        const struct image *result,
@@ -74,7 +74,7 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
     codec_choose_decoder(codec, cores, limits, request, choice, run);
     choice->encoded_by = CODEC_NOBODY;
     if (request->encode.format == FORMAT_NONE) return;
-    /* A shape that the plan refuses is told by run_reserve. */
+    /* run_reserve reports a shape that the plan refuses. */
     const bool refused = plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL) != STATUS_OK;
     choice->encoded_by =
         codec_choose_encoder(refused ? NULL : codec, cores, request,

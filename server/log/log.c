@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A line is made by whoever has something to say, and put into a ring, from which a
- * thread writes. Before there is one, and after it, a line is written at once, where poll says that
- * standard error takes it.
+/* How it works. The caller formats a line and puts it into a ring; a thread writes the ring to
+ * standard error. Before the thread starts and after it has ended, the caller writes the line
+ * itself if poll reports that standard error accepts it.
  *
- * A line in the ring is a record: its length, in 4 bytes, and its text, together a multiple of 8,
- * so that a length never lies across the ring's end. Who puts one in first takes the room, by
- * moving `head`, then copies the text, and at last writes the length, which says that the record is
- * whole. The thread zeroes a record before it gives the room back by moving `tail`: a length that
- * is not written yet is 0. A thread that is stopped between taking room and writing the length
- * holds back the lines behind it, and nobody who puts more in.
+ * A line in the ring is a record: its length in 4 bytes and its text, padded to a multiple of 8, so
+ * that a length never wraps around the ring's end. A writer first reserves the room by moving
+ * `head`, then copies the text, and last stores the length, which marks the record as complete. The
+ * thread zeroes a record before it frees the room by moving `tail`, so the length of an incomplete
+ * record is 0. A writer that is stopped in between delays the lines after its own, but blocks no
+ * other writer.
  *
- * The thread writes all lines that are there, naps, and sleeps when none came meanwhile: so many
- * lines a second cost a hundred wakes, not one each. `wake_at` is the place in the ring at which a
- * line wakes it: the next one while it sleeps, the one that fills half of the ring while it naps.
- * Other processes write to the same pipe. What is written at once is therefore whole lines, and no
- * more than the system keeps together (PIPE_BUF). The pipe's end stays as it is: whether it blocks
- * is a property of all who have it, so a flag of ours would break others. */
+ * The thread writes all lines, naps for NAP_MS, and sleeps if no line came meanwhile: thousands of
+ * lines a second cost a hundred wakes. `wake_at` is the position in the ring at which a line wakes
+ * the thread: the next line while it sleeps, the line that fills half of the ring while it naps.
+ * Other processes write to the same pipe, so each write consists of whole lines, at most PIPE_BUF
+ * bytes, which the system keeps together. The pipe is never made non-blocking: that flag is shared
+ * with all processes that have the pipe, and would break them. */
 #include "server/log/log.h"
 
 #include "pipeline/timing.h"
@@ -34,13 +34,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A sentence with a path, and a line with every byte of it escaped. */
+/* TEXT_MAX: a sentence with a path. LINE_BYTES: a line in which every byte of it is escaped. */
 enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 256 };
 
 static bool as_json;
 static enum log_level threshold = LOG_ERROR;
 static uint64_t own_dropped;     /* atomic */
-static uint64_t *shared_dropped; /* atomic, and so is what it points to; NULL: there is none */
+static uint64_t *shared_dropped; /* the pointer and the counter are atomic; may be NULL */
 
 void log_open(const char *format, const char *level) {
     as_json = strcmp(format, "json") == 0;
@@ -75,7 +75,7 @@ static void stamp(char *text, size_t size) {
     snprintf(text, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-/* For people: quotes and braces go, `":` becomes `=`, commas between fields blanks. */
+/* Writes FIELDS for people: without quotes, with `=` for `":` and blanks between fields. */
 static void plain(struct json_writer *line, const char *fields) {
     bool quoted = false;
     char c[2] = "";
@@ -94,7 +94,7 @@ static void plain(struct json_writer *line, const char *fields) {
 
 /* ---- lines */
 
-/* FIELDS as a whole line in MEMORY of LINE_BYTES; returns its length. */
+/* Makes a whole line of FIELDS in MEMORY of LINE_BYTES; returns its length. */
 static size_t make_line(char *memory, enum log_level level, const char *fields) {
     char when[48];
     struct json_writer line = json_writer_in(memory, LINE_BYTES - 2);
@@ -122,18 +122,19 @@ static void count_dropped(uint64_t lines) {
 
 /* ---- the ring */
 
-/* RING_LINE_MAX: bytes of the longest line. */
+/* RING_LINE_MAX: bytes of the longest line. HEAD: of a record's length. STEP: records' alignment.
+ */
 enum { RING_LINE_MAX = 8 << 10, HEAD = sizeof(uint32_t), STEP = 8 };
 _Static_assert((int)LINE_BYTES <= (int)RING_LINE_MAX, "the longest line fits the ring");
 
 struct ring {
-    uint64_t head; /* atomic; both count on for ever */
-    uint64_t tail; /* atomic */
+    uint64_t head; /* bytes ever reserved; atomic */
+    uint64_t tail; /* bytes ever freed; atomic */
     size_t size;   /* a power of two */
     char *bytes;
 };
 
-/* BYTES are rounded up to a power of two, and to two of the longest line. False: no memory. */
+/* Rounds BYTES up to a power of two, and to at least two of the longest lines. False: no memory. */
 static bool ring_init(struct ring *ring, size_t bytes) {
     *ring = (struct ring){ .size = 2 * RING_LINE_MAX };
     while (ring->size < bytes) ring->size *= 2;
@@ -149,13 +150,13 @@ static uint32_t *length_at(const struct ring *ring, uint64_t at) {
     return (uint32_t *)(void *)(ring->bytes + (at & (ring->size - 1)));
 }
 
-/* How much of LENGTH bytes from AT lies before the ring's end. */
+/* The number of LENGTH bytes from AT that are before the ring's end. */
 static size_t first_part(const struct ring *ring, uint64_t at, size_t length) {
     const size_t left = ring->size - (at & (ring->size - 1));
     return length < left ? length : left;
 }
 
-/* The acquire: what is taken here is zero, and stays so until we write. */
+/* Reserves NEED bytes at *AT. The acquire pairs with give_room: the room is zero. */
 static bool take_room(struct ring *ring, size_t need, uint64_t *at) {
     *at = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
     do {
@@ -166,7 +167,7 @@ static bool take_room(struct ring *ring, size_t need, uint64_t *at) {
     return true;
 }
 
-/* Any thread; none ever waits for another. False: there is no room. */
+/* Any thread; none waits for a different one. False: there is no room. */
 static bool ring_put(struct ring *ring, const char *line, size_t length) {
     uint64_t at;
     if (!length || length > RING_LINE_MAX || !take_room(ring, record_bytes(length), &at))
@@ -193,8 +194,8 @@ static void give_room(struct ring *ring, uint64_t at, size_t bytes) {
     __atomic_store_n(&ring->tail, at + bytes, __ATOMIC_RELEASE);
 }
 
-/* One thread. Lines in their order, one after the other, as many as fit in SIZE; returns their
- * bytes, 0: there is none, or the next one is still being put in. LINES: how many, added. */
+/* One thread. Takes lines in their order, as many as fit in SIZE, and adds their number to *LINES.
+ * Returns their bytes; 0: there is none, or the next one is incomplete. */
 static size_t ring_take(struct ring *ring, char *to, size_t size, uint64_t *lines) {
     size_t taken = 0;
     for (;;) {
@@ -208,8 +209,6 @@ static size_t ring_take(struct ring *ring, char *to, size_t size, uint64_t *line
     }
 }
 
-/* Bytes of all lines that were ever put in, or are being put in, and of those that were taken out,
- * with what each takes beside its text. */
 static uint64_t ring_head(const struct ring *ring) {
     return __atomic_load_n(&ring->head, __ATOMIC_SEQ_CST);
 }
@@ -220,21 +219,21 @@ static uint64_t ring_tail(const struct ring *ring) {
 
 /* ---- the thread */
 
-enum { NAP_MS = 10, STOP_MS = 1000, TELL_MS = 1000 };
+enum { NAP_MS = 10, STOP_MS = 1000, REPORT_MS = 1000 };
 static const int64_t ms_ns = 1000000;
 static const uint64_t NEVER = UINT64_MAX;
 
 struct writer {
-    int fd; /* where it writes, as long as there is the process */
+    int fd; /* open to the end of the process */
     struct ring ring;
     pthread_t thread;
     sem_t wake, ended;
     uint64_t wake_at; /* atomic */
     uint64_t lost;    /* lines; atomic */
     bool stop;        /* atomic */
-    /* the thread's own */
-    uint64_t told;   /* of the lines that were lost */
-    int64_t told_ns; /* when it last said so */
+    /* used by the thread only */
+    uint64_t reported;   /* lost lines that the log has reported */
+    int64_t reported_ns; /* when it last did */
 };
 
 static void lose(struct writer *writer, uint64_t lines) {
@@ -242,14 +241,14 @@ static void lose(struct writer *writer, uint64_t lines) {
     count_dropped(lines);
 }
 
-/* A whole line with its end. Never waits; without room the line is lost. */
+/* Puts a whole line into the ring, or loses it if there is no room. Never waits. */
 static void writer_put(struct writer *writer, const char *line, size_t length) {
     if (!ring_put(&writer->ring, line, length)) {
         lose(writer, 1);
         return;
     }
-    /* In one order with the two in sleep_for: either the thread sees the line, or we see that it
-     * sleeps. */
+    /* Sequentially consistent with sleep_for: either the thread sees the new head, or this thread
+     * sees wake_at. */
     const uint64_t at = __atomic_load_n(&writer->wake_at, __ATOMIC_SEQ_CST);
     if (ring_head(&writer->ring) >= at &&
         __atomic_exchange_n(&writer->wake_at, NEVER, __ATOMIC_RELAXED) != NEVER)
@@ -261,8 +260,8 @@ static struct timespec time_in(int ms) {
     return (struct timespec){ .tv_sec = end / 1000000000, .tv_nsec = end % 1000000000 };
 }
 
-/* Until the ring's head is at PLACE, or MS are over (-1: never), or it shall end. Wakes at times
- * without a reason. */
+/* Sleeps until the ring's head is at PLACE, MS are over (-1: never), or `stop` is set. May return
+ * early. */
 static void sleep_for(struct writer *writer, uint64_t place, int ms) {
     __atomic_store_n(&writer->wake_at, place, __ATOMIC_SEQ_CST);
     if (ring_head(&writer->ring) < place && !__atomic_load_n(&writer->stop, __ATOMIC_SEQ_CST)) {
@@ -275,8 +274,8 @@ static void sleep_for(struct writer *writer, uint64_t place, int ms) {
     __atomic_store_n(&writer->wake_at, NEVER, __ATOMIC_RELAXED);
 }
 
-/* False: nobody can read it. Where others have made the end one that does not block, room is waited
- * for all the same. */
+/* Waits for room even if a different process has made the pipe non-blocking. False: it has no
+ * reader. */
 static bool write_all(int fd, const char *bytes, size_t length) {
     while (length) {
         const ssize_t wrote = write(fd, bytes, length);
@@ -289,20 +288,21 @@ static bool write_all(int fd, const char *bytes, size_t length) {
     return true;
 }
 
-/* Once a second at most, for a reader that is always too slow; behind the last line that waits, for
- * one who comes back. */
-static void tell_dropped(struct writer *writer) {
+/* Reports lost lines: at most once a second to a reader that is always too slow, and after the last
+ * waiting line to one that catches up. */
+static void report_dropped(struct writer *writer) {
     char line[LINE_BYTES], fields[128];
     const uint64_t lost = __atomic_load_n(&writer->lost, __ATOMIC_RELAXED);
     const bool emptied = ring_head(&writer->ring) == ring_tail(&writer->ring);
-    if (lost == writer->told || (!emptied && clock_ns() - writer->told_ns < TELL_MS * ms_ns))
+    if (lost == writer->reported ||
+        (!emptied && clock_ns() - writer->reported_ns < REPORT_MS * ms_ns))
         return;
     snprintf(fields, sizeof fields,
              "\"event\":\"the log was not read in time: lines are missing\",\"lines\":%lu",
-             lost - writer->told);
+             lost - writer->reported);
     if (!write_all(writer->fd, line, make_line(line, LOG_ERROR, fields))) return;
-    writer->told = lost;
-    writer->told_ns = clock_ns();
+    writer->reported = lost;
+    writer->reported_ns = clock_ns();
 }
 
 static void write_lines(struct writer *writer) {
@@ -315,7 +315,7 @@ static void write_lines(struct writer *writer) {
         if (!write_all(writer->fd, text, length))
             lose(writer, lines);
         else
-            tell_dropped(writer);
+            report_dropped(writer);
     }
 }
 
@@ -333,7 +333,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* It takes no signal, not even that of a pipe that nobody reads. */
+/* Starts the thread with all signals blocked, SIGPIPE too. */
 static bool start_thread(struct writer *writer) {
     sigset_t all, before;
     sigfillset(&all);
@@ -344,7 +344,7 @@ static bool start_thread(struct writer *writer) {
     return started;
 }
 
-/* NULL: no thread or no memory. At least BYTES of lines may wait. */
+/* At least BYTES of lines may wait. NULL: no thread or no memory. */
 static struct writer *writer_start(int fd, size_t bytes) {
     struct writer *writer = calloc(1, sizeof *writer);
     if (!writer) return NULL;
@@ -358,11 +358,10 @@ static struct writer *writer_start(int fd, size_t bytes) {
     return NULL;
 }
 
-/* Writes what waits, and ends. Where nobody reads, it gives up after a second, and the thread goes
- * on. Lines that come meanwhile, or later, may be lost; its memory stays to the end of the process,
- * for other threads may have lines until then. Accepts NULL. */
+/* Writes the waiting lines, and ends the thread; after a second without a reader, the thread is
+ * left running. Lines that other threads put in meanwhile may be lost. The memory is never freed,
+ * since those threads may still use it. */
 static void writer_stop(struct writer *writer) {
-    if (!writer) return;
     const struct timespec end = time_in(STOP_MS);
     int waited;
     __atomic_store_n(&writer->stop, true, __ATOMIC_SEQ_CST);
@@ -413,7 +412,7 @@ void log_start(size_t buffer_bytes, uint64_t *dropped) {
     if (threshold == LOG_OFF || current) return;
     __atomic_store_n(&shared_dropped, dropped, __ATOMIC_RELEASE);
     struct writer *started = writer_start(STDERR_FILENO, buffer_bytes);
-    if (!started) log_event(LOG_ERROR, "the log has no thread: a line may be waited for");
+    if (!started) log_event(LOG_ERROR, "the log has no thread: lines are written by their callers");
     __atomic_store_n(&current, started, __ATOMIC_RELEASE);
 }
 
@@ -421,7 +420,7 @@ void log_stop(void) {
     static struct writer *last; /* atomic: its memory stays, and so does a pointer to it */
     struct writer *stopped = __atomic_exchange_n(&current, NULL, __ATOMIC_ACQ_REL);
     __atomic_store_n(&last, stopped, __ATOMIC_RELEASE);
-    writer_stop(stopped);
+    if (stopped) writer_stop(stopped);
     __atomic_store_n(&shared_dropped, NULL, __ATOMIC_RELEASE);
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A request is one message, and so is its answer; a start's carries the descriptors
- * that the new process gets. What comes late has another number than the one that is waited for: it
- * is dropped, and a process that was started so is ended. The launcher ends when the front closes
- * its end of the socket, however that comes about. */
+/* How it works. Each request is one message, and so is its answer; a request to start a process
+ * carries the descriptors for it. A late answer has a different number than the expected one: it is
+ * dropped, and a process that it reports is killed. The launcher ends when the front's end of the
+ * socket is closed for any reason. */
 #include "server/process/launcher.h"
 
 #include "pipeline/timing.h"
 #include "server/log/log.h"
 #include "server/process/launcher_process.h"
-#include "server/process/launcher_request.h"
 #include "server/process/process.h"
 
 #include <errno.h>
@@ -22,7 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 1000, LOOK_MS = 50, STRANGER_MS = 50, STRANGERS_MAX = 8 };
+/* ORPHAN_KILL_MS: the longest wait for the end of a process whose start was no longer waited for.
+ */
+enum { PATIENCE_MS = 1000, LOOK_MS = 50, ORPHAN_KILL_MS = 50, ORPHANS_MAX = 8 };
 static const int64_t ms_ns = 1000000;
 
 static struct {
@@ -31,10 +32,10 @@ static struct {
     int fd;
     pid_t pid;
     uint32_t number;        /* of the last request */
-    bool told;              /* that it has ended */
-    bool silent;            /* the last request was given up */
-    int64_t still_ns;       /* so long it may leave them unanswered, but for looks */
-    int64_t still_since_ns; /* since then it has; 0: it answers */
+    bool end_logged;        /* the log says that it has ended or does not answer */
+    bool silent;            /* the last request got no answer in time */
+    int64_t still_ns;       /* the longest time without an answer to requests other than looks */
+    int64_t still_since_ns; /* the first of them without an answer; 0: it answers */
 } launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool launcher_is_open(void) {
@@ -66,16 +67,14 @@ enum status launcher_open(const struct config *config, struct failure *failure) 
     return STATUS_OK;
 }
 
-static void tell_end(void) {
-    if (!launcher.told)
-        log_event(LOG_ERROR, "the process that starts workers has ended or stands still: no "
-                             "worker can be replaced");
-    launcher.told = true;
-}
-
-/* Its end is the daemon's, which somebody starts again: see launcher_wait_end. */
+/* Logs that the launcher does not answer, and kills it after still_ns: the daemon then ends too,
+ * and its service manager restarts it (launcher_wait_end). */
 static void note_silence(void) {
     const int64_t now = clock_ns();
+    if (!launcher.end_logged)
+        log_event(LOG_ERROR, "the process that starts workers has ended or stands still: no "
+                             "worker can be replaced");
+    launcher.end_logged = true;
     if (!launcher.still_since_ns) launcher.still_since_ns = now;
     if (now - launcher.still_since_ns <= launcher.still_ns) return;
     log_event(LOG_ERROR, "the process that starts workers stands still, and is ended");
@@ -85,16 +84,16 @@ static void note_silence(void) {
 
 /* ---- requests: under the lock */
 
-/* Nobody knows these processes: the requests for them were given up. */
-struct strangers {
-    pid_t pids[STRANGERS_MAX];
+/* Processes whose start was reported too late: no caller knows them. */
+struct orphans {
+    pid_t pids[ORPHANS_MAX];
     int count;
 };
 
-/* False: at UNTIL, a time of clock_ns, there is no answer to request NUMBER, or it has ended. */
+/* False: the launcher has ended, or request NUMBER has no answer at UNTIL, a time of clock_ns. */
 static bool take_answer(uint32_t number, int64_t until, struct launcher_answer *answer,
-                        struct strangers *strangers) {
-    while (strangers->count < STRANGERS_MAX) {
+                        struct orphans *orphans) {
+    while (orphans->count < ORPHANS_MAX) {
         const ssize_t got = recv(launcher.fd, answer, sizeof *answer, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN) {
@@ -108,7 +107,7 @@ static bool take_answer(uint32_t number, int64_t until, struct launcher_answer *
         launcher.still_since_ns = 0;
         launcher.silent = false;
         if (answer->number == number) return true;
-        if (answer->pid > 0) strangers->pids[strangers->count++] = answer->pid;
+        if (answer->pid > 0) orphans->pids[orphans->count++] = answer->pid;
     }
     return false;
 }
@@ -133,48 +132,37 @@ static ssize_t send_request(const struct launcher_request *request, const int *f
     return sent;
 }
 
-static bool is_lack(int error) {
-    return error == EMFILE || error == ENOBUFS || error == ENOMEM;
-}
-
-/* A look can do without an answer: none is waited for while others are due, and its silence is no
- * reason to end anybody. */
+/* Sends a request and waits for its answer. A look does not wait while an earlier answer is
+ * missing, and a missing answer to a look does not count as silence. */
 static bool exchange(struct launcher_request *request, const int *files, int count,
-                     struct launcher_answer *answer, struct strangers *strangers) {
+                     struct launcher_answer *answer, struct orphans *orphans) {
     const bool looks = request->task == LAUNCHER_LOOK;
-    if (looks && launcher.silent) take_answer(0, 0, answer, strangers);
+    if (looks && launcher.silent) take_answer(0, 0, answer, orphans);
     if (looks && launcher.silent) return false;
-    if (!++launcher.number) launcher.number = 1; /* 0: no request's */
+    if (!++launcher.number) launcher.number = 1; /* no request has the number 0 */
     request->number = launcher.number;
     const ssize_t sent = send_request(request, files, count);
-    if (sent < 0 && is_lack(errno)) return false;
+    if (sent < 0 && (errno == EMFILE || errno == ENOBUFS || errno == ENOMEM)) return false;
     const int64_t until = clock_ns() + (looks ? LOOK_MS : PATIENCE_MS) * ms_ns;
-    if (sent == (ssize_t)sizeof *request && take_answer(request->number, until, answer, strangers))
+    if (sent == (ssize_t)sizeof *request && take_answer(request->number, until, answer, orphans))
         return true;
     launcher.silent = true;
-    if (!looks) {
-        tell_end();
-        note_silence();
-    }
+    if (!looks) note_silence();
     return false;
 }
 
-/* ---- requests: without the lock, which ending a stranger takes itself */
+/* ---- requests: without the lock */
 
-static void end_strangers(const struct strangers *strangers) {
-    for (int i = 0, code; i < strangers->count; i++)
-        process_end(strangers->pids[i], clock_ns() + STRANGER_MS * ms_ns, &code);
-}
-
-/* False: it does not answer. */
+/* False: the launcher does not answer. */
 static bool ask(struct launcher_request *request, const int *files, int count,
                 struct launcher_answer *answer) {
-    struct strangers strangers = { .count = 0 };
+    struct orphans orphans = { .count = 0 };
     pthread_mutex_lock(&launcher.lock);
-    const bool answered = exchange(request, files, count, answer, &strangers);
-    if (answered) launcher.told = false;
+    const bool answered = exchange(request, files, count, answer, &orphans);
+    if (answered) launcher.end_logged = false;
     pthread_mutex_unlock(&launcher.lock);
-    end_strangers(&strangers);
+    for (int i = 0, code; i < orphans.count; i++) /* asks the launcher, and so takes the lock */
+        process_end(orphans.pids[i], clock_ns() + ORPHAN_KILL_MS * ms_ns, &code);
     return answered;
 }
 
@@ -203,12 +191,12 @@ bool launcher_end(pid_t pid) {
     return ask(&request, NULL, 0, &answer);
 }
 
-bool launcher_look(const struct thread_id *threads, int count, struct thread_account *accounts) {
+bool launcher_look(const struct thread_id *threads, int count, struct thread_status *statuses) {
     struct launcher_request request = { .task = LAUNCHER_LOOK, .count = count };
     struct launcher_answer answer;
     memcpy(request.threads, threads, (size_t)count * sizeof *threads);
     if (!ask(&request, NULL, 0, &answer) || answer.pid) return false;
-    memcpy(accounts, answer.accounts, (size_t)count * sizeof *accounts);
+    memcpy(statuses, answer.statuses, (size_t)count * sizeof *statuses);
     return true;
 }
 
@@ -219,7 +207,7 @@ void launcher_narrow(void) {
         log_event(LOG_ERROR, "sandbox: the process that starts workers keeps its privileges");
 }
 
-/* Its end of the socket is nobody else's, so that is closed as soon as it has ended. */
+/* Only the launcher has its end of the socket, so the kernel closes that end when it ends. */
 bool launcher_wait_end(const sigset_t *mask, int timeout_ms) {
     const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
     struct pollfd end = { .fd = launcher.open ? launcher.fd : -1 };
@@ -231,6 +219,6 @@ void launcher_close(void) {
     if (!launcher.open) return;
     launcher.open = false;
     close(launcher.fd);
-    kill(launcher.pid, SIGKILL); /* it may stand still, and has nothing to finish */
+    kill(launcher.pid, SIGKILL); /* it may hang, and has nothing to finish */
     while (waitpid(launcher.pid, NULL, 0) < 0 && errno == EINTR) continue;
 }

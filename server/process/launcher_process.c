@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. It looks whether the arguments are those of a worker that the configuration knows,
- * clones itself with CLONE_PARENT, so that the new process is the front's child, which waits for it
- * and ends with it, and becomes the program there. The clone's descriptor stays with it: that one
- * means the process and no other, whoever gets its number once the front has reaped it. */
+/* How it works. To start a worker, the launcher checks that the arguments are those of a worker
+ * that the configuration allows, and clones itself with CLONE_PARENT: the new process is the
+ * front's child, which the front reaps and which ends with the front. The clone then executes the
+ * program. The launcher keeps the clone's descriptor, which stays valid for this process even if
+ * its id is reused after the front has reaped it. */
 #include "server/process/launcher_process.h"
 
-#include "server/process/launcher_request.h"
 #include "server/sandbox/privileges.h"
 
 #include <errno.h>
@@ -18,20 +18,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* More than there are workers, and files of operators that are checked side by side. */
+/* More than all workers and concurrent checks of operators' files. */
 enum { STARTED_MAX = 2048 };
 
-/* ---- what it has started */
+/* ---- started processes */
 
 struct started {
     pid_t pid;
-    int fd; /* -1: the kernel has none */
+    int fd; /* -1: the kernel has no descriptors of processes */
 };
 
 static struct {
     struct started all[STARTED_MAX];
     int count;
-    bool numbers; /* the kernel has no descriptors of processes, or they are refused */
+    bool numbers; /* the kernel has no descriptors of processes, or refuses them */
 } started;
 
 static long signal_by_fd(int fd, int number) {
@@ -53,14 +53,15 @@ static void forget_reaped(void) {
     started.count = kept;
 }
 
-/* The last of that number: it may have been reused for another one of ours. NULL: none. */
+/* The last started process with the id PID, which may be reused. NULL: none. */
 static const struct started *find(int64_t pid) {
     for (int i = started.count - 1; i >= 0; i--)
         if (started.all[i].pid == pid) return &started.all[i];
     return NULL;
 }
 
-/* A group has the number of its first process, and nobody else gets that while it is there. */
+/* Kills a process, or a group if PID is below 0. A group has the id of its first process, which is
+ * not reused while the group exists. */
 static int end(pid_t pid) {
     const struct started *process = find(pid < 0 ? -(int64_t)pid : pid);
     if (!process || !is_there(process)) return -1;
@@ -68,31 +69,28 @@ static int end(pid_t pid) {
     return (int)(by_number ? kill(pid, SIGKILL) : signal_by_fd(process->fd, SIGKILL));
 }
 
-/* A process that is not reaped by the end of a look was there during all of it. */
+/* Reads the threads of started processes. A process that still exists afterwards has existed during
+ * the whole look, so its id was not reused. */
 static bool look(struct launcher_request *request, struct launcher_answer *answer) {
     struct thread_id *threads = request->threads;
     if (request->count < 0 || request->count > LAUNCHER_LOOKS_MAX) return false;
     for (int i = 0; i < request->count; i++)
-        if (!find(threads[i].pid)) threads[i] = (struct thread_id){ 0 }; /* nobody's */
-    thread_account_read_all(threads, request->count, answer->accounts);
+        if (!find(threads[i].pid)) threads[i] = (struct thread_id){ 0 };
+    thread_status_read_all(threads, request->count, answer->statuses);
     for (int i = 0; i < request->count; i++) {
         const struct started *process = find(threads[i].pid);
-        if (!process || !is_there(process)) answer->accounts[i] = (struct thread_account){ 0 };
+        if (!process || !is_there(process)) answer->statuses[i] = (struct thread_status){ 0 };
     }
     return true;
 }
 
-/* ---- what it is asked to start */
+/* ---- requests to start a process */
 
 struct launch {
     struct program program;
     char *arguments[LAUNCHER_ARGUMENTS_MAX + 1]; /* in the request's text */
     int passed[PROGRAM_FILES_MAX], passed_count;
 };
-
-static void close_passed(struct launch *launch) {
-    for (int i = 0; i < launch->passed_count; i++) close(launch->passed[i]);
-}
 
 /* False: the front has closed its end. */
 static bool receive(int fd, struct launcher_request *request, struct launch *launch, bool *whole) {
@@ -157,7 +155,7 @@ static bool is_number(const char *text, long number) {
     return strcmp(text, wanted) == 0;
 }
 
-/* Behind `--check` and the file's name. */
+/* ARGUMENTS: those after `--check` and the file's name. */
 static bool is_check(char *const *arguments, const struct config *config) {
     return strcmp(arguments[0], config->operators_cache_dir) == 0 &&
            is_number(arguments[1], config->operators_source_bytes_max) &&
@@ -166,7 +164,7 @@ static bool is_check(char *const *arguments, const struct config *config) {
            is_number(arguments[4], config->operators_compile_bytes);
 }
 
-/* A worker that the front has a use for; a sandbox is started by its worker. */
+/* Whether the front may start such a worker; a sandbox is started by its worker. */
 static bool is_allowed(char *const *arguments, int count, const struct config *config) {
     if (count < 3 || strcmp(arguments[0], "burin") != 0 || strcmp(arguments[1], "worker") != 0)
         return false;
@@ -177,7 +175,7 @@ static bool is_allowed(char *const *arguments, int count, const struct config *c
     return count == 9 && strcmp(arguments[2], "--check") == 0 && is_check(arguments + 4, config);
 }
 
-/* Forks a child of our parent. A kernel before 5.2 leaves FD as it is. */
+/* Forks a child of this process's parent. A kernel before 5.2 does not set FD. */
 static pid_t fork_sibling(int *fd) {
     const unsigned long flags = CLONE_PARENT | SIGCHLD | (started.numbers ? 0ul : CLONE_PIDFD);
     return (pid_t)syscall(SYS_clone, flags, 0, fd, 0, 0);
@@ -199,8 +197,8 @@ static pid_t launch(struct launcher_request *request, struct launch *launch,
 
 /* ---- its life */
 
-/* It holds nothing of the front's but the socket and standard error: the output of a daemon ends
- * with it. */
+/* Closes all descriptors but the socket and standard error: a reader of the daemon's output must
+ * see its end when the front ends. */
 static void leave_files(int *fd) {
     const int nothing = open("/dev/null", O_RDWR);
     const int high = dup2(*fd, STDERR_FILENO + 1);
@@ -209,12 +207,6 @@ static void leave_files(int *fd) {
         _exit(1);
     close_range(STDERR_FILENO + 2, ~0u, 0);
     *fd = high;
-}
-
-static void block_signals(void) {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL); /* the front decides when it ends */
 }
 
 static int do_task(struct launcher_request *request, struct launch *what,
@@ -228,18 +220,14 @@ static int do_task(struct launcher_request *request, struct launch *what,
     }
 }
 
-/* An answer that cannot be sent, for want of memory or because the front has gone, is one that the
- * front gives up waiting for: what was started for that request is nobody's. */
-static void give_up(const struct launcher_request *request, const struct launcher_answer *answer) {
-    if (request->task == LAUNCHER_START && answer->pid > 0) end(answer->pid);
-}
-
 noreturn void launcher_process_run(int fd, pid_t front, const struct config *config) {
     static struct launcher_request request;
     static struct launcher_answer answer;
     struct launch what;
     bool whole;
-    block_signals();
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL); /* the front decides when this process ends */
     setpgid(0, 0);
     prctl(PR_SET_NAME, "burin-launcher");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -248,10 +236,12 @@ noreturn void launcher_process_run(int fd, pid_t front, const struct config *con
     while (getppid() == front && receive(fd, &request, &what, &whole)) {
         answer.number = request.number;
         answer.pid = whole ? do_task(&request, &what, config, &answer) : -1;
-        close_passed(&what);
+        for (int i = 0; i < what.passed_count; i++) close(what.passed[i]);
         const bool looks = whole && request.task == LAUNCHER_LOOK && answer.pid == 0;
         const size_t size = launcher_answer_size(looks ? request.count : 0);
-        if (send(fd, &answer, size, MSG_NOSIGNAL) != (ssize_t)size) give_up(&request, &answer);
+        const bool sent = send(fd, &answer, size, MSG_NOSIGNAL) == (ssize_t)size;
+        /* The front stops waiting for this answer, and never learns of the new process. */
+        if (!sent && request.task == LAUNCHER_START && answer.pid > 0) end(answer.pid);
     }
     _exit(0);
 }

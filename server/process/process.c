@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A front in its sandbox starts and kills none itself: its launcher does. A process
- * that is asked for something, how many GPUs there are or whether a file is right, answers through
- * a pipe: it has to close that, and to end, before its time is over, else it is killed. No wait is
- * without a bound: a driver may hold even a process that was killed. */
+/* How it works. A front in its sandbox starts and kills processes through its launcher. A process
+ * that answers a question (how many GPUs there are, whether a file is right) writes to a pipe; it
+ * must close the pipe and end within its time, or it is killed. Every wait has a limit, since a
+ * driver may hold even a process that was killed. */
 #include "server/process/process.h"
 
 #include "pipeline/timing.h"
@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,28 @@
 #include <unistd.h>
 
 enum { LOOK_US = 1000, LOOK_MS = 50 };
+
+int process_cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+bool process_set_stacks(struct failure *failure) {
+    pthread_attr_t attributes;
+    struct rlimit limit;
+    if (!pthread_attr_init(&attributes)) { /* else glibc takes the main stack's limit */
+        pthread_attr_setstacksize(&attributes, PROCESS_STACK_BYTES);
+        pthread_setattr_default_np(&attributes);
+        pthread_attr_destroy(&attributes);
+    }
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= PROCESS_STACK_BYTES) return true;
+    limit.rlim_cur = limit.rlim_max < PROCESS_STACK_BYTES ? limit.rlim_max : PROCESS_STACK_BYTES;
+    setrlimit(RLIMIT_STACK, &limit);
+    if (limit.rlim_cur >= PROCESS_STACK_MIN) return true;
+    fail(failure, STATUS_NO_MEMORY, "ulimit -s allows a stack of %llu kB, and %d are needed",
+         (unsigned long long)limit.rlim_cur / 1024, PROCESS_STACK_MIN / 1024);
+    return false;
+}
 
 static pid_t start(const struct program *program) {
     return launcher_is_open() ? launcher_start(program) : program_start(program);
@@ -48,14 +72,12 @@ pid_t process_start(const char *device, enum process_role role, const struct pro
     return start(&program);
 }
 
-/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. A core dump
- * would hold users' pictures. */
 void process_become_worker(void) {
-    signal(SIGINT, SIG_IGN);
+    signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C: the front decides when workers end */
     signal(SIGTERM, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the log any more */
+    signal(SIGPIPE, SIG_IGN); /* the log may have no reader */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }); /* a dump would hold users' pictures */
 }
 
 void process_keep_memory_private(void) {
@@ -85,12 +107,12 @@ bool process_end(pid_t pid, int64_t until, int *code) {
     }
 }
 
-/* ---- processes that are asked for something */
+/* ---- processes that answer a question */
 
 struct question {
     char *const *arguments;
     int input;   /* its standard input; -1: nothing */
-    bool errors; /* what it says on standard error is part of the answer */
+    bool errors; /* its standard error is part of the answer */
     struct process_limits limits;
     char *output; /* its answer, cut to SIZE */
     size_t size;
@@ -110,7 +132,7 @@ static bool is_interrupted(const struct process_limits *limits) {
     return limits->interrupted && limits->interrupted();
 }
 
-/* What comes through END until all its writers have closed it; false: it took too long. */
+/* Reads END until all its writers have closed it; false: it took too long, or was interrupted. */
 static bool read_output(const struct question *question, int end, int64_t deadline) {
     size_t used = 0;
     for (;;) {
@@ -128,7 +150,7 @@ static bool read_output(const struct question *question, int end, int64_t deadli
     }
 }
 
-/* It stays a zombie, so that its number, which is its group's too, is nobody else's yet. */
+/* Leaves the process a zombie, so that its id, which is its group's too, is not reused yet. */
 static bool wait_for_end(const struct question *question, pid_t pid, int64_t deadline) {
     for (;;) {
         siginfo_t info = { .si_pid = 0 };
@@ -139,12 +161,7 @@ static bool wait_for_end(const struct question *question, pid_t pid, int64_t dea
     }
 }
 
-static enum status tell_late(const struct process_limits *limits, struct failure *failure) {
-    if (is_interrupted(limits)) return fail(failure, STATUS_CANCELLED, "the daemon is stopping");
-    return fail(failure, STATUS_DEADLINE, "its process took longer than %d ms", limits->timeout_ms);
-}
-
-/* CODE: its exit status. Whatever it has started in its group is killed in any case. */
+/* CODE: its exit status. Kills its whole group afterwards. */
 static enum status ask(const struct question *question, int *code, struct failure *failure) {
     const struct process_limits *limits = &question->limits;
     const int64_t deadline = clock_ns() + limits->timeout_ms * INT64_C(1000000);
@@ -160,7 +177,11 @@ static enum status ask(const struct question *question, int *code, struct failur
     if (pid < 0) return fail(failure, STATUS_INTERNAL, "the system starts no process");
     process_kill(-pid);
     const int64_t until = clock_ns() + PROCESS_END_MS * INT64_C(1000000);
-    if (!process_end(pid, until, code) || !in_time) return tell_late(limits, failure);
+    if (!process_end(pid, until, code) || !in_time)
+        return is_interrupted(limits)
+                   ? fail(failure, STATUS_CANCELLED, "the daemon is stopping")
+                   : fail(failure, STATUS_DEADLINE, "its process took longer than %d ms",
+                          limits->timeout_ms);
     if (*code >= 0) return STATUS_OK;
     return fail(failure, STATUS_INTERNAL, "its process crashed: %s", strsignal(-*code));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What a process is to find at fixed numbers is copied to high ones first, for one
- * may have the number that another is to get, and then moved to its place. All else is closed: a
- * worker's own descriptors, which stand at such numbers, would stay open in its sandbox. */
+/* How it works. Descriptors are duplicated to high numbers first, since one may occupy the number
+ * of a different one, and then moved to their fixed numbers. All others are closed: otherwise a
+ * worker's own descriptors, which have the same fixed numbers, would stay open in its sandbox. */
 #include "server/process/program.h"
 
 #include <fcntl.h>
@@ -20,6 +20,7 @@ static void copy(const struct program *program, int copies[PROGRAM_FILES_MAX]) {
                         : fcntl(program->files[i], F_DUPFD_CLOEXEC, program->file_count);
 }
 
+/* The signals that a new program blocks, and those that it resets to their defaults. */
 static void signals_of_a_program(sigset_t *blocked, sigset_t *usual) {
     sigemptyset(blocked);
     sigaddset(blocked, SIGHUP);
@@ -27,7 +28,7 @@ static void signals_of_a_program(sigset_t *blocked, sigset_t *usual) {
     sigaddset(usual, SIGPIPE);
 }
 
-/* ---- beside us */
+/* ---- a new process */
 
 static int plan_files(posix_spawn_file_actions_t *actions, const struct program *program,
                       const int *copies) {
@@ -70,9 +71,9 @@ pid_t program_start(const struct program *program) {
     return pid;
 }
 
-/* ---- in our place */
+/* ---- the calling process */
 
-/* False: the descriptor could not be put there. */
+/* False: the descriptor could not be moved to TO. */
 static bool place(int file, int copied, int to) {
     if (file == PROGRAM_CLOSED) return close(to) == 0 || true;
     if (file != PROGRAM_NOTHING) return dup2(copied, to) == to;

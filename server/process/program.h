@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* program.h - this program again, by exec, with its descriptors at fixed numbers.
+/* program.h - starts this program again, by exec, with descriptors at fixed numbers.
  *
- * Used by:  process.c; launcher.c, which does it for a front that may not.
- * Owns:     nothing; the process is the caller's.
+ * Used by:  process.c; launcher_process.c for a front in its sandbox.
+ * Owns:     nothing; the caller reaps the process.
  * Fails:    program_start returns -1.
  * Threads:  program_start: any. program_become: a process of one thread.
  * Limits:   PROGRAM_FILES_MAX descriptors.
@@ -18,19 +18,19 @@
 enum { PROGRAM_NOTHING = -1, PROGRAM_CLOSED = -2, PROGRAM_FILES_MAX = 7 + COMPLETION_PIPES_MAX };
 
 struct program {
-    char *const *arguments; /* NULL behind the last */
-    /* What stands at 0, 1 and so on: a descriptor of ours, PROGRAM_NOTHING (/dev/null) or
-     * PROGRAM_CLOSED. All behind them are closed. */
+    char *const *arguments; /* NULL after the last */
+    /* The descriptors 0, 1 and so on: one of this process, PROGRAM_NOTHING (/dev/null) or
+     * PROGRAM_CLOSED. Higher ones are closed. */
     int files[PROGRAM_FILES_MAX];
     int file_count;
 };
 
-/* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
- * program expects them, but for SIGHUP, which is blocked: it is for the front, whoever else gets it
- * too. Returns when that program runs. */
+/* Starts PROGRAM in a process group of its own, so that a terminal's Ctrl-C reaches only the front.
+ * Signals are as a new program expects them, except SIGHUP, which is blocked: only the front
+ * handles it. Returns when the program runs. */
 pid_t program_start(const struct program *program);
 
-/* The same in the place of the calling process; ends with 127 where it cannot. */
+/* Replaces the calling process; exits with 127 if it cannot. */
 noreturn void program_become(const struct program *program);
 
 #endif

@@ -11,37 +11,20 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of several image types that are preferred most, the first: it loses nothing, and is small. */
+/* What can be sent: an image of each format, under the format's own number, and other kinds. */
 enum kind {
-    KIND_PNG,
-    KIND_JPEG,
-    KIND_WEBP,
-    KIND_PNM,
-    KIND_AVIF,
-    KIND_MULTIPART,
+    KIND_FIRST_IMAGE = FORMAT_NONE + 1,
+    KIND_IMAGES_END = FORMAT_COUNT,
+    KIND_MULTIPART = KIND_IMAGES_END,
     KIND_JSON,
     KIND_ZIP,
-    KINDS,
-    KIND_IMAGES = KIND_MULTIPART
+    KINDS
 };
 static_assert((int)KINDS == NEGOTIATION_KINDS, "a preference each");
 
-static const struct {
-    const char *type, *subtypes[3];
-    enum format format;
-    bool slow; /* takes ten times as long to write as the others */
-} kinds[KINDS] = {
-    [KIND_PNG] = { "image", { "png" }, FORMAT_PNG },
-    [KIND_JPEG] = { "image", { "jpeg" }, FORMAT_JPEG },
-    [KIND_WEBP] = { "image", { "webp" }, FORMAT_WEBP, true },
-    [KIND_PNM] = { "image",
-                   { "x-portable-anymap", "x-portable-pixmap", "x-portable-graymap" },
-                   FORMAT_PNM },
-    [KIND_AVIF] = { "image", { "avif" }, FORMAT_AVIF, true },
-    [KIND_MULTIPART] = { "multipart", { "mixed" }, FORMAT_NONE },
-    [KIND_JSON] = { "application", { "json" }, FORMAT_NONE },
-    [KIND_ZIP] = { "application", { "zip" }, FORMAT_NONE },
-};
+static const char *const other_media_types[][FORMAT_NAMES_MAX] = { { "multipart/mixed" },
+                                                                   { "application/json" },
+                                                                   { "application/zip" } };
 
 enum depth { DEPTH_NONE, DEPTH_ANYTHING, DEPTH_TYPE, DEPTH_WHOLE }; /* how specific a range is */
 enum { WEIGHT_FULL = 1000 };
@@ -105,10 +88,17 @@ static bool is(const char *text, size_t length, const char *name) {
 static enum depth match(const struct range *range, enum kind kind) {
     const bool any = is(range->subtype, range->subtype_length, "*");
     if (is(range->type, range->type_length, "*")) return any ? DEPTH_ANYTHING : DEPTH_NONE;
-    if (!is(range->type, range->type_length, kinds[kind].type)) return DEPTH_NONE;
+    const char *const *media_types = (int)kind < KIND_IMAGES_END
+                                         ? format_records[kind]->media_types
+                                         : other_media_types[kind - KIND_IMAGES_END];
+    const size_t type_length = strcspn(media_types[0], "/");
+    if (range->type_length != type_length ||
+        strncasecmp(range->type, media_types[0], type_length) != 0)
+        return DEPTH_NONE;
     if (any) return DEPTH_TYPE;
-    for (int i = 0; i < 3 && kinds[kind].subtypes[i]; i++)
-        if (is(range->subtype, range->subtype_length, kinds[kind].subtypes[i])) return DEPTH_WHOLE;
+    for (int i = 0; media_types[i]; i++)
+        if (is(range->subtype, range->subtype_length, media_types[i] + type_length + 1))
+            return DEPTH_WHOLE;
     return DEPTH_NONE;
 }
 
@@ -117,7 +107,7 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
     while (next_range(&line, &range)) {
         negotiation->page |= is(range.type, range.type_length, "text") &&
                              is(range.subtype, range.subtype_length, "html");
-        for (int k = 0; k < KINDS; k++) {
+        for (int k = KIND_FIRST_IMAGE; k < KINDS; k++) {
             const int depth = match(&range, (enum kind)k);
             struct preference *preference = &negotiation->preferences[k];
             if (depth == DEPTH_NONE || depth < preference->depth) continue;
@@ -129,12 +119,14 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
 
 /* Whether what the client says of KIND is a wish for it that can be granted. */
 static bool is_wish(const struct negotiation *negotiation, int kind) {
-    return (!kinds[kind].slow || !negotiation->page) && !codec_missing(kinds[kind].format);
+    const struct format_record *format = format_records[kind];
+    return format->encode && (!format->slow || !negotiation->page) &&
+           !codec_missing((enum format)kind);
 }
 
 static int best_image(const struct negotiation *negotiation) {
     int best = 0;
-    for (int k = 0; k < KIND_IMAGES; k++)
+    for (int k = KIND_FIRST_IMAGE; k < KIND_IMAGES_END; k++)
         if (is_wish(negotiation, k) && negotiation->preferences[k].weight > best)
             best = negotiation->preferences[k].weight;
     return best;
@@ -144,7 +136,7 @@ static int best_image(const struct negotiation *negotiation) {
 
 /* "image/png" or "image", any kind, but not just anything. */
 static bool names_image(const struct negotiation *negotiation) {
-    for (int k = 0; k < KIND_IMAGES; k++) {
+    for (int k = KIND_FIRST_IMAGE; k < KIND_IMAGES_END; k++) {
         const struct preference *preference = &negotiation->preferences[k];
         if (is_wish(negotiation, k) && preference->depth > DEPTH_ANYTHING && preference->weight > 0)
             return true;
@@ -186,14 +178,13 @@ enum answer negotiation_answer_several(const struct negotiation *negotiation) {
  * What a page's browser names is liked as well as anything. */
 static enum format preferred(const struct negotiation *negotiation, const struct types *prefer,
                              int best) {
-    for (int i = 0; i < prefer->count; i++)
-        for (int k = 0; k < KIND_IMAGES; k++) {
-            const struct preference *preference = &negotiation->preferences[k];
-            if (codec_missing(kinds[k].format)) continue;
-            if (kinds[k].format == prefer->types[i] && preference->depth == DEPTH_WHOLE &&
-                preference->weight && preference->weight >= best)
-                return kinds[k].format;
-        }
+    for (int i = 0; i < prefer->count; i++) {
+        const enum format format = prefer->types[i];
+        const struct preference *preference = &negotiation->preferences[format];
+        if (preference->depth == DEPTH_WHOLE && preference->weight && preference->weight >= best &&
+            !codec_missing(format))
+            return format;
+    }
     return FORMAT_NONE;
 }
 
@@ -202,10 +193,11 @@ enum format negotiation_type(const struct negotiation *negotiation, enum format 
     const int best = best_image(negotiation);
     enum format choice = preferred(negotiation, prefer, best);
     if (choice) return choice == input ? FORMAT_NONE : choice;
-    for (int k = KIND_IMAGES - 1; best && k >= 0; k--) {
+    for (int k = KIND_FIRST_IMAGE; best && k < KIND_IMAGES_END; k++) {
+        const enum format format = (enum format)k;
         if (negotiation->preferences[k].weight < best || !is_wish(negotiation, k)) continue;
-        if (kinds[k].format == input) return FORMAT_NONE;
-        choice = kinds[k].format;
+        if (format == input) return FORMAT_NONE;
+        if (!choice || format_before(FORMATS_PREFERRED, format, choice)) choice = format;
     }
     return choice;
 }

@@ -30,7 +30,7 @@
 
 enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON, ANSWER_ZIP };
 
-enum { NEGOTIATION_KINDS = 8 }; /* image types, parts, JSON, ZIP */
+enum { NEGOTIATION_KINDS = FORMAT_COUNT + 3 }; /* images by their format; parts, JSON, ZIP */
 
 /* Zeroed: nothing is asked for. */
 struct negotiation {

@@ -47,7 +47,7 @@ static bool has_type(const struct outputs *outputs, enum format type) {
 
 enum status outputs_set_types(struct outputs **made, const char *value, struct failure *failure) {
     const int option = option_index("type");
-    char word[16];
+    char word[16], range[FORMAT_LIST_MAX];
     if (make(made, failure)) return failure->status;
     struct outputs *outputs = *made;
     do {
@@ -58,7 +58,7 @@ enum status outputs_set_types(struct outputs **made, const char *value, struct f
             outputs->type_count == OUTPUT_TYPES_MAX)
             return fail(failure, STATUS_BAD_PARAM,
                         "types must be a list with commas, each another one of %s, but not auto",
-                        encode_option_range(option));
+                        encode_option_range(option, range));
         outputs->types[outputs->type_count++] = options.format;
     } while (value);
     return STATUS_OK;
@@ -101,7 +101,7 @@ static enum status read_operations(const json_t *value, struct item *item,
 
 static enum status read_member(const char *key, const json_t *value, struct item *item,
                                struct failure *failure) {
-    char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
+    char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX], range[FORMAT_LIST_MAX];
     if (strcmp(key, "name") == 0) return read_name(value, item->name, failure);
     if (strcmp(key, "operations") == 0) return read_operations(value, item, failure);
     const int option = option_index(key);
@@ -112,7 +112,8 @@ static enum status read_member(const char *key, const json_t *value, struct item
                     param_shown(key, shown));
     if (operations_value(value, text) && encode_option_set(&item->encode, option, text))
         return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", key, encode_option_range(option));
+    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", key,
+                encode_option_range(option, range));
 }
 
 /* What ITEM has already, its options, stays where nothing else is said. */

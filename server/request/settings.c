@@ -149,7 +149,9 @@ static enum status set_reserved(struct settings *settings, int index, const char
     settings->given |= 1u << index;
     if (option < 0) return reserved[index].set(settings, value, failure);
     if (encode_option_set(&settings->encode, option, value)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name, encode_option_range(option));
+    char range[FORMAT_LIST_MAX];
+    return fail(failure, STATUS_BAD_PARAM, "%s must be %s", name,
+                encode_option_range(option, range));
 }
 
 static int find_reserved(const char *name) {

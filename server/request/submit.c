@@ -148,14 +148,16 @@ static enum status check_still(const struct request *request, const struct job_o
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const uint64_t pixels = image_pixels(&output->image);
-    const uint64_t most = (uint64_t)request->service->config->avif_pixels_max;
+    const uint64_t most = (uint64_t)request->service->config->result_pixels_max[output->type];
+    const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
-    if (output->type == FORMAT_AVIF && pixels > most)
+    if (most && pixels > most)
         return fail(failure, STATUS_TOO_LARGE,
-                    "the result has %llu pixels and an AVIF may have at most %llu "
-                    "(avif_pixels_max); ask for another type or a smaller one",
-                    (unsigned long long)pixels, (unsigned long long)most);
+                    "the result has %llu pixels and %s %s may have at most %llu "
+                    "(%s_pixels_max); ask for another type or a smaller one",
+                    (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
+                    (unsigned long long)most, format_name(output->type));
     const enum status status = check_still(request, output, failure);
     return status ? status : codec_check_sides(&output->image, output->type, failure);
 }

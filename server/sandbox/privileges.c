@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bounding set first: who has no CAP_SETPCAP any more cannot change it. */
+/* The bounding set comes first: changing it needs CAP_SETPCAP. */
 #include "server/sandbox/privileges.h"
 
 #include <linux/capability.h>
@@ -13,18 +13,15 @@ static struct __user_cap_header_struct ours(void) {
     return (struct __user_cap_header_struct){ .version = _LINUX_CAPABILITY_VERSION_3 };
 }
 
-static bool may_narrow(void) {
+static void narrow_bounding_set(uint64_t kept) {
     struct __user_cap_header_struct header = ours();
     struct __user_cap_data_struct now[SETS];
-    return syscall(SYS_capget, &header, now) == 0 && (now[0].effective & (1u << CAP_SETPCAP));
-}
-
-static void narrow_bounding_set(uint64_t kept) {
+    if (syscall(SYS_capget, &header, now) != 0 || !(now[0].effective & (1u << CAP_SETPCAP))) return;
     for (unsigned long i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
         if (!(kept >> i & 1)) prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 }
 
-/* The same sets need no call: a service manager's filter may refuse it. */
+/* Makes no call if nothing changes, since a service manager's filter may refuse the call. */
 static bool narrow_sets(uint64_t kept) {
     struct __user_cap_header_struct header = ours();
     struct __user_cap_data_struct now[SETS];
@@ -42,7 +39,7 @@ static bool narrow_sets(uint64_t kept) {
 
 bool privileges_drop(uint64_t kept) {
     const bool no_new = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    if (may_narrow()) narrow_bounding_set(kept);
+    narrow_bounding_set(kept);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     return narrow_sets(kept) && no_new;
 }

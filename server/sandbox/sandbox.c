@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Landlock and capabilities are a thread's own, so they are taken before there are
- * others, and a rule can only be made for what is there. What a driver or a link leads to may lie
- * anywhere: a GPU's worker looks where its libraries were found before it closes the rest. The
- * filter of system calls holds for all threads, and comes once nothing is opened any more.
+/* How it works. Landlock and capabilities apply to one thread and those that it starts, so they are
+ * limited before there are other threads. A driver's libraries may be anywhere: a GPU's worker
+ * loads them, and adds the folders in which they were found. The filter of system calls applies to
+ * all threads, and comes when no more files are opened.
  *
- * Each version of Landlock (landlock(7)) knows more kinds of access than the one before; a kernel
- * refuses those that it does not know, so only what it knows is asked for. Numbers and structures
- * are our own, for systems whose headers are older than their kernel. A rule holds for a file, or
- * for a folder and all below it; it belongs to what stands at its path when it is made, and not to
- * what is put there later. */
+ * Each version of Landlock (landlock(7)) knows more kinds of access; a kernel refuses unknown ones,
+ * so only those of its version are passed. Numbers and structures are defined here, for systems
+ * whose headers are older than their kernel. A rule holds for a file, or for a folder and all below
+ * it. It belongs to the file that exists at the path when the rule is made, not to a later one. */
 #include "server/sandbox/sandbox.h"
 
 #include "cuda/nvml.h"
@@ -46,15 +45,15 @@ enum { SANITIZED = 0 };
 #endif
 
 enum {
-    FILE_READ = 1,    /* files, and lists of folders */
-    FILE_EXECUTE = 2, /* as a program; a library needs FILE_READ alone */
-    FILE_WRITE = 4,   /* files that are there; devices too */
+    FILE_READ = 1,    /* files, and listing folders */
+    FILE_EXECUTE = 2, /* as a program; a library needs only FILE_READ */
+    FILE_WRITE = 4,   /* existing files; devices too */
     FILE_MAKE = 8,    /* new files, folders and sockets; removing and renaming */
 };
 
-/* Reaches that stay open besides files. Processes started from now on are always within reach. */
+/* Access other than files that stays allowed. Processes that are started later are not limited. */
 enum {
-    REACH_NETWORK = 1, /* to bind TCP sockets, and to connect them */
+    REACH_NETWORK = 1, /* binding and connecting TCP sockets */
     REACH_SIGNALS = 2, /* to other processes */
     REACH_SOCKETS = 4, /* abstract unix sockets of other processes */
 };
@@ -75,7 +74,7 @@ bool sandbox_is_on(const struct config *config) {
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, VERSION_FLAG = 1, BENEATH = 1 };
 
 struct ruleset {
-    uint64_t files, network, scoped; /* what is limited */
+    uint64_t files, network, scoped; /* kinds of access to limit */
 };
 
 struct beneath {
@@ -83,7 +82,7 @@ struct beneath {
     int32_t parent;
 } __attribute__((packed));
 
-/* Bits of the kernel's. */
+/* The kernel's bits. */
 #define BIT(number) (UINT64_C(1) << (number))
 static const uint64_t execute = BIT(0), write_file = BIT(1), read_file = BIT(2),
                       read_folder = BIT(3), truncate_file = BIT(14), control_device = BIT(15);
@@ -91,11 +90,6 @@ static const uint64_t execute = BIT(0), write_file = BIT(1), read_file = BIT(2),
 static const uint64_t make_any = 0x3ff0;
 static const uint64_t network_all = 3; /* bind and connect */
 static const uint64_t scoped_sockets = BIT(0), scoped_signals = BIT(1);
-
-/* Rights of a file that is no folder. */
-static uint64_t of_file(void) {
-    return execute | write_file | read_file | truncate_file | control_device;
-}
 
 static uint64_t bits_of(int access, int version) {
     uint64_t bits = 0;
@@ -109,19 +103,20 @@ static uint64_t bits_of(int access, int version) {
     return bits;
 }
 
-/* The kernel's version of Landlock; 0: it has none, and errno says why. */
+/* The kernel's version of Landlock; 0: it has none, and errno is set. */
 static int landlock_version(void) {
     const long version = syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
     return version > 0 ? (int)version : 0;
 }
 
-/* A path at which nothing stands makes no rule. */
+/* A path that does not exist adds no rule. */
 static bool add_rule(int ruleset, const char *path, uint64_t bits) {
     struct stat facts;
     const int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0) return true;
     struct beneath beneath = { bits, fd };
-    if (fstat(fd, &facts) == 0 && !S_ISDIR(facts.st_mode)) beneath.allowed &= of_file();
+    if (fstat(fd, &facts) == 0 && !S_ISDIR(facts.st_mode))
+        beneath.allowed &= execute | write_file | read_file | truncate_file | control_device;
     const bool added = !beneath.allowed || syscall(ADD_RULE, ruleset, BENEATH, &beneath, 0) == 0;
     const int why = errno;
     close(fd);
@@ -129,10 +124,9 @@ static bool add_rule(int ruleset, const char *path, uint64_t bits) {
     return added;
 }
 
-/* Nothing but RULES. CONFINED: only these kinds of access are limited, the rest stays free; 0: all.
- * The process has no-new-privileges. REACH: of the kinds above those that stay; the network needs
- * version 4 to be limited, the others version 6. What is open already stays usable; looking at what
- * a file is (stat), and changing into a folder, are always allowed. */
+/* Allows only RULES. CONFINED: the kinds of access to limit; 0: all. REACH: the kinds of REACH_
+ * that stay allowed; limiting the network needs version 4, the others version 6. The process has
+ * no-new-privileges. Open files stay usable; stat and changing the directory are always allowed. */
 static bool landlock_limit(const struct rules *rules, int confined, int reach) {
     const int version = landlock_version();
     const int all = FILE_READ | FILE_EXECUTE | FILE_WRITE | FILE_MAKE;
@@ -165,7 +159,7 @@ static void add(struct rules *rules, const char *path, int access) {
     rules->access[rules->count++] = access;
 }
 
-/* The folder that PATH is in, by its name. */
+/* Adds the folder that contains PATH. */
 static void add_folder_of(struct rules *rules, const char *path, int access) {
     char copy[PATH_SIZE];
     snprintf(copy, sizeof copy, "%s", path);
@@ -179,7 +173,7 @@ static void add_matching(struct rules *rules, const char *pattern, int access) {
     globfree(&found);
 }
 
-/* PATH-like: folders with colons between them. */
+/* LIST: folders separated by colons. */
 static void add_list(struct rules *rules, const char *list, int access) {
     for (const char *at = list; at && *at;) {
         char folder[PATH_SIZE];
@@ -196,25 +190,24 @@ static const char *unix_path(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
 }
 
-/* A folder may be another one on the next SIGHUP, by a link or made anew: so the one that it is in
- * can be read too, unless that is everything. */
-static void add_operators(struct rules *rules, const char *folder) {
-    char above[PATH_SIZE];
-    snprintf(above, sizeof above, "%s", folder);
-    if (strcmp(dirname(above), "/") != 0) add_folder_of(rules, folder, FILE_READ);
-    add(rules, folder, FILE_READ);
-}
-
 static void add_front(struct rules *rules, const struct config *config) {
     const char *sockets[] = { unix_path(config->listen), unix_path(config->admin_listen) };
     for (int i = 0; i < 2; i++)
         if (sockets[i]) add_folder_of(rules, sockets[i], FILE_MAKE);
-    if (*config->operators_dir) add_operators(rules, config->operators_dir);
-    add(rules, "/proc/self/fd", FILE_READ); /* how many it has: descriptors.h */
+    if (*config->operators_dir) {
+        /* The parent too, unless it is the root: at the next SIGHUP the folder may be a link to a
+         * different folder, or a new one. */
+        char above[PATH_SIZE];
+        snprintf(above, sizeof above, "%s", config->operators_dir);
+        if (strcmp(dirname(above), "/") != 0)
+            add_folder_of(rules, config->operators_dir, FILE_READ);
+        add(rules, config->operators_dir, FILE_READ);
+    }
+    add(rules, "/proc/self/fd", FILE_READ); /* to count its descriptors: descriptors.h */
 }
 
-/* Some kernels let only the privileged filter what comes by TCP, as the end of the daemon does
- * (listen_socket_ignore_new). Asked in a process of its own, which gives them up first. */
+/* Whether this kernel needs a privilege for filters of TCP sockets, which the drain uses
+ * (listen_socket_ignore_new). A child process without privileges tries. */
 static bool socket_filters_are_privileged(void) {
     struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, UINT32_MAX) };
     const struct sock_fprog filter = { 1, all };
@@ -229,8 +222,8 @@ static bool socket_filters_are_privileged(void) {
     return child > 0 && WIFEXITED(how) && WEXITSTATUS(how);
 }
 
-/* What opening the sockets takes, where root starts us. Once they are open, there is no call left
- * to use it with. */
+/* The capabilities that opening the sockets needs, if root starts the front. Once they are open,
+ * the filter of system calls leaves no call that could use them. */
 static uint64_t kept_by_front(const struct config *config) {
     const char *addresses[] = { config->listen, config->admin_listen };
     uint64_t kept = 0;
@@ -240,7 +233,7 @@ static uint64_t kept_by_front(const struct config *config) {
         const char *colon = strrchr(addresses[i], ':');
         const int port = colon ? atoi(colon + 1) : 0;
         if (unix_path(addresses[i]))
-            kept |= UINT64_C(1) << CAP_DAC_OVERRIDE; /* in a folder of another user's */
+            kept |= UINT64_C(1) << CAP_DAC_OVERRIDE; /* the folder may be a different user's */
         else if (port > 0 && port < 1024)
             kept |= UINT64_C(1) << CAP_NET_BIND_SERVICE;
     }
@@ -249,7 +242,8 @@ static uint64_t kept_by_front(const struct config *config) {
 
 /* ---- a GPU driver's */
 
-/* The folder in which the system finds a library, wherever that is. The library, or NULL. */
+/* Loads a library, and adds the folder in which the system found it. Returns the library, or NULL.
+ */
 static void *add_library(struct rules *rules, const char *const *names, size_t count) {
     struct link_map *map;
     void *library = shared_library_open(names, count);
@@ -260,7 +254,7 @@ static void *add_library(struct rules *rules, const char *const *names, size_t c
     return library;
 }
 
-/* Compilers of users' kernels: large, and loaded where there are such alone. */
+/* Adds the compilers of users' kernels, which are large: only if there are users' operators. */
 static void add_compilers(struct rules *rules) {
     static const char *const nvrtc[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so" },
                              *const link[] = { "libnvJitLink.so.13", "libnvJitLink.so.12",
@@ -271,14 +265,14 @@ static void add_compilers(struct rules *rules) {
         if (found[i]) dlclose(found[i]);
 }
 
-/* Where the driver keeps what it has compiled. */
+/* Adds the folder of the driver's compiled kernels. */
 static void add_driver_cache(struct rules *rules, int access) {
     char folder[PATH_SIZE];
     const char *given = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
     add(rules, given, access);
     if (given || !home || *home != '/') return;
     snprintf(folder, sizeof folder, "%.900s/.nv", home);
-    mkdir(folder, 0700); /* as it would, itself */
+    mkdir(folder, 0700); /* as the driver would */
     add(rules, folder, access);
 }
 
@@ -296,9 +290,9 @@ static void add_driver(struct rules *rules, const struct config *config) {
     for (size_t i = 0; i < sizeof read / sizeof *read; i++) add(rules, read[i], FILE_READ);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         add_matching(rules, devices[i], FILE_READ | FILE_WRITE);
-    add(rules, "/proc/self", FILE_WRITE); /* it names its threads there, or refuses to work */
+    add(rules, "/proc/self", FILE_WRITE); /* the driver fails if it cannot name its threads there */
     add_list(rules, getenv("LD_LIBRARY_PATH"), FILE_READ);
-    add_library(rules, cuda, 1); /* both stay loaded: they are used in a moment */
+    add_library(rules, cuda, 1); /* both stay loaded for use */
     add_library(rules, nvml, 1);
     if (*config->operators_dir) add_compilers(rules);
     add_driver_cache(rules, all);
@@ -308,34 +302,30 @@ static void add_driver(struct rules *rules, const struct config *config) {
     add(rules, getenv("CUDA_MPS_PIPE_DIRECTORY"), FILE_READ | FILE_WRITE);
 }
 
-/* ---- a compiler's */
-
-static void add_compiler(struct rules *rules) {
-    const int all = FILE_READ | FILE_WRITE | FILE_MAKE;
-    const char *temporary = getenv("TMPDIR");
-    add(rules, "/dev/null", FILE_READ | FILE_WRITE);
-    add(rules, temporary ? temporary : "/tmp", all);
-}
-
-/* ---- both halves */
+/* ---- all roles */
 
 static void fill(struct rules *rules, enum sandbox_role role, const struct config *config,
                  const char *cache) {
+    const int all = FILE_READ | FILE_WRITE | FILE_MAKE;
+    const char *temporary = getenv("TMPDIR");
     rules->count = 0;
     if (role == SANDBOX_FRONT) add_front(rules, config);
-    if (role == SANDBOX_OPERATORS) add(rules, "/proc", FILE_READ); /* how its child is */
+    if (role == SANDBOX_OPERATORS) add(rules, "/proc", FILE_READ); /* to observe its child */
     if (role == SANDBOX_GPU) add_driver(rules, config);
-    if (role == SANDBOX_COMPILER) add_compiler(rules);
-    add(rules, cache, FILE_READ | FILE_WRITE | FILE_MAKE);
+    if (role == SANDBOX_COMPILER) {
+        add(rules, "/dev/null", FILE_READ | FILE_WRITE);
+        add(rules, temporary ? temporary : "/tmp", all);
+    }
+    add(rules, cache, all);
 }
 
-/* The front speaks for all: what this kernel lacks, it lacks for each. */
-static bool is_worth_telling(enum sandbox_role role, int error) {
-    return role == SANDBOX_FRONT ||
-           (error != ENOSYS && error != EOPNOTSUPP && error != EPERM); /* or a filter around us */
+/* Whether to log ERROR: only the front logs that the kernel lacks a feature, or that a container's
+ * filter refuses it (EPERM). */
+static bool is_worth_logging(enum sandbox_role role, int error) {
+    return role == SANDBOX_FRONT || (error != ENOSYS && error != EOPNOTSUPP && error != EPERM);
 }
 
-/* The front serves, kills the process that starts workers, and speaks to the service manager. */
+/* The front serves, kills the launcher, and sends messages to the service manager. */
 static int reach(enum sandbox_role role) {
     return role == SANDBOX_FRONT       ? REACH_NETWORK | REACH_SIGNALS | REACH_SOCKETS
            : role == SANDBOX_OPERATORS ? REACH_SIGNALS
@@ -350,7 +340,7 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
     const bool limited = rules && landlock_limit(rules, confined, reach(role));
     const int error = rules ? errno : ENOMEM;
     free(rules);
-    if (!limited && is_worth_telling(role, error))
+    if (!limited && is_worth_logging(role, error))
         log_event(LOG_ERROR, "sandbox: files are not limited: Landlock: %s", strerror(error));
 }
 
@@ -366,6 +356,6 @@ void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t c
     const int version = landlock_version(), error = sandbox_calls_enter(role, child);
     if (!error && role == SANDBOX_FRONT)
         log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
-    if (error && is_worth_telling(role, error))
+    if (error && is_worth_logging(role, error))
         log_event(LOG_ERROR, "sandbox: system calls are not limited: seccomp: %s", strerror(error));
 }

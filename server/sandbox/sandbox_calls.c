@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Calls stand in groups by what they are for; a process that runs our own code alone
- * gets the groups that it needs. A GPU's driver and a compiler are others' programs, whose calls
- * nobody has listed: those are refused what they never need, and what one would do with them who
- * had taken them over. clone3 hides its flags behind a pointer, so it is absent, and the C library
- * calls clone: threads alone may be made. */
+/* How it works. Calls stand in groups by purpose; a process that runs only our own code gets the
+ * groups that it needs. A GPU's driver and a compiler are foreign programs, whose calls are not all
+ * known: they are refused the calls that they never need, and those that an attacker would use
+ * after taking them over. clone3 passes its flags by a pointer, which a filter cannot read, so the
+ * call seems absent and the C library falls back to clone, of which only threads are allowed. */
 #include "server/sandbox/sandbox_calls.h"
 
+#include "server/log/log.h"
 #include "server/sandbox/syscall_filter.h"
 
 #include <asm/ioctls.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-/* Memory, threads, clocks, signals, facts about itself. */
+/* Memory, threads, clocks, signals, facts about the process. */
 static const int computing[] = {
     SYS_brk,
     SYS_munmap,
@@ -81,7 +84,7 @@ static const int computing[] = {
 #endif
 };
 
-/* Bytes to and from what is open already, and waiting for them. */
+/* Transfers by open descriptors, and waiting for them. */
 static const int messages[] = {
     SYS_read,      SYS_readv,       SYS_pread64,    SYS_write,          SYS_writev,
     SYS_pwrite64,  SYS_recvfrom,    SYS_recvmsg,    SYS_recvmmsg,       SYS_sendto,
@@ -93,10 +96,10 @@ static const int messages[] = {
 #endif
 };
 
-/* The ends of processes that it has started. */
+/* Waiting for child processes. */
 static const int processes[] = { SYS_wait4, SYS_waitid };
 
-/* Connections of a listening socket that it has, and channels to its workers. */
+/* Connections of an open listening socket, and channels to workers. */
 static const int serving[] = {
     SYS_accept4,     SYS_accept,       SYS_listen,     SYS_shutdown,    SYS_getsockname,
     SYS_getpeername, SYS_getsockopt,   SYS_setsockopt, SYS_sendfile,    SYS_pipe2,
@@ -106,7 +109,7 @@ static const int serving[] = {
 #endif
 };
 
-/* Files that Landlock leaves: looked at, read, removed. */
+/* Reading and removing the files that Landlock allows. */
 static const int files[] = {
     SYS_openat,     SYS_newfstatat, SYS_statx,      SYS_fstatfs,  SYS_statfs,   SYS_getdents64,
     SYS_readlinkat, SYS_faccessat,  SYS_faccessat2, SYS_unlinkat, SYS_getcwd,
@@ -115,7 +118,7 @@ static const int files[] = {
 #endif
 };
 
-/* Other processes, the machine, the kernel; and what has often been a way into the kernel. */
+/* Other processes, the machine, the kernel; and calls that were often exploited. */
 static const int never[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -182,7 +185,7 @@ static const int never[] = {
 #endif
 };
 
-/* Calls that signal other processes; kill and tgkill have rules of their own. */
+/* Calls that signal other processes; kill and tgkill have rules. */
 static const int signals[] = {
     SYS_tkill,
     SYS_rt_sigqueueinfo,
@@ -190,13 +193,53 @@ static const int signals[] = {
     424 /* pidfd_send_signal */,
 };
 
-/* Programs, and processes that might become some. */
+/* Programs, and processes that could start some. */
 static const int starting[] = {
     SYS_execve,
     SYS_execveat,
 #ifdef SYS_fork
     SYS_fork,
     SYS_vfork,
+#endif
+};
+
+/* A process that runs users' operators on a CPU: computing, and descriptors that are open. */
+static const int confined[] = {
+    SYS_read,
+    SYS_write,
+    SYS_writev,
+    SYS_sendto,
+    SYS_recvfrom,
+    SYS_ppoll,
+    SYS_futex,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_gettimeofday,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    SYS_close,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_restart_syscall,
+    SYS_getrandom,
+    SYS_sigaltstack, /* this and the next: a thread that was started and has not run yet */
+    SYS_set_robust_list,
+#ifdef SYS_rseq
+    SYS_rseq,
+#endif
+    SYS_exit,
+    SYS_exit_group,
+#ifdef SYS_poll
+    SYS_poll,
+    SYS_time,
 #endif
 };
 
@@ -211,11 +254,11 @@ static const struct syscall_rule no_code[] = {
 };
 static const struct syscall_rule own_facts[] = {
     { SYS_prctl, 0, ONE_OF, 4, { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_SET_VMA } },
-    { SYS_prlimit64, 0, ONE_OF, 1, { 0 } }, /* of itself */
+    { SYS_prlimit64, 0, ONE_OF, 1, { 0 } }, /* of this process */
     { SYS_ioctl, 1, ONE_OF, 5, { FIONREAD, SIOCOUTQ, SIOCOUTQNSD, FIONBIO, TCGETS } },
 };
-/* Not to whom signals of a descriptor go, and which: the kernel would send them for us, to any
- * process of the same user. */
+/* Without setting the receiver and the number of a descriptor's signals, which the kernel would
+ * send to any process of the same user. */
 static const struct syscall_rule own_files[] = {
     { SYS_fcntl,
       1,
@@ -234,7 +277,7 @@ static const struct syscall_rule new_unix_sockets[] = {
     { SYS_socket, 0, ONE_OF, 1, { AF_UNIX } },
 };
 
-/* ---- a process's lists */
+/* ---- a role's lists */
 
 enum { CALLS_MAX = 256, RULES_MAX = 16 };
 
@@ -262,7 +305,7 @@ _Static_assert(COUNT(computing) + COUNT(messages) + COUNT(processes) + COUNT(ser
                "CALLS_MAX");
 _Static_assert(COUNT(never) + COUNT(starting) + COUNT(signals) <= CALLS_MAX, "CALLS_MAX");
 
-/* Signals by CALL go to PID alone. */
+/* Allows signals by CALL to PID only. */
 static void add_signals(struct lists *lists, int call, pid_t pid) {
     const struct syscall_rule rule = { call, 0, ONE_OF, 1, { (unsigned)pid } };
     add_rules(lists, &rule, 1);
@@ -306,4 +349,53 @@ int sandbox_calls_enter(enum sandbox_role role, pid_t child) {
     else
         allow(&lists, role, child);
     return syscall_filter_enter(&lists.filter);
+}
+
+/* ---- users' operators */
+
+enum { FILES_MAX = 64 };
+
+static const struct limit {
+    int resource;
+    rlim_t most;
+    const char *name;
+    bool gpu; /* set beside a GPU's driver too */
+} limits[] = {
+    { RLIMIT_CORE, 0, "core dumps", true }, /* a dump would hold users' pictures */
+    { RLIMIT_NPROC, 0, "processes", false },
+    { RLIMIT_NOFILE, FILES_MAX, "open files", false },
+    { RLIMIT_MEMLOCK, 0, "locked memory", false },
+};
+
+/* Never raises a limit. */
+static enum status set_limit(const struct limit *limit, struct failure *failure) {
+    struct rlimit now;
+    bool good = getrlimit(limit->resource, &now) == 0;
+    if (good && limit->most < now.rlim_max) now.rlim_max = limit->most;
+    now.rlim_cur = now.rlim_max;
+    good = good && setrlimit(limit->resource, &now) == 0;
+    return good ? STATUS_OK
+                : fail(failure, STATUS_INTERNAL, "the limit of %s could not be set: %s",
+                       limit->name, strerror(errno));
+}
+
+enum status sandbox_calls_confine(bool gpu, struct failure *failure) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return fail(failure, STATUS_INTERNAL, "new privileges could not be refused: %s",
+                    strerror(errno));
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if ((!gpu || limits[i].gpu) && set_limit(&limits[i], failure)) return failure->status;
+    if (gpu) return STATUS_OK;
+    const struct syscall_filter filter = { .calls = confined,
+                                           .call_count = COUNT(confined),
+                                           .rules = no_code,
+                                           .rule_count = COUNT(no_code) };
+    const int error = syscall_filter_enter(&filter);
+    if (!error) return STATUS_OK;
+    if (error != ENOSYS)
+        return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
+                    strerror(error));
+    log_event(LOG_ERROR, "this system has no filter of system calls: users' operators run without "
+                         "one");
+    return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A program of BPF is made from the lists: another architecture's calls are refused,
- * then the number is compared with each rule's and each listed call's. The kernel finds out which
- * calls are allowed whatever their arguments are, and runs no program for those (since 5.11). */
+/* How it works. The lists become a BPF program: it refuses a different architecture's calls, then
+ * compares the number with those of all rules and listed calls. Since Linux 5.11 the kernel detects
+ * the calls that are allowed with any arguments, and skips the program for them. */
 #include "server/sandbox/syscall_filter.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #define ARCHITECTURE 0 /* no filter */
 #endif
 
-/* OTHER_CALLS: x86-64 has a second set of numbers from here on, which nobody uses. */
+/* OTHER_CALLS: from here on x86-64 has a second, unused set of numbers (x32). */
 enum { STEPS_MAX = 1024, OTHER_CALLS = 0x40000000 };
 
 struct program {
@@ -52,7 +52,7 @@ static const unsigned allow = SECCOMP_RET_ALLOW, refuse = SECCOMP_RET_ERRNO | EP
 /* Both architectures are little-endian: the lower half comes first. */
 static void add_rule(struct program *program, const struct syscall_rule *rule) {
     const unsigned short at = program->length;
-    skip_unless(program, BPF_JEQ, (unsigned)rule->call, 0); /* how far is known at the end */
+    skip_unless(program, BPF_JEQ, (unsigned)rule->call, 0); /* the distance is set at the end */
     if (rule->test != SYSCALL_ABSENT)
         load(program, offsetof(struct seccomp_data, args) + 8 * (size_t)rule->argument);
     const bool lists = rule->test == SYSCALL_ONE_OF || rule->test == SYSCALL_NONE_OF;
@@ -96,6 +96,6 @@ int syscall_filter_enter(const struct syscall_filter *filter) {
         SECCOMP_FILTER_FLAG_TSYNC | (filter->speculates ? SECCOMP_FILTER_FLAG_SPEC_ALLOW : 0);
     const long entered = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &whole);
     if (entered == 0) return 0;
-    if (entered > 0) return EBUSY; /* a thread that has another filter */
+    if (entered > 0) return EBUSY; /* a thread has a different filter */
     return errno == EINVAL ? ENOSYS : errno;
 }

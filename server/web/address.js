@@ -1,5 +1,5 @@
-// What can be shared lives in the address, behind the #: steps with their parameters, and the
-// device. Never the picture.
+// The address holds, after the #, the state that can be shared: steps with their parameters, and
+// the device. Never the picture.
 
 const readable = (text) =>
     encodeURIComponent(text).replace(/%(3A|3D|2C|3B|2B)/g, (code) => decodeURIComponent(code));
@@ -13,7 +13,7 @@ export function readAddress(hash = location.hash) {
         try {
             found[name] = decodeURIComponent(item.slice(equals + 1));
         } catch {
-            // not an address of ours: as if it were not there
+            // an invalid part is ignored
         }
     }
     return found;

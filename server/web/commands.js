@@ -1,28 +1,27 @@
-// The same work without this page: a curl line and a `burin run` line that a POSIX shell reads
-// as meant.
+// Command lines for the same work, for curl and `burin run`, quoted for a POSIX shell.
 import { element } from './element.js';
-import { fileStep, filesOf, operations, settings, stepText, tellsOnly } from './plan.js';
+import { writtenFormats } from './formats.js';
+import { fileStep, filesOf, operations, settings, stepText, reportsOnly } from './plan.js';
 
-/** One word for the shell. */
+/** Quotes TEXT as one word of the shell. */
 export function shellWord(text) {
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A file for curl's -F: in double quotes, ; and , are no more than letters. */
+/** A file for curl's -F, which splits at ; and , outside double quotes. */
 function curlFile(name, file) {
     const plain = /^[\w./ -]+$/.test(file);
     return shellWord(`${name}=@${plain ? file : `"${file.replace(/[\\"]/g, '\\$&')}"`}`);
 }
 
-/** A name that begins with a dash would be an option. */
+/** Keeps a name that begins with a dash from being an option. */
 const pathWord = (file) => shellWord(file.startsWith('-') ? `./${file}` : file);
-
-const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', avif: 'avif', pnm: 'pnm' };
 
 export function outputName(input, steps, type) {
     const base = input.replace(/\.[^.]*$/, '') || 'picture';
     const names = steps.map((step) => step.operator.name).join('-');
-    return `${base}${names ? `-${names}` : ''}.${extensions[type]}`;
+    const ending = writtenFormats.find((format) => format.name === type).endings[0];
+    return `${base}${names ? `-${names}` : ''}.${ending}`;
 }
 
 function fileWords(steps, word) {
@@ -35,7 +34,7 @@ const query = (items) =>
 export function curlLine({ origin, steps, device, type, inputType, input, quality }) {
     const common = [];
     if (device !== 'auto') common.push(['device', device]);
-    const only = tellsOnly(steps);
+    const only = reportsOnly(steps);
     if (!only && type !== inputType) common.push(['type', type]);
     if (!only && type === 'jpeg' && quality !== 85) common.push(['quality', String(quality)]);
     const words = ['curl', '-F', curlFile('image', input)];
@@ -60,7 +59,7 @@ export function runLine({ steps, device, type, input, quality }) {
         for (const [name, file] of Object.entries(filesOf(steps)))
             words.push(`--${name}`, pathWord(file.name));
     words.push(pathWord(input));
-    if (!tellsOnly(steps)) words.push(pathWord(outputName(input, steps, type)));
+    if (!reportsOnly(steps)) words.push(pathWord(outputName(input, steps, type)));
     return words.join(' ');
 }
 
@@ -69,7 +68,7 @@ async function copy(text, button, pre) {
         await navigator.clipboard.writeText(text);
         button.textContent = 'Copied';
     } catch {
-        getSelection().selectAllChildren(pre); // not allowed here: it is selected, to be copied by hand
+        getSelection().selectAllChildren(pre); // not allowed here
         button.textContent = 'Selected';
     }
     setTimeout(() => (button.textContent = 'Copy'), 1500);
@@ -97,7 +96,7 @@ export function showCommands(box, facts) {
             element(
                 'p',
                 { className: 'hint' },
-                'Add a step, and its lines for curl and burin run stand here.',
+                'Add a step to see the command lines for curl and burin run here.',
             ),
         );
         return;

@@ -1,4 +1,4 @@
-// The daemon: what it offers, what it refuses, and when it is gone.
+// The connection to the daemon: its operators and devices, its refusals, and its absence.
 import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
 import { hideNotice, showNotice, showProblem } from './notice.js';
@@ -7,9 +7,9 @@ import { readPlan, planText } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
 import { drawPalette } from './steps.js';
 
-const BACK_MS = 1000; // between two questions whether it is back
+const BACK_MS = 1000; // between two checks whether it is back
 
-/** What operators and devices there are; steps are kept, of the operators that are now. */
+/** Loads operators and devices; keeps the steps whose operators still exist. */
 export async function connect() {
     try {
         [page.operators, page.ready] = await Promise.all([operators(), readiness()]);
@@ -21,19 +21,19 @@ export async function connect() {
     return readSteps(stepList.steps.length ? planText(stepList.steps) : readAddress().steps);
 }
 
-/** Steps from their text; files that stay where they were are kept. */
+/** Reads steps from TEXT; a step that keeps its place and operator keeps its files. */
 export function readSteps(text) {
-    const { steps, strangers } = readPlan(text, page.operators);
+    const { steps, unknown } = readPlan(text, page.operators);
     steps.forEach((step, i) => {
         if (stepList.steps[i]?.operator.name === step.operator.name)
             step.files = stepList.steps[i].files;
     });
     stepList.set(steps);
-    if (strangers.length)
-        showNotice('The address names what this daemon does not have', strangers.join(', '));
+    if (unknown.length)
+        showNotice('This daemon does not know these parts of the address', unknown.join(', '));
 }
 
-/** Says what went wrong, and what to do; AGAIN: tries once more. */
+/** Shows what went wrong, with advice; AGAIN: tries once more. */
 export function failed(error, again = () => page.changed(false)) {
     if (error instanceof Gone) return void gone();
     if (error instanceof Problem) {
@@ -42,17 +42,17 @@ export function failed(error, again = () => page.changed(false)) {
     } else {
         showNotice('This did not work', String(error.message));
     }
-    return say(page.result ? 'Not done: the output shown is the one before.' : 'Not done.');
+    return say(page.result ? 'Not done: the previous output is still shown.' : 'Not done.');
 }
 
-/** Asks every second, until a worker is healthy again; then goes on where it was. */
+/** Asks every second until a worker is healthy again, and then continues. */
 export async function gone() {
     if (page.gone) return;
     page.gone = true;
     page.runner.stop();
     showNotice(
         'The daemon does not answer',
-        'It is asked again every second; what is open here stays. Is burin serve still running?',
+        'It is asked again every second; open pictures are kept. Is burin serve still running?',
     );
     say('Waiting for the daemon.');
     for (;;) {

@@ -1,19 +1,18 @@
-// Worker: makes pixels of a file, away from the page's own thread. A picture comes back in
-// tiles, and in ever smaller copies of itself, so that no canvas has to scale 64 megapixels.
-// After that: its histograms, and its copy for previews.
+// A web worker that decodes files. It returns a picture in tiles, with ever smaller copies, so that
+// no canvas has to scale 64 megapixels; then its histograms and its copy for previews.
 import { countStrip, newCounts } from './histogram_counts.js';
 import { readPng } from './png.js';
 import { isPnm, pnmPixels, writePnm } from './pnm.js';
 import { makePlan } from './retarget.js';
 
-const TILE = 2048; // pixels: no larger than what graphics hardware takes as one texture
-const SMALLEST = 512; // pixels of the longer side: copies go down to it
+const TILE = 2048; // pixels: graphics hardware accepts this as one texture
+const SMALLEST = 512; // pixels of the longer side of the smallest copy
 const STRIP_PIXELS = 1 << 20;
 
-/** The samples as they are in the file: no colour management, and nothing multiplied by alpha. */
+/** Keeps the file's samples: no colour management, and no multiplication by alpha. */
 const asItIs = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
 
-/** { bitmap, pixels }: of a PNM the pixels are at hand as well. */
+/** Returns { bitmap, pixels }; pixels only for a PNM. */
 async function decode(file) {
     const blob = file instanceof Blob ? file : null; // else an ArrayBuffer
     const head = new Uint8Array(blob ? await blob.slice(0, 2).arrayBuffer() : file, 0, 2);
@@ -53,7 +52,7 @@ const halved = (bitmap) =>
         resizeHeight: Math.max(1, bitmap.height >> 1),
     });
 
-/** Smaller and smaller copies of what is in BITMAP. */
+/** Returns ever smaller copies of BITMAP. */
 async function copiesOf(bitmap) {
     const copies = [];
     for (let now = bitmap; Math.max(now.width, now.height) > SMALLEST;) {
@@ -65,7 +64,7 @@ async function copiesOf(bitmap) {
     return copies;
 }
 
-/** Counts of every level of every channel, in strips: no buffer of the whole picture. */
+/** Counts every level of every channel, in strips, without a buffer for the whole picture. */
 function countsOf(bitmap) {
     const counts = newCounts();
     const rows = Math.max(1, Math.min(bitmap.height, Math.floor(STRIP_PIXELS / bitmap.width)));
@@ -91,7 +90,9 @@ function smaller(bitmap, scale) {
     return { canvas, pixels: context.getImageData(0, 0, canvas.width, canvas.height) };
 }
 
-/** The picture in about PIXELS, as a file that is quick to read and to send; with alpha a PNG. */
+/**
+ * Returns a copy of about PIXELS as a file that is fast to read and to send; a PNG if it has alpha.
+ */
 async function previewOf(bitmap, pixels, { transparent, gray }) {
     const scale = Math.min(1, Math.sqrt(pixels / (bitmap.width * bitmap.height)));
     const small = smaller(bitmap, scale);
@@ -108,8 +109,8 @@ async function previewOf(bitmap, pixels, { transparent, gray }) {
 }
 
 /**
- * A mask in another size (see resizedMask): the daemon takes what is half white for white. Numbers
- * of pixels in the steps are rounded in the same way.
+ * Resizes a mask (see resizedMask). The daemon rounds half-white pixels to white, and numbers of
+ * pixels in steps in the same way.
  */
 async function resize({ id, blob, from, to }) {
     const { bitmap } = await decode(blob);
@@ -130,13 +131,13 @@ async function resize({ id, blob, from, to }) {
 const channelsOf = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 
 /**
- * IMAGES: a PNM, and the same with more and more seams in red. Each seam in the colour of the first
- * that has it.
+ * Colours seams by their order. IMAGES: a PNM, and the same with more and more seams in red. Each
+ * seam gets the colour of the first image that has it.
  */
 async function seams({ id, images, colours }) {
     const [base, ...drawn] = images.map((bytes) => pnmPixels(new Uint8Array(bytes)));
     const out = new ImageData(base.width, base.height);
-    const RED = new Uint32Array(new Uint8Array([255, 0, 0, 255]).buffer)[0]; // in this machine's order of bytes
+    const RED = new Uint32Array(new Uint8Array([255, 0, 0, 255]).buffer)[0]; // byte order
     const words = (image) => new Uint32Array(image.data.buffer);
     const palette = words({
         data: new Uint8Array(colours.flatMap((text) => [...channelsOf(text), 255])),
@@ -157,14 +158,14 @@ async function seams({ id, images, colours }) {
     postMessage({ id, part: 'end', levels: [] });
 }
 
-/** What a picture in every width is made of: see retarget.js. */
+/** Makes the plan of a picture in every width: see retarget.js. */
 async function plan({ id, source, map }) {
     const made = makePlan(await readPng(source), await readPng(map));
     const { pixels, inserted, order } = made;
     postMessage({ id, part: 'plan', plan: made }, [pixels.buffer, inserted.buffer, order.buffer]);
 }
 
-/** Hexadecimal; null where the browser gives pages like this one no digests. */
+/** A SHA-256 in hexadecimal; null if the browser gives digests only to secure pages. */
 async function digest({ id, blob }) {
     const bytes =
         globalThis.crypto?.subtle &&
@@ -181,8 +182,8 @@ async function digest({ id, blob }) {
 const tilesOf = (levels) => levels.flatMap((level) => level.tiles);
 
 /**
- * The picture, as soon as it can be drawn. The copies of one that fits a tile are made after that,
- * as its counts and its preview are: `rest` waits until no picture has to be opened.
+ * Returns the picture as soon as it can be drawn. Its counts, its preview, and the copies of a
+ * picture that fits into a tile follow: `rest` waits until no picture has to be opened.
  */
 async function open({ id, blob, preview, once }) {
     const { bitmap, pixels } = await decode(blob);
@@ -193,7 +194,7 @@ async function open({ id, blob, preview, once }) {
     finish({ id, bitmap, pixels, preview, copies: !large && !once });
 }
 
-/** In pieces, so that what is urgent can come between them. */
+/** Works in pieces, so that urgent work can come between them. */
 function finish({ id, bitmap, pixels, preview, copies }) {
     let counts = null;
     const then = (run) => rest.push({ id, run });
@@ -212,13 +213,13 @@ function finish({ id, bitmap, pixels, preview, copies }) {
     });
 }
 
-// ---- what is to be done: pictures first
+// ---- the queue: pictures first
 
 const urgent = [];
 const rest = [];
 let working = false;
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0)); // in which messages come
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0)); // lets messages arrive
 
 async function work() {
     if (working) return;

@@ -1,12 +1,12 @@
-// Which devices there are, and the same run on each of them: times side by side, and whether the
-// bytes are equal.
+// The devices, and the same run on each: their times side by side, and whether their bytes are
+// equal.
 import { byId, element, milliseconds } from './element.js';
-import { megapixelsPerSecond } from './account.js';
+import { megapixelsPerSecond } from './times.js';
 import { digestOf } from './picture.js';
 import { fullRun } from './runner.js';
 import { numberTable } from './table.js';
 
-/** Names for device=, from GET /readyz: auto, cpu, cuda, and each GPU where there are several. */
+/** Names for device=, from GET /readyz: auto, cpu, cuda, and each GPU if there are several. */
 export function deviceNames(ready) {
     const found = [...new Set(ready.workers.map((worker) => worker.device.split(' ')[0]))];
     const gpus = found.filter((name) => name.startsWith('cuda'));
@@ -24,12 +24,12 @@ export function deviceNames(ready) {
 export function showDeviceChoice(ready, chosen) {
     const select = byId('device');
     const { all } = deviceNames(ready);
-    if (!all.includes(chosen)) all.push(chosen); // an address may ask for one that is not here just now
+    if (!all.includes(chosen)) all.push(chosen); // an address may name one that is absent now
     select.replaceChildren(...all.map((name) => element('option', { value: name }, name)));
     select.value = chosen;
 }
 
-/** By their digests; byte by byte where there are none. */
+/** Compares digests, or bytes if there are no digests. */
 async function sameBytes([{ blob: a, digest: first }, { blob: b, digest: second }]) {
     if (first && second) return a.size === b.size && first === second;
     const [left, right] = (await Promise.all([a.arrayBuffer(), b.arrayBuffer()])).map(
@@ -59,13 +59,13 @@ function comparison(runs, equal) {
             { className: equal ? 'same' : 'different' },
             equal
                 ? `The same bytes. Compute is ${times >= 1 ? times.toFixed(1) : (1 / times).toFixed(1)} times as fast on the ${times >= 1 ? 'GPU' : 'CPU'}.`
-                : 'The bytes differ: that is a mistake of Burin.',
+                : 'The bytes differ: this is a bug in Burin.',
         ),
         ...runs.map((one) =>
             element(
                 'p',
                 { className: 'digest' },
-                `${one.device}: ${one.digest ?? 'no digest: this browser gives them to https and localhost alone'}`,
+                `${one.device}: ${one.digest ?? 'no digest: this browser computes them only on https and localhost'}`,
             ),
         ),
     ];
@@ -83,7 +83,7 @@ async function compare(state, out) {
     out.replaceChildren(...comparison(runs, await sameBytes(runs)));
 }
 
-/** FACTS: { ready, state, result }; `failed` is called with what a run throws. */
+/** FACTS: { ready, state, result }; FAILED is called with the error of a run. */
 export async function showDevices(box, { ready, state, result }, failed) {
     if (!result?.blob) return box.replaceChildren();
     const out = element('div', { 'aria-live': 'polite' });
@@ -101,7 +101,7 @@ export async function showDevices(box, { ready, state, result }, failed) {
             : element(
                   'p',
                   { className: 'hint' },
-                  'This daemon has no GPU to compare with. On one, the same run has this digest:',
+                  'This daemon has no GPU to compare with. The same run on a GPU has this digest:',
               ),
         out,
     );
@@ -113,7 +113,7 @@ export async function showDevices(box, { ready, state, result }, failed) {
                 { className: 'digest' },
                 text
                     ? `sha256 ${text}`
-                    : 'This browser gives digests to https and localhost alone.',
+                    : 'This browser computes digests only on https and localhost.',
             ),
         );
     return undefined;

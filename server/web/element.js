@@ -1,4 +1,4 @@
-// Makes elements. Text is always text: nothing here reads HTML.
+// Makes elements. Text is never parsed as HTML.
 
 const SVG = 'http://www.w3.org/2000/svg';
 

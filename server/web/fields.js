@@ -1,6 +1,7 @@
-// A form's field for a parameter, made of its record in GET /ops: type, range, unit, default and
-// help decide what it is.
+// The form field of a parameter, made from its record in GET /ops: type, range, unit, default,
+// help.
 import { element } from './element.js';
+import { accepted } from './files.js';
 import { defaultText, identityTaps, sideOf } from './plan.js';
 
 let fields = 0;
@@ -18,8 +19,8 @@ const help = (parameter, id) =>
 // ---- numbers
 
 /**
- * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it;
- * BOUNDS where somebody knows better.
+ * The slider's part of a range: for pixels the picture's size, or twice of it; BOUNDS if they are
+ * given.
  */
 function dragRange(parameter, picture, bounds) {
     if (bounds) return [bounds.min, bounds.max];
@@ -29,10 +30,10 @@ function dragRange(parameter, picture, bounds) {
     return [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
 }
 
-const TYPED_MS = 500; // without another digit: with bounds of its own nothing is done before
-const WIDE = 100; // a range whose end is so many times its begin
+const TYPED_MS = 500; // without a further digit, after which a field with bounds applies its number
+const WIDE = 100; // the ratio of a range's ends from which on it is wide
 
-/** Places 0..1000 of a slider on which each step is by the same ratio. */
+/** Positions 0..1000 of a slider with a constant ratio between steps. */
 function ratioScale(parameter, min, max) {
     const ratio = Math.log(max / min);
     const rounded =
@@ -47,8 +48,8 @@ function ratioScale(parameter, min, max) {
 }
 
 /**
- * Between a slider's place and the value; by ratios where the range is wide and above 0, unless it is
- * one of whole pixels.
+ * Converts between a slider's position and the value; by ratios if the range is wide and above 0,
+ * except for whole pixels.
  */
 function scaleOf(parameter, picture, bounds) {
     const [min, max] = dragRange(parameter, picture, bounds);
@@ -125,12 +126,12 @@ class NumberField {
         return element('button', { ...button, onclick }, '↺');
     }
 
-    /** Of the slider alone: { min, max, unset }; undefined: the usual ones. */
+    /** Sets the slider's bounds { min, max, unset }; undefined: the usual ones. */
     get bounds() {
         return this.step.bounds?.[this.parameter.name];
     }
 
-    /** The step's value or bounds may have been changed by somebody else. */
+    /** Reads the step's value and bounds again after a change elsewhere. */
     refresh() {
         this.scale = scaleOf(this.parameter, this.picture, this.bounds);
         const { min, max, step } = this.scale;
@@ -138,7 +139,7 @@ class NumberField {
         this.show();
     }
 
-    /** Where the slider stands while nothing is set. */
+    /** The slider's position while no value is set. */
     get unset() {
         const { parameter, picture, scale, bounds } = this;
         if (bounds) return bounds.unset;
@@ -208,10 +209,10 @@ function switchField(parameter, step, _picture, changed) {
 }
 
 const compass = ['northwest', 'north', 'northeast', 'west', 'centre', 'east'].concat(
-    ['southwest', 'south', 'southeast'], // as they lie in the picture
+    ['southwest', 'south', 'southeast'], // in the picture's order
 );
 
-/** Places in a picture stand as they lie in it, and what is no place behind them. */
+/** Shows places of a picture as a grid, and the other choices after it. */
 function ordered(choices) {
     if (!compass.every((place) => choices.includes(place))) return { choices, kind: 'choices-of' };
     const others = choices.filter((choice) => !compass.includes(choice));
@@ -244,7 +245,7 @@ function choiceField(parameter, step, _picture, changed) {
     );
 }
 
-/** A colour, and how much of it there is: RRGGBB, or RRGGBBAA where that is not all of it. */
+/** A colour with its opacity: RRGGBB, or RRGGBBAA if it is not opaque. */
 function colourField(parameter, step, _picture, changed) {
     const id = `field-${++fields}`;
     const now = step.values[parameter.name] ?? defaultText(parameter) ?? '000000';
@@ -381,21 +382,19 @@ const makers = {
     integers: tapsField,
 };
 
-/**
- * CHANGED is called with true while a value is being dragged or typed, with false when it rests.
- */
+/** CHANGED is called with true while a value is dragged or typed, and with false when it rests. */
 export function parameterField(parameter, step, picture, changed) {
     return (makers[parameter.type] ?? numberField)(parameter, step, picture, changed);
 }
 
-/** A file that goes beside the image. */
+/** An additional file for the step. */
 export function partField(part, step, changed) {
     const id = `field-${++fields}`;
     const input = element('input', {
         type: 'file',
         id,
         name: part.name,
-        accept: 'image/png,image/jpeg,image/webp,.pgm,.ppm,.pnm',
+        accept: accepted,
         'aria-describedby': `${id}-help`,
     });
     input.addEventListener('change', () => {

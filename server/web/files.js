@@ -1,9 +1,16 @@
 // Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
 import { byId, element } from './element.js';
+import { readFormats, writtenFormats } from './formats.js';
 
-/** OPEN is called with a File. */
+/** Of a file input: the types of pictures that the daemon reads, and their names' endings. */
+export const accepted = readFormats
+    .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
+    .join(',');
+
+/** OPEN is called with each File. */
 export function listenForFiles(open) {
     const input = byId('file-input');
+    input.accept = accepted;
     const choose = () => input.click();
     byId('open').addEventListener('click', choose);
     byId('open-empty').addEventListener('click', choose);
@@ -19,7 +26,19 @@ export function listenForFiles(open) {
 }
 
 const isPicture = (file) =>
-    file.type.startsWith('image/') || /\.(p[gpn]m|png|jpe?g)$/i.test(file.name);
+    file.type.startsWith('image/') ||
+    readFormats.some(({ endings }) =>
+        endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
+    );
+
+/** What can be opened, as a sentence, and the types to save as. */
+export function showFormats() {
+    const titles = readFormats.map((format) => format.title);
+    byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
+    byId('save-type').append(
+        ...writtenFormats.map(({ name, title }) => element('option', { value: name }, title)),
+    );
+}
 
 function listenForDrop(open) {
     const shade = byId('drop');
@@ -50,14 +69,14 @@ export function saveBlob(blob, name) {
     setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-/** 'save', 'discard' or 'cancel'. */
+/** Returns 'save', 'discard' or 'cancel'. */
 export function askUnsaved(text) {
     const dialog = byId('unsaved');
     const asked = new AbortController();
     const { signal } = asked;
     byId('unsaved-text').textContent = text;
     dialog.showModal();
-    // Not the event "close", which comes later: the next question may be open by then.
+    // The event "close" would come too late: the next question may be open by then.
     return new Promise((resolve) => {
         const answer = (value) => {
             asked.abort();
@@ -68,7 +87,7 @@ export function askUnsaved(text) {
     });
 }
 
-/** The browser's own question when the page is left, as long as UNSAVED() says so. */
+/** Makes the browser ask before the page is left while UNSAVED() is true. */
 export function guardLeaving(unsaved) {
     addEventListener('beforeunload', (event) => {
         if (!unsaved()) return;

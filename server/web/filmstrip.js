@@ -1,5 +1,5 @@
-// Input, the picture after each step, output: small, in a row. The one that is pressed stands
-// left of the divider.
+// Input, the picture after each step, output: small, in a row. The pressed one is shown left of the
+// divider.
 import { byId, element, whole } from './element.js';
 
 const HEIGHT = 56;
@@ -18,7 +18,7 @@ function thumbnail(picture) {
 
 const empty = () => element('canvas', { width: 72, height: HEIGHT, 'aria-hidden': 'true' });
 
-/** That of a preview is known to a pixel or two. */
+/** The size of a preview is exact to a pixel or two. */
 function sizeText(picture, exact) {
     const size = `${whole(picture.fullWidth)} × ${whole(picture.fullHeight)}`;
     return exact ? size : `≈ ${size}`;
@@ -44,8 +44,8 @@ function fill(button, { name, picture, exact, key }, chosen) {
 }
 
 /**
- * ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. Buttons stay
- * where they are: pictures come while one of them may be pressed.
+ * ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. Buttons
+ * are kept, since pictures arrive while a button may be pressed.
  */
 export function drawFilmstrip(items, chosen, choose) {
     const strip = byId('filmstrip');

@@ -1,6 +1,6 @@
-// Histograms before and after, with the cumulative line: plots one can read values off, by
-// pointer or arrow keys, and the same as a table. Heights are shares of all pixels, so that
-// pictures of different sizes, a preview among them, can be compared.
+// Histograms before and after, with the cumulative line: plots whose values are shown by pointer or
+// arrow keys, and the same as a table. Heights are shares of all pixels, so that pictures of
+// different sizes, such as a preview, can be compared.
 import { drawing, element, whole } from './element.js';
 import { channels } from './histogram_counts.js';
 import { foldedTable } from './table.js';
@@ -8,13 +8,13 @@ import { foldedTable } from './table.js';
 const WIDTH = 256,
     HEIGHT = 80,
     LEFT = 40, // for the scale of the levels
-    RIGHT = 36, // for that of the cumulative line
+    RIGHT = 36, // for the scale of the cumulative line
     TOP = 8,
     BOTTOM = 15;
 
 const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
-/** Share of the samples at or below each level. */
+/** The share of samples at or below each level. */
 export function cumulative(counts) {
     const total = sum(counts) || 1;
     let below = 0;
@@ -26,9 +26,7 @@ function sharesOf(counts) {
     return Array.from(counts, (count) => count / total);
 }
 
-/**
- * What a plot's height stands for: the highest of all, unless a few stand far above all others.
- */
+/** The value at a plot's top: the highest of all, unless a few are far above all others. */
 export function heightOf(lists) {
     const heights = lists.map((counts) => {
         const used = Array.from(counts)
@@ -48,7 +46,7 @@ const heightAt = (share) => TOP + (1 - share) * HEIGHT;
 
 const textAt = (x, y, anchor, text) => drawing('text', { x, y, 'text-anchor': anchor }, text);
 
-/** Lines and numbers: levels below, what a level's height is on the left, the sum on the right. */
+/** The axes: levels below, shares of a level on the left, the cumulative share on the right. */
 function scales(highest) {
     const end = LEFT + WIDTH;
     const lines = [0.25, 0.5, 0.75, 1].map((share) => `M${LEFT} ${heightAt(share)}H${end}`);
@@ -73,7 +71,7 @@ export class Histograms {
         this.channel = 'value';
         this.level = 128;
         this.counts = {}; // before, after
-        this.preview = false; // is what is shown after
+        this.preview = false; // whether `after` is a preview
     }
 
     /** PREVIEW: the counts after are those of a preview. */
@@ -164,7 +162,7 @@ export class Histograms {
         this.showLevel();
     }
 
-    /** Of the level that is read: how many, their share, and the share up to it. */
+    /** The text for a level: its count, its share, and the share up to it. */
     values(side) {
         const counts = this.counts[side][this.channel];
         const count = counts[this.level];
@@ -180,7 +178,7 @@ export class Histograms {
         return `Level ${this.level}: ${count} pixels (${share}), cumulative ${below}`;
     }
 
-    /** The same level in all plots. */
+    /** Shows the same level in all plots. */
     showLevel() {
         for (const svg of this.box.querySelectorAll('svg')) {
             const share = cumulative(this.counts[svg.dataset.side][this.channel])[this.level];

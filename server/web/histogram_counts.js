@@ -1,5 +1,4 @@
-// Counts of the 256 levels of a picture, by channel: HSV value, luma as Burin has it, red,
-// green, blue.
+// Counts of the 256 levels of a picture, by channel: HSV value, luma as in Burin, red, green, blue.
 
 export const channels = ['value', 'luma', 'red', 'green', 'blue'];
 
@@ -9,7 +8,7 @@ export function newCounts() {
     return counts;
 }
 
-/** Adds RGBA samples. A picture is gray where every pixel's samples are equal. */
+/** Adds RGBA samples. A picture is gray if the samples of every pixel are equal. */
 export function countStrip(counts, data) {
     const { value, luma, red, green, blue } = counts;
     let coloured = 0;

@@ -1,8 +1,8 @@
-// The live width: the browser makes every width of a carving step by itself, from half to one and
-// a half times the picture's, while its field is dragged. The daemon is asked once, for the map of
-// the seams; where the value rests the result comes from the daemon, as ever.
+// The live width: while the field of a carving step's width is dragged, the browser itself makes
+// every width from half to one and a half times the picture's. The daemon is asked once, for the
+// map of the seams; when the value rests, the daemon makes the result as usual.
 //
-// What is shown is the picture as the step leaves it: what follows is not done to it.
+// The picture is shown as this step leaves it, without the steps that follow.
 import { failed } from './connection.js';
 import { element, whole } from './element.js';
 import { mark, page, say, state, stepList } from './page.js';
@@ -16,16 +16,16 @@ const same = (one, other) => one.every((part, i) => part === other[i]);
 
 export class LiveWidth {
     constructor() {
-        this.step = null; // that has it
-        this.held = null; // { subject, picture }: its map is there
+        this.step = null; // the step whose width is live
+        this.held = null; // { subject, picture }: the loaded map
         this.asking = null; // AbortController
-        this.seen = []; // what the last change left: [all but the width, the width]
-        this.controls = new Map(); // what stands in the forms, by step
+        this.seen = []; // after the last change: [all but the width, the width]
+        this.controls = new Map(); // the controls in the forms, by step
     }
 
     // ---- below the field of the width
 
-    /** Null: nothing stands there. */
+    /** Null: there is no control. */
     control(step, parameter) {
         if (parameter.name !== 'width' || !tellsMap(step)) return null;
         const id = `live-${++hints}`;
@@ -53,10 +53,10 @@ export class LiveWidth {
 
     advice() {
         if (this.asking) return 'Looking for the seams…';
-        return this.fits ? 'Drag the width.' : 'Goes on with the next result.';
+        return this.fits ? 'Drag the width.' : 'Continues with the next result.';
     }
 
-    tell(step, { done, total }) {
+    showProgress(step, { done, total }) {
         Object.assign(this.controls.get(step).bar, { max: total, value: done });
     }
 
@@ -93,8 +93,8 @@ export class LiveWidth {
         this.refresh();
         say('Looking for the seams…');
         try {
-            const tell = (progress) => this.tell(step, progress);
-            const picture = await livePicture(now, mine, { signal, tell });
+            const report = (progress) => this.showProgress(step, progress);
+            const picture = await livePicture(now, mine, { signal, report });
             if (!signal.aborted) this.hold({ subject, picture });
         } catch (error) {
             if (signal.aborted) return;
@@ -105,13 +105,13 @@ export class LiveWidth {
 
     hold(held) {
         this.asking = null;
-        if (!same(held.subject, subjectOf(...this.copy))) return this.resume(); // it is of the past
+        if (!same(held.subject, subjectOf(...this.copy))) return this.resume(); // outdated
         this.held = held;
         const { min, max, now } = held.picture.range;
         this.step.bounds = { width: { min, max, unset: now } };
         this.seen = this.present;
         this.refresh();
-        setComparing(false); // a narrow picture may lie wholly left of the divider
+        setComparing(false); // a narrow picture may be completely left of the divider
         say(`Live width: from ${whole(min)} to ${whole(max)} pixels.`);
         return mark('liveWidth', planText([this.step]));
     }
@@ -122,7 +122,7 @@ export class LiveWidth {
         return this.held !== null && same(this.held.subject, subjectOf(...this.copy));
     }
 
-    /** What a run is made of, as it is now, and of that the step. */
+    /** Returns the state of a run, and the step in it. */
     get copy() {
         const now = state();
         return [now, now.steps[stepList.steps.indexOf(this.step)]];
@@ -135,19 +135,19 @@ export class LiveWidth {
         return [`${page.device};${texts.join(';')}`, this.step.values.width];
     }
 
-    /** True: nothing but the width has changed, and what is shown has it. */
+    /** Returns true if only the width has changed, and the shown picture has it. */
     changed() {
         if (this.step && !stepList.steps.includes(this.step)) this.leave();
         if (!this.step) return (this.refresh(), false);
         const [rest, width] = this.present;
         const [restBefore, widthBefore] = this.seen;
         this.seen = [rest, width];
-        if (width && width !== widthBefore) delete this.step.values.dx; // in place of it
+        if (width && width !== widthBefore) delete this.step.values.dx; // excludes width
         this.refresh();
         return rest === restBefore && this.fits && this.draw();
     }
 
-    /** False: the width is out of the map's range. */
+    /** Returns false if the width is out of the map's range. */
     draw() {
         const { picture } = this.held;
         const { width, dx } = this.step.values;
@@ -160,14 +160,14 @@ export class LiveWidth {
         return true;
     }
 
-    /** What follows the step is not done to the picture, unless it only tells values. */
+    /** The live picture's label; later steps are left out, unless they only report values. */
     nameOf(steps) {
         const place = steps.indexOf(this.step) + 1;
         const last = steps.slice(place).every((step) => step.operator.values);
         return last ? 'Live' : `Live, after step ${place}`;
     }
 
-    /** With a result in view: another map, if what it is of has changed. */
+    /** After a result: loads a new map if its subject has changed. */
     resume() {
         const idle = this.step && !this.asking;
         if (idle && !this.fits && !hindrance(page.input, this.step)) this.ask();

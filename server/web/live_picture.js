@@ -1,10 +1,12 @@
-// A picture whose width can be set: its pixels are put together when it is drawn, so that there is
-// one width a frame at most, however often it was set.
+// A picture whose width can be set: its pixels are assembled when it is drawn, so at most one width
+// per frame, however often it was set.
 import { drawPart } from './picture.js';
 import { retarget } from './retarget.js';
 
 export class LivePicture {
-    /** PLAN: see retarget.js. SCALE: its pixels for one of the full picture. UNIT: see Picture. */
+    /**
+     * PLAN: see retarget.js. SCALE: its pixels per pixel of the full picture. UNIT: see Picture.
+     */
     constructor(plan, { scale, unit }) {
         this.plan = plan;
         this.scale = scale;
@@ -15,11 +17,11 @@ export class LivePicture {
         this.words = new Uint32Array((plan.width + plan.most) * plan.height + 1);
         this.canvas = new OffscreenCanvas(plan.width, plan.height);
         this.context = this.canvas.getContext('2d');
-        this.made = 0; // the width that is on the canvas
-        this.ms = 0; // that it took
+        this.made = 0; // the width on the canvas
+        this.ms = 0; // the time it took
     }
 
-    /** Others are closed when something else is shown; this one is shown again. */
+    /** Does nothing: unlike other pictures, this one is shown again later. */
     close() {}
 
     get fullWidth() {
@@ -30,14 +32,14 @@ export class LivePicture {
         return this.height * this.unit[1];
     }
 
-    /** In pixels of the full picture: the widths that there are, and the one without a change. */
+    /** In pixels of the full picture: the smallest and largest width, and the unchanged one. */
     get range() {
         const { width, most } = this.plan;
         const full = (pixels) => Math.max(1, Math.round(pixels / this.scale));
         return { min: full(width - most), max: full(width + most), now: full(width) };
     }
 
-    /** FULL: in pixels of the full picture. False: that is out of range, and nothing changes. */
+    /** FULL: in pixels of the full picture. Returns false if it is out of range. */
     setWidth(full) {
         const width = Math.round(full * this.scale);
         if (!(Math.abs(width - this.plan.width) <= this.plan.most) || width < 1) return false;
@@ -50,13 +52,13 @@ export class LivePicture {
         const start = performance.now();
         retarget(this.plan, this.width, this.words);
         const bytes = new Uint8ClampedArray(this.words.buffer, 0, 4 * this.width * this.height);
-        this.canvas.width = this.width; // no wider: smoothing would take in what lies beside
+        this.canvas.width = this.width; // not wider: smoothing would include pixels beside it
         this.context.putImageData(new ImageData(bytes, this.width, this.height), 0, 0);
         this.made = this.width;
         this.ms = performance.now() - start;
     }
 
-    /** As a Picture does. */
+    /** The same as in Picture. */
     draw(context, x, y, zoom) {
         this.make();
         const across = zoom * this.unit[0],
@@ -67,7 +69,7 @@ export class LivePicture {
         drawPart(context, this.canvas, { width: this.width, height: this.height, ...place });
     }
 
-    /** As a Picture has them. */
+    /** The same as in Picture. */
     pixel(x, y) {
         const column = Math.floor(x / this.unit[0]),
             row = Math.floor(y / this.unit[1]);

@@ -1,10 +1,10 @@
-// The page begins here: what a change sets going, and what buttons and keys do.
+// The page starts here: reactions to changes, buttons and keys.
 import { readAddress, writeAddress } from './address.js';
 import { showCommands } from './commands.js';
 import { connect, readSteps } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
-import { guardLeaving, listenForFiles } from './files.js';
+import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
 import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
@@ -23,7 +23,7 @@ import {
 import { Runner } from './runner.js';
 import { choose, forgetBetween, setComparing, showPictures } from './stages.js';
 
-const REST_MS = 200; // of dragging, until address and lines follow
+const REST_MS = 200; // after dragging, until address and command lines follow
 
 page.runner = new Runner({
     idle: showIdle,
@@ -52,7 +52,7 @@ page.changed = (dragging) => {
     page.runner.change(state(), dragging, live);
 };
 
-/** In the address, and as lines for a shell. */
+/** Writes the address and the command lines. */
 function showState() {
     const steps = stepList.steps;
     writeAddress({ steps: planText(steps), device: page.device });
@@ -76,7 +76,7 @@ function pixelText(x, y) {
     return after ? `${Math.floor(x)}, ${Math.floor(y)}  ${before}${colour(after)}` : '';
 }
 
-/** #rrggbb, and alpha where it is not opaque. */
+/** Returns #rrggbb, with alpha if it is not opaque. */
 function colour(samples) {
     if (!samples) return '–';
     const shown = samples.slice(0, samples[3] === 255 ? 3 : 4);
@@ -103,7 +103,7 @@ function takeDevice() {
     page.changed(false);
 }
 
-/** Somebody wrote another address. */
+/** The user has changed the address. */
 function takeAddress() {
     const address = readAddress();
     page.device = address.device;
@@ -138,6 +138,7 @@ function listen() {
     addEventListener('keydown', key);
 }
 
+showFormats();
 listenForFiles(open);
 guardLeaving(unsaved);
 listen();

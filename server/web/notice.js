@@ -1,4 +1,4 @@
-// The line under the bar: what went wrong, and what to do.
+// The line under the bar: an error, with advice.
 import { byId, element } from './element.js';
 
 const box = byId('notice');
@@ -29,18 +29,18 @@ const titles = {
 
 const advice = {
     413: 'Choose a smaller file, or start the daemon with a larger body_bytes_max.',
-    422: 'Choose another picture or other values.',
-    503: 'The daemon has no room just now. Try again in a moment.',
+    422: 'Choose a different picture or different values.',
+    503: 'The daemon has no room now. Try again in a moment.',
     504: 'It took too long. Try fewer steps or a smaller change, or start the daemon with a larger processing_ms.',
 };
 
-/** Words as a sentence; the name of an operator at their begin stays as it is. */
+/** Makes a sentence of words; the name of an operator at their beginning stays as it is. */
 const sentenceOf = (words) =>
     words
         .replace(/^[a-z](?!\w*:)/, (letter) => letter.toUpperCase())
         .replace(/([^.!?])$/, '$1.');
 
-/** What the daemon said stands first: its message tells what to do. */
+/** Shows the daemon's message, which contains advice, first. */
 export function showProblem(problem, again) {
     const tip = advice[problem.status];
     const sentence = sentenceOf(problem.message);

@@ -1,4 +1,4 @@
-// A picture is opened, a result is saved.
+// Opens a picture, saves a result.
 import { outputName } from './commands.js';
 import { failed, gone } from './connection.js';
 import { byId, element, milliseconds, whole } from './element.js';
@@ -11,7 +11,7 @@ import { fullRun } from './runner.js';
 import { Problem } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
 
-export const JPEG_QUALITY = 85; // the daemon's own default
+export const JPEG_QUALITY = 85; // the daemon's default
 
 const PREVIEW_PIXELS = 500000;
 const BUSY_MS = 200;
@@ -28,14 +28,14 @@ async function typeOf(blob) {
     return magics.find(([, a, b]) => head[0] === a && head[1] === b)?.[0] ?? 'png';
 }
 
-/** False: the person wants to stay with what is there. */
+/** Returns false if the user wants to keep the current picture. */
 async function mayReplace() {
     if (!unsaved()) return true;
     const answer = await askUnsaved('Opening another picture loses it.');
     return answer === 'discard' || (answer === 'save' && (await save()));
 }
 
-/** The steps run on it at once, while the browser still decodes it. */
+/** The steps run at once, while the browser still decodes the picture. */
 export async function open(file) {
     if (!(await mayReplace())) return;
     const start = performance.now();
@@ -68,7 +68,7 @@ export async function open(file) {
     else input.picture.close();
 }
 
-/** INPUT instead of the one before, of which nothing is left. */
+/** Replaces the input and everything made from it by INPUT. */
 function takeIn(input) {
     page.runner.stop();
     mark('shown', null);
@@ -112,7 +112,7 @@ function showOpened(input, ms) {
     if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
-/** As if nothing had been opened. */
+/** Returns to the state without a picture. */
 export function closeInput() {
     page.input = null;
     page.live.leave();
@@ -121,7 +121,7 @@ export function closeInput() {
     byId('file').textContent = 'No picture';
 }
 
-/** The browser cannot read it: what the daemon thinks of it says more. */
+/** The browser cannot read the file: the daemon's message explains more. */
 async function unreadable(input, error) {
     if (page.input !== input) return;
     closeInput();
@@ -139,7 +139,7 @@ async function unreadable(input, error) {
     say('Not opened.');
 }
 
-/** True: it is saved. */
+/** Returns true if it is saved. */
 export async function save() {
     const { result, input, device } = page;
     if (!result?.blob) return false;

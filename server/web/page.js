@@ -1,6 +1,5 @@
-// What is open, what is done to it and what has come of it; and the parts of the window that
-// several modules speak to. main.js puts in what starts the work: `page.changed`, `page.runner`
-// and `page.live`.
+// The page's state (input, steps, result), and the parts of the window that several modules use.
+// main.js sets `page.changed`, `page.runner` and `page.live`.
 import { byId } from './element.js';
 import { Histograms } from './histogram.js';
 import { copyOf } from './plan.js';
@@ -13,14 +12,14 @@ export const page = {
     device: 'auto',
     input: null, // { name, blob, type, picture, counts, preview, opened }
     result: null, // { blob, report, picture, counts, text, steps, saved }
-    preview: null, // the picture while a value is dragged, maybe a live one
-    chosen: 'input', // what stands left of the divider: input, output (nothing), or step-N
-    between: new Map(), // pictures after a step that is not the last, by the text of the steps: { picture, full }
-    seams: false, // shown over what is before
+    preview: null, // the picture while a value is dragged; may be a live one
+    chosen: 'input', // shown left of the divider: input, output (nothing), or step-N
+    between: new Map(), // by the text of the steps: { picture, full } after them
+    seams: false, // shown over the picture before
     gone: false, // the daemon
-    changed: null, // (dragging): something that changes the result was changed
+    changed: null, // (dragging): reacts to a change of the result's causes
     runner: null,
-    live: null, // the width that is dragged without the daemon
+    live: null, // the live width: live.js
 };
 
 export const viewer = new Viewer();
@@ -33,7 +32,7 @@ export const stepList = new StepList(
 /** The line below the picture. */
 export const say = (text) => (byId('status').textContent = text);
 
-/** What a run is made of, as it is now. */
+/** The state of a run. */
 export const state = () => ({
     input: page.input,
     steps: copyOf(stepList.steps),
@@ -42,7 +41,7 @@ export const state = () => ({
 
 export const unsaved = () => Boolean(page.result?.blob && !page.result.saved);
 
-/** What tests, and style sheets, can see of the page's state: attributes of the root. */
+/** Publishes a part of the page's state as an attribute of the root, for tests and style sheets. */
 export function mark(name, value) {
     if (value === null) delete document.documentElement.dataset[name];
     else document.documentElement.dataset[name] = value;

@@ -1,5 +1,5 @@
-// A decoded picture: tiles of its pixels and of smaller copies, drawn in any scale. Its
-// histograms, and its copy for previews, come a moment later.
+// A decoded picture: tiles of its pixels and of smaller copies, drawn at any scale. Its histograms
+// and its copy for previews come later.
 
 const LAST_PARTS = ['end', 'error', 'resized', 'digest', 'plan']; // no more messages follow
 
@@ -23,7 +23,7 @@ class Decoder {
     }
 }
 
-// None of the three kinds of pictures holds up another.
+// A worker for each kind of pictures, so that none delays the others.
 const decoders = { input: new Decoder(), result: new Decoder(), preview: new Decoder() };
 
 export class Picture {
@@ -31,7 +31,7 @@ export class Picture {
         this.width = width;
         this.height = height;
         this.levels = levels;
-        this.unit = [1, 1]; // pixels of the full picture that one of this is wide, and high
+        this.unit = [1, 1]; // width and height of a pixel, in pixels of the full picture
     }
 
     close() {
@@ -44,7 +44,7 @@ export class Picture {
         else closeAll(levels);
     }
 
-    /** Size in pixels of the full picture. */
+    /** The size in pixels of the full picture. */
     get fullWidth() {
         return this.width * this.unit[0];
     }
@@ -54,8 +54,8 @@ export class Picture {
     }
 
     /**
-     * Draws with its corner at X, Y and ZOOM screen pixels for a pixel of the full picture, where
-     * the canvas shows it.
+     * Draws the visible part, with its corner at X, Y and ZOOM screen pixels per pixel of the full
+     * picture.
      */
     draw(context, x, y, zoom) {
         const scale = zoom * this.unit[0];
@@ -100,8 +100,8 @@ function closeAll(levels) {
 }
 
 /**
- * Of WIDTH x HEIGHT pixels of a tile only what is seen is given to the canvas: ACROSS and DOWN of
- * the canvas for each of them, from LEFT and TOP on.
+ * Draws only the visible part of a tile's WIDTH x HEIGHT pixels: from LEFT and TOP on, each ACROSS
+ * wide and DOWN high on the canvas.
  */
 export function drawPart(context, tile, { width, height, left, top, across, down }) {
     const { canvas } = context;
@@ -126,10 +126,9 @@ export function drawPart(context, tile, { width, height, left, top, across, down
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
 /**
- * Decodes BLOB, which may be an ArrayBuffer too, and is given away then. ROLE: input, result or
- * preview. PREVIEW: pixels of the copy to be made for previews. The picture comes first; `later` is
- * called with { counts } and with the preview { bytes, type, scale, width, height } when they are
- * there.
+ * Decodes BLOB, or an ArrayBuffer, which is transferred. ROLE: input, result or preview. PREVIEW:
+ * the number of pixels of the copy for previews. Returns the picture; later LATER is called with
+ * { counts } and with the preview { bytes, type, scale, width, height }.
  */
 export function openPicture(blob, { role = 'result', preview = 0, later } = {}) {
     let picture = null;
@@ -143,7 +142,7 @@ export function openPicture(blob, { role = 'result', preview = 0, later } = {}) 
     });
 }
 
-/** Nothing but seams: see the decoder's `seams`. */
+/** A picture of only the seams: see the decoder's `seams`. */
 export function openSeams(images, colours) {
     return new Promise((resolve, reject) => {
         decoders.result.ask({ kind: 'seams', images, colours }, (data) => {
@@ -153,7 +152,7 @@ export function openSeams(images, colours) {
     });
 }
 
-/** A plan of retarget.js, of two PNGs as the daemon writes them: ArrayBuffers, given away. */
+/** A plan of retarget.js, from two PNGs of the daemon: ArrayBuffers, which are transferred. */
 export function openPlan(source, map) {
     return new Promise((resolve, reject) => {
         decoders.result.ask({ kind: 'plan', source, map }, (data) =>
@@ -162,7 +161,7 @@ export function openPlan(source, map) {
     });
 }
 
-/** SHA-256 in hexadecimal; null where the browser gives pages like this one no digests. */
+/** A SHA-256 in hexadecimal; null if the browser gives digests only to secure pages. */
 export function digestOf(blob) {
     return new Promise((resolve, reject) => {
         decoders.result.ask({ kind: 'digest', blob }, (data) =>
@@ -172,8 +171,8 @@ export function digestOf(blob) {
 }
 
 /**
- * A mask in another size, as a PGM: in that of TO where it is as large as FROM, or FROM is null; else
- * as much smaller as TO is than FROM.
+ * Resizes a mask, as a PGM: to the size of TO if it is as large as FROM or FROM is null; else by
+ * the ratio of TO to FROM.
  */
 export function resizedMask(blob, from, to) {
     return new Promise((resolve, reject) => {

@@ -1,36 +1,35 @@
-// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values`
-// has text by parameter and only what was set, `files` has what the step takes beside the image.
-// All functions are pure.
+// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values` has
+// the text of each parameter that was set, `files` the step's additional files. All functions are
+// pure.
 
-/** Text by name alone: a parameter may be called as what every object has, `constructor`. */
+/** An object without inherited members: a parameter may be called `constructor`. */
 const named = (values) => Object.assign(Object.create(null), values);
 
 export const parameterOf = (step, name) =>
     step.operator.parameters.find((parameter) => parameter.name === name);
 
-/** What a field shows where nothing is set; undefined: nothing. */
+/** The text that a field shows without a value; undefined: none. */
 export function defaultText(parameter) {
     return parameter.default === undefined ? undefined : String(parameter.default);
 }
 
-/** The kernel that changes nothing: something to begin with where taps must be given. */
+/** The kernel that changes nothing, to begin with if taps are required. */
 export function identityTaps(count) {
     return Array.from({ length: count }, (_, i) => (i === (count - 1) / 2 ? 1 : 0)).join(',');
 }
 
-/** The picture's side that a number of pixels is measured by. */
+/** The picture's side that limits a number of pixels. */
 export const sideOf = (parameter, picture) =>
     /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
 
-/** An example in pixels is one that fits any picture: half of this one shows more. */
+/** An example in pixels fits any picture; half of this picture's size shows more. */
 function beginning(parameter, picture) {
     if (parameter.unit !== 'pixels' || !picture) return String(parameter.example);
     return String(Math.max(parameter.min, sideOf(parameter, picture) >> 1));
 }
 
 /**
- * As it is taken from the palette: with what it must have, and numbers to begin with. PICTURE: null
- * if none is open.
+ * A step from the palette, with required parameters and examples. PICTURE: null if none is open.
  */
 export function newStep(operator, picture) {
     const step = emptyStep(operator);
@@ -40,7 +39,7 @@ export function newStep(operator, picture) {
     return step;
 }
 
-/** With what it must have. */
+/** A step with its required parameters. */
 function emptyStep(operator) {
     const values = named();
     for (const parameter of operator.parameters) {
@@ -54,7 +53,7 @@ function emptyStep(operator) {
     return { operator, values, files: {} };
 }
 
-/** As they are now, whatever is changed later. */
+/** Copies that later changes do not affect. */
 export const copyOf = (steps) =>
     steps.map((step) => ({ ...step, values: named(step.values), files: { ...step.files } }));
 
@@ -66,7 +65,7 @@ export function settings(step) {
         .map(([name, value]) => [name, value]);
 }
 
-/** As `burin run` and the address have it: edge:threshold=40,binary=true. */
+/** The text for `burin run` and the address: edge:threshold=40,binary=true. */
 export function stepText(step) {
     const set = settings(step).map(([name, value]) => `${name}=${value.replaceAll(' ', ',')}`);
     return step.operator.name + (set.length ? `:${set.join(',')}` : '');
@@ -74,34 +73,36 @@ export function stepText(step) {
 
 export const planText = (steps) => steps.map(stepText).join(';');
 
-/** A comma that a number follows stands between taps. */
-function readStep(text, operators, strangers) {
+/** A comma before a number separates taps, not parameters. */
+function readStep(text, operators, unknown) {
     const colon = text.indexOf(':');
     const name = colon < 0 ? text : text.slice(0, colon);
     const operator = operators.find((known) => known.name === name);
-    if (!operator) return (strangers.push(name), null);
+    if (!operator) return (unknown.push(name), null);
     const step = emptyStep(operator);
     for (const setting of colon < 0 ? [] : text.slice(colon + 1).split(/,(?! *[-+\d])/)) {
         const equals = setting.indexOf('=');
         const parameter = parameterOf(step, setting.slice(0, equals));
         if (equals > 0 && parameter) step.values[parameter.name] = setting.slice(equals + 1);
-        else strangers.push(`${name}:${setting}`);
+        else unknown.push(`${name}:${setting}`);
     }
     return step;
 }
 
-/** { steps, strangers }: what of the text this daemon does not know is named. */
+/**
+ * Returns { steps, unknown }; unknown: the operators and settings that this daemon does not have.
+ */
 export function readPlan(text, operators) {
-    const strangers = [];
+    const unknown = [];
     const steps = text
         .split(';')
         .filter(Boolean)
-        .map((step) => readStep(step, operators, strangers))
+        .map((step) => readStep(step, operators, unknown))
         .filter(Boolean);
-    return { steps, strangers };
+    return { steps, unknown };
 }
 
-/** What is a number of pixels is that much smaller in a smaller picture. */
+/** Scales a number of pixels for a smaller picture. */
 function scaled(step, name, text, scale) {
     const parameter = parameterOf(step, name);
     if (scale === 1 || parameter.unit !== 'pixels') return text;
@@ -110,7 +111,7 @@ function scaled(step, name, text, scale) {
     return String(Math.min(Math.max(value, parameter.min), parameter.max));
 }
 
-/** For /pipeline. */
+/** The operations for /pipeline. */
 export function operations(steps, scale = 1) {
     return steps.map((step) => ({
         operation: step.operator.name,
@@ -120,12 +121,13 @@ export function operations(steps, scale = 1) {
     }));
 }
 
-/** Files go to the first step that takes any. */
+/** The first step that takes files gets them. */
 export const fileStep = (steps) => steps.find((step) => step.operator.parts.length > 0);
 
 export const filesOf = (steps) => fileStep(steps)?.files ?? {};
 
-/** No step changes the picture. */
-export const tellsOnly = (steps) => steps.length > 0 && steps.every((step) => step.operator.values);
+/** Whether no step changes the picture. */
+export const reportsOnly = (steps) =>
+    steps.length > 0 && steps.every((step) => step.operator.values);
 
-export const tellsAny = (steps) => steps.some((step) => step.operator.values);
+export const reportsAny = (steps) => steps.some((step) => step.operator.values);

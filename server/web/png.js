@@ -1,11 +1,13 @@
-// Reads a PNG as the daemon writes it, sample by sample: what comes back from a canvas is
-// multiplied by alpha, and has 8 bits. It has 8 or 16 bits and is neither interlaced nor has a
-// palette. Nothing here is of the page: decoder.js uses it, and the tests.
+// Reads the samples of a PNG that the daemon wrote: 8 or 16 bits, not interlaced, without a
+// palette. A canvas would return 8 bits, multiplied by alpha. Does not depend on the page:
+// decoder.js and the tests use it.
 
 const CHANNELS = { 0: 1, 2: 3, 4: 2, 6: 4 }; // by colour type
 const text = new TextDecoder('latin1');
 
-/** { width, height, channels, depth }: the first chunk is IHDR. BUFFER is an ArrayBuffer. */
+/**
+ * Returns { width, height, channels, depth } from IHDR, the first chunk. BUFFER: an ArrayBuffer.
+ */
 export function pngHead(buffer) {
     const view = new DataView(buffer);
     const [depth, colour, , , interlaced] = new Uint8Array(buffer, 24, 5);
@@ -19,7 +21,7 @@ export function pngHead(buffer) {
     };
 }
 
-/** The bodies of all IDATs. */
+/** Returns the bodies of all IDAT chunks. */
 function packedParts(buffer) {
     const view = new DataView(buffer);
     const parts = [];
@@ -45,7 +47,7 @@ function paeth(left, above, corner) {
     return toAbove <= toCorner ? above : corner;
 }
 
-/** Each filter: what is added to a byte, of those LEFT of it, ABOVE it, and above the left one. */
+/** The filters: the number to add to a byte, from the bytes LEFT, ABOVE, and above the left one. */
 const filters = [
     () => 0,
     (left) => left,
@@ -54,7 +56,7 @@ const filters = [
     paeth,
 ];
 
-/** Rows of LENGTH bytes, each behind the number of its filter; SIZE: the bytes of a pixel. */
+/** Reads rows of LENGTH bytes, each after the number of its filter; SIZE: bytes per pixel. */
 function unfiltered(bytes, height, length, size) {
     const out = new Uint8Array(height * length);
     for (let y = 0, from = 0, to = 0; y < height; y++) {
@@ -67,7 +69,7 @@ function unfiltered(bytes, height, length, size) {
     return out;
 }
 
-/** ABOVE: how far the row above lies before TO; 0: there is none. */
+/** ABOVE: the distance from TO back to the row above; 0: there is none. */
 function unfilterRow({ bytes, from, out, to, length, size, above }, add) {
     for (let i = 0; i < length; i++) {
         const left = i >= size ? out[to + i - size] : 0;
@@ -83,7 +85,7 @@ function wideSamples(bytes) {
     return samples;
 }
 
-/** { width, height, channels, depth, samples }, row by row, the channels of a pixel together. */
+/** Returns { width, height, channels, depth, samples }, by rows, with interleaved channels. */
 export async function readPng(buffer) {
     const head = pngHead(buffer);
     const size = (head.channels * head.depth) / 8;

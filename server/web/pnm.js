@@ -1,10 +1,10 @@
-// PNM, which no browser reads: P5 and P6, 8 and 16 bits. Of 16 bits the upper eight are shown.
+// PNM, which no browser reads: P5 and P6, 8 and 16 bits, of which the upper eight are shown.
 
 export const isPnm = (bytes) => bytes[0] === 0x50 && (bytes[1] === 0x35 || bytes[1] === 0x36);
 
 const isSpace = (byte) => byte === 32 || (byte >= 9 && byte <= 13);
 
-/** The three numbers behind the magic, and where the samples begin. */
+/** Reads the three numbers after the magic, and the offset of the samples. */
 function readHead(bytes) {
     const numbers = [];
     let at = 2;
@@ -22,7 +22,7 @@ function readHead(bytes) {
     return { width: numbers[0], height: numbers[1], maximum: numbers[2], start: at + 1 };
 }
 
-/** Samples of 8 bits as they are: what previews are made of. */
+/** Copies samples of 8 bits unchanged, for previews. */
 function expand(to, bytes, at, channels) {
     for (let i = 0; i < to.length; i += 4, at += channels) {
         to[i] = bytes[at];
@@ -58,7 +58,7 @@ export function pnmPixels(bytes) {
     return pixels;
 }
 
-/** A P6, or of a gray picture a P5. */
+/** Writes a P6, or a P5 for a gray picture. */
 export function writePnm({ width, height, data }, gray) {
     const channels = gray ? 1 : 3;
     const head = new TextEncoder().encode(`P${gray ? 5 : 6}\n${width} ${height}\n255\n`);

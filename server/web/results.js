@@ -1,18 +1,18 @@
-// What a run brings, and where it is shown.
-import { showAccount } from './account.js';
+// Shows the results of a run.
+import { showTimes } from './times.js';
 import { failed } from './connection.js';
 import { showDevices } from './devices.js';
 import { byId, milliseconds, whole } from './element.js';
 import { hideNotice } from './notice.js';
 import { histograms, mark, page, say, state, stepList } from './page.js';
 import { dropSeams, fillStrip, showPictures, showViewer, updateSeams } from './stages.js';
-import { showTold } from './told_values.js';
+import { showValues } from './values.js';
 
 export function showIdle() {
     byId('busy').hidden = true;
 }
 
-/** NOW: what GET /progress told, or null. */
+/** NOW: the answer of GET /progress, or null. */
 export function showBusy(now) {
     byId('busy').hidden = false;
     const bar = byId('progress');
@@ -63,8 +63,8 @@ export function showResult(result, ms) {
     hideNotice();
     byId('statistics-empty').hidden = true;
     byId('save').disabled = !result.blob;
-    showAccount(byId('account'), result.report, ms);
-    showTold(byId('told'), result.report.values);
+    showTimes(byId('times'), result.report, ms);
+    showValues(byId('values'), result.report.values);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
     const names = stepList.steps.map((step) => step.operator.name).join(', ');
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
@@ -75,14 +75,14 @@ export function showResult(result, ms) {
     fillStrip();
 }
 
-/** A run failed: what was there before it stays. */
+/** A run failed: the previous result stays. */
 export function showFailure(error) {
     failed(error);
     dropPreview();
     showPictures();
 }
 
-// ---- an end of what is shown
+// ---- removing results
 
 export function dropPreview() {
     if (page.preview) histograms.set('after', page.result?.counts);
@@ -90,7 +90,7 @@ export function dropPreview() {
     page.preview = null;
 }
 
-/** The input's own picture is another's. */
+/** Closes the result's picture, unless it is the input's. */
 export function closeResult(result) {
     if (result?.picture && result.picture !== page.input?.picture) result.picture.close();
 }
@@ -102,7 +102,7 @@ export function dropResult() {
     dropSeams();
     histograms.clear();
     if (page.input?.counts) histograms.set('before', page.input.counts);
-    for (const box of ['account', 'told', 'devices', 'seams']) byId(box).replaceChildren();
+    for (const box of ['times', 'values', 'devices', 'seams']) byId(box).replaceChildren();
     byId('statistics-empty').hidden = false;
     byId('save').disabled = true;
     showPictures();

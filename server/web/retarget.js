@@ -1,19 +1,19 @@
-// A picture in every width, of its map of seams: map[i] is n where the n-th seam takes pixel i,
-// and 0 where none does. k seams fewer: the pixels without the first k seams. k more: behind each
-// pixel of the first k seams stands the rounded mean of its left neighbour, itself and its right
-// one, as the daemon has it (carve_mean() in pipeline/ops/carve/definition.h).
-// Pixels are words of 32 bits whose bytes are red, green, blue, alpha, in whatever order this
-// machine has bytes. Nothing here is of the page: decoder.js makes plans, live_picture.js rows.
+// Makes every width of a picture from its map of seams: map[i] is n if the n-th seam contains pixel
+// i, and 0 if none does. k columns fewer: the pixels of the first k seams are left out. k more:
+// each pixel of the first k seams is followed by the rounded mean of its left neighbour, itself and
+// its right neighbour, as in the daemon (carve_mean() in pipeline/ops/carve/definition.h). Pixels
+// are words of 32 bits whose bytes are red, green, blue, alpha in memory. Does not depend on the
+// page: decoder.js makes plans, live_picture.js rows.
 
 const NEVER = 0xffff; // later than any seam
 
-/** Sample CHANNEL, of red, green, blue, alpha, as a place among CHANNELS; -1: it is opaque. */
+/** The index of CHANNEL (red, green, blue, alpha) among CHANNELS; -1: the picture is opaque. */
 function placeOf(channel, channels) {
     if (channel === 3) return channels % 2 ? -1 : channels - 1;
     return channels < 3 ? 0 : channel;
 }
 
-/** One of the four samples of all pixels, and of all that may be inserted. */
+/** Fills in one of the four samples of all pixels, and of all that may be inserted. */
 function fillChannel({ width, height, channels, depth, samples }, channel, { pixels, inserted }) {
     const place = placeOf(channel, channels);
     const shift = depth - 8;
@@ -30,8 +30,8 @@ function fillChannel({ width, height, channels, depth, samples }, channel, { pix
 }
 
 /**
- * SOURCE and MAP as png.js reads them, of the same size. Of 16 bits the upper eight are shown. The
- * plan: { width, height, most, pixels, inserted, order }, where MOST is the number of seams.
+ * SOURCE and MAP are of png.js, and have the same size. Of 16 bits the upper eight are shown.
+ * Returns the plan { width, height, most, pixels, inserted, order }; most: the number of seams.
  */
 export function makePlan(source, map) {
     const { width, height } = source;
@@ -48,8 +48,8 @@ export function makePlan(source, map) {
 }
 
 /**
- * The pixels in WIDTH, which differs by MOST at most, into OUT, which has a word more than they
- * need. No branch: whether a pixel stays is hard to foresee.
+ * Writes the picture in WIDTH, which differs by at most `most`, into OUT, which has room for one
+ * more word. Without a branch, since it could not be predicted whether a pixel stays.
  */
 export function retarget({ width: whole, pixels, inserted, order }, width, out) {
     const seams = Math.abs(width - whole);

@@ -1,8 +1,8 @@
-// Runs the pipeline as it changes: while a value is dragged on the preview, at once; when it
-// rests in full. One run of each kind at most is under way: in full the newest; a preview ends before
-// the newest change has one. The daemon cancels the job of a run that is given up.
+// Runs the pipeline after changes: on the preview at once while a value is dragged, in full when it
+// rests. At most one run of each kind is in progress: a new full run replaces the old one; a
+// preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
 import { resizedMask, openPicture } from './picture.js';
-import { filesOf, operations, planText, tellsAny, tellsOnly } from './plan.js';
+import { filesOf, operations, planText, reportsAny, reportsOnly } from './plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 
 const REST_MS = 250; // without a change, until the full run begins
@@ -12,33 +12,33 @@ const PROGRESS_MS = 150;
 const aborted = (error) => error.name === 'AbortError';
 
 export class Runner {
-    /** SHOW: { preview, result, busy, idle, problem } are called with what comes. */
+    /** SHOW: { preview, result, busy, idle, problem }, functions that are called with results. */
     constructor(show) {
         this.show = show;
         this.state = null; // { input, steps, device }
         this.full = null; // AbortController of the full run
         this.quick = null; // of the preview
-        this.wanted = false; // a preview is worth showing: nothing in full is there yet
+        this.wanted = false; // a preview is still useful: there is no full result yet
         this.timer = 0;
     }
 
     /**
-     * STATE: { input, steps, device }. DRAGGING: more changes are likely to follow. LIVE: they are
-     * shown without a preview, and nothing is run before the last of them.
+     * STATE: { input, steps, device }. DRAGGING: further changes are likely. LIVE: changes are
+     * shown without a preview, and only the last one is run.
      */
     change(state, dragging = false, live = false) {
         this.state = state;
         this.stop();
         if (!state.input || !state.steps.length) return;
         if (live && dragging) return;
-        const quick = !live && state.input.preview?.scale < 1 && !tellsOnly(state.steps);
+        const quick = !live && state.input.preview?.scale < 1 && !reportsOnly(state.steps);
         this.wanted = quick;
         if (quick) this.preview();
         const rest = dragging || live ? REST_MS : quick ? 30 : 0; // keys change it without dragging
         this.timer = setTimeout(() => this.runFull(), rest);
     }
 
-    /** Gives up what is under way in full. */
+    /** Aborts the full run. */
     stop() {
         clearTimeout(this.timer);
         this.full?.abort();
@@ -51,7 +51,7 @@ export class Runner {
 
     async preview() {
         if (this.quick) {
-            this.again = true; // it is let finish, or dragging on a slow machine would never show one
+            this.again = true; // may finish: a slow machine would never show one
             return;
         }
         const { input, steps, device } = this.state;
@@ -68,7 +68,7 @@ export class Runner {
             else picture.close();
         } catch (error) {
             if (error instanceof Gone) this.show.problem(error);
-            // anything else the full run will tell
+            // the full run will show any other error
         }
         this.quick = null;
         if (this.again && this.wanted) this.preview();
@@ -84,10 +84,10 @@ export class Runner {
         const busy = setTimeout(() => this.show.busy(null), BUSY_MS);
         const asking = setInterval(() => this.askProgress(id, control.signal), PROGRESS_MS);
         try {
-            const only = tellsOnly(steps);
+            const only = reportsOnly(steps);
             const answer = await fullRun(
                 { input, steps, device },
-                { tells: tellsAny(steps), only, requestId: id, signal: control.signal },
+                { reports: reportsAny(steps), only, requestId: id, signal: control.signal },
             );
             const result = { ...answer, text: planText(steps), steps };
             const later = (part) => part.counts && this.show.counts(result, part.counts);
@@ -119,7 +119,7 @@ export class Runner {
     }
 }
 
-/** What the steps make of the whole picture, as a PNG where MORE does not say otherwise. */
+/** Runs STEPS on the whole picture; the result is a PNG unless MORE has a different type. */
 export function fullRun({ input, steps, device }, more) {
     const plan = { operations: operations(steps), files: filesOf(steps) };
     return run({ ...plan, image: input.blob, type: 'png', device, ...more });
@@ -127,10 +127,7 @@ export function fullRun({ input, steps, device }, more) {
 
 const masks = new WeakMap(); // smaller files, by file: { key, blob }
 
-/**
- * Those of the steps, as much smaller as the preview is; SIZE: where it is known how large they
- * must be.
- */
+/** The steps' files, scaled like the preview; SIZE: the required size, if it is known. */
 export async function previewFiles(steps, { picture, preview }, size = null) {
     if (preview.scale === 1) return filesOf(steps);
     const to = { width: (size ?? preview).width, height: (size ?? preview).height };
@@ -145,7 +142,7 @@ export async function previewFiles(steps, { picture, preview }, size = null) {
     return files;
 }
 
-/** What the steps make of the input's preview, in the units of the full picture. */
+/** Runs STEPS on the input's preview, and returns the result in units of the full picture. */
 export async function previewOf({ input, steps, device, signal }, counts) {
     const { bytes, type, scale } = input.preview;
     const { width, height } = input.picture;

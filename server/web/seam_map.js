@@ -1,7 +1,7 @@
-// Asks the daemon for the map of a carving step's seams, and for the picture that they are in: all
-// that every width is made of.
+// Asks the daemon for the map of a carving step's seams and for the picture that the step gets:
+// every width is made from these two.
 //
-// Of a picture of at most LIVE_PIXELS it is the picture itself, of a larger one its preview.
+// A picture of at most LIVE_PIXELS is used itself, of a larger one its preview.
 import { whole } from './element.js';
 import { LivePicture } from './live_picture.js';
 import { openPlan } from './picture.js';
@@ -16,11 +16,11 @@ const PROGRESS_MS = 150;
 
 export const tellsMap = (step) => parameterOf(step, 'show')?.choices?.includes('map');
 
-/** The step's text without what the width comes from. */
+/** The step's text without the parameters that set the width. */
 export const textButWidth = (step) =>
     stepText({ ...step, values: { ...step.values, width: undefined, dx: undefined } });
 
-/** What is carved: { image or bytes, scale, unit }; null: that is not there yet. */
+/** The picture to carve: { image or bytes, scale, unit }; null: it is not loaded yet. */
 function sourceOf({ blob, picture: { width, height }, preview }) {
     if (width * height <= LIVE_PIXELS) return { image: blob, scale: 1, unit: [1, 1] };
     if (!preview) return null;
@@ -28,23 +28,23 @@ function sourceOf({ blob, picture: { width, height }, preview }) {
     return { bytes: preview.bytes, scale: preview.scale, unit };
 }
 
-/** Why INPUT's picture has no map just now; '': it has. */
+/** The reason why INPUT's picture has no map now; '': it has one. */
 export function hindrance(input, { values }) {
     if (!input?.picture) return 'Open a picture first.';
-    if (values.height || Number(values.dy ?? 0)) return 'Of the width alone: reset height and dy.';
-    if ((values.show ?? 'result') !== 'result') return 'Only where show is result.';
-    return sourceOf(input) ? '' : 'In a moment: the preview is being made.';
+    if (values.height || Number(values.dy ?? 0)) return 'Works only for the width: reset height and dy.';
+    if ((values.show ?? 'result') !== 'result') return 'Works only while show is result.';
+    return sourceOf(input) ? '' : 'One moment: the preview is being made.';
 }
 
 const before = (steps, step) => steps.slice(0, steps.indexOf(step));
 
-/** What the map depends on; the same parts, the same map. */
+/** All that the map depends on. */
 export function subjectOf({ input, steps }, step) {
     const { mask, rmask } = filesOf(steps);
     return [input, planText(before(steps, step)), textButWidth(step), mask, rmask];
 }
 
-/** The picture as the step gets it: a PNG. */
+/** Returns the picture that the step gets, as a PNG. */
 async function pictureBefore({ input, steps, device }, step, { scale, image, bytes, signal }) {
     const list = before(steps, step);
     const files = scale < 1 ? await previewFiles(list, input) : filesOf(list);
@@ -52,17 +52,17 @@ async function pictureBefore({ input, steps, device }, step, { scale, image, byt
     return (await run({ ...plan, image, bytes, device, raw: true, signal })).bytes;
 }
 
-/** What the steps before it have enlarged may be too much for a browser. */
+/** Earlier steps may have enlarged the picture beyond a browser's limits. */
 function checkSize({ width, height }) {
     if (width * height <= LIVE_PIXELS && Math.max(1.5 * width, height) <= SIDE_MAX) return;
     const [size, most] = [`${whole(width)} × ${whole(height)}`, whole(LIVE_PIXELS)];
     throw new Error(
-        `A live width is for at most ${most} pixels, no side over ${whole(SIDE_MAX / 1.5)}, and ` +
+        `A live width is limited to ${most} pixels with no side over ${whole(SIDE_MAX / 1.5)}; ` +
             `this step gets ${size}. Put a resize before it, or set its width without.`,
     );
 }
 
-/** Of as many seams as half the width of PNG has columns: a PNG as well. */
+/** Returns the map, with seams for half the columns of PNG, as a PNG too. */
 async function mapOf(png, { input, steps, device }, step, { scale, signal, requestId }) {
     const size = pngHead(png);
     checkSize(size);
@@ -74,12 +74,12 @@ async function mapOf(png, { input, steps, device }, step, { scale, signal, reque
     return (await run({ ...plan, bytes: png, device, raw: true, signal, requestId })).bytes;
 }
 
-/** STATE: as a run's. TELL is called with what GET /progress tells. */
-export async function livePicture(state, step, { signal, tell }) {
+/** STATE: of a run. REPORT is called with answers of GET /progress. */
+export async function livePicture(state, step, { signal, report }) {
     const facts = { ...sourceOf(state.input), signal, requestId: newRequestId() };
     const asking = setInterval(async () => {
         const now = await progress(facts.requestId).catch(() => null);
-        if (now?.total && !signal.aborted) tell(now);
+        if (now?.total && !signal.aborted) report(now);
     }, PROGRESS_MS);
     try {
         const png = await pictureBefore(state, step, facts);

@@ -1,13 +1,13 @@
-// The seams of a carving step over the picture that it gets, and their order: which are taken
-// first. The daemon draws the seams of any change; those of a part of it are the first of all,
-// so a few such pictures tell the order.
+// The seams of a carving step, drawn over the picture that it gets, coloured by their order. The
+// daemon draws the seams of a change; those of a smaller change are the first of them, so a few
+// such pictures show the order.
 import { drawing, element } from './element.js';
 import { openSeams } from './picture.js';
 import { operations, parameterOf } from './plan.js';
 import { previewFiles } from './runner.js';
 import { run } from './service.js';
 
-const PARTS = 8; // of the change: as many colours
+const PARTS = 8; // of the change, each with a colour
 export const seamColours = [
     '#ffe945',
     '#ffb938',
@@ -19,10 +19,7 @@ export const seamColours = [
     '#4a24a0',
 ];
 
-/**
- * The place of the first step that can draw seams, and does not draw anything else just now; -1:
- * none.
- */
+/** The index of the first step that can draw seams and draws nothing else now; -1: none. */
 export function seamStep(steps) {
     return steps.findIndex(
         (step) =>
@@ -33,17 +30,17 @@ export function seamStep(steps) {
 
 const number = (step, name) => (step.values[name] ? Number(step.values[name]) : 0);
 
-/** By how much the step changes the picture's sides, in its own pixels. */
+/** The change of the picture's sides, in its own pixels. */
 function changeOf(step, picture) {
     const dx = step.values.width ? number(step, 'width') - picture.width : number(step, 'dx');
     const dy = step.values.height ? number(step, 'height') - picture.height : number(step, 'dy');
     return { dx, dy };
 }
 
-/** Of both sides at once the cheaper seam goes first: parts of both would not be the first of all. */
+/** A change of both sides takes the cheaper seam first, so parts of it do not show the order. */
 const isOrdered = ({ dx, dy }) => !dx || !dy;
 
-/** The same step with a part of its change, as a drawing. */
+/** The same step with a part of its change, set to draw seams. */
 function partOf(step, change, share) {
     const values = {
         ...step.values,
@@ -56,7 +53,7 @@ function partOf(step, change, share) {
     return { ...step, values };
 }
 
-/** A picture of nothing but the seams, coloured by their order; null: there are none. */
+/** Returns a picture of only the seams, coloured by their order; null: there are none. */
 export async function seamsOf({ input, steps, device }) {
     const at = seamStep(steps);
     const { bytes, scale, width, height } = input.preview;
@@ -101,9 +98,9 @@ function hintText(change, preview) {
     if (!change.dx && !change.dy) return 'None: this step does not change the size.';
     const place =
         preview?.scale < 1
-            ? `As they are in the preview of ${preview.width} × ${preview.height}.`
+            ? `The seams of the preview of ${preview.width} × ${preview.height}.`
             : '';
-    return isOrdered(change) ? place : `Of both directions, without their order. ${place}`;
+    return isOrdered(change) ? place : `Seams of both directions, without their order. ${place}`;
 }
 
 /** TOGGLE is called with true or false. */

@@ -1,5 +1,5 @@
-// Talks to the daemon. A refusal becomes a Problem with the daemon's own sentence; no answer at
-// all becomes Gone.
+// Requests to the daemon. A refusal becomes a Problem with the daemon's message; a missing answer
+// becomes Gone.
 
 export class Problem extends Error {
     constructor(status, body, retryAfter) {
@@ -33,21 +33,23 @@ async function refuse(response) {
     throw new Problem(response.status, body, response.headers.get('Retry-After'));
 }
 
-/** The operators as GET /ops tells them. */
+/** The operators, from GET /ops. */
 export async function operators() {
     const response = await ask('/ops');
     if (!response.ok) await refuse(response);
     return (await response.json()).operators;
 }
 
-/** GET /readyz, whatever its status: { status, workers: [{ device, healthy, role, ... }] }. */
+/**
+ * The answer of GET /readyz with any status: { status, workers: [{ device, healthy, role, ... }] }.
+ */
 export async function readiness(signal) {
     const response = await ask('/readyz', { signal });
     if (response.status !== 200 && response.status !== 503) await refuse(response);
     return response.json();
 }
 
-/** How far the request with that id is: { state, step, done, total }; null: it is not under way. */
+/** The progress of a request: { state, step, done, total }; null: it is not in progress. */
 export async function progress(id) {
     const response = await ask(`/progress/${id}`);
     return response.ok ? response.json() : null;
@@ -58,9 +60,9 @@ export function newRequestId() {
     return `page-${Date.now().toString(36)}-${(++requests).toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
 }
 
-const TARGET_MAX = 4000; // bytes of a path with its query: half of what the proxies in front take
+const TARGET_MAX = 4000; // bytes of a path with its query: half of proxies' usual limit
 
-/** Of bytes at hand that nothing goes beside, the body itself; else a form. */
+/** The body: the bytes themselves if nothing else is sent, or else a form. */
 function messageOf({ bytes, ...request }) {
     const { operations, device, type, files } = request;
     const query = new URLSearchParams({ operations: JSON.stringify(operations), type });
@@ -75,7 +77,7 @@ function messageOf({ bytes, ...request }) {
 function formOf({ operations, image, files, type, quality, device }) {
     const form = new FormData();
     if (operations.length) form.append('operations', JSON.stringify(operations));
-    else form.append('outputs', '[{}]'); // the picture as it came
+    else form.append('outputs', '[{}]'); // the unchanged picture
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
     if (type === 'jpeg' && quality) form.append('quality', String(quality));
@@ -84,7 +86,7 @@ function formOf({ operations, image, files, type, quality, device }) {
     return form;
 }
 
-/** A part's head, and where its body lies in BYTES from AT on. */
+/** Returns a part's head, and the range of its body in BYTES, from AT on. */
 function readPart(bytes, at) {
     const text = new TextDecoder('latin1').decode(bytes.subarray(at, at + 1024));
     const end = text.indexOf('\r\n\r\n');
@@ -94,7 +96,7 @@ function readPart(bytes, at) {
     return { type: /content-type: *([^\r\n;]+)/i.exec(head)[1], start, end: start + length };
 }
 
-/** multipart/mixed as the daemon sends it: one image, then the report. */
+/** Reads the daemon's multipart/mixed: one image, then the report. */
 function readParts(buffer) {
     const bytes = new Uint8Array(buffer);
     const image = readPart(bytes, 0);
@@ -106,15 +108,15 @@ function readParts(buffer) {
 }
 
 /**
- * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header.
- * `only`: the image would be the one that came in, and is not sent back. `raw`: an ArrayBuffer
- * instead of the blob. No operations: the picture as it came. The image is `image`, a Blob, or
- * `bytes`, an ArrayBuffer.
+ * Runs a pipeline, and returns { blob, report }. `reports`: steps report values, which may be too
+ * long for a header. `only`: they only report values, so no image is returned. `raw`: returns an
+ * ArrayBuffer instead of the blob. No operations: the unchanged picture. The image is `image`, a
+ * Blob, or `bytes`, an ArrayBuffer.
  */
-export async function run({ tells, only, raw, signal, requestId, ...request }) {
+export async function run({ reports, only, raw, signal, requestId, ...request }) {
     const accept = only
         ? 'application/json'
-        : tells
+        : reports
           ? `multipart/mixed, image/${request.type === 'jpeg' ? 'jpeg' : 'png'}`
           : '*/*';
     const headers = { Accept: accept, 'X-Request-ID': requestId ?? newRequestId() };

@@ -1,4 +1,4 @@
-// The pictures of all stages: input, after each step, output, and the seams; which of them are
+// The pictures of all stages (input, after each step, output) and the seams, and which of them are
 // compared.
 import { byId, whole } from './element.js';
 import { drawFilmstrip } from './filmstrip.js';
@@ -9,17 +9,17 @@ import { copyOf, planText } from './plan.js';
 import { fullRun, previewOf } from './runner.js';
 import { seamsOf, seamStep, showSeams } from './seams.js';
 
-/** Those of the output that is shown: a failed change has no stages. */
+/** The steps of the shown output: a failed change has no stages. */
 const shownSteps = () => page.result?.steps ?? stepList.steps;
 
-/** After so many steps the picture is the output's: those that follow only tell values. */
+/** The number of steps after which the picture is the output's: later ones only report values. */
 const outputCount = () => shownSteps().findLastIndex((step) => !step.operator.values) + 1;
 
 const stepText = (count) => planText(shownSteps().slice(0, count));
 
 const chosenStep = () => (page.chosen.startsWith('step-') ? Number(page.chosen.slice(5)) : 0);
 
-/** What stands left of the divider: { picture, name }. */
+/** The picture left of the divider: { picture, name }. */
 function beforeStage() {
     const between = page.between.get(stepText(chosenStep()))?.picture;
     if (page.chosen === 'output') return { picture: null, name: '' };
@@ -36,7 +36,7 @@ export function showPictures() {
     drawStrip();
 }
 
-/** What stands right of the divider. */
+/** The picture right of the divider. */
 function afterName() {
     if (!page.preview) return 'Output';
     return page.preview.name ?? 'Preview';
@@ -70,10 +70,10 @@ function stagesBetween() {
             picture: between?.picture ?? null,
             exact: between?.full || page.input.preview?.scale === 1,
             key: `step-${i + 1}`,
-            tells: step.operator.values,
+            reports: step.operator.values,
         };
     });
-    return stages.slice(0, Math.max(0, outputCount() - 1)).filter((stage) => !stage.tells);
+    return stages.slice(0, Math.max(0, outputCount() - 1)).filter((stage) => !stage.reports);
 }
 
 function drawStrip() {
@@ -94,7 +94,7 @@ export function setComparing(on) {
 
 // ---- the pictures between the steps
 
-/** KEY stands left of the divider from now on. */
+/** Shows KEY left of the divider from now on. */
 export function choose(key) {
     page.chosen = key;
     setComparing(key !== 'output');
@@ -103,7 +103,7 @@ export function choose(key) {
     fillChosen().catch(failed);
 }
 
-/** The chosen one in full. */
+/** Loads the chosen picture in full. */
 async function fillChosen() {
     const { input, device } = page;
     const count = chosenStep();
@@ -114,7 +114,7 @@ async function fillChosen() {
     keepBetween(input, text, { picture: await openPicture(answer.blob), full: true });
 }
 
-/** All others small, one after the other, while nothing else is to be done. */
+/** Loads the other pictures small, one after another, while there is no other work. */
 async function fillOthers() {
     const { input, result } = page;
     for (let count = 1; count < outputCount(); count++) {
@@ -128,7 +128,7 @@ async function fillOthers() {
     }
 }
 
-/** What fails here fails in the whole too, which says so. */
+/** Ignores an error, which the run of all steps shows too. */
 export async function fillStrip() {
     forgetBetween((text) => !isStage(text));
     await fillOthers().catch(() => {});
@@ -145,7 +145,7 @@ function keepBetween(input, text, made) {
     return old?.picture.close();
 }
 
-/** Those of which WHICH says so. */
+/** Closes the pictures for which WHICH is true. */
 export function forgetBetween(which = () => true) {
     for (const [text, { picture }] of page.between) {
         if (!which(text)) continue;
@@ -161,7 +161,7 @@ export function dropSeams() {
     viewer.overlay = null;
 }
 
-/** The button's place, and where it is pressed the seams of what is shown now. */
+/** Shows the button and, if it is pressed, the seams of the shown picture. */
 export async function updateSeams() {
     const { result, input } = page;
     dropSeams();

@@ -1,15 +1,15 @@
-// The list of steps: a form each, dragged by its handle or moved by keys; and the palette they
-// are taken from.
+// The list of steps, each with a form, dragged by its handle or moved by keys; and the palette of
+// operators.
 import { byId, element } from './element.js';
 import { parameterField, partField } from './fields.js';
 import { fileStep, newStep } from './plan.js';
 
-const STEPS_MAX = 10; // of one pipeline, as the daemon has it
+const STEPS_MAX = 10; // of one pipeline, as in the daemon
 
 export class StepList {
     /**
-     * CHANGED(dragging) is called after each change. BESIDE(step, parameter) makes what stands in
-     * the parameter's field besides, or null.
+     * CHANGED(dragging) is called after each change. BESIDE(step, parameter) returns an additional
+     * element for the parameter's field, or null.
      */
     constructor(changed, beside) {
         this.steps = [];
@@ -24,7 +24,7 @@ export class StepList {
         this.draw();
     }
 
-    /** The sliders know the picture's size from now on. */
+    /** Sets the picture's size for the sliders. */
     setPicture(picture) {
         this.picture = picture;
         this.draw();
@@ -68,7 +68,7 @@ export class StepList {
         }
     }
 
-    // ---- what is drawn
+    // ---- drawing
 
     draw() {
         byId('steps-empty').hidden = this.steps.length > 0;
@@ -148,7 +148,7 @@ export class StepList {
             );
             if (next ? card.nextElementSibling !== next : card !== this.list.lastElementChild) {
                 this.list.insertBefore(card, next ?? null);
-                handle.setPointerCapture(event.pointerId); // moving the element lets it go
+                handle.setPointerCapture(event.pointerId); // moving the element has released it
             }
         });
         const drop = () => {
@@ -161,7 +161,7 @@ export class StepList {
     }
 }
 
-/** What it does, without what goes without saying: that stands behind a semicolon. */
+/** The summary up to its first semicolon. */
 const shortOf = (summary) => summary.split(';')[0];
 
 export function drawPalette(operators, add) {

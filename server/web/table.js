@@ -1,8 +1,8 @@
-// Tables of numbers: a head, and rows that begin with their names.
+// Tables of numbers: a head, and rows that begin with names.
 import { element } from './element.js';
 
 const headCell = (text) =>
-    text ? element('th', { scope: 'col' }, text) : element('td', {}); // an empty one heads nothing
+    text ? element('th', { scope: 'col' }, text) : element('td', {}); // an empty cell is no header
 
 const row = ([name, ...cells]) =>
     element(
@@ -22,7 +22,7 @@ export function numberTable(heads, rows, attributes) {
     );
 }
 
-/** The same behind a line that opens it, scrolled where it is long. LABEL: for screen readers. */
+/** The same table in a closed <details>, scrolled if it is long. LABEL: for screen readers. */
 export function foldedTable({ heads, rows, label, summary = 'As a table', ...attributes }) {
     const scroll = { className: 'scroll', tabIndex: 0, role: 'group', 'aria-label': label };
     return element(

@@ -1,6 +1,5 @@
-// Shows one picture, or two with a divider between them, at the same place in any zoom. Pixels
-// are the screen's unless they are called the picture's; a zoom of 1 puts one pixel of the
-// picture on one of the screen.
+// Shows one picture, or two with a divider between them, at the same position and zoom. Pixels are
+// the screen's unless they are called the picture's; at a zoom of 1 they have the same size.
 import { byId } from './element.js';
 
 const ZOOM_MAX = 64;
@@ -12,13 +11,13 @@ export class Viewer {
         this.divider = byId('divider');
         this.before = null;
         this.after = null;
-        this.overlay = null; // drawn over what is before
+        this.overlay = null; // drawn over the picture before
         this.names = ['', ''];
-        this.split = 0.5; // the divider's place in the width
+        this.split = 0.5; // the divider's position in the width
         this.comparing = true;
         this.fitted = true;
         this.zoom = 1;
-        this.centre = [0, 0]; // the picture's place at the canvas's centre
+        this.centre = [0, 0]; // the picture's point at the canvas's centre
         new ResizeObserver(() => this.resize()).observe(this.canvas);
         this.listen();
     }
@@ -26,8 +25,8 @@ export class Viewer {
     // ---- what is shown
 
     /**
-     * BEFORE may be null: nothing to compare with. Keeps zoom and place while the picture stays the
-     * same.
+     * BEFORE: null if there is nothing to compare with. Keeps zoom and position for the same
+     * picture.
      */
     show(before, after, names) {
         const first = !this.after;
@@ -56,7 +55,7 @@ export class Viewer {
 
     // ---- place and zoom
 
-    /** Of both pictures, so that neither is cut off. */
+    /** The size that contains both pictures. */
     get extent() {
         const shown = this.isComparing ? [this.before, this.after] : [this.after];
         return [
@@ -96,12 +95,12 @@ export class Viewer {
         return Math.min(ZOOM_MAX, Math.max(this.zoomMin, zoom));
     }
 
-    /** X, Y: the point of the canvas that stays where it is. */
+    /** X, Y: the fixed point of the canvas. */
     zoomTo(zoom, x = this.canvas.width / 2, y = this.canvas.height / 2) {
         if (this.after) this.zoomAbout(...this.exactPlace(x, y), this.bounded(zoom), x, y);
     }
 
-    /** PX, PY: the picture's place that comes under X, Y. */
+    /** PX, PY: the picture's point that is moved to X, Y. */
     zoomAbout(px, py, zoom, x, y) {
         this.fitted = false;
         this.zoom = zoom;
@@ -121,7 +120,7 @@ export class Viewer {
         this.paint();
     }
 
-    /** The picture never leaves the window. */
+    /** Keeps the picture in the window. */
     hold() {
         const [width, height] = this.extent;
         this.centre = [
@@ -130,10 +129,7 @@ export class Viewer {
         ];
     }
 
-    /**
-     * Where the corner of the pictures is: on a whole pixel, so that nothing is between two of
-     * them.
-     */
+    /** The pictures' corner, on a whole pixel of the screen. */
     get corner() {
         return [
             Math.round(this.canvas.width / 2 - this.centre[0] * this.zoom),
@@ -141,7 +137,7 @@ export class Viewer {
         ];
     }
 
-    /** As if the corner could be anywhere: no rounding adds up over many small steps. */
+    /** The exact corner, without rounding that would add up over many small steps. */
     exactPlace(x, y) {
         return [
             this.centre[0] + (x - this.canvas.width / 2) / this.zoom,
@@ -149,7 +145,7 @@ export class Viewer {
         ];
     }
 
-    /** The picture's place under a point of the canvas, as it is painted. */
+    /** The picture's point under a point of the canvas, as it is painted. */
     place(x, y) {
         const [left, top] = this.corner;
         return [(x - left) / this.zoom, (y - top) / this.zoom];
@@ -248,7 +244,7 @@ export class Viewer {
         this.listenToDivider();
     }
 
-    /** What was under the middle of two fingers stays under it. */
+    /** Keeps the point between two fingers between them. */
     pinch(pointers, id, now) {
         const [other] = [...pointers].filter(([key]) => key !== id).map(([, point]) => point);
         const before = pointers.get(id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What cores decode is spread over the pool, an image a thread. A batch keeps its
- * layout: an image that fails to decode goes through it blank, and its job is answered with the
- * failure. What they encode: batch_answer.c. */
+/* How it works. Images that cores decode are spread over the pool, one per thread. A batch keeps
+ * its layout: an image that fails to decode runs through it blank, and its job is answered with the
+ * failure. batch_answer.c encodes. */
 #include "server/worker/batch.h"
 
 #include "pipeline/aux_image.h"
@@ -12,7 +12,7 @@
 
 /* ---- answering */
 
-/* How far a job came that was too slow. */
+/* Appends to the failure of a late job how far it came. */
 static void add_progress(struct job *job) {
     struct plan_tree plans;
     char *message = job->failure.message;
@@ -42,15 +42,7 @@ enum status batch_check_progress(struct job *job) {
 
 /* ---- begin */
 
-static void begin_output(struct job_output *output) {
-    output->notes = 0;
-    output->fitting = (struct fitting){ 0, 0 };
-    output->offset = output->length = 0;
-    output->compute_ms = output->encode_ms = -1;
-    output->encoded_by = CODEC_NOBODY;
-}
-
-/* It may have been begun before: by a worker that died, or in a batch that was split. */
+/* Clears the results of an earlier attempt, of a worker that died or in a batch that was split. */
 static void begin(struct job *job, int64_t now, bool again) {
     const double queue_ms =
         again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
@@ -59,7 +51,14 @@ static void begin(struct job *job, int64_t now, bool again) {
     job->notes = 0;
     job->values_offset = job->values_length = 0;
     job->decoded_by = CODEC_NOBODY;
-    for (int o = 0; o < job_output_count(job); o++) begin_output(&job->outputs[o]);
+    for (int o = 0; o < job_output_count(job); o++) {
+        struct job_output *output = &job->outputs[o];
+        output->notes = 0;
+        output->fitting = (struct fitting){ 0, 0 };
+        output->offset = output->length = 0;
+        output->compute_ms = output->encode_ms = -1;
+        output->encoded_by = CODEC_NOBODY;
+    }
     job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
 }
 
@@ -107,7 +106,8 @@ static enum status decode_image(const struct batch *batch, struct item *item,
                         &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);
 }
 
-/* Which of the two is damaged is told by the order in which the cores decode them. */
+/* Decodes the images beside the main one. Where the device decodes the main image, a failure here
+ * sends the job to the cores, so that the answer names the first damaged image in their order. */
 static bool fail_beside(const struct batch *batch, struct item *item, struct run_item *run) {
     struct job *job = item->job;
     if (!decode_aux(batch, item, run)) return false;
@@ -117,7 +117,6 @@ static bool fail_beside(const struct batch *batch, struct item *item, struct run
     return false;
 }
 
-/* Where the device decodes the image, the images beside it alone. */
 static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
     return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
            fail_beside(batch, item, run);
@@ -149,7 +148,8 @@ static bool has_aux(const struct job *job) {
     return any;
 }
 
-/* What is left of it, or of the batch before, is nothing to work on beside the others. */
+/* Clears the pixels of images that failed to decode, which may hold a part of the image or of an
+ * earlier batch. */
 static void blank_failed(struct batch *batch) {
     for (int i = 0; i < batch->count; i++) {
         const struct image *in = &batch->run_items[i].in;

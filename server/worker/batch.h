@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* batch.h - jobs that run together on a lane, from their slots to their answers.
  *
- *     batch_begin(executor, again, ...)   answers what is cancelled or late
- *     batch_gather(batch, slots, count)   takes what may run together, and decides who decodes and
- *                                         encodes each
+ *     batch_begin(executor, again, ...)   answers cancelled and late jobs
+ *     batch_gather(batch, slots, count)   takes jobs that may run together, and decides whether
+ *                                         device or cores decode and encode each file
  *     ... run_reserve_tree(batch->tree) ...
- *     batch_decode(batch)                 what the cores decode
+ *     batch_decode(batch)                 decodes the cores' files
  *     ... run_batch_tree(batch->tree) ...
- *     batch_answer(batch)                 what the cores encode, and the answers
+ *     batch_answer(batch)                 encodes the cores' files, and answers
  *
  * Used by:  executor.c.
  * Owns:     the profiles of its items, until they are answered or batch_release().
  * Fails:    a job's own failure is written into the job and answered.
- * Threads:  the lane's, which shares the cores' part out over the executor's pool.
- * Limits:   RUN_BATCH_MAX jobs, each counted with the branches of its plan.
+ * Threads:  the lane's, which spreads the cores' work over the executor's pool.
+ * Limits:   RUN_BATCH_MAX jobs, each multiplied by the parts of its plan.
  */
 #ifndef BURIN_BATCH_H
 #define BURIN_BATCH_H
@@ -25,15 +25,15 @@ struct item {
     int slot;
     struct job *job;            /* begun */
     uint8_t *bytes;             /* the slot's */
-    struct codec_choice choice; /* and what stands beside the pixels in the file */
+    struct codec_choice choice; /* with the file's metadata */
     bool failed;                /* its answer is a failure; its pixels are blank */
 };
 
-/* Of several to run the same job. */
+/* One of several attempts to run the same job. */
 struct attempt {
-    const struct device_codec *codec; /* NULL: the cores do what it would have done */
-    enum codec_place cores;           /* then, why */
-    bool again;                       /* in this worker: its time in the queue is known */
+    const struct device_codec *codec; /* NULL: the cores decode and encode everything */
+    enum codec_place cores;           /* the reason, if codec is NULL */
+    bool again;                       /* not the first here: its time in the queue is known */
 };
 
 struct batch {
@@ -43,57 +43,58 @@ struct batch {
     int count;
     struct item items[RUN_BATCH_MAX];
     struct run_item run_items[RUN_BATCH_MAX];  /* the trunk's first: see batch_run_item */
-    struct run_tree tree;                      /* of these */
+    struct run_tree tree;                      /* points into plans and run_items */
     int chosen[RUN_BATCH_MAX];                 /* items that cores work on now */
-    int refused[RUN_BATCH_MAX], refused_count; /* slots: by the device's codec */
+    int refused[RUN_BATCH_MAX], refused_count; /* slots that the device's codec refused */
 };
 
-/* How many jobs there is room for. */
+/* The most jobs of one batch. */
 static inline int batch_room(const struct batch *batch) {
     return RUN_BATCH_MAX / batch->plans.count;
 }
 
-/* Of job NUMBER, what goes through the steps of PART. */
+/* The run item of job NUMBER in PART of the plan. */
 static inline struct run_item *batch_run_item(struct batch *batch, int part, int number) {
     return &batch->run_items[part * batch_room(batch) + number];
 }
 
-/* Whose image is the result of PART: where its steps make none, it is the trunk's. */
+/* The part whose image is the result of PART: the trunk, where PART's steps make no image. */
 static inline int batch_image_part(const struct batch *batch, int part) {
     const bool makes = part < batch->plans.count && run_last_maker(&batch->plans.parts[part]) >= 0;
     return makes ? part : 0;
 }
 
-/* Begins the jobs of SLOTS anew. Those that are cancelled or past their deadline are answered, so
- * that they take no part of a batch; the others close up. Returns how many they are. AGAIN: as
- * struct attempt has it. */
+/* Resets the jobs of SLOTS. Answers those that are cancelled or past their deadline, so that they
+ * take no room in a batch; moves the others to the beginning and returns their number. AGAIN: see
+ * struct attempt. */
 int batch_begin(const struct executor *executor, bool again, int *slots, int count);
 
-/* The first of SLOTS and those like it, as many as the lane holds; the rest closes up. Returns how
- * many they are. The batch has executor, attempt and plans, and no items. */
+/* Takes the first of SLOTS and those like it, as many as the lane holds; moves the others to the
+ * beginning and returns their number. The batch has executor, attempt and plans, and no items. */
 int batch_gather(struct batch *batch, int *slots, int count);
 
 /* Returns whether there is anything to run for. */
 bool batch_decode(struct batch *batch);
 
-/* Those that the device encoded first. What its codec refused is not answered but listed. */
+/* Answers the jobs, first those whose files the device encoded. Jobs that its codec refused are not
+ * answered but listed in `refused`. */
 void batch_answer(struct batch *batch);
 
-/* Answers all with their own failure, or with FAILURE. */
+/* Answers each job with its own failure, or with FAILURE. */
 void batch_refuse(struct batch *batch, const struct failure *failure);
 
-/* Nothing is answered: the jobs are to run again. */
+/* Frees the items' profiles without an answer: the jobs will run again. */
 void batch_release(struct batch *batch);
 
-/* ---- between the files of the batch */
+/* ---- shared by the files of the batch */
 
-/* STATUS_CANCELLED and STATUS_DEADLINE are the job's failure. */
+/* STATUS_CANCELLED and STATUS_DEADLINE are written into the job as its failure. */
 enum status batch_check_progress(struct job *job);
 
-/* Whether a codec that was refused memory may find some now: then the job has not failed. */
+/* Whether JOB failed for lack of memory and may find some now: then its failure is cleared. */
 bool batch_reclaims(struct job *job);
 
-/* The slot is the front's again. */
+/* Returns the slot to the front. */
 void batch_answer_item(const struct executor *executor, struct item *item);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What cores encode is spread over the pool, a job a thread. A job is answered as
- * soon as its own results are there, by the thread that made them. What steps tell is written as
- * JSON by the same thread: a long histogram would keep an I/O thread of the front busy. The values
- * lie behind the upload, then the files that the device made, then those of the cores, one behind
- * the other. */
+/* How it works. Jobs whose results cores encode are spread over the pool, one per thread. The
+ * thread that made a job's results answers the job, as soon as they are complete. It also writes
+ * the values that steps report as JSON, since a long histogram would keep an I/O thread of the
+ * front busy. In the slot follow the upload: the values, the device's files, the cores' files. */
 #include "server/worker/batch.h"
 
 #include "server/api/values_json.h"
@@ -12,14 +11,14 @@
 
 /* ---- values */
 
-/* The place of the first result of PART; -1: of the trunk's steps all are. */
+/* The index of the first result of PART; -1 for the trunk, whose steps lead to all results. */
 static int first_output(const struct job *job, int part) {
     for (int o = 0; part && o < job_output_count(job); o++)
         if (job->outputs[o].part == part) return o;
     return -1;
 }
 
-/* Where they lie is known beforehand, how long they become is not. */
+/* The offset is fixed; the length is known only after printing. */
 static enum status write_values(struct batch *batch, struct item *item, int number) {
     struct job *job = item->job;
     const struct executor *executor = batch->executor;
@@ -41,14 +40,14 @@ static enum status write_values(struct batch *batch, struct item *item, int numb
 
 /* ---- results */
 
-/* Of the trunk's steps, or of PART's. */
+/* Whether a step of the trunk or of PART assumes sRGB. */
 static bool assumes_srgb(const struct batch *batch, int part) {
     const struct plan *parts = batch->plans.parts;
     return plan_assumes_srgb(&parts[0]) || plan_assumes_srgb(&parts[part]);
 }
 
-/* RUN: what makes its image. */
-static void tell_output(const struct batch *batch, struct item *item, struct job_output *output,
+/* Fills OUTPUT's report from RUN, whose image it is. */
+static void fill_output(const struct batch *batch, struct item *item, struct job_output *output,
                         const struct run_item *run) {
     const double compute_ms = batch->tree.parts[output->part].compute_ms;
     output->image = run->out;
@@ -86,13 +85,13 @@ static enum status encode(const struct executor *executor, struct item *item,
     return status;
 }
 
-/* Those of the device first: their places are known, and the others follow. */
+/* Reports the device's results first: their places are fixed, and the others follow them. */
 static enum status make_outputs(struct batch *batch, struct item *item, int number) {
     struct job *job = item->job;
     enum status status = STATUS_OK;
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];
-        tell_output(batch, item, output,
+        fill_output(batch, item, output,
                     batch_run_item(batch, batch_image_part(batch, output->part), number));
     }
     for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++) {
@@ -113,7 +112,7 @@ static void sum_up(const struct item *item) {
     }
 }
 
-/* Whether cores have to do with what is left of it. */
+/* Whether the job still needs a core's work: values, checksums, or a file to encode. */
 static bool needs_cores(const struct job *job) {
     bool any = job->value_count > 0 || job->checksums;
     for (int o = 0; o < job_output_count(job); o++)
@@ -121,7 +120,7 @@ static bool needs_cores(const struct job *job) {
     return any;
 }
 
-/* What it tells, its results where the cores encode them, and the answer. */
+/* Writes the job's values, encodes its results where the device has not, and answers. */
 static void finish(struct batch *batch, int number) {
     struct item *item = &batch->items[number];
     struct job *job = item->job;
@@ -141,7 +140,7 @@ static void finish_one(void *argument, int index) {
     finish(batch, batch->chosen[index]);
 }
 
-/* Whether it runs again: whatever else failed is an answer. */
+/* Whether the job runs again with the cores' codecs; every other failure is its answer. */
 static bool is_refused(const struct batch *batch, int i) {
     const struct job *job = batch->items[i].job;
     return batch->run_items[i].refused && !job->failure.status &&

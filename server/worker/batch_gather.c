@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
- * it, while staging and device memory last; those that the device decodes keep to themselves. Each
- * is first proposed: looked at for who decodes and encodes it, since that tells what it takes. */
+/* How it works. Jobs with the first job's plan and kind of samples join it, while staging and
+ * device memory last; jobs that the device decodes and jobs that cores decode do not mix. propose()
+ * makes a job the next item and chooses its codecs, which decide its memory; take() keeps it if it
+ * fits.
+ */
 #include "server/worker/batch.h"
 
 #include "pipeline/aux_image.h"
-#include "pipeline/codec_memory.h"
+#include "pipeline/codec.h"
 #include "server/api/values_json.h"
 
-/* A lane is taken to be full when so many jobs did not fit: the headers of the others are read by
- * the lane that takes them. */
+/* After this many jobs that did not fit, the batch counts as full: a different lane reads the
+ * headers of the remaining ones. */
 enum { MISFITS_MAX = 4 };
 
 enum { ROOM_LEAST = 4096 };
 
-/* Behind the values, whose length is known only when they are. */
+/* The offset of results in the slot: after the values, whose length is only bounded yet. */
 static uint64_t room_offset(const struct job *job) {
     const uint64_t offset = slot_paged(job->body_length);
     return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
 }
 
-/* The shape that PART makes of the item that is proposed. */
+/* The shape that PART makes of the proposed item. */
 static const struct image *result_of(struct batch *batch, int part) {
     return &batch_run_item(batch, part, batch->count)->shapes[batch->plans.parts[part].count];
 }
 
-/* Shapes after every step of the item that is proposed. False: the plan refuses the image, as
- * run_reserve_tree will say. */
+/* Finds the shapes after every step of the proposed item. False: the plan refuses the image, as
+ * run_reserve_tree will report. */
 static bool find_shapes(struct batch *batch, const struct image *in) {
     const uint64_t most = batch->executor->limits.probe.pixels_max;
     bool known = true;
@@ -39,9 +41,9 @@ static bool find_shapes(struct batch *batch, const struct image *in) {
     return known;
 }
 
-/* What a device's codec makes of an image is mostly far smaller, and what is not it refuses. Of
- * several files in one slot each gets so much, so that all lie near its beginning, which is pinned.
- * One alone has what there is. */
+/* Room for one of several files that the device encodes: most files are far smaller, and the codec
+ * refuses a larger one. Bounded rooms keep all files near the slot's beginning, which is pinned; a
+ * lone file gets all the room. */
 static uint64_t file_room(const struct image *image, const struct encode_options *encode,
                           const struct codec_choice *choice) {
     const uint64_t pixels = image_pixels(image);
@@ -51,7 +53,7 @@ static uint64_t file_room(const struct image *image, const struct encode_options
     return samples + ROOM_LEAST + choice->metadata.profile_length;
 }
 
-/* Places what the device is to encode from REQUEST's room on, which shrinks. */
+/* Chooses OUTPUT's encoder; a file of the device takes its room from REQUEST's. */
 static void choose_encoder(struct batch *batch, struct item *item, struct job_output *output,
                            bool known, struct codec_request *request) {
     struct job *job = item->job;
@@ -94,7 +96,8 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Returns the most bytes of codec memory: the cores decode and encode one file at a time. */
+/* Returns the most codec memory that one file of JOB needs: cores work on one of its files at a
+ * time. */
 static size_t codec_bytes(struct batch *batch, const struct job *job, bool known) {
     const size_t most = batch->executor->limits.memory_max;
     size_t bytes = batch->run_items[batch->count].jpeg ? 0 : codec_memory_decode(&job->probe, most);
@@ -113,7 +116,7 @@ static size_t codec_bytes(struct batch *batch, const struct job *job, bool known
     return bytes;
 }
 
-/* The next item of the batch, if it fits; nothing of it is counted yet. */
+/* Fills in the job of SLOT as the next item, which is not counted yet. */
 static void propose(struct batch *batch, int slot) {
     const struct slots *slots = batch->executor->slots;
     struct item *item = &batch->items[batch->count];
@@ -138,10 +141,11 @@ static void propose(struct batch *batch, int slot) {
 /* Bytes of staging, each way, and of device memory that a batch takes. */
 struct load {
     size_t in, out, device;
-    int misfits; /* jobs that were more than the lane holds */
+    int misfits; /* jobs that did not fit */
 };
 
-/* Between two steps there are two more images, where the codec works at other times. */
+/* The load of the proposed item. Device memory beside input and results serves either two images
+ * between steps or the codec, which work at different times. */
 static struct load load_of(struct batch *batch, const struct job *job) {
     const struct run_item *trunk = &batch->run_items[batch->count];
     const size_t image = image_bytes(&trunk->in);
@@ -164,7 +168,8 @@ static struct load load_of(struct batch *batch, const struct job *job) {
     return load;
 }
 
-/* What the device decodes waits for no core: that takes a hundred times as long. */
+/* An image that the device decodes must not wait for a core, which takes a hundred times as long.
+ */
 static bool decodes_alike(const struct batch *batch) {
     return !batch->run_items[0].jpeg == !batch->run_items[batch->count].jpeg;
 }
@@ -174,7 +179,7 @@ static bool fits(const struct load *all, const struct executor *executor) {
            all->device <= executor->arena_bytes;
 }
 
-/* Whether the job joins the batch, which takes ALL so far. */
+/* Adds the job of SLOT to the batch, whose load is ALL so far, if it fits. */
 static bool take(struct batch *batch, int slot, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
@@ -196,21 +201,16 @@ static bool take(struct batch *batch, int slot, struct load *all) {
     return true;
 }
 
-/* The tree of what was gathered. */
-static void plant(struct batch *batch) {
-    batch->tree.count = batch->count;
-    batch->tree.part_count = batch->plans.count;
-    for (int p = 0; p < batch->plans.count; p++)
-        batch->tree.parts[p] = (struct run_part){ .plan = &batch->plans.parts[p],
-                                                  .items = batch_run_item(batch, p, 0) };
-}
-
 int batch_gather(struct batch *batch, int *slots, int count) {
     struct load all = { .misfits = 0 };
     int left = 0;
     for (int i = 0; i < count; i++)
         if (!take(batch, slots[i], &all)) slots[left++] = slots[i];
     for (int i = 0; i < batch->count; i++) batch->items[i].job->batch = (uint32_t)batch->count;
-    plant(batch);
+    batch->tree.count = batch->count;
+    batch->tree.part_count = batch->plans.count;
+    for (int p = 0; p < batch->plans.count; p++)
+        batch->tree.parts[p] = (struct run_part){ .plan = &batch->plans.parts[p],
+                                                  .items = batch_run_item(batch, p, 0) };
     return left;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Jobs that are cancelled or late are answered. A batch (batch.h) of the others is
- * gathered, laid out, decoded, run and answered; what decides who decodes and encodes an image is
- * codec_choice.h. What the device's codec refused runs again after the answers of the others, with
- * the codecs of the cores; so does all that a batch of one could not get done for want of memory,
- * or because the device refused a launch. A larger batch that fails so runs one by one, so that
- * each job gets its own answer. What the device cannot run even then runs on the CPU, in this
- * process; so does what has waited for memory once already. */
+/* How it works. Cancelled and late jobs are answered at once. The others are gathered into a batch
+ * (batch.h), which is laid out, decoded, run and answered; codec_choice.h decides whether the
+ * device or the cores decode and encode an image. An image that the device's codec refused runs
+ * again with the cores' codecs, after the answers of the others. A batch that fails for lack of
+ * memory, or because the device refused a launch, runs again job by job, so that each job gets its
+ * own answer; a batch of one runs again without the device's codec. A job that the device still
+ * cannot run, or that has waited for memory once, runs on the CPU, in this process. */
 #include "server/worker/executor.h"
 
 #include "server/log/log.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So long no device needs to say that it has no memory, unless it waits for some. */
+/* A device that takes longer than this to report that it has no memory has waited for some. */
 enum { WAITED_MS = 1000 };
 
 static struct codec_limits limits_of(const struct config *config) {
@@ -48,7 +48,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
 
 static void run_together(struct batch *batch, struct lane *lane, struct failure *failure);
 
-/* The front has parsed it: no further attempt would do better. */
+/* Fails all jobs with a plan that cannot be parsed, though the front has parsed it. */
 static int refuse_plan(struct batch *batch, int *slots, int count, struct failure *failure) {
     batch->plans.count = 1;
     batch->plans.parts[0].count = 0;
@@ -59,10 +59,10 @@ static int refuse_plan(struct batch *batch, int *slots, int count, struct failur
     return left;
 }
 
-/* Takes a batch out of SLOTS. */
+/* Takes a batch out of SLOTS and runs it; returns the number of slots that remain. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
                     const struct attempt *attempt, struct failure *failure) {
-    struct batch batch; /* some 200 KB: on the lane's own stack */
+    struct batch batch; /* some 200 KB of the lane's stack */
     count = batch_begin(executor, attempt->again, slots, count);
     if (!count) return 0;
     batch.executor = executor;
@@ -79,7 +79,7 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     return left;
 }
 
-/* CODEC: NULL: without it, because of CORES. */
+/* CODEC: the device's, or NULL: the cores decode and encode, for the reason CORES. */
 static void run_again(const struct batch *batch, struct lane *lane, int *slots, int count,
                       const struct device_codec *codec, enum codec_place cores,
                       struct failure *failure) {
@@ -90,13 +90,13 @@ static void run_again(const struct batch *batch, struct lane *lane, int *slots, 
     }
 }
 
-/* Another attempt would wait for the same memory as long again. */
+/* Whether a further attempt would wait for the same memory again. */
 static bool has_waited(const struct batch *batch, enum status status, int64_t start_ns) {
     return batch->count == 1 && status == STATUS_NO_MEMORY &&
            clock_ns() - start_ns > WAITED_MS * INT64_C(1000000);
 }
 
-/* Whether less of it at once, or without the device's codec, may do better. */
+/* Whether BATCH may succeed job by job, or without the device's codec. */
 static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
     for (int p = 0; p < batch->tree.part_count; p++)
@@ -107,8 +107,8 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;
 }
 
-/* What is no image's fault somebody should hear of, though the jobs get their answers. */
-static void tell(const struct batch *batch, const struct failure *failure) {
+/* Logs a failure that is the device's or the memory's, though the jobs will be answered. */
+static void log_failure(const struct batch *batch, const struct failure *failure) {
     static struct log_limit limit;
     char more[48] = "", steps[61];
     int left_out;
@@ -120,18 +120,18 @@ static void tell(const struct batch *batch, const struct failure *failure) {
               batch->count, batch->count > 1 ? "s" : "", steps, failure->message, more);
 }
 
-/* Where memory does not suffice for all at once, or one of them fails on the device. */
+/* Runs the jobs of a failed batch one by one. */
 static void run_apart(struct batch *batch, struct lane *lane, struct failure *failure) {
     const struct device_codec *codec = batch->count > 1 ? batch->attempt.codec : NULL;
     const enum codec_place cores = batch->attempt.codec ? CODEC_FAILED : batch->attempt.cores;
-    tell(batch, failure);
+    log_failure(batch, failure);
     batch_release(batch);
     for (int i = 0; i < batch->count && failure->status != STATUS_DEVICE; i++)
         run_again(batch, lane, &batch->items[i].slot, 1, codec, cores, failure);
 }
 
-/* Whether the batch, of one, may run on a CPU after all: the client has not asked for the GPU, and
- * what failed is the GPU's alone. A user's operator was compiled for one of them. */
+/* Whether BATCH, of one job, may run on the CPU instead: the client has not asked for a GPU, and
+ * only the GPU failed. A user's operator is compiled for one device only. */
 static bool may_run_on_cpu(const struct batch *batch, const struct lane *lane, enum status status) {
     const char *device = batch->items[0].job->device;
     return (status == STATUS_INTERNAL || status == STATUS_NO_MEMORY) &&
@@ -139,8 +139,8 @@ static bool may_run_on_cpu(const struct batch *batch, const struct lane *lane, e
            (!*device || strcmp(device, "auto") == 0);
 }
 
-/* By the threads of the codecs, in memory that is allocated for it: rare, and better than an error.
- * Returns false where nothing came of that either, and FAILURE says what did before. */
+/* Runs BATCH on the CPU with the codecs' threads and newly allocated memory: slow, but better than
+ * an error. False: the CPU cannot be opened, and FAILURE is unchanged. */
 static bool run_on_cpu(struct batch *batch, struct failure *failure) {
     const struct lane_options options = { .pool = batch->executor->codecs };
     struct executor executor = *batch->executor;

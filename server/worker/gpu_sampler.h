@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gpu_sampler.h - a GPU worker's thread that sends the front, now and then, readings of its device.
+/* gpu_sampler.h - a GPU worker's thread that periodically sends readings of its device to the
+ * front.
  *
- * Apart from the lanes, because a call of the driver's management library takes milliseconds; where
- * it hangs, the readings cease and no job waits for it.
+ * A thread of its own, because a call of NVIDIA's management library takes milliseconds; if such a
+ * call hangs, the readings stop and no job waits.
  *
  * Used by:  worker.c; worker_handle.c keeps the last reading for /metrics.
  * Owns:     its thread, from gpu_sampler_start to gpu_sampler_join.
- * Fails:    where no thread can be started there are no readings, and the worker does without.
- * Threads:  ends when the front closes the channel; join only after that.
+ * Fails:    without a thread there are no readings.
+ * Threads:  its own ends when the front closes the channel; join only after that.
  */
 #ifndef BURIN_GPU_SAMPLER_H
 #define BURIN_GPU_SAMPLER_H
@@ -16,11 +17,11 @@
 
 #include <pthread.h>
 
-/* All borrowed until gpu_sampler_join. */
+/* Pointers and the channel are borrowed until gpu_sampler_join. */
 struct gpu_sampler_options {
     int channel;
     int every_ms;
-    const char *nvml_path; /* of its library */
+    const char *nvml_path;
     const struct device_driver *driver;
     int index;
     struct lane *const *lanes;

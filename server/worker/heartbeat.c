@@ -24,7 +24,7 @@ bool heartbeat_start(struct heartbeat *heartbeat) {
     return heartbeat->started;
 }
 
-void heartbeat_tell(struct heartbeat *heartbeat, const struct message *message) {
+void heartbeat_set_ready(struct heartbeat *heartbeat, const struct message *message) {
     heartbeat->ready = *message;
     __atomic_store_n(&heartbeat->is_ready, 1, __ATOMIC_RELEASE);
 }

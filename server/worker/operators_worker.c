@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
- * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
- * messages on in both directions, and beats for the front. While a job is under way it looks every
- * few milliseconds at the progress, carries it to the front's slot and the front's wish to cancel
- * to the sandbox's. A sandbox that stands still is killed, as the front kills a worker, which then
- * has the job done once more. What the sandbox writes is not believed
- * (answer.h); one that wrote what cannot be an answer is damaged, and killed. */
+/* How it works. To the sandbox this process is the front: it owns one slot, a channel and a
+ * completion pipe, so that the sandbox runs the same code as every worker. One loop passes messages
+ * on in both directions, and sends heartbeats to the front. While a job runs, the loop copies its
+ * progress to the front's slot and the front's cancellation to the sandbox's slot every LOOK_MS.
+ * A sandbox that makes no progress is killed, as the front kills a worker, and the front runs the
+ * job once more. An answer of the sandbox is not trusted (answer.h): after an invalid one the
+ * sandbox counts as damaged and is killed. */
 #include "server/worker/operators_worker.h"
 
 #include "server/dispatch/sweep.h"
@@ -35,22 +35,22 @@ struct operators_worker {
     int channel;         /* to the front */
     struct slots *own;   /* one slot, which the sandbox maps too */
     int own_slot;
-    int sandbox;                /* the channel to it */
-    int completions;            /* the end that is read */
-    pid_t pid;                  /* of the sandbox; 0: it has been reaped */
-    int job;                    /* the front's slot that is under way, or NONE */
-    int64_t over_since_ns;      /* when its time was seen to be over; 0: it is not */
+    int sandbox;                /* the channel to the sandbox */
+    int completions;            /* the pipe's reading end */
+    pid_t pid;                  /* the sandbox; 0: it has been reaped */
+    int job;                    /* the front's slot whose job is running, or NONE */
+    int64_t over_since_ns;      /* when the job was first seen late or cancelled; 0: it is not */
     bool used;                  /* the sandbox has run a job before this one */
-    bool spoilt;                /* it gave an answer that cannot be one, and gets no further job */
-    int64_t sent_ns;            /* when the sandbox was sent the job last */
-    bool ready;                 /* the front was told that it is */
-    int self_tests;             /* that it was asked for and has not answered */
-    int64_t beat_ns;            /* when the front was sent a heartbeat last */
-    struct message facts;       /* what it tells: the sandbox's READY */
-    int64_t heard_ns;           /* of the sandbox's last heartbeat */
-    pid_t heard_thread;         /* that sent them; as the sandbox says, and looked at in it alone */
+    bool spoilt;                /* the sandbox returned an invalid answer; it gets no further job */
+    int64_t sent_ns;            /* when the job was last sent to the sandbox */
+    bool ready;                 /* READY was sent to the front */
+    int self_tests;             /* requested from the sandbox and not answered yet */
+    int64_t beat_ns;            /* when a heartbeat was last sent to the front */
+    struct message facts;       /* the sandbox's READY, which heartbeats repeat */
+    int64_t heard_ns;           /* when the sandbox's last heartbeat came */
+    pid_t heard_thread;         /* its thread, as the sandbox claims; looked up only within it */
     struct stillness stillness; /* of that thread, while no heartbeat comes */
-    int64_t still_ns;           /* as long as it may be so */
+    int64_t still_ns;           /* the longest stillness before the sandbox is killed */
 };
 
 /* ---- in */
@@ -69,7 +69,7 @@ static void begin(struct operators_worker *worker, int slot) {
     struct job *to = slot_shared_job(worker->own, worker->own_slot);
     const uint64_t span = slot_span(worker->own);
     *to = *from;
-    if (to->body_length > span) to->body_length = span; /* nobody knows what wrote it */
+    if (to->body_length > span) to->body_length = span; /* `from` is in shared memory */
     to->io_thread = 0;
     to->deaths = 0;
     to->received = 0;
@@ -86,7 +86,7 @@ static void begin(struct operators_worker *worker, int slot) {
 
 /* ---- out */
 
-/* The front's slot is the front's again. */
+/* Returns the job's slot to the front. */
 static void answer(struct operators_worker *worker) {
     const int slot = worker->job;
     worker->job = NONE;
@@ -98,20 +98,20 @@ static size_t hot_bytes(const struct operators_worker *worker) {
     return span < HOT_BYTES ? span : HOT_BYTES;
 }
 
-/* The next job finds nothing of this one: what may have been written is zero, or a hole. */
+/* Erases all that the job may have written, by zeros or by freeing pages, for the next job. */
 static void empty_own_slot(struct operators_worker *worker) {
     struct job *job = slot_job(worker->own, worker->own_slot);
     const struct job *asked = slot_job(worker->slots, worker->job);
     const size_t hot = hot_bytes(worker);
     const uint64_t end = asked->failure.status ? hot : job_bytes_end(asked);
     memset(slot_bytes(worker->own, worker->own_slot), 0, end < hot ? end : hot);
-    job->deaths = 1; /* all beyond the hot bytes goes */
+    job->deaths = 1; /* makes slot_give free all pages beyond the hot bytes */
     slot_give(worker->own, worker->own_slot);
     worker->own_slot = slot_take(worker->own, 0, NULL);
 }
 
-/* Where it cannot be one, that may be the doing of the job before: then it is the front's to run
- * again, as if the sandbox had died of it. */
+/* Copies the answer to the front's slot. An invalid answer may be an earlier job's doing: then the
+ * front runs this job again, as if the sandbox had crashed. */
 static void take_answer(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     worker->spoilt =
@@ -139,7 +139,7 @@ static void take_completion(struct operators_worker *worker) {
 
 /* ---- while it runs */
 
-/* As dispatcher_sweep() and dispatcher_overdue() do for workers. */
+/* Detects a lost message, as dispatcher_sweep() and dispatcher_overdue() do for workers. */
 static void find_lost(struct operators_worker *worker, int64_t now) {
     switch (sweep_look(slot_shared_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
     case SWEEP_NOT_RECEIVED:
@@ -150,7 +150,7 @@ static void find_lost(struct operators_worker *worker, int64_t now) {
     }
 }
 
-/* False: its time has been over for the grace. */
+/* Copies the job's progress and cancellation. False: it has exceeded its time and the grace. */
 static bool watch(struct operators_worker *worker) {
     struct progress *front = &slot_job(worker->slots, worker->job)->progress;
     struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
@@ -181,16 +181,17 @@ static void give_up_job(struct operators_worker *worker) {
 
 /* ---- the sandbox's end */
 
-/* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. One that only closed
- * its channel or its pipe is killed: a signal to one that is ending changes nothing. */
+/* Kills and reaps the sandbox, which may only have closed its channel or pipe. Returns its exit
+ * code or minus its signal; WORKER_FAILED if it has not ended after REAP_MS. */
 static int reap(struct operators_worker *worker) {
     int code;
     if (!process_end(worker->pid, clock_ns() + REAP_MS * ms_ns, &code)) return WORKER_FAILED;
-    worker->pid = 0; /* the number may be another's now */
+    worker->pid = 0; /* the number may be reused now */
     return code;
 }
 
-/* A job that ran in a fresh sandbox is the reason itself, and runs no second time. */
+/* Answers a job that crashed a fresh sandbox: the job itself is the cause, and does not run again.
+ */
 static void sandbox_ended(struct operators_worker *worker) {
     const int code = reap(worker);
     if (code < 0)
@@ -209,13 +210,13 @@ static void sandbox_ended(struct operators_worker *worker) {
 
 /* ---- messages */
 
-/* What was taken for lost may have come after all. */
+/* Whether MESSAGE is a duplicate: one that the front resent may still arrive. */
 static bool is_copy(const struct operators_worker *worker, const struct message *message) {
     const struct job *job = slot_job(worker->slots, message->slot);
     return job->run_number != message->run_number || job->received == message->run_number;
 }
 
-/* From the front. False: it has closed the channel. */
+/* Takes the front's messages. False: it has closed the channel. */
 static bool take_from_front(struct operators_worker *worker) {
     struct message message;
     int count;
@@ -228,8 +229,8 @@ static bool take_from_front(struct operators_worker *worker) {
     return count != 0;
 }
 
-/* Whether the front expects a message of that kind: an operator may write into the channel as often
- * as it likes, and the front serves others too. */
+/* Whether the front expects a message of this kind. An operator can write into the channel without
+ * limit, and must not flood the front. */
 static bool take_expected(struct operators_worker *worker, struct message *message) {
     switch (message->kind) {
     case CHANNEL_READY:
@@ -250,8 +251,8 @@ static bool take_expected(struct operators_worker *worker, struct message *messa
     }
 }
 
-/* False: the sandbox has ended. Some of what there is: whoever never stops sending must not keep us
- * from looking at the time. */
+/* Passes on some of the sandbox's messages, at most MESSAGES: endless ones must not keep the loop
+ * from checking the time. False: the sandbox has ended. */
 static bool take_from_sandbox(struct operators_worker *worker) {
     struct message messages[MESSAGES];
     const int count = channel_take(worker->sandbox, messages, MESSAGES, 0);
@@ -277,7 +278,6 @@ static void beat(struct operators_worker *worker, int64_t now) {
     channel_send(worker->channel, &message);
 }
 
-/* Whether the sandbox stands still. */
 static bool is_still(struct operators_worker *worker, int64_t now) {
     if (!worker->ready || now - worker->heard_ns <= HEARTBEAT_LATE_MS * ms_ns) {
         stillness_end(&worker->stillness);
@@ -318,7 +318,7 @@ static int serve(struct operators_worker *worker) {
 
 /* ---- life */
 
-/* The configuration and behind it the operators' texts; heap, NULL without memory or texts. */
+/* The configuration followed by the operators' texts; heap, NULL without memory or texts. */
 static char *make_preamble(const struct operators_worker *worker, size_t *bytes) {
     const size_t head = slots_preamble_bytes(worker->slots);
     struct stat facts;
@@ -359,7 +359,7 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
         return fail(failure, STATUS_NO_MEMORY, "the system has no socket pair");
     worker->sandbox = ends[0];
     worker->completions = pipe[0];
-    /* Freed memory is written over (worker.c), but not blocks that a thread's own cache keeps. */
+    /* M_PERTURB (worker.c) overwrites freed memory, but not blocks in a thread's own cache. */
     setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
     const struct process_files files = { .slots = slots_files(worker->own),
                                          .channel = ends[1],
@@ -391,7 +391,7 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
         sandbox_filter(SANDBOX_OPERATORS, config, worker.pid);
         code = serve(&worker);
     }
-    if (worker.pid > 0) reap(&worker); /* else it would be left to the first process */
+    if (worker.pid > 0) reap(&worker); /* else it would become a zombie of process 1 */
     if (worker.sandbox >= 0) close(worker.sandbox);
     if (worker.completions >= 0) close(worker.completions);
     slots_destroy(worker.own);

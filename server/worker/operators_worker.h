@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* operators_worker.h - the worker for users' operators: it runs none of them itself, and passes
- * each job on to a sandbox.
+/* operators_worker.h - the worker for users' operators: it passes each job on to a sandbox, and
+ * runs none itself.
  *
- * To the front it is a worker as any other. It maps all slots, and so must not run what users
- * wrote; the sandbox, a process of its own, does. That one knows nothing but a slot of its own,
- * into which a job is copied, and from which the answer is copied back, checked, once it is there.
- * So a wild pointer finds the bytes of its own job and no others.
+ * To the front it is a worker like any other. It maps all slots, so it must not run users' code;
+ * the sandbox, a separate process, does. The sandbox maps only one slot of its own: this worker
+ * copies a job into it, and copies the checked answer back. So a wild pointer reaches only the
+ * bytes of its own job.
  *
- * A job that crashes the sandbox is answered as failed, or run once more if the sandbox had run
- * others before, for they may be why. One that does not stop OPERATORS_GRACE_MS after its deadline
- * or after its client has gone is answered, and the sandbox killed. One that stands still
- * (stillness.h) is killed too, and the job run once more. In each case this worker ends, and the
- * front starts the next.
+ * A job that crashes the sandbox is answered as failed, or runs once more if the sandbox had run
+ * earlier jobs, which may be the cause. A job that does not stop within OPERATORS_GRACE_MS after
+ * its deadline, or after its client has gone, is answered, and the sandbox killed. A sandbox that
+ * makes no progress (stillness.h) is killed, and its job runs once more. In each case this worker
+ * ends, and the front starts a new one.
  *
  * Used by:  command_worker.c.
  * Owns:     the sandbox's process, channel and slot; SLOTS and the channel are the caller's.
  * Fails:    operators_worker_run returns 0 when the front closes the channel, else WORKER_FAILED.
  * Threads:  one.
- * Limits:   one job at a time; the rest waits in the front.
+ * Limits:   one job at a time; the others wait in the front.
  */
 #ifndef BURIN_OPERATORS_WORKER_H
 #define BURIN_OPERATORS_WORKER_H

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Leader and followers: of the lanes that are free one, the leader, waits on the
- * channel; the others sleep. The leader puts what came into the list, takes a group for itself, and
- * wakes a follower, which takes the next group or becomes the leader. So a lone job is run by the
- * thread that its message woke. Where a batch is one job, nothing is gained by a list: all free
- * lanes wait on the channel, each takes one message, and only long jobs that must wait are listed.
- * Where lanes are apart, only those of short jobs wait on the channel; what they take that is not
- * short they list, and wake a lane for it.
+/* How it works. Leader and followers: one of the free lanes, the leader, waits on the channel; the
+ * others sleep. The leader puts the received jobs into the list, takes a group for itself, and
+ * wakes a follower, which takes the next group or becomes the leader. So the thread that a lone
+ * job's message woke also runs that job. With a batch of one job a list has no advantage: all free
+ * lanes wait on the channel, each takes one message, and the list holds only long jobs that must
+ * wait. Where durations have separate lanes, only the lanes of short jobs wait on the channel; a
+ * longer job that they receive goes into the list, and a lane of its duration is woken.
  *
- * A job that no free lane may take is looked at again whenever a lane becomes free, and by whoever
- * waits on the channel when it is old enough. What a lane gives back wakes a follower or, where
- * there is none, the leader, by an eventfd that it polls beside the channel. `lock` guards all but
- * these two, on which nobody waits with it. */
+ * A job that no free lane may take is tried again whenever a lane becomes free, and by the leader
+ * once the job is old. Jobs that a lane returns wake a follower or, if none sleeps, the leader,
+ * through an eventfd that the leader polls beside the channel. `lock` guards everything but channel
+ * and eventfd; no thread waits on these two while it holds the lock. */
 #include "server/worker/pending.h"
 
 #include "server/jobs/channel.h"
@@ -22,7 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8, LOOK_MS = 250 };
+enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8, RETURNED_MS = 250 };
 static const int64_t ms_ns = 1000000;
 
 struct pending {
@@ -30,7 +30,7 @@ struct pending {
     int leaders_max;
     int returned;         /* eventfd that wakes the only leader; -1 where there are several */
     pthread_mutex_t lock; /* everything below */
-    pthread_cond_t woken[JOB_DURATIONS]; /* for followers, by their lanes' duration, or all at 0 */
+    pthread_cond_t woken[JOB_DURATIONS]; /* followers, by their lanes' duration; not apart: at 0 */
     int leaders, followers;
     int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
     bool closed;
@@ -40,7 +40,7 @@ struct pending {
 
 struct pending *pending_create(const struct pending_options *options) {
     struct pending *pending = calloc(1, sizeof *pending);
-    /* Those that are returned were there before, but others came meanwhile. */
+    /* Returned jobs come on top of those that were received meanwhile. */
     const size_t places =
         (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes * (options->batch + 1));
     pthread_condattr_t attributes;
@@ -68,15 +68,15 @@ void pending_destroy(struct pending *pending) {
     free(pending);
 }
 
-/* ---- which run together */
+/* ---- which jobs run together */
 
-/* Milliseconds of work, each job alone, that are enough for what a batch saves. */
+/* A group with this many milliseconds of predicted work gains nothing from further jobs. */
 enum { GROUP_MS = 20 };
 
-/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
+/* Costs are alike if the larger is at most LIKE_TIMES the smaller plus LIKE_MS. */
 enum { LIKE_TIMES = 4, LIKE_MS = 1 };
 
-/* Jobs that share a batch wait for all of it. */
+/* All jobs of a batch wait for its end, so their costs must be alike. */
 static bool like_cost(const struct job *a, const struct job *b) {
     const bool more = a->predicted_ms > b->predicted_ms;
     const double most = more ? a->predicted_ms : b->predicted_ms;
@@ -84,15 +84,15 @@ static bool like_cost(const struct job *a, const struct job *b) {
     return most <= LIKE_TIMES * least + LIKE_MS;
 }
 
-/* Whether a group of jobs like FIRST, of MS so far, may take JOB too. A job whose operators take
- * long is alone. Other lanes are there for more work; but where codecs make it long, cores work at
- * as many files at once as there are. */
+/* Whether a group of jobs like FIRST, of MS so far, may take JOB too. A job with slow operators
+ * runs alone. Beyond GROUP_MS other lanes do the work; but where codecs make jobs long, the cores
+ * work on many files of one group at the same time. */
 static bool may_join(const struct job *first, const struct job *job, double ms) {
     return !first->own_batch && job_is_alike(first, job) && like_cost(first, job) &&
            (first->duration == JOB_LONG || ms + job->predicted_ms <= GROUP_MS);
 }
 
-/* ---- which is next */
+/* ---- which job is next */
 
 static enum job_duration duration_of(const struct pending *pending, int slot) {
     if (slot == SELF_TEST) return JOB_SHORT;
@@ -100,14 +100,14 @@ static enum job_duration duration_of(const struct pending *pending, int slot) {
     return duration == JOB_MEDIUM || duration == JOB_LONG ? (enum job_duration)duration : JOB_SHORT;
 }
 
-/* When a long job has waited for as long as it takes. */
+/* The time at which JOB, a long one, has waited for its predicted time. */
 static int64_t old_at(const struct job *job) {
     const double ms = job->predicted_ms < AGE_MAX_MS ? job->predicted_ms : AGE_MAX_MS;
     return job->submitted_ns + (int64_t)(ms * 1e6);
 }
 
-/* May the lane that asks, one of the free ones, take the job? Where there are more than agreed, the
- * oldest is taken whatever it is. */
+/* Whether the free lane with GROUP may take the job of SLOT. With more jobs in the list than
+ * `capacity`, it takes the oldest of any kind. */
 static bool may_take(const struct pending *pending, int slot, const struct group *group,
                      int64_t now) {
     if (pending->options.apart) return duration_of(pending, slot) == group->lane;
@@ -118,8 +118,8 @@ static bool may_take(const struct pending *pending, int slot, const struct group
     return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
 }
 
-/* The job at PLACE, and those behind it that are like it, in their order, leave the list for
- * GROUP: the same plan, the same kind of samples, a like cost. */
+/* Moves the job at PLACE and the later ones that may join it (the same plan and kind of samples, a
+ * like cost) from the list to GROUP, in their order. */
 static void fill(struct pending *pending, int place, struct group *group) {
     const struct slots *slots = pending->options.slots;
     const struct job *first = slot_job(slots, pending->waiting[place]);
@@ -140,21 +140,18 @@ static void fill(struct pending *pending, int place, struct group *group) {
     pending->count = left;
 }
 
-static void take_self_test(struct pending *pending, int place, struct group *group) {
-    pending->count--;
-    memmove(pending->waiting + place, pending->waiting + place + 1,
-            (size_t)(pending->count - place) * sizeof *pending->waiting);
-    group->self_test = true;
-}
-
 static bool find(struct pending *pending, struct group *group) {
     const int64_t now = pending->count ? clock_ns() : 0;
     for (int i = 0; i < pending->count; i++) {
         if (!may_take(pending, pending->waiting[i], group, now)) continue;
-        if (pending->waiting[i] == SELF_TEST)
-            take_self_test(pending, i, group);
-        else
+        if (pending->waiting[i] == SELF_TEST) {
+            pending->count--;
+            memmove(pending->waiting + i, pending->waiting + i + 1,
+                    (size_t)(pending->count - i) * sizeof *pending->waiting);
+            group->self_test = true;
+        } else {
             fill(pending, i, group);
+        }
         pending->free_lanes--;
         pending->longs += group->is_long;
         return true;
@@ -164,7 +161,8 @@ static bool find(struct pending *pending, struct group *group) {
 
 /* ---- waiting */
 
-/* What was taken for lost may have come after all: its run is known, or it is another's by now. */
+/* A message that the front resent may still arrive: then its run was received before, or the slot
+ * holds a different run by now. */
 static bool is_copy(const struct pending *pending, const struct message *message) {
     struct job *job = slot_job(pending->options.slots, message->slot);
     if (job->run_number != message->run_number) return true;
@@ -172,7 +170,6 @@ static bool is_copy(const struct pending *pending, const struct message *message
            message->run_number;
 }
 
-/* One that waits tells as much as two. */
 static bool self_test_waits(const struct pending *pending) {
     bool waits = false;
     for (int i = 0; i < pending->count; i++) waits |= pending->waiting[i] == SELF_TEST;
@@ -196,14 +193,16 @@ static void add(struct pending *pending, const struct message *messages, int cou
     }
 }
 
-/* Room is kept for the self-tests, and for what a leader takes while another adds. */
+/* How many messages to take: room stays for self-tests, and for those that a second leader takes at
+ * the same time. */
 static int room(const struct pending *pending) {
     if (pending->leaders_max > 1) return 1;
     const int left = pending->options.capacity + SELF_TESTS - pending->count;
     return left < 1 ? 1 : left < MESSAGES ? left : MESSAGES;
 }
 
-/* What came while all lanes were at work, so that the group is as large as it can be. */
+/* Takes messages that came while all lanes were busy, so that the group becomes as large as
+ * possible. */
 static void drain(struct pending *pending) {
     struct message messages[MESSAGES];
     if (pending->leaders_max > 1 || pending->leaders || pending->closed) return;
@@ -211,11 +210,12 @@ static void drain(struct pending *pending) {
     if (count >= 0) add(pending, messages, count);
 }
 
-/* Milliseconds for which to wait on the channel: as long as asked, but no longer than until a
- * waiting job is old. Where a lane may give jobs back, what tells of them may be lost. */
+/* Milliseconds to wait on the channel: until UNTIL, but no longer than until a waiting job is old.
+ * Where lanes return jobs, at most RETURNED_MS, since the eventfd's event may be lost. */
 static int patience(const struct pending *pending, int64_t until) {
     const int64_t now = clock_ns();
-    if (pending->returned >= 0 && until > now + LOOK_MS * ms_ns) until = now + LOOK_MS * ms_ns;
+    if (pending->returned >= 0 && until > now + RETURNED_MS * ms_ns)
+        until = now + RETURNED_MS * ms_ns;
     for (int i = 0; i < pending->count; i++) {
         if (pending->waiting[i] == SELF_TEST || pending->options.apart) continue;
         const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));
@@ -226,7 +226,7 @@ static int patience(const struct pending *pending, int64_t until) {
                               : 1;
 }
 
-/* Until there is a message, or a lane has given jobs back, or for WAIT_MS. */
+/* Waits until there is a message, or a lane has returned jobs, or for WAIT_MS. */
 static int take_messages(const struct pending *pending, struct message *messages, int most,
                          int wait_ms) {
     struct pollfd news[2] = { { .fd = pending->options.channel, .events = POLLIN },
@@ -259,7 +259,7 @@ static void follow(struct pending *pending, enum job_duration lane, int64_t unti
     pending->followers -= lane == JOB_SHORT;
 }
 
-/* Gives the lock back; a lane that waits, if there is one, looks at the list again. */
+/* Unlocks, and wakes one waiting lane, which looks at the list again. */
 static void unlock_and_wake(struct pending *pending) {
     const bool follower = pending->followers > 0;
     const bool leader = !follower && pending->leaders > 0 && pending->returned >= 0;
@@ -268,7 +268,7 @@ static void unlock_and_wake(struct pending *pending) {
     if (leader) eventfd_write(pending->returned, 1);
 }
 
-/* The lane leaves, and the lock with it: another one takes what it left, or leads. */
+/* Unlocks, and wakes a waiting lane if jobs remain or a leader is missing. */
 static void hand_over(struct pending *pending) {
     if (pending->closed) {
         pthread_mutex_unlock(&pending->lock);
@@ -280,18 +280,14 @@ static void hand_over(struct pending *pending) {
     }
 }
 
-static void finish(struct pending *pending, struct group *group) {
-    pending->longs -= group->is_long;
-    pending->free_lanes++;
-    group->count = 0;
-    group->self_test = group->is_long = false;
-}
-
 enum pending_outcome pending_take(struct pending *pending, struct group *group, int wait_ms) {
     const int64_t until = wait_ms < 0 ? INT64_MAX : clock_ns() + wait_ms * ms_ns;
     enum pending_outcome outcome = PENDING_NONE;
     pthread_mutex_lock(&pending->lock);
-    finish(pending, group);
+    pending->longs -= group->is_long;
+    pending->free_lanes++;
+    group->count = 0;
+    group->self_test = group->is_long = false;
     if (group->lane == JOB_SHORT) drain(pending);
     while (!pending->closed) {
         if (find(pending, group)) {

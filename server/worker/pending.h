@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pending.h - the jobs that wait inside a worker, shared by its lanes.
  *
- * A lane takes one group of jobs that run together; the others are there for the next lane at once.
- * On a GPU a long job is not taken by the last lane that is free, so that a short one never
- * waits for it; but once it has waited for as long as it takes, it gets the next lane, as long as
- * another one has no long job. On a CPU lanes are apart: each takes jobs of one duration alone.
+ * A lane takes a group of jobs that run together; the next lane can take the others at once. On a
+ * GPU the last free lane takes no long job, so that a short one never waits for it. A long job that
+ * has waited for its predicted time gets the next lane, as long as one lane remains without a long
+ * job. On a CPU durations have separate lanes: each lane takes jobs of one duration only.
  *
- * Used by:  worker.c, a call of each lane at a time.
- * Owns:     a job from its message to its lane; the channel is the caller's.
+ * Used by:  worker.c, one call per lane at a time.
+ * Owns:     a job from its message until a lane takes it; the channel is the caller's.
  * Fails:    pending_create returns NULL without memory.
  * Threads:  the lanes'.
- * Limits:   `capacity` jobs; further messages stay in the channel. A group has RUN_BATCH_MAX jobs,
- *           and GROUP_MS of work unless codecs take the time.
+ * Limits:   `capacity` jobs; further messages stay in the channel. A group has at most
+ *           RUN_BATCH_MAX jobs, and GROUP_MS of predicted work unless codecs take the time.
  */
 #ifndef BURIN_PENDING_H
 #define BURIN_PENDING_H
@@ -25,32 +25,32 @@ struct group {
     int count;      /* 0: nothing yet, or the self-test */
     bool self_test; /* the front asks for one */
     bool is_long;
-    enum job_duration lane; /* of the lane that takes it, where lanes are apart */
+    enum job_duration lane; /* the duration of the lane's jobs, where durations are separate */
 };
 
 struct pending;
 
 struct pending_options {
     int channel;
-    int lanes;    /* where they are apart, of each duration */
-    bool apart;   /* then batch is 1 */
-    int batch;    /* jobs in a group */
+    int lanes;    /* in total, or of each duration where `apart` */
+    bool apart;   /* durations have separate lanes; then batch is 1 */
+    int batch;    /* the most jobs in a group */
     int capacity; /* jobs */
     struct slots *slots;
 };
 
 struct pending *pending_create(const struct pending_options *options);
-void pending_destroy(struct pending *pending); /* no lane is in it */
+void pending_destroy(struct pending *pending); /* accepts NULL; no lane may be in a call */
 
 enum pending_outcome { PENDING_CLOSED, PENDING_TAKEN, PENDING_NONE };
 
-/* The lane is done with GROUP, all zero at first but for its `lane`, and takes the next: waits for
- * WAIT_MS, or CHANNEL_FOREVER. PENDING_NONE: there was none in that time. PENDING_CLOSED: the other
- * end of the channel is closed, and what waits is nobody's any more. */
+/* Ends the lane's last GROUP, all zero at first but for `lane`, and takes the next: waits for
+ * WAIT_MS, or CHANNEL_FOREVER. PENDING_NONE: no job came in that time. PENDING_CLOSED: the front
+ * has closed the channel, and queued jobs are abandoned. */
 enum pending_outcome pending_take(struct pending *pending, struct group *group, int wait_ms);
 
-/* Jobs of a lane's group that it does not run after all: they are first again, and at once there
- * for lanes that sleep. */
+/* Puts jobs of a lane's group that the lane does not run back to the front of the list, and wakes a
+ * sleeping lane for them. */
 void pending_return(struct pending *pending, const int *slots, int count);
 
 #endif

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <time.h>
 
-/* In the order in which all operators are prepared for them. */
+/* Kinds of images, in the order in which operators are compiled for them; the first COMMON are the
+ * common ones. */
 static const struct shape {
     int depth, channels;
 } shapes[] = {
@@ -16,7 +17,7 @@ static const struct shape {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, COMMON = 4 };
 
-/* False: no operator can be prepared here. */
+/* False: stopped, or this device prepares no operator. */
 static bool prepare_all(struct preparation *preparation, struct shape shape,
                         bool failed[REGISTRY_ADDED_MAX]) {
     struct lane *lane = preparation->lane;
@@ -41,7 +42,7 @@ static void *preparation_main(void *argument) {
         if (i == COMMON) sem_post(&preparation->common);
         going = prepare_all(preparation, shapes[i], failed);
     }
-    if (!going) sem_post(&preparation->common); /* nothing more comes */
+    if (!going) sem_post(&preparation->common);
     return NULL;
 }
 

@@ -53,7 +53,7 @@ static enum status encode(const struct image *image, struct file *file, struct f
                        failure);
 }
 
-/* What the CPU makes of it when it decodes and encodes it once more. */
+/* Decodes FILE and encodes it again, with the CPU's codec. */
 static enum status encode_again(const struct file *file, struct file *again,
                                 struct failure *failure) {
     uint8_t pixels[SIDE * SIDE];
@@ -67,7 +67,7 @@ static enum status encode_again(const struct file *file, struct file *again,
     return status ? status : encode(&image, again, failure);
 }
 
-/* The same on the device, from FILE to MADE. */
+/* Decodes FILE and encodes it again into MADE, on the device. */
 static enum status recode(struct lane *lane, const struct file *file, struct file *made,
                           struct failure *failure) {
     const struct plan plan = { .count = 0 };

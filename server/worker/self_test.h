@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* self_test.h - a job with a known answer, which shows that a worker's device still computes.
  *
- * A small made picture is equalized on the lane; the digest of the result is compared with one that
- * was computed apart from this program.
+ * It equalizes a small generated picture, and compares the result's digest with one that a
+ * different program computed. A device that encodes JPEG must also produce the CPU's bytes.
  *
  * Used by:  worker.c, when a lane is opened and whenever the front asks.
- * Fails:    STATUS_DEVICE when the answer is wrong or the device failed; then the process should
- *           end.
+ * Fails:    STATUS_DEVICE when the answer is wrong or the device failed; the process should end.
  * Threads:  the lane's own.
  */
 #ifndef BURIN_SELF_TEST_H

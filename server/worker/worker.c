@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. worker_run opens every lane and runs the self-test on each, starts a thread for
- * each lane and one for the heartbeat, and only then says READY. The lanes take jobs from one list
- * (pending.h), each a group that runs in one batch, and mark them as started. When the front closes
- * the channel no lane gets another group and each thread ends. Whatever only a new process recovers
- * from ends this one by _exit, in mid-job: the front hands its jobs to another. */
+ * each lane and one for the heartbeat, and only then sends READY. The lanes take groups of jobs
+ * from one list (pending.h), mark the jobs as started and run each group in one batch. When the
+ * front closes the channel, no lane gets a further group and each thread ends. After a failure that
+ * only a new process recovers from, this process calls _exit even in mid-job, and the front gives
+ * its jobs to a different worker. */
 #include "server/worker/worker.h"
 
 #include "cuda/nvml.h"
@@ -14,7 +15,7 @@
 #include "server/log/log.h"
 #include "server/process/process.h"
 #include "server/sandbox/sandbox.h"
-#include "server/worker/confinement.h"
+#include "server/sandbox/sandbox_calls.h"
 #include "server/worker/executor.h"
 #include "server/worker/gpu_sampler.h"
 #include "server/worker/heartbeat.h"
@@ -24,7 +25,6 @@
 
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,39 +34,40 @@
 
 enum { CORES_MAX = 256, LANES_MAX = CORES_MAX * JOB_DURATIONS, GPU_LANES = 4, TRIM_MS = 1 };
 
-/* By how much the lanes of a CPU come after others, by the jobs' duration: all of them share the
- * cores. A short job gets a core at once; of one that a short, a medium and a long one want for
- * longer they get 70, 23 and 7 of 100. */
+/* How nice a CPU's lanes are, by their jobs' duration: all of them share the cores. A short job
+ * gets a core at once; when a short, a medium and a long job compete for one core, they get 70, 23
+ * and 7 % of it. */
 static const int lane_nice[JOB_DURATIONS] = { [JOB_MEDIUM] = 5, [JOB_LONG] = 10 };
 
-/* A lane that gets no job looks so often, and so many times, whether there is memory that nothing
- * needed of late; then it sleeps. */
+/* An idle lane checks every IDLE_MS, IDLE_LOOKS times, for memory that was not needed recently and
+ * can be freed; then it sleeps. */
 enum { IDLE_MS = 1000, IDLE_LOOKS = 3, HEAP_TRIM_MS = 2000 };
 
-/* An operator that never ends may keep all cores busy until its deadline: others come first. */
+/* Other processes come first: an operator in an endless loop keeps all cores busy until its
+ * deadline. */
 enum { SANDBOX_NICE = 5 };
 
-/* For operators to be compiled before the sandbox is ready. Where they are in the cache it takes a
- * few milliseconds for each; the first job of one that is not waits for that one alone. */
+/* The longest time for which compiling operators delays READY. One that the cache holds takes a few
+ * milliseconds. The first job of an operator that is not compiled by then waits for that one. */
 enum { PREPARATION_WAIT_MS = 1000 };
 
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
-    struct pending *pending; /* jobs */
-    int lanes;               /* in all */
-    int lanes_alike;         /* of a duration, where they are apart: on a CPU; else all */
-    int batch;
+    struct pending *pending;
+    int lanes;       /* in total */
+    int lanes_alike; /* of each duration on a CPU, where durations have separate lanes; else all */
+    int batch;       /* the most jobs in one */
     struct lane *lane[LANES_MAX];
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
     bool gpu;
     bool sandbox;
     const struct config *config;
-    struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
+    struct pool *pool; /* the lane's threads, in a sandbox on a CPU; else NULL */
     struct heartbeat heartbeat;
-    struct gpu_sampler sampler;     /* of a GPU alone */
-    struct preparation preparation; /* of a sandbox's GPU */
+    struct gpu_sampler sampler;     /* on a GPU only */
+    struct preparation preparation; /* in a sandbox on a GPU only */
 };
 
 struct lane_thread {
@@ -75,21 +76,16 @@ struct lane_thread {
     pthread_t thread;
 };
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-/* The context is spoilt, or the system refuses what a worker needs: nothing in this process
- * recovers from the first (measured), so end at once. */
+/* The CUDA context is unusable, or the system refuses something that a worker needs. A process
+ * cannot repair its context (measured), so it exits at once. */
 static void give_up(const struct failure *failure) {
     log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
     log_stop();
     _exit(WORKER_FAILED);
 }
 
-/* The device reads uploads and writes answers where they lie. What cannot be pinned it copies. Not
- * in a sandbox: a user's kernel could write into any slot. */
+/* Lets the device read uploads and write answers in the slots' memory; slots that cannot be pinned
+ * are copied. A sandbox pins nothing, since a user's kernel could write into any pinned slot. */
 static void pin_slots(const struct worker *worker, const struct device_driver *driver, int index) {
     const struct slots *slots = worker->executor.slots;
     struct failure failure = { 0 };
@@ -121,15 +117,7 @@ static void answer_self_test(struct worker *worker, struct lane *lane) {
     if (status == STATUS_DEVICE) give_up(&failure);
 }
 
-/* LANE: the thread that does all of it, or 0 where it waits for others. */
-static void begin(struct job *job, int32_t lane) {
-    /* Another lane may have written here last: its release was the time at which it finished. */
-    (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&job->lane, lane, __ATOMIC_RELAXED);
-    __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
-}
-
-/* Of this thread. */
+/* Processor time of the calling thread. */
 static double thread_cpu_ms(void) {
     struct timespec used;
     return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
@@ -143,9 +131,14 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
     struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
     if (!group->count) return;
-    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid();
-    for (int i = 0; i < group->count; i++)
-        begin(slot_job(worker->executor.slots, group->slots[i]), thread);
+    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid(); /* 0: several do the work */
+    for (int i = 0; i < group->count; i++) {
+        struct job *job = slot_job(worker->executor.slots, group->slots[i]);
+        /* A different lane may have written the job last, and released it by finished_ns. */
+        (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&job->lane, thread, __ATOMIC_RELAXED);
+        __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
+    }
     if (thread) group_began_cpu_ms = thread_cpu_ms();
     executor_run(&worker->executor, lane, group->slots, group->count, &failure);
     if (failure.status == STATUS_DEVICE) give_up(&failure);
@@ -157,8 +150,9 @@ static void empty(struct lane *lane) {
     thread_remains_clear();
 }
 
-/* What the codecs have freed and malloc keeps goes back, for all lanes by the first that finds it
- * long enough ago: it takes a millisecond, for which others that allocate may wait. */
+/* Returns memory that codecs have freed and malloc keeps to the system, for all lanes at once and
+ * at most every HEAP_TRIM_MS: it takes a millisecond, for which other allocating threads may wait.
+ */
 static void trim_heap(void) {
     static int64_t trimmed_ns;
     const int64_t now = clock_ns();
@@ -169,10 +163,10 @@ static void trim_heap(void) {
         malloc_trim(0);
 }
 
-/* The memory that a large batch took is given back once it is answered: one piece after each batch,
- * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
- * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
- * sandbox the next job's operator is to find nothing of the last. */
+/* Takes the next group, and gives back the memory that a large batch needed: one piece after each
+ * batch, since a lane may never be idle, and the rest while no job waits. So a job waits for one
+ * piece at most, and a lane that sleeps in between gets a core at once. In a sandbox the lane is
+ * emptied first, so that an operator finds nothing of the job before. */
 static bool take_group(const struct worker *worker, struct lane *lane, struct group *group) {
     enum pending_outcome outcome = PENDING_NONE;
     if (worker->sandbox) empty(lane);
@@ -191,17 +185,13 @@ static enum job_duration lane_duration(const struct worker *worker, int number) 
     return (enum job_duration)(number / worker->lanes_alike);
 }
 
-/* This thread alone, for good: nobody may be less nice again. */
-static void be_nice(int more) {
-    if (more) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + more);
-}
-
 static void *lane_main(void *argument) {
     struct lane_thread *self = argument;
     struct worker *worker = self->worker;
     struct group group = { .lane = lane_duration(worker, self->number) };
     struct lane *lane = worker->lane[self->number];
-    be_nice(lane_nice[group.lane]);
+    const int nice = lane_nice[group.lane];
+    if (nice) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice); /* this thread's */
     while (take_group(worker, lane, &group)) {
         __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
         run_group(worker, lane, &group);
@@ -210,7 +200,7 @@ static void *lane_main(void *argument) {
     return NULL;
 }
 
-/* What does not fit the lane's memory is another lane's, and has not begun. */
+/* Returns jobs that did not fit the lane's memory to the list, as not started. */
 static void leave(void *context, const int *slots, int count) {
     const struct worker *worker = context;
     for (int i = 0; i < count; i++)
@@ -251,7 +241,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         if (status) return status;
         worker->opened++;
     }
-    /* The first job of a process pays for loading code and waking the device: let it be ours. */
+    /* The first job of a process pays for loading code and waking the device. */
     for (int i = 0; i < worker->lanes && lane_duration(worker, i) == JOB_SHORT; i++) {
         const enum status status = self_test_run(worker->lane[i], failure);
         if (status) return status;
@@ -259,7 +249,8 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     return STATUS_OK;
 }
 
-/* A batch under way and one waiting for each lane, so that no lane idles for a message. */
+/* Jobs that the front may send: a running and a waiting batch per lane, so that no lane idles until
+ * a message arrives. */
 static int capacity(const struct worker *worker) {
     return worker->sandbox ? 1 : 2 * worker->lanes_alike * worker->batch;
 }
@@ -273,13 +264,14 @@ static void say_ready(struct worker *worker) {
         .ok = 1,
     };
     snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
-    heartbeat_tell(&worker->heartbeat, &message);
+    heartbeat_set_ready(&worker->heartbeat, &message);
     channel_send(worker->channel, &message);
 }
 
-static void start_lanes(struct worker *worker, struct lane_thread *threads) {
+static void run_lanes(struct worker *worker) {
+    struct lane_thread threads[LANES_MAX];
+    struct failure failure = { 0 };
     for (int i = 0; i < worker->lanes; i++) {
-        struct failure failure = { 0 };
         threads[i] = (struct lane_thread){ .worker = worker, .number = i };
         const int error = pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]);
         if (!error) continue;
@@ -287,17 +279,11 @@ static void start_lanes(struct worker *worker, struct lane_thread *threads) {
              strerror(error));
         give_up(&failure);
     }
-}
-
-static void run_lanes(struct worker *worker) {
-    struct lane_thread threads[LANES_MAX];
-    struct failure failure = { 0 };
-    start_lanes(worker, threads);
     if (!heartbeat_start(&worker->heartbeat)) {
         fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
         give_up(&failure);
     }
-    if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
+    if (worker->sandbox && sandbox_calls_confine(worker->gpu, &failure)) give_up(&failure);
     if (worker->gpu || !worker->sandbox)
         sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config, 0);
     if (worker->sandbox && worker->gpu)
@@ -330,11 +316,11 @@ static struct pool *start_pool(int threads, struct failure *failure) {
     return pool;
 }
 
-/* How many lanes, and the threads beside them. */
+/* Decides the numbers of lanes and jobs, and starts the threads that work for the lanes. */
 static enum status size_worker(struct worker *worker, const struct config *config,
                                struct failure *failure) {
     const bool gpu = worker->gpu;
-    worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
+    worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : process_cores();
     if (worker->lanes > CORES_MAX) worker->lanes = CORES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
@@ -343,8 +329,8 @@ static enum status size_worker(struct worker *worker, const struct config *confi
     worker->lanes_alike = worker->lanes;
     if (!gpu && !worker->sandbox) worker->lanes *= JOB_DURATIONS;
     if (gpu)
-        worker->executor.codecs =
-            start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);
+        worker->executor.codecs = start_pool(
+            config->codec_threads ? (int)config->codec_threads : process_cores(), failure);
     if (worker->sandbox) pool_leave_nothing(gpu ? worker->executor.codecs : worker->pool);
     return failure->status;
 }
@@ -407,7 +393,7 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
 
 int worker_run_sandbox(struct slots *slots, int channel, const struct config *config,
                        const struct device_driver *driver, int index) {
-    mallopt(M_PERTURB, 0xa5);                   /* what is freed is written over */
-    setpriority(PRIO_PROCESS, 0, SANDBOX_NICE); /* of this thread, and of those that it starts */
+    mallopt(M_PERTURB, 0xa5);                   /* free() overwrites memory */
+    setpriority(PRIO_PROCESS, 0, SANDBOX_NICE); /* new threads inherit it */
     return run(slots, channel, config, driver, index, true);
 }

@@ -140,7 +140,7 @@ band_row(const uint16_t *before, const uint16_t *energies, uint16_t *to, int fir
     }
 }
 
-/* Of a half: computes FIRST..END-1 of the first row, whatever that has changed of the others. */
+/* Computes a half's costs: WHOLE, or in each row only those that the last seam has changed. */
 static void band_half(const struct picture *p, int half, bool whole, uint16_t *made) {
     int first = 0, end = p->width;
     for (int i = 0; i < half_rows(p, half); i++) {
@@ -148,7 +148,7 @@ static void band_half(const struct picture *p, int half, bool whole, uint16_t *m
         uint16_t *costs = cost_row(p, y);
         if (!whole) {
             memmove(costs + x, costs + x + 1, 2 * (size_t)(p->width - x));
-            /* What energies made anew have changed, and one more beside what the row before has. */
+            /* Changed costs: where energies were made anew, and one beside the row before's. */
             first = i && first - 1 < x - 3 ? first - 1 : x - 3;
             end = i && end + 1 > x + 3 ? end + 1 : x + 3;
             if (first < 0) first = 0;

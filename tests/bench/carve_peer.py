@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """carve_peer.py [BURIN] [PHOTOGRAPH]... - seam carving on the CPU: burin beside liblqr, in turns, in one run.
 
-liblqr 0.4 (package liblqr-1-0) as it comes: energy LQR_EF_GRAD_XABS, one thread; timed are making, initialising and resizing
+liblqr 0.4 (package liblqr-1-0) with its defaults: energy LQR_EF_GRAD_XABS, one thread; timed are making, initialising and resizing
 its carver, not reading the result. burin is timed as it reports itself: the operator, from RGB to RGB. Medians; --json for
 machines; --rounds N, default 5. Photographs default to those of the package mate-backgrounds."""
 import ctypes
@@ -56,11 +56,11 @@ def liblqr(lqr, pixels, dx, dy):
 def burin(program, path, size, dx, dy, energy, threads):
     with tempfile.NamedTemporaryFile(suffix=".ppm") as out:
         step = f"carve:dx={dx},dy={dy},energy={energy}"
-        told = subprocess.run([program, "run", "--device", "cpu", "--timing", "--threads", str(threads), step, path, out.name],
-                              check=True, capture_output=True).stdout
+        report = subprocess.run([program, "run", "--device", "cpu", "--timing", "--threads", str(threads), step, path, out.name],
+                                check=True, capture_output=True).stdout
         if Image.open(out.name).size != (size[0] + dx, size[1] + dy):
             sys.exit("carve_peer.py: burin did not carve")
-    return next(op["ms"] for op in json.loads(told)["ms"]["operators"] if op["name"] == "carve")
+    return next(op["ms"] for op in json.loads(report)["ms"]["operators"] if op["name"] == "carve")
 
 
 def main():

@@ -3,8 +3,8 @@
  * width from that map, on the CPU with one core and with all, and on each GPU.
  *
  * How it works. On every lane: the carving and the map as plans of one step; then one tree whose
- * branches are the widths (run.h), of which every part's time is told; on a GPU also one batch of
- * all the widths, whose calls share the map. Before a time is told each result has been compared
+ * branches are the widths (run.h), with a time for every part; on a GPU also one batch of
+ * all the widths, whose calls share the map. Before a time is printed each result is compared
  * with what carving to that width alone gives on the first lane. */
 #include "tests/bench/burin-bench/bench.h"
 #include "tests/bench/burin-bench/measurement.h"

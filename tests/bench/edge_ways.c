@@ -15,7 +15,7 @@
 
 enum { PLAIN_REPEATS = 3 };
 
-/* What all ways of one size share. */
+/* Common to all ways of one size. */
 struct subject {
     const struct bench_options *options;
     const struct edge_size *size;

@@ -113,7 +113,7 @@ static void print_row(const json_t *row) {
     putchar('\n');
 }
 
-/* What show=energy makes of a picture with these ENERGIES. */
+/* Makes the picture that show=energy makes of these ENERGIES. */
 static void show(const uint16_t *energies, const struct image *shown) {
     for (uint32_t y = 0; y < shown->height; y++)
         for (uint32_t x = 0; x < shown->width; x++, energies++)

@@ -107,7 +107,7 @@ static void measure_error(const struct function *function, long count) {
             error = error_of(function->ours(x), function->truth((quad)x));
         } else {
             y = argument(function, (unsigned)(i / 4));
-            /* Where the power is neither 0 nor infinity. */
+            /* Arguments whose power is neither 0 nor infinity. */
             if (i & 16 && function->ours_2 == burin_pow)
                 y = uniform(-746, 710) / burin_log(burin_fabs(x));
             error = error_of(function->ours_2(x, y), function->truth_2((quad)x, (quad)y));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--type pnm|jpeg|hard] [--seconds 8] - what small requests feel of
-long ones: 320x240 through histeq and threshold at 8 connections, alone, then beside two clients that carve 800 seams out of
+"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--type pnm|jpeg|hard] [--seconds 8] - how long requests
+delay small ones: 320x240 through histeq and threshold at 8 connections, alone, then beside two clients that carve 800 seams out of
 8192 x 8192 one after the other, or with --type hard send a JPEG that cannot be cut for a GPU. Runs in less than a minute.
 
 Out of build/bundle: python3 fairness.py ./burin, with `load` from bin/. For each operator: requests a second, p50, p99, the worst,
@@ -57,7 +57,7 @@ def post(port, path, body):
 
 
 class Carver(threading.Thread):
-    """Carves until it is told to stop."""
+    """Carves until `stop` is set."""
 
     def __init__(self, port, path, body):
         super().__init__()

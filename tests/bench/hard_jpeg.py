@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A valid gray JPEG that no decoder can enter in the middle: every block has 63 coefficients of one bit behind codes of 8 bits,
-so that nothing tells where a block ends, and who begins at a wrong bit stays wrong to the end. For fairness.py."""
+so a block's end is not recognizable, and a decoder that begins at a wrong bit stays wrong to the end. For fairness.py."""
 import struct
 
 import numpy as np

@@ -6,10 +6,10 @@
               process's (VmRSS, Pss) and descriptors at most 2 % up, what is a process's own at most 2 % or 1 MB
     body      1 GB, announced or in chunks, is refused, and memory stays flat
     bomb      a PNG of 50000x50000 in 300 KB is refused from its header, in less than 50 ms at the median
-    headers   what two parsers could read in two ways is refused once, and what hides behind it never runs
+    headers   a request that two parsers could read in two ways is refused once, and one hidden behind it never runs
 
 Prints one table; exit code 1 if a property fails. A body in chunks may grow memory by body_bytes_max, 64 MB, until it is over it.
-Runs as root, for the daemon's processes show their descriptors to nobody else."""
+Runs as root, as only root sees the descriptors of the daemon's processes."""
 import argparse
 import collections
 import http.client
@@ -34,13 +34,13 @@ failed = []
 
 
 def row(what, case, measured, goal, verdict):
-    """VERDICT: whether the goal is met, or what stands there instead."""
+    """VERDICT: whether the goal is met, or a text in its place."""
     verdict = verdict if isinstance(verdict, str) else "yes" if verdict else "NO"
     failed.extend([case] * (verdict == "NO"))
     print(f"{what:8} {case:37} {measured:78} {goal:27} {verdict}", flush=True)
 
 
-# ---- the daemon, and what the system says of it
+# ---- the daemon, and the system's figures of it
 
 class Daemon:
     def __init__(self, burin, devices):
@@ -70,7 +70,7 @@ class Daemon:
         return {"front": self.process.pid, **{f"worker {i}" if i else "worker": pid for i, pid in enumerate(workers)}}
 
     def settle(self):
-        """Waits until nothing is under way but the question, half a minute at most, and a second for descriptors to be closed."""
+        """Waits for up to half a minute until only this request is in progress, and a second for descriptors to be closed."""
         end = time.monotonic() + 30
         while (self.metric("slots_in_use") or self.metric("requests_in_progress") > 1) and time.monotonic() < end:
             time.sleep(0.05)
@@ -90,12 +90,12 @@ def held(daemon):
             found[f"{name}, {key}, kB"] = kilobytes(pid, key)
         found[f"{name}, Pss, kB"] = kilobytes(pid, "Pss", "smaps_rollup")
         found["all, Pss, kB"] += found[f"{name}, Pss, kB"]
-    # Asked last: the question has a descriptor.
+    # Counted last: the request itself has a descriptor.
     return {**found, **{name: daemon.metric(name) for name in ("gpu_memory_used_bytes", "pinned_pool_bytes", "slots_in_use")}}
 
 
 def growing(daemon, work):
-    """WORK's result; by how many MB the memory of both processes together grew meanwhile at its highest, and in the end."""
+    """WORK's result; the MB by which the memory of both processes together grew at its highest, and in the end."""
     daemon.settle()
     pids = daemon.processes().values()
     for pid in pids:
@@ -115,9 +115,9 @@ def measure_memory(daemon, options):
     for _ in range(PARTS):
         tally += mix.load(options.requests // PARTS)
         states.append(held(daemon))
-    told = ", ".join(f"{count} {status}" for status, count in sorted(tally.items(), key=str))
-    row("memory", f"{sum(tally.values())} requests, {time.monotonic() - start:.0f} s", told, "each its status",
-        sum(tally.values()) == options.requests // PARTS * PARTS and " for " not in told)
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(tally.items(), key=str))
+    row("memory", f"{sum(tally.values())} requests, {time.monotonic() - start:.0f} s", counts, "each its status",
+        sum(tally.values()) == options.requests // PARTS * PARTS and " for " not in counts)
     for what, before in states[0].items():
         values = [state[what] for state in states]
         change = f"{100 * (values[-1] - before) / before:+.2f} %" if before else f"{values[-1] - before:+d}"
@@ -137,7 +137,7 @@ def push(daemon, head, block, listens):
                 count = s.send(left)
                 left, sent = left[count:], sent + count
         except (BrokenPipeError, ConnectionResetError):
-            pass  # what it said before is still there
+            pass  # its earlier answer can still be read
         return heads(rest(s)), sent / MB, (time.perf_counter() - start) * 1000
 
 
@@ -148,7 +148,7 @@ def measure_body(daemon, _):
         for listens in (True, False):
             (statuses, sent, took), peak, after = growing(daemon, lambda: push(daemon, head, block, listens))
             row("body", f"{framing.split(':')[0]}, {'answer awaited' if listens else 'read at the end'}",
-                f"{told_of(statuses)}; {sent:.0f} MB sent, {took:.0f} ms; {peak:+.1f} MB at most, {after:+.1f} after",
+                f"{describe(statuses)}; {sent:.0f} MB sent, {took:.0f} ms; {peak:+.1f} MB at most, {after:+.1f} after",
                 f"413; +{room} MB, +4 after", statuses == [413] and peak <= room and after <= 4)
 
 
@@ -167,7 +167,7 @@ def heads(data):
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", data)]
 
 
-def told_of(statuses):
+def describe(statuses):
     return f"{' '.join(map(str, statuses)) or 'no answer'}, {len(statuses)} head{'s' * (len(statuses) != 1)}"
 
 
@@ -195,11 +195,11 @@ def measure_headers(daemon, _):
             s.sendall(data + SMUGGLED.replace(b"Host:", b"Connection: close\r\nHost:"))
             answer = rest(s)
         found, ran = heads(answer), daemon.metric('requests_total{op="grayscale"') - before
-        row("headers", name, told_of(found) + ran * "; the next request has run", "400, 1 head",
+        row("headers", name, describe(found) + ran * "; the next request has run", "400, 1 head",
             found == [400] and not ran and b"\r\nConnection: close\r\n" in answer)
 
 
-def told_first(burin):
+def check_first(burin):
     facts = pathlib.Path("/proc/cpuinfo").read_text()
     names, mhz = re.findall(r"^model name\s*: (.*)", facts, re.M), re.findall(r"^cpu MHz\s*: (\d+)", facts, re.M)
     print(f"{len(names)} cores of {' '.join(names[:1])}, {' '.join(mhz[:1])} MHz\n{time.strftime('%Y-%m-%d')}")
@@ -221,7 +221,7 @@ def main():
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("limits.py: run it as root: the daemon's processes show their descriptors to nobody else")
-    told_first(options.burin)
+    check_first(options.burin)
     daemon = Daemon(options.burin, options.devices)
     try:
         for name, measure in MEASURES.items():

@@ -245,7 +245,7 @@ static struct field *make_field(const struct options *options, const struct requ
     return field;
 }
 
-/* What a thread counted, into the round. */
+/* Adds a thread's counts to the round. */
 static void add_field(struct round *round, struct field *field) {
     const struct round *part = &field->round;
     const size_t before = (size_t)round->done, more = (size_t)part->done;

@@ -25,7 +25,7 @@
 
 enum { HEAD_MAX = 65536, HEAD_READ = 4096, FIRST = 16, TAIL = 32, WHOLE_EVERY = 64 };
 
-/* Of the answers to one file. */
+/* The known facts of one file's answers. */
 struct known {
     long length; /* 0: none was an image */
     char first[FIRST], tail[TAIL];
@@ -102,7 +102,7 @@ static bool answer_take_head(struct answer *answer, char *bytes, size_t length) 
     return true;
 }
 
-/* As the first answer to the same file? */
+/* Compares with the first answer to the same file. */
 static void answer_compare(struct answer *answer) {
     struct known *known = answer->known;
     if (!answer->image) return;

@@ -56,8 +56,8 @@ def hang_up(daemon, path, body):
         s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(body)) + body[:len(body) // 2])
 
 
-def client(daemon, count, rng, good, bad, told):
-    """Asks COUNT times, mostly on one connection, and puts into TOLD the Counter of what came."""
+def client(daemon, count, rng, good, bad, results):
+    """Asks COUNT times, mostly on one connection, and puts into RESULTS the Counter of outcomes."""
     tally = collections.Counter()
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
     for _ in range(count):
@@ -73,7 +73,7 @@ def client(daemon, count, rng, good, bad, told):
         answer.read()
         tally[answer.status if answer.status == expected else f"{answer.status} for {expected}"] += 1
     connection.close()
-    told.put(tally)
+    results.put(tally)
 
 
 class Mix:
@@ -82,16 +82,16 @@ class Mix:
         self.bad = bad_requests(self.good[3])
 
     def load(self, count):
-        """COUNT requests over CONNECTIONS clients, never the same ones twice. -> Counter of what came"""
+        """COUNT requests over CONNECTIONS clients, never the same ones twice. -> Counter of outcomes"""
         context = multiprocessing.get_context("fork")  # threads of Python would share one core
-        told, clients = context.SimpleQueue(), []
+        results, clients = context.SimpleQueue(), []
         for i in range(CONNECTIONS):
             self.seed += 1
             share = count // CONNECTIONS + (i < count % CONNECTIONS)
-            work = self.daemon, share, random.Random(self.seed), self.good, self.bad, told
+            work = self.daemon, share, random.Random(self.seed), self.good, self.bad, results
             clients.append(context.Process(target=client, args=work))
             clients[-1].start()
-        tally = sum((told.get() for _ in clients), collections.Counter())
+        tally = sum((results.get() for _ in clients), collections.Counter())
         for one in clients:
             one.join()
         return tally

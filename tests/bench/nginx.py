@@ -3,7 +3,7 @@
 """nginx.py BURIN [--rounds N] [--seconds S] - requests a second through docker/nginx.conf beside those of a daemon asked directly, in
 turn, round by round; daemon, nginx and client on this machine's own cores. Both of nginx' servers are the one daemon, so that the same
 work is compared. Where other work is on the machine the rates vary; the processor time that a request takes of the daemon and of nginx
-varies less, and is told too. Needs `make tools`, and Debian's nginx (unpacked below build/ where it is not installed). Prints every round and the
+varies less, and is printed too. Needs `make tools`, and Debian's nginx (unpacked below build/ where it is not installed). Prints every round and the
 medians."""
 import argparse
 import glob

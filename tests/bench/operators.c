@@ -2,9 +2,9 @@
 /* operators - any plan on one picture: milliseconds of computing, on the CPU with one core and with
  * all, and on each GPU, there in a batch too.
  *
- * How it works. What a plan makes and tells is kept from a run on a core of the CPU, whatever
- * devices are measured; every lane's results, those of a batch one by one, are compared with that
- * before their time is told. */
+  * How it works. A run on one core of the CPU gives the expected images and values, whichever
+  * devices are measured; every lane's results, those of a batch one by one, are compared with them
+  * before their times are printed. */
 #include "tests/bench/burin-bench/bench.h"
 #include "tests/bench/burin-bench/measurement.h"
 #include "tests/bench/burin-bench/picture.h"
@@ -22,7 +22,7 @@ static const char *const plans[] = {
 
 enum { FIXED = sizeof plans / sizeof *plans, PARTS = 2 }; /* those that the size decides */
 
-/* What --size, --channels and --depth set. */
+/* Set by --size, --channels and --depth. */
 static struct image chosen = { .width = 1920, .height = 1080, .channels = 3, .depth = 8 };
 
 struct subject {
@@ -35,7 +35,7 @@ struct subject {
     uint8_t *expected, *got; /* heap; packed results */
 };
 
-/* Number I of those that are measured unasked. A part begins at no multiple of 16 bytes. */
+/* Plan number I of those that are measured by default. A part begins at no multiple of 16 bytes. */
 static const char *default_plan(int i) {
     static char text[96];
     const uint32_t width = chosen.width, height = chosen.height;
@@ -90,7 +90,7 @@ static bool understands(const struct bench_options *options) {
 
 /* ---- results */
 
-/* Packs what the plan made and told of ITEM into TO; returns the bytes. TO may be NULL. */
+/* Packs ITEM's image and values into TO; returns the bytes. TO may be NULL. */
 static size_t pack_result(const struct plan *plan, const struct run_item *item, uint8_t *to) {
     size_t offset = 0;
     if (run_last_maker(plan) >= 0)
@@ -254,7 +254,7 @@ static const char help[] =
     "Milliseconds of computing that a plan takes, such as blur:sigma=3, on a made picture:\n"
     "medians, on one core of the CPU, on all, on each GPU, there also of one picture of a\n"
     "batch of 32. Copies are not in them. Without a PLAN: some operators, each by itself.\n"
-    "Results are compared with those of one core before a time is told.\n"
+    "Results are compared with those of one core before a time is printed.\n"
     "\noptions:\n"
     "  --size WxH      of the picture (default 1920x1080)\n"
     "  --channels N    1..4 (default 3)\n"

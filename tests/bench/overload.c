@@ -4,7 +4,7 @@
  *     build/cpu/tests/bench/overload --port 8080 --rate 10000 --connections 1000 photo.jpg
  *
  * How it works. Closed loop: each connection sends its next request when it has its answer,
- * whatever that was. Open loop: requests are due at a fixed rate; each takes a connection that is
+ * good or not. Open loop: requests are due at a fixed rate; each takes a connection that is
  * idle, or opens one; when all are busy it is not sent, and counted. With --fresh each request has
  * a connection of its own. One thread and an epoll of its own move all of it, so that the client
  * needs one core; two more ask for /livez meanwhile. Times count from when a request is sent,
@@ -225,7 +225,7 @@ static void usage(int code) {
           "and refusals (503) a second, their times, and those of /livez, asked meanwhile on\n"
           "connections of their own. Only a 200 with the same image as before is good.\n\n"
           "  --connections N   at once (default 640, at most 20000)\n"
-          "  --rate N          requests a second that are due, whatever comes of them: open loop.\n"
+          "  --rate N          requests a second that are due, answered or not: open loop.\n"
           "                    Without it each connection asks again when it has its answer\n"
           "  --fresh           a connection of its own for each request\n"
           "  --origin X        what a browser sends with a request of a page of X\n"
@@ -289,7 +289,7 @@ int main(int argc, char **argv) {
     probe_begin(&client.livez, options.port);
     probe_begin(&client.admin, options.admin_port);
     const double seconds = run(&client);
-    puts("ended"); /* whoever reads the daemon's times reads them now */
+    puts("ended"); /* the caller now reads the daemon's times */
     fflush(stdout);
     probe_end(&client.livez);
     probe_end(&client.admin);

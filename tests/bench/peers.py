@@ -4,7 +4,7 @@
 
 Equalization, gray: cv2.equalizeHist. Colour: RGB to HSV, equalizeHist of V, back (OpenCV's 8-bit HSV loses hue precision, ours does not
 go there). Edges, gray, 3x3: cv2.Sobel twice in float, cv2.magnitude, to 8 bit; or Sobel in 16 bit and cv2.magnitude of that; the
-faster of the two. Tiles: cv2.createCLAHE(2, (8, 8)), whose bytes are ours; ours by clahe_ways, both by the thread's own clock; left out
+faster of the two. Tiles: cv2.createCLAHE(2, (8, 8)), with the same bytes as Burin's; Burin's by clahe_ways, both by the thread's own clock; left out
 where that program is not built. Prints medians in ms, gigapixels a second and the ratio as a table; --json for machines."""
 import json
 import pathlib
@@ -71,11 +71,11 @@ def opencv_clahe(width, height):
 
 
 def clahe_ways(program):
-    """Where make builds it, and where a bundle has it."""
+    """The program's path after make, or in a bundle."""
     for path in (pathlib.Path("build/cpu/tests/bench/clahe_ways"), pathlib.Path(program).parent / "bin/clahe_ways"):
         if path.exists():
-            told = subprocess.run([path, "7"], check=True, capture_output=True, text=True).stdout
-            return {("clahe", r["width"], r["height"], 1): r["best_ms"][0] for r in map(json.loads, told.splitlines())
+            printed = subprocess.run([path, "7"], check=True, capture_output=True, text=True).stdout
+            return {("clahe", r["width"], r["height"], 1): r["best_ms"][0] for r in map(json.loads, printed.splitlines())
                     if r["plan"] == "clahe" and r["channels"] == 1 and r["depth"] == 8}
     return {}
 

@@ -45,7 +45,7 @@ class Figure:
         self.of_cpu.append(device.lower().startswith("cpu"))
 
     def line(self, points, label, device=None, **style):
-        """DEVICE: whose rows they are; the label begins with it where it is left out."""
+        """DEVICE: the device of the points' rows; the label begins with it by default."""
         points = [(x, y) for x, y in points if y > 0]
         if points:
             self.axes.plot(*zip(*points), marker="o", markersize=3, label=label, **style)
@@ -143,12 +143,12 @@ def draw_energy(folder, result):
 # ---- carve: figures 5.8 to 5.16
 
 def outside_steps(row):
-    """Milliseconds of the total that are in no step: computing between steps and before them, copies both ways."""
+    """Milliseconds of the total outside the steps: computing between steps and before them, copies both ways."""
     return {"other": max(0, row["compute_ms"] - sum(row["steps_ms"].values())), "copies": row["upload_ms"] + row["download_ms"]}
 
 
 def draw_shares(folder, rows, machine, series, axis, device, tag):
-    """Figures 5.9 and 5.11: of the whole time, so that they sum to it."""
+    """Figures 5.9 and 5.11: shares of the whole time, so they sum to it."""
     figure = Figure(folder, f"carve-shares-{series}-{tag}", f"Shares of the total by {axis}, {device}", machine, f"{axis}, pixels",
                     "share, %", log=False)
     figure.axes.set_xscale("log", base=2)
@@ -230,7 +230,7 @@ def draw_edge(folder, result):
 
 def draw_skeletons(folder, result):
     """A row a skeleton: on the left computing alone, on the right with copies. Of two pictures the second is dashed."""
-    rows = [row for row in result["rows"] if "picture" in row]  # the others tell what compiling takes
+    rows = [row for row in result["rows"] if "picture" in row]  # the others are times to compile
     skeletons = list(dict.fromkeys(row["skeleton"] for row in rows))
     colours = dict(zip(devices(rows), STEP_COLOURS))
     figure = Panels(folder, "skeletons", result["machine"], len(skeletons), 2)
@@ -261,7 +261,7 @@ def jpeg_ways(rows):
 
 
 def draw_jpeg(folder, result):
-    """Of 4:2:0 and quality 85, or of the first pair there is."""
+    """Panels for 4:2:0 and quality 85, or for the first pair in the result."""
     rows = of(result["rows"], timing="throughput")
     pairs = dict.fromkeys((row["sampling"], row["quality"]) for row in rows)
     sampling, quality = ("4:2:0", 85) if ("4:2:0", 85) in pairs else next(iter(pairs))

@@ -4,8 +4,8 @@
 second through HTTP, what they cost, and on whose cores: JPEG photographs, twelve in turn, histeq, the client on the daemon's cores.
 
 Two programs are compared in one run, each row by turns: BEFORE=path AFTER=path rates.py. Both daemons stand all the while; the
-one that is not asked is idle. Prints for each row: requests a second, p50 and p99 in ms, answers that failed and (of these)
-that were not the same as before; then microseconds of a core a request of front, workers and client, and how many cores they had.
+one that is not asked is idle. Prints for each row: requests a second, p50 and p99 in ms, answers that failed and, among these,
+those that differed from earlier ones; then microseconds of a core a request of front, workers and client, and how many cores they had.
 
 Needs `load` (make tools, or the bundle's) and photographs (tests/bench/photos.py build/photos, or the bundle's). Other files, with
 --files A B...: one row for each number of connections given by --connections. Ends 1 where an answer failed or was wrong."""
@@ -53,7 +53,7 @@ class Daemon:
                                         stdout=subprocess.DEVNULL)
 
     def wait(self):
-        """For all workers, the GPUs' too: a daemon is healthy as soon as one of them is."""
+        """Waits for all workers, the GPUs' too: a daemon is healthy as soon as one of them is."""
         for _ in range(600):
             if self.process.poll() is not None:
                 sys.exit(f"rates.py: {self.program} ended with {self.process.returncode}")
@@ -68,7 +68,7 @@ class Daemon:
         self.process.wait()
 
     def seconds(self):
-        """Of processor time so far: the front's, its workers'."""
+        """Processor seconds so far: the front's, its workers'."""
         workers = [pid for task in glob.glob(f"/proc/{self.process.pid}/task/*/children") for pid in open(task).read().split()]
         return process_seconds(self.process.pid), sum(process_seconds(pid) for pid in workers)
 

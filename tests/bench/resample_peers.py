@@ -46,9 +46,9 @@ def median_ms(work):
 
 def sharp_ms(case):
     numbers = [*case["from"], *case["to"], case["channels"], REPEATS]
-    told = subprocess.run(["node", "--input-type=module", "-e", SHARP, *map(str, numbers)], check=True, capture_output=True,
-                          text=True, cwd=pathlib.Path(__file__).parent / "sharp").stdout
-    return statistics.median(map(float, told.split()))
+    printed = subprocess.run(["node", "--input-type=module", "-e", SHARP, *map(str, numbers)], check=True, capture_output=True,
+                             text=True, cwd=pathlib.Path(__file__).parent / "sharp").stdout
+    return statistics.median(map(float, printed.split()))
 
 
 def peers(case, with_sharp):
@@ -70,8 +70,8 @@ def main():
         return
     plain = [a for a in sys.argv[1:] if not a.startswith("-")]
     cv2.setNumThreads(1)
-    told = subprocess.run([plain[0] if plain else "build/cpu/tests/bench/resample", str(REPEATS)], check=True, capture_output=True, text=True).stdout
-    for case in map(json.loads, told.splitlines()):
+    printed = subprocess.run([plain[0] if plain else "build/cpu/tests/bench/resample", str(REPEATS)], check=True, capture_output=True, text=True).stdout
+    for case in map(json.loads, printed.splitlines()):
         if case["depth"] == 16:
             continue
         row = case | peers(case, "--sharp" in sys.argv)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """resize_torch.py [--batch N] - scaling RGB on a GPU by PyTorch: torch.nn.functional.interpolate with antialias=True, which has no
 Lanczos; bicubic reads two thirds of the pixels that Lanczos reads. 8-bit pixels in and out, so a conversion each way, and float32
-pixels alone, which nobody has who decodes a file. Beside kernels/resize, which times the operator. CV-CUDA's HQResize, the fair rival,
+pixels alone, which no decoder yields. Beside kernels/resize, which times the operator. CV-CUDA's HQResize, the fair rival,
 is in no package of Debian's.
 
 Needs torch with CUDA. Prints us between two events, the median of 50, alone and for each picture of a batch."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """restart.py BURIN [--starts N] [--restarts N] - how long a daemon takes from its start until it is ready, and what clients notice
-when it is restarted by socket activation: requests lost, and the longest that one took. A service manager is played by
+when it is restarted by socket activation: lost requests, and the time of the longest one. A service manager is played by
 tests/http/test_systemd.py, whose clients these are: eight, half of them on kept connections, JPEG and PNM of up to 640x480."""
 import argparse
 import os
@@ -47,7 +47,7 @@ def stop(daemon):
     return time.monotonic() - begin
 
 
-def tell(what, seconds):
+def show(what, seconds):
     print(f"{what}: median {statistics.median(seconds) * 1e3:.0f} ms of {len(seconds)}, {min(seconds) * 1e3:.0f} to "
           f"{max(seconds) * 1e3:.0f} ms", flush=True)
 
@@ -58,7 +58,7 @@ def measure_starts(manager, what, *flags, **env):
         daemon, seconds = start(manager, *flags, **env)
         ready.append(seconds)
         stop(daemon)
-    tell(f"start to ready, {what}", ready)
+    show(f"start to ready, {what}", ready)
 
 
 def measure_restarts(manager):
@@ -72,10 +72,10 @@ def measure_restarts(manager):
     clients.wait_for(100)
     seen = clients.end()
     stop(daemon)
-    tell("under load, SIGTERM to end", stops)
-    tell("under load, start to ready", starts)
+    show("under load, SIGTERM to end", stops)
+    show("under load, start to ready", starts)
     print(f"{options.restarts} restarts under load: {seen['new']} requests on new connections, {seen['kept']} on kept ones, "
-          f"of these {seen['asked again']} asked again; lost: {len(clients.lost)}; the longest took {clients.longest_s * 1e3:.0f} ms")
+          f"among them {seen['asked again']} asked again; lost: {len(clients.lost)}; the longest took {clients.longest_s * 1e3:.0f} ms")
 
 
 def main():

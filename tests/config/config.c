@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Four sources of values and which wins, what each refuses and in which words, and what is told
- * of where values came from.
+/* Values come from four sources with a fixed precedence; each source refuses bad values with its
+ * own message; the program reports which source gave a value.
  *
- * covers: config/keys.c config/formats.c config/types.c */
+ * covers: config/keys.c config/types.c */
 #include "config/config.h"
 #include "config/keys.h"
 
@@ -273,8 +273,8 @@ static void refuses_flags(void **state) {
     expect_refused(path, "--lanes -1",
                    "--lanes: lanes must be an integer 0..64 threads, not \"-1\"");
     expect_refused(path, "--connections-max 3 --io-threads 4",
-                   "connections_max is 3, but io_threads is 4: give each thread one connection at "
-                   "least");
+                   "connections_max is 3, but io_threads is 4: give each thread at least one "
+                   "connection");
     expect_fine(path, "--connections-max 4 --io-threads 4");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a list of devices names, and the longest that a key can hold. */
+/* Lists of devices are read, up to the longest that a key can hold. */
 #include "config/devices.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static void what_is_no_list(void **state) {
         if (devices_read(wrong[i], &devices)) fail_msg("\"%s\" is taken for a list", wrong[i]);
 }
 
-/* As many names as fit; one byte more is none that a key could hold. */
+/* The list may fill CONFIG_TEXT_MAX, not exceed it. */
 static void the_longest(void **state) {
     (void)state;
     char text[CONFIG_TEXT_MAX + 8] = "cuda:0";

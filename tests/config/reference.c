@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is printed of the keys: the shipped file, the help of commands, the table of README.md. That
- * README.md equals it tells tests/http/test_readme.py. */
+/* The keys are printed as the shipped file, the help of commands and the table of README.md;
+ * tests/http/test_readme.py compares README.md with that table. */
 #include "config/reference.h"
 
 #include "config/keys.h"
@@ -61,7 +61,7 @@ static void help_names_every_flag(void **state) {
     for (int i = 0; i < keys_count(); i++) {
         key_flag(keys_at(i)->name, flag, sizeof flag);
         snprintf(wanted, sizeof wanted, "\n  %s ", flag);
-        if (!strstr(text, wanted)) fail_msg("%s is not told", flag);
+        if (!strstr(text, wanted)) fail_msg("the help has no %s", flag);
     }
     for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
         if (end - line > 100) fail_msg("%.*s", (int)(end - line), line);

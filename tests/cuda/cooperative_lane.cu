@@ -4,8 +4,8 @@
  * refused comes back when the long one is done; two short ones, of which one's batch has the stream
  * of low priority, get their places one after the other. And which errors of CUDA end a worker.
  *
- * How it works. The long kernel here holds multiprocessors until it is told to end, or for 5 s. A
- * second lane's is queued behind it; each writes the time at which it began and ended.
+ * How it works. The long kernel here holds multiprocessors until it is released, or for 5 s. The
+ * kernel of a second lane is queued behind it; each writes when it began and ended.
  * covers: cuda/cooperative_lane.cu cuda/cooperative.cuh cuda/check.cuh
  */
 #include "cuda/check.cuh"
@@ -58,8 +58,8 @@ static __global__ void hold(volatile struct held *held) {
     if (blockIdx.x == 0 && threadIdx.x == 0) held->times.ended = now_ns();
 }
 
-static __global__ void tell(volatile uint32_t *told, uint32_t number) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) *told = number;
+static __global__ void store(volatile uint32_t *stored, uint32_t number) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *stored = number;
 }
 
 /* Blocks that wait for one another. */
@@ -104,9 +104,9 @@ static cudaError_t launch_long(struct cuda_context *context, struct held *held) 
     return error ? error : ended;
 }
 
-static cudaError_t launch_short(struct cuda_context *context, uint32_t *told, uint32_t number) {
-    void *arguments[] = { &told, &number };
-    const struct cooperative_launch launch = { (const void *)tell, THREADS, 0, arguments };
+static cudaError_t launch_short(struct cuda_context *context, uint32_t *stored, uint32_t number) {
+    void *arguments[] = { &stored, &number };
+    const struct cooperative_launch launch = { (const void *)store, THREADS, 0, arguments };
     return cooperative_launch(context, &launch, (unsigned)context->multiprocessors);
 }
 
@@ -124,55 +124,55 @@ static void let_go(struct held *held) {
 
 static void test_beside_long_ones(void **) {
     struct held *first = make_held(), *second = make_held();
-    uint32_t *told = &make_held()->release;
-    TRY(launch_short(&contexts[2], told, 1));
+    uint32_t *stored = &make_held()->release;
+    TRY(launch_short(&contexts[2], stored, 1));
     TRY(launch_long(&contexts[0], first));
     TRY(launch_long(&contexts[1], second)); /* behind the first */
     wait_until_begun(first);
-    assert_int_equal(*(volatile uint32_t *)told, 1); /* the long one waited for it */
+    assert_int_equal(*(volatile uint32_t *)stored, 1); /* the long one waited for it */
 
-    assert_int_equal(launch_short(&contexts[2], told, 2), cudaErrorCooperativeLaunchTooLarge);
+    assert_int_equal(launch_short(&contexts[2], stored, 2), cudaErrorCooperativeLaunchTooLarge);
     TRY(cudaGetLastError());
-    /* A plain one, of as many blocks, is not behind those that wait. */
-    tell<<<contexts[2].multiprocessors, THREADS, 0, contexts[2].stream>>>(told, 3);
+    /* A plain kernel of as many blocks does not queue behind the waiting ones. */
+    store<<<contexts[2].multiprocessors, THREADS, 0, contexts[2].stream>>>(stored, 3);
     TRY(cudaStreamSynchronize(contexts[2].stream));
-    assert_int_equal(*(volatile uint32_t *)told, 3);
+    assert_int_equal(*(volatile uint32_t *)stored, 3);
     assert_int_equal(cudaStreamQuery(contexts[0].stream), cudaErrorNotReady);
     assert_true(second->times.began == 0);
 
     let_go(first);
     wait_until_begun(second);
     TRY(cudaStreamSynchronize(contexts[0].stream));
-    assert_int_equal(launch_short(&contexts[2], told, 4), cudaErrorCooperativeLaunchTooLarge);
+    assert_int_equal(launch_short(&contexts[2], stored, 4), cudaErrorCooperativeLaunchTooLarge);
     let_go(second);
     TRY(cudaStreamSynchronize(contexts[1].stream));
     assert_true(first->times.ended <= second->times.began);
-    TRY(launch_short(&contexts[2], told, 5));
+    TRY(launch_short(&contexts[2], stored, 5));
     TRY(cudaStreamSynchronize(contexts[2].stream));
-    assert_int_equal(*(volatile uint32_t *)told, 5);
+    assert_int_equal(*(volatile uint32_t *)stored, 5);
     TRY(cudaFreeHost(first));
     TRY(cudaFreeHost(second));
-    TRY(cudaFreeHost(told));
+    TRY(cudaFreeHost(stored));
 }
 
-/* From a stream of low priority: the kernel comes behind what is queued there and before what
- * follows. */
+/* On a stream of low priority the kernel runs after the work queued there before it, and before the
+ * work queued there after it. */
 static void test_of_a_large_batch(void **) {
     struct held *held = make_held();
-    uint32_t *told = &make_held()->release;
+    uint32_t *stored = &make_held()->release;
     struct cuda_context context = contexts[2];
     context.stream = slow;
-    tell<<<1, 1, 0, slow>>>(told, 6);
+    store<<<1, 1, 0, slow>>>(stored, 6);
     TRY(launch_long(&context, held));
     wait_until_begun(held);
-    assert_int_equal(*(volatile uint32_t *)told, 6);
-    tell<<<1, 1, 0, slow>>>(told, 7);
-    assert_int_equal(*(volatile uint32_t *)told, 6);
+    assert_int_equal(*(volatile uint32_t *)stored, 6);
+    store<<<1, 1, 0, slow>>>(stored, 7);
+    assert_int_equal(*(volatile uint32_t *)stored, 6);
     let_go(held);
     TRY(cudaStreamSynchronize(slow));
-    assert_int_equal(*(volatile uint32_t *)told, 7);
+    assert_int_equal(*(volatile uint32_t *)stored, 7);
     TRY(cudaFreeHost(held));
-    TRY(cudaFreeHost(told));
+    TRY(cudaFreeHost(stored));
 }
 
 static cudaError_t launch_gang(struct cuda_context *context, struct gang *gang) {
@@ -210,48 +210,48 @@ static void test_two_gangs(void **) {
     TRY(cudaFreeHost(held));
 }
 
-/* Many of them, of all lanes, without anybody waiting on the host. */
+/* Many launches of all lanes; the host waits for none. */
 static void test_many(void **) {
     struct held *held = make_held();
-    uint32_t *told = &make_held()->release;
+    uint32_t *stored = &make_held()->release;
     let_go(held);
     for (uint32_t i = 0; i < 300; i++) {
         struct cuda_context *context = &contexts[i * 7 % LANES];
         if (i % 3)
             TRY(launch_long(context, held));
-        else if (launch_short(context, told, i) == cudaErrorCooperativeLaunchTooLarge)
-            tell<<<context->multiprocessors, THREADS, 0, context->stream>>>(told, i);
+        else if (launch_short(context, stored, i) == cudaErrorCooperativeLaunchTooLarge)
+            store<<<context->multiprocessors, THREADS, 0, context->stream>>>(stored, i);
     }
     for (struct cuda_context &context : contexts) TRY(cudaStreamSynchronize(context.stream));
     TRY(cudaGetLastError());
     TRY(cudaFreeHost(held));
-    TRY(cudaFreeHost(told));
+    TRY(cudaFreeHost(stored));
 }
 
 /* ---- errors */
 
 /* Launches that no GPU takes: refused at once, an ordinary failure, and the context goes on. */
 static enum status launch_absurd(dim3 blocks, dim3 threads, size_t bytes, struct failure *failure) {
-    uint32_t *told = NULL, number = 0;
-    void *arguments[] = { &told, &number };
-    CUDA_TRY(failure, cudaLaunchKernel((const void *)tell, blocks, threads, arguments, bytes,
+    uint32_t *stored = NULL, number = 0;
+    void *arguments[] = { &stored, &number };
+    CUDA_TRY(failure, cudaLaunchKernel((const void *)store, blocks, threads, arguments, bytes,
                                        contexts[0].stream));
     return STATUS_OK;
 }
 
 static void test_refused_launches(void **) {
     struct failure failure = {};
-    uint32_t *told = &make_held()->release;
+    uint32_t *stored = &make_held()->release;
     assert_int_equal(launch_absurd(1, 4096, 0, &failure), STATUS_INTERNAL);
     assert_int_equal(launch_absurd(0, 32, 0, &failure), STATUS_INTERNAL);
     assert_int_equal(launch_absurd(dim3(1, 70000, 70000), 32, 0, &failure), STATUS_INTERNAL);
     assert_int_equal(launch_absurd(1, 32, (size_t)1 << 30, &failure), STATUS_INTERNAL);
     assert_non_null(strstr(failure.message, "cudaLaunchKernel"));
     TRY(cudaGetLastError());
-    TRY(launch_short(&contexts[0], told, 9));
+    TRY(launch_short(&contexts[0], stored, 9));
     TRY(cudaStreamSynchronize(contexts[0].stream));
-    assert_int_equal(*(volatile uint32_t *)told, 9);
-    TRY(cudaFreeHost(told));
+    assert_int_equal(*(volatile uint32_t *)stored, 9);
+    TRY(cudaFreeHost(stored));
 }
 
 /* ---- */
@@ -263,7 +263,7 @@ static int open_lanes(void **) {
     TRY(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     TRY(cudaFuncSetAttribute(hold, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     struct cudaFuncAttributes facts; /* loaded now: later that would wait for what is held */
-    TRY(cudaFuncGetAttributes(&facts, tell));
+    TRY(cudaFuncGetAttributes(&facts, store));
     TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     TRY(cudaDeviceGetStreamPriorityRange(&least, &most));
     TRY(cudaStreamCreateWithPriority(&slow, cudaStreamNonBlocking, least));

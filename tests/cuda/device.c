@@ -4,7 +4,7 @@
  * How it works. Each test opens a lane of its own and equalizes noise in it, from one thread or
  * from several; results are compared with the reference by their digests. Latencies are only
  * printed.
- * covers: cuda/device_cuda.cu cuda/device_info.cu cuda/lane_buffer.cuh cuda/timeline.cu
+ * covers: cuda/device_cuda.cu cuda/lane_buffer.cuh cuda/timeline.cu
  */
 #include "pipeline/device.h"
 #include "pipeline/registry.h"

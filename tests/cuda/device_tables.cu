@@ -31,7 +31,7 @@ static struct device_tables_entry *place(struct device_tables *tables, uint32_t 
     return device_tables_place(tables, &key, bytes);
 }
 
-/* As a batch that uses the table. */
+/* Finds a table and marks it as used by the current batch. */
 static bool use(struct device_tables *tables, uint32_t number) {
     const struct device_table_key key = key_of(number);
     struct device_tables_entry *const entry = device_tables_find(tables, &key);

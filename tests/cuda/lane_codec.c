@@ -7,7 +7,7 @@
  * prints how long a lone 1080p JPEG takes with its stages and kernels, and how many a second full
  * batches do. The argument `small` makes it short, for compute-sanitizer; DAMAGED=100000 in the
  * environment makes it long.
- * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/file_transfer.cuh cuda/timeline.cu
+ * covers: cuda/lane_codec.cu cuda/pinned_ranges.cu cuda/timeline.cu
  */
 #include "tests/pipeline/codecs/jpeg/cases.h"
 #include "tests/server/jobs/file_scenes.h"
@@ -80,7 +80,7 @@ static void slots_that_are_pinned_in_part(void **state) {
     all_scenes(SLOT_PAGE, true);
 }
 
-/* What the device makes of one image lies behind one another in its slot. */
+/* The outputs that the device makes of one image lie one behind another in its slot. */
 static void several_outputs(void **state) {
     (void)state;
     open_jobs(64 << 10, LARGE_SPAN, true);
@@ -89,7 +89,7 @@ static void several_outputs(void **state) {
     close_jobs(true);
 }
 
-/* What cannot be pinned is told, and nothing else is spoilt. */
+/* A failure to pin memory is reported and harms nothing else. */
 static void memory_that_cannot_be_pinned(void **state) {
     (void)state;
     struct failure failure = { 0 };

@@ -2,8 +2,9 @@
 /* Lanes at the same time, with kernels of which all blocks must run at once.
  *
  * How it works. Every lane is a thread that carves in one direction and in both, and equalizes, in
- * an order of its own over many rounds; results are compared with the reference. Then carving while
- * somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends the test.
+ * an order of its own over many rounds; results are compared with the reference. Then lanes carve
+ * while another kernel holds multiprocessors that they need. An alarm ends the test if the GPU
+ * hangs.
  * covers: cuda/device_cuda.cu cuda/kernel_progress.cuh cuda/memory_pool.cu cuda/cooperative_lane.cu
  */
 #include <cuda_runtime.h>
@@ -178,7 +179,7 @@ static void test_alike(void **) {
     }
 }
 
-/* ---- somebody else on the GPU */
+/* ---- another kernel on the GPU */
 
 struct held {
     uint32_t began, release; /* blocks that run; whether they may end */

@@ -57,7 +57,7 @@ struct batch_memory {
     uint64_t expected[IMAGES];
 };
 
-/* What the reference makes of HOST's image, which it fills. */
+/* Fills HOST's image and returns the digest of what the reference makes of it. */
 static uint64_t reference_digest(const struct op *op, struct op_call host) {
     const size_t bytes = image_bytes(&host.in);
     host.out.pixels = (uint8_t *)calloc(1, bytes);

@@ -62,7 +62,7 @@ static void test_bound(void **) {
     memory_pool_give_back(0, &more, 0);
 }
 
-/* What comes back is lent first, and keeps its memory. */
+/* Memory that was given back is lent first and keeps its contents. */
 static void test_kept(void **) {
     struct memory_loan first, second;
     assert_int_equal(lend_pinned(20 * MIB, 0, &first, NULL), STATUS_OK);
@@ -87,7 +87,7 @@ struct borrower {
     struct memory_loan loan;
 };
 
-static int order[8], served; /* the numbers of those that were served; atomic */
+static int order[8], served; /* borrowers' numbers in the order they were served; atomic */
 
 static void *borrow(void *argument) {
     struct borrower *self = (struct borrower *)argument;
@@ -220,8 +220,8 @@ static __global__ void hold(volatile uint32_t *release, uint64_t most_ns) {
         asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
 }
 
-/* A kernel that ends when it is told to, or after 5 s, is at work while memory is lent, used, given
- * back and lent again: none of this may wait for it. */
+/* A kernel runs until it is released, or for 5 s, while memory is lent, used, given back and lent
+ * again: none of these steps may wait for the kernel. */
 static void test_waits_for_no_kernel(void **) {
     if (!gpus || small) skip();
     uint32_t *release;

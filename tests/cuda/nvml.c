@@ -18,28 +18,28 @@ static struct device_info info; /* of cuda:0, whose context is open from then on
 /* CUDA counts what the driver keeps for itself out of the whole. */
 static void test_values(void **state) {
     struct nvml *nvml = *state;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     const int64_t start = clock_ns();
     nvml_read(nvml, &gauges);
-    print_message("%s at %s, read in %.2f ms: told %x, %ld %%, %ld of %ld bytes, %.3f J\n",
-                  info.name, info.bus, ns_to_ms(clock_ns() - start), gauges.told,
+    print_message("%s at %s, read in %.2f ms: gauges %x, %ld %%, %ld of %ld bytes, %.3f J\n",
+                  info.name, info.bus, ns_to_ms(clock_ns() - start), gauges.known,
                   gauges.values[GAUGE_UTILIZATION], gauges.values[GAUGE_MEMORY_USED],
                   gauges.values[GAUGE_MEMORY_TOTAL], (double)gauges.values[GAUGE_ENERGY] / 1e3);
-    assert_true(gauges_told(&gauges, GAUGE_MEMORY_USED));
-    assert_true(gauges_told(&gauges, GAUGE_MEMORY_TOTAL));
+    assert_true(gauges_has(&gauges, GAUGE_MEMORY_USED));
+    assert_true(gauges_has(&gauges, GAUGE_MEMORY_TOTAL));
     assert_true((double)gauges.values[GAUGE_MEMORY_TOTAL] >= info.memory_bytes);
     assert_true(gauges.values[GAUGE_MEMORY_USED] > 0);
     assert_true(gauges.values[GAUGE_MEMORY_USED] <= gauges.values[GAUGE_MEMORY_TOTAL]);
-    if (gauges_told(&gauges, GAUGE_UTILIZATION))
+    if (gauges_has(&gauges, GAUGE_UTILIZATION))
         assert_in_range(gauges.values[GAUGE_UTILIZATION], 0, 100);
 }
 
 /* Even an idle GPU takes watts. */
 static void test_energy_grows(void **state) {
     struct nvml *nvml = *state;
-    struct gauges before = { .told = 0 }, after = { .told = 0 };
+    struct gauges before = { .known = 0 }, after = { .known = 0 };
     nvml_read(nvml, &before);
-    if (!gauges_told(&before, GAUGE_ENERGY)) skip();
+    if (!gauges_has(&before, GAUGE_ENERGY)) skip();
     sleep(1);
     nvml_read(nvml, &after);
     const double joules = (double)(after.values[GAUGE_ENERGY] - before.values[GAUGE_ENERGY]) / 1000;
@@ -52,7 +52,7 @@ static void test_memory_is_seen(void **state) {
     struct nvml *nvml = *state;
     enum { ARENA = 1 << 30 };
     const struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = ARENA };
-    struct gauges before = { .told = 0 }, after = { .told = 0 };
+    struct gauges before = { .known = 0 }, after = { .known = 0 };
     struct lane *lane;
     nvml_read(nvml, &before);
     assert_int_equal(device_cuda.open(0, &options, &lane, NULL), STATUS_OK);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told of images that many blocks share, and of batches whose images share blocks: as the
- * reference has it, twice in a row, and the zeroed words are 0 again after every launch.
+/* Values equal the reference's, twice in a row, of images that many blocks share and of batches
+ * whose images share blocks; the zeroed words are 0 again after every launch.
  *
- * How it works. The operators run in a context made here, whose words are looked at.
- * covers: cuda/reduction.cuh cuda/reduction_add.cuh cuda/ops/histogram.cu
+ * How it works. The operators run in a context made here, whose zeroed words the test reads.
+ * covers: cuda/reduction.cuh cuda/ops/histogram.cu
  */
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A GPU's worker in its sandbox: what the driver needs while it opens the device, works, takes more
- * memory and tells how the GPU is, and what is refused all the same. Each step is a child's, which
- * has not met the driver before; the last that it reached is told. */
+/* In the sandbox of a GPU's worker the driver opens the device, works, takes more memory and reads
+ * the GPU's state, and other calls are refused. A child that has not used the driver before goes
+ * through the steps; the test prints the last step that the child reached. */
 #include "server/sandbox/sandbox.h"
 
 #include "cuda/nvml.h"
@@ -24,25 +24,25 @@
 
 #include <cmocka.h>
 
-struct told {
+struct result {
     char step[64];
     struct failure failure;
     double open_ms;
-    int refused; /* of the calls that should be */
-    bool nvml;   /* it told the GPU's memory */
+    int refused; /* calls; REFUSED are expected */
+    bool nvml;   /* NVML reported the GPU's memory */
 };
 
 static const struct lane_options small = { .staging_bytes = 1 << 20, .arena_bytes = 4 << 20 },
                                  large = { .staging_bytes = 64 << 20, .arena_bytes = 256 << 20 };
 
-static void step(struct told *told, const char *what) {
-    snprintf(told->step, sizeof told->step, "%s", what);
+static void step(struct result *result, const char *what) {
+    snprintf(result->step, sizeof result->step, "%s", what);
 }
 
-static void work(struct told *told, const struct lane_options *options) {
+static void work(struct result *result, const struct lane_options *options) {
     struct lane *lane;
-    if (device_cuda.open(0, options, &lane, &told->failure)) _exit(1);
-    if (self_test_run(lane, &told->failure)) _exit(1);
+    if (device_cuda.open(0, options, &lane, &result->failure)) _exit(1);
+    if (self_test_run(lane, &result->failure)) _exit(1);
     device_cuda.close(lane);
 }
 
@@ -64,54 +64,54 @@ static int count_refused(void) {
 }
 enum { REFUSED = 7 };
 
-static void be_worker(struct told *told, const char *sandbox) {
+static void be_worker(struct result *result, const char *sandbox) {
     struct config config = { .listen = "" };
     struct device_info info;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
-    step(told, "sandbox_limit");
+    step(result, "sandbox_limit");
     sandbox_limit(SANDBOX_GPU, &config, NULL);
     const int64_t start = clock_ns();
-    step(told, "a lane, with files limited");
-    work(told, &small);
-    told->open_ms = ns_to_ms(clock_ns() - start);
-    step(told, "sandbox_filter");
+    step(result, "a lane, with files limited");
+    work(result, &small);
+    result->open_ms = ns_to_ms(clock_ns() - start);
+    step(result, "sandbox_filter");
     sandbox_filter(SANDBOX_GPU, &config, 0);
-    step(told, "another lane, with system calls filtered");
-    work(told, &large);
-    step(told, "what is known of the device");
-    if (device_cuda.describe(0, &info, &told->failure)) _exit(1);
-    step(told, "NVML");
+    step(result, "another lane, with system calls filtered");
+    work(result, &large);
+    step(result, "what is known of the device");
+    if (device_cuda.describe(0, &info, &result->failure)) _exit(1);
+    step(result, "NVML");
     struct nvml *nvml = nvml_open(NVML_LIBRARY, info.bus);
     if (nvml) nvml_read(nvml, &gauges);
-    told->nvml = nvml && gauges_told(&gauges, GAUGE_MEMORY_USED);
-    step(told, "what is refused");
-    if (sandbox_is_on(&config)) told->refused = count_refused();
-    step(told, "the end");
+    result->nvml = nvml && gauges_has(&gauges, GAUGE_MEMORY_USED);
+    step(result, "what is refused");
+    if (sandbox_is_on(&config)) result->refused = count_refused();
+    step(result, "the end");
     _exit(0);
 }
 
-static struct told *run_worker(const char *sandbox, bool *ended) {
+static struct result *run_worker(const char *sandbox, bool *ended) {
     int how = 0;
-    struct told *told =
-        mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(told, MAP_FAILED);
+    struct result *result =
+        mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(result, MAP_FAILED);
     const pid_t child = fork();
-    if (child == 0) be_worker(told, sandbox);
+    if (child == 0) be_worker(result, sandbox);
     assert_int_equal(waitpid(child, &how, 0), child);
     *ended = WIFEXITED(how) && WEXITSTATUS(how) == 0;
-    print_message("sandbox %s: reached %s %s; the first lane took %.0f ms\n", sandbox, told->step,
-                  told->failure.message, told->open_ms);
-    return told;
+    print_message("sandbox %s: reached %s %s; the first lane took %.0f ms\n", sandbox, result->step,
+                  result->failure.message, result->open_ms);
+    return result;
 }
 
 static void a_worker_in_its_sandbox(void **state) {
     (void)state;
     bool ended, freely;
-    struct told *without = run_worker("off", &freely), *told = run_worker("on", &ended);
+    struct result *without = run_worker("off", &freely), *result = run_worker("on", &ended);
     assert_true(ended);
-    assert_int_equal(told->refused, REFUSED);
-    assert_int_equal(told->nvml, without->nvml); /* where the driver has brought it */
+    assert_int_equal(result->refused, REFUSED);
+    assert_int_equal(result->nvml, without->nvml); /* a driver may lack NVML */
 }
 
 static int count_gpus(void) {

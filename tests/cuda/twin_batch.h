@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin_batch.h - one batch through an operator's reference and through its twin on the GPU: equal
- * in every byte, padding and what lies behind the images included. What an operator tells is
- * compared likewise: its values stand for an output of one row.
+ * in every byte, padding and the bytes behind the images included. Values that an operator reports
+ * are compared in the same way, as an output of one row.
  *
  * Used by:  every_op.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c,
  *           ops/smooth.c.
@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-/* Of the CUDA runtime, whose header is not for gcc. */
+/* From the CUDA runtime, whose header gcc cannot read. */
 extern int cudaMemset(void *memory, int value, size_t bytes);
 extern int cudaDeviceSynchronize(void);
 
@@ -146,8 +146,7 @@ static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) 
     }
 }
 
-static void tell_difference(const struct job *job, const uint8_t *expected, const uint8_t *got,
-                            size_t at) {
+static void fail_at(const struct job *job, const uint8_t *expected, const uint8_t *got, size_t at) {
     for (int i = 0; i < job->count; i++) {
         const struct image *out = &job->out[i];
         const size_t offset = (size_t)(out->pixels - expected);
@@ -169,7 +168,7 @@ static void compare(struct job *job) {
     if (memcmp(expected, lane->host_out, out_bytes) != 0) {
         size_t at = 0;
         while (expected[at] == lane->host_out[at]) at++;
-        tell_difference(job, expected, lane->host_out, at);
+        fail_at(job, expected, lane->host_out, at);
     }
     free(expected);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Users' operators in a row, on the GPU: one kernel gives what a kernel for each gives, and what
- * the CPU gives; it is told as one; and no batch waits until it is compiled.
+/* Users' operators in a row on the GPU: one fused kernel gives what a kernel for each gives, and
+ * what the CPU gives; timings name it as one; no batch waits for its compilation.
  * covers: cuda/skeletons/user_twin.cu cuda/device_cuda.cu
  */
 #include "cuda/skeletons/kernel_chain.h"
@@ -58,15 +58,15 @@ static const char second_source[] =
 
 /* ---- lanes */
 
-static struct lane *gpu, *cpu; /* no CPU where no compiler is */
+static struct lane *gpu, *cpu; /* cpu: NULL without a compiler */
 
-static void tell(void *context, const char *sentence) {
+static void print_mistake(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
 }
 
 static bool add_file(const char *name, const char *source) {
-    const struct operators_options options = { .tell = tell };
+    const struct operators_options options = { .report = print_mistake };
     enum twin_state state;
     struct user_file *file = operators_dir_make(name, source, strlen(source), &options, &state);
     if (!file || operators_dir_add(file, &options) != file->count) return false;
@@ -102,7 +102,7 @@ enum { COUNT = sizeof sizes / sizeof *sizes };
 
 struct result {
     uint64_t digests[COUNT];
-    uint8_t least[COUNT][16]; /* what `least` told, where it was asked */
+    uint8_t least[COUNT][16]; /* what `least` reported, if the plan has it */
     size_t work;
     struct timing timing;
 };
@@ -139,7 +139,7 @@ static void check_same(const char *text, const char *what, unsigned channels,
                      what);
 }
 
-/* The operators that are told, "a b+c". */
+/* Lists the operators that TIMING names, "a b+c". */
 static void list_operators(const struct timing *timing, char text[200]) {
     size_t length = 0;
     text[0] = 0;
@@ -149,8 +149,8 @@ static void list_operators(const struct timing *timing, char text[200]) {
                                        timing->spans[i].name);
 }
 
-/* As APART where nothing is ever fused; as FUSED from the third time on, the compiler's time
- * granted. */
+/* Expects the operators APART where fusing is off, and FUSED in the third run, once the compiler is
+ * done. All results are equal. */
 static void check_plan(const char *text, unsigned depth, const char *apart, const char *fused) {
     static struct result results[4];
     struct device_driver unfusing = device_cuda;
@@ -158,19 +158,19 @@ static void check_plan(const char *text, unsigned depth, const char *apart, cons
     for (unsigned channels = 1; channels <= 4; channels++) {
         struct failure failure = { 0 };
         struct plan plan;
-        char told[200];
+        char listed[200];
         if (plan_parse(&plan, text, &failure)) fail_msg("%s", failure.message);
         gpu->driver = &unfusing;
         run(gpu, &plan, channels, depth, &results[0]);
-        list_operators(&results[0].timing, told);
-        assert_string_equal(told, apart);
+        list_operators(&results[0].timing, listed);
+        assert_string_equal(listed, apart);
         gpu->driver = &device_cuda;
         run(gpu, &plan, channels, depth, &results[1]);
         run(gpu, &plan, channels, depth, &results[1]);
         kernel_chain_wait();
         run(gpu, &plan, channels, depth, &results[2]);
-        list_operators(&results[2].timing, told);
-        assert_string_equal(told, fused);
+        list_operators(&results[2].timing, listed);
+        assert_string_equal(listed, fused);
         assert_true(results[2].work <= results[0].work);
         check_same(text, "the second run", channels, &results[1], &results[0]);
         check_same(text, "the fused kernel", channels, &results[2], &results[0]);
@@ -197,7 +197,7 @@ static void test_points_before_a_window(void **state) {
     check_plan("deep:times=0.75;wide", 16, "deep wide", "deep+wide");
 }
 
-/* What is behind a window, what is built in, and what tells values ends a chain. */
+/* A window, a built-in operator and one that reports values end a chain. */
 static void test_what_is_not_fused(void **state) {
     (void)state;
     check_plan("window;window", 8, "window window", "window window");

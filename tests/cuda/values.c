@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Plans with steps that tell values, on the GPU and on the CPU: the same values of every step and
- * the same results, for a batch of images; the input is passed on where no step makes an image.
+/* Plans with steps that report values give the same values and results on the GPU and on the CPU,
+ * for a batch of images; the input is passed on where no step makes an image.
  *
  * covers: pipeline/run.c */
 #include "pipeline/run.h"
@@ -61,11 +61,11 @@ static void compare_items(const char *what, const struct plan *plan, const struc
         assert_int_equal(shape->type, other->values[s].shape.type);
         if (shape->type &&
             memcmp(one->values[s].numbers, other->values[s].numbers, values_bytes(shape)) != 0)
-            fail_msg("%s: step %d tells other values", what, s);
+            fail_msg("%s: the values of step %d differ", what, s);
     }
 }
 
-static void both_devices_tell_the_same(void **state) {
+static void both_devices_report_the_same(void **state) {
     (void)state;
     static const char *const plans[] = {
         "histogram;histeq;histogram",
@@ -103,6 +103,6 @@ int main(void) {
         puts("no GPU here: nothing to compare");
         return 77;
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(both_devices_tell_the_same) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(both_devices_report_the_same) };
     return cmocka_run_group_tests(tests, open_lanes, close_lanes);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker/compose.yaml read by Compose itself, and the monitoring beside it: Prometheus' own checks of its settings,
-alerts and every query of the dashboard, and that nothing is asked for that a daemon does not print.
+alerts and every query of the dashboard; each queried series is one that a daemon prints.
 
 covers: docker/compose.yaml docker/monitoring/prometheus.yaml docker/monitoring/alerts.yaml docker/monitoring/burin.json"""
 import json
@@ -22,12 +22,12 @@ MONITORING = f"{TOP}/docker/monitoring"
 HARDENED = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"], "read_only": True}
 PROFILES = {"gpu": {"burin"}, "cpu": {"burin-cpu"}, "nginx": {"burin-1", "burin-2", "nginx"},
             "monitoring": {"prometheus", "grafana"}}
-# What a query has that is no metric: functions, and words of the language.
+# Words of a query that are no metrics: functions, and words of the language.
 WORDS = re.compile(r"\b(burin_\w+|up)\b")
 
 
 def compose(*arguments):
-    """What Compose makes of the file, as JSON."""
+    """Compose's reading of the file, as JSON."""
     if subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0 if shutil.which("docker") else False:
         command = ["docker", "compose"]
     elif shutil.which("docker-compose"):
@@ -71,7 +71,7 @@ def test_mounted_files_exist():
 
 
 def test_keys_in_the_environment_exist():
-    """A misspelt BURIN_ would only be found out when the container does not start."""
+    """A misspelt BURIN_ name would otherwise show only when the container does not start."""
     with open(f"{TOP}/config/burin.json") as f:
         known = {f"BURIN_{key.upper()}" for key in json.load(f)}
     files = [COMPOSE, f"{TOP}/docker/Dockerfile"]
@@ -117,13 +117,13 @@ def test_prometheus_accepts_every_query(tmp_path):
 
 @pytest.fixture(scope="module")
 def printed():
-    """Metrics that /metrics prints: those of a daemon that works on a CPU, and those that its source has for GPUs."""
+    """Metrics that /metrics prints: those of a daemon on a CPU, and those that its source has for GPUs."""
     from conftest import Daemon
     daemon = Daemon()
     assert daemon.post("/histeq", jpeg(smooth(64, 48))).status == 200
     texts = []
 
-    def counted():  # a moment after its answer was sent
+    def counted():  # counted a moment after the answer was sent
         texts.append(daemon.get("/metrics").body.decode())
         return "burin_requests_total{" in texts[-1]
 
@@ -141,14 +141,14 @@ def test_metrics_are_well_formed(printed):
     promtool("check", "metrics", text=printed[1])
 
 
-def test_dashboard_and_alerts_ask_for_what_there_is(printed):
+def test_dashboard_and_alerts_query_existing_metrics(printed):
     for title, text in [*queries(), ("alerts", alerts())]:
         used = {name for name in WORDS.findall(text) if name.startswith("burin_")}
         assert used <= printed[0], (title, used - printed[0])
 
 
 def test_labels_are_those_printed(printed):
-    """`by (label)` and {label=...} of a metric that a CPU's daemon prints too."""
+    """Labels in `by (label)` and {label=...} of a metric that a CPU's daemon prints too."""
     labels = {}
     for name, inside in re.findall(r"^(burin_\w+)(?:\{(.*)\})? ", printed[1], re.M):
         labels.setdefault(name, set()).update(re.findall(r'(\w+)="', inside))
@@ -158,11 +158,11 @@ def test_labels_are_those_printed(printed):
                 assert set(re.split(r", *", by)) <= labels[name] | {"instance", "gpu"}, (title, name)
 
 
-def test_dashboard_shows_all_that_is_told(printed):
-    """A metric nobody looks at is one too many, or a panel too few."""
+def test_dashboard_shows_all_metrics(printed):
+    """A metric without a panel is superfluous, or a panel is missing."""
     shown = {name for _, expr in queries() for name in WORDS.findall(expr)}
-    told = {re.sub(r"_(sum|count|bucket)$", "", name) for name in printed[0]}
-    assert told <= {re.sub(r"_(sum|count|bucket)$", "", name) for name in shown}
+    names = {re.sub(r"_(sum|count|bucket)$", "", name) for name in printed[0]}
+    assert names <= {re.sub(r"_(sum|count|bucket)$", "", name) for name in shown}
 
 
 def test_panels_do_not_overlap():

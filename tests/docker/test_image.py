@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/Dockerfile, built by buildah without a daemon, and its program run as a container runtime would run it. The
-base is not fetched from a registry: debootstrap makes it of Debian's packages, as small as debian:bookworm-slim.
-Needs root, buildah and debootstrap; is skipped where one is missing. The CUDA image is built where there is a toolkit
-in /usr/local/cuda and BURIN_TEST_CUDA_IMAGE names the generations of GPUs to compile for ("90"): it takes minutes.
+"""docker/Dockerfile, built by buildah without a daemon, and its program run as a container runtime would run it. The base
+is not fetched from a registry: debootstrap makes it from Debian's packages, as small as debian:bookworm-slim. Needs root,
+buildah and debootstrap; skipped where one is missing. The CUDA image is built where a toolkit is in /usr/local/cuda and
+BURIN_TEST_CUDA_IMAGE names the generations of GPUs to compile for ("90"): it takes minutes.
 
 covers: docker/Dockerfile docker/depends.sh"""
 import json
@@ -25,14 +25,14 @@ from tools import TOP  # noqa: E402
 PHOTO = f"{TOP}/tests/golden/photos/rocket.jpg"
 WORK = f"{TOP}/build/docker"
 BASE = "localhost/debian:slim"
-# The one way of storing layers that works wherever files do.
+# The only storage driver that works on every file system.
 BUILDAH = ["buildah", "--root", f"{WORK}/store", "--runroot", f"{WORK}/run", "--storage-driver", "vfs"]
 ENVIRONMENT = {**os.environ, "BUILDAH_ISOLATION": "chroot"}
 TOOLKIT = "/usr/local/cuda"
 CUDA_ARCHS = os.environ.get("BURIN_TEST_CUDA_IMAGE", "")
 IMAGE_BYTES_MAX = 120_000_000
-READY_S = 5  # how long a loaded machine may take; what an idle one takes is printed
-# What debian:bookworm-slim leaves out of every package.
+READY_S = 5  # the most on a loaded machine; the measured time is printed
+# The files that debian:bookworm-slim leaves out of every package.
 LEFT_OUT = ["/usr/share/doc/*", "/usr/share/info/*", "/usr/share/lintian/*", "/usr/share/locale/*", "/usr/share/man/*"]
 EMPTIED = ["var/cache/apt", "var/lib/apt/lists", "var/log"]
 
@@ -56,7 +56,7 @@ def release():
 
 
 def make_tree(tree):
-    """What debootstrap makes, less what Debian's slim images leave out."""
+    """debootstrap's tree without the files that Debian's slim images leave out."""
     done = subprocess.run(["debootstrap", "--variant=minbase", release(), tree], text=True, timeout=900,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
@@ -103,7 +103,7 @@ class Image:
         print(f"{tag}: built in {time.monotonic() - begin:.0f} s, {self.bytes / 1e6:.1f} MB")
 
     def layer_bytes(self):
-        """Of the layers as they lie on disk, uncompressed: what `docker image ls` tells."""
+        """The layers' bytes on disk, uncompressed, as in `docker image ls`."""
         size = buildah("images", "--format", "{{.Size}}", self.tag).split()
         return int(float(size[0]) * {"KB": 1e3, "MB": 1e6, "GB": 1e9}[size[1]])
 
@@ -113,7 +113,7 @@ class Image:
 
 
 class Container:
-    """The image's program, started as the image's configuration says, with nothing else of this machine."""
+    """The image's program, started as the image's configuration says, isolated from this machine."""
 
     def __init__(self, image, log):
         config = image.config
@@ -128,7 +128,7 @@ class Container:
 
     @property
     def pid(self):
-        """Of the program itself; unshare's child."""
+        """The program's own process id: unshare's child."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as f:
             return int(f.read())
 
@@ -137,7 +137,7 @@ class Container:
         return subprocess.run(["nsenter", "-t", str(self.pid), "-n", *command], capture_output=True, timeout=60, **options)
 
     def health(self):
-        """What the image's HEALTHCHECK runs, in the container: root folder, user and all."""
+        """Runs the image's HEALTHCHECK in the container: with its root folder and user."""
         user, group = self.config["User"].split(":")
         kind, *command = self.config["Healthcheck"]["Test"]
         assert kind == "CMD", "a health check through a shell"
@@ -192,7 +192,7 @@ def cuda_image(base):
 
 
 def check_image(image):
-    """What any runtime and orchestrator reads of it."""
+    """The configuration that every runtime and orchestrator reads."""
     config = image.config
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", config["User"]), "not a numeric user other than root"
     assert config["StopSignal"] == "SIGTERM"
@@ -209,7 +209,7 @@ def check_image(image):
 
 
 def check_life(image, log):
-    """Ready, works, tells its health, and stops when it is told to."""
+    """The container becomes ready, works, reports its health, and stops on SIGTERM."""
     container = Container(image, log)
     ready_s = container.wait_ready()
     try:
@@ -240,8 +240,8 @@ def test_cpu_image_runs(cpu_image, tmp_path):
     check_life(cpu_image, tmp_path / "log")
 
 
-def test_health_tells_of_no_daemon(cpu_image):
-    """The check fails where nothing listens: a container that is not ready is not called healthy."""
+def test_health_reports_a_missing_daemon(cpu_image):
+    """The check fails where nothing listens: a container that is not ready is not reported healthy."""
     done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "/usr/bin/python3",
                            f"{HERE}/contain.py", cpu_image.root, cpu_image.config["User"], *cpu_image.config["Env"], "--",
                            *cpu_image.config["Healthcheck"]["Test"][1:]], capture_output=True, timeout=60)
@@ -253,7 +253,7 @@ def test_tcc_is_an_argument(cpu_image):
 
 
 def test_package_on_a_bare_debian(base):
-    """apt finds what the package depends on; the program runs; removing leaves the settings, purging nothing."""
+    """apt finds the dependencies; the program runs; removing leaves the settings, purging leaves nothing."""
     if not shutil.which("dpkg-shlibdeps"):
         pytest.skip("no dpkg-dev here")
     file = make("deb").split()[-1]
@@ -270,7 +270,7 @@ def test_package_on_a_bare_debian(base):
         inside("burin", "run", "histeq", "/photo.jpg", "/out.jpg")
         assert "burin" in inside("burin", "version")
         name = os.path.basename(file).split("_")[0]
-        left_out = re.compile(r"/usr/share/(doc|man)/") # as the base says
+        left_out = re.compile(r"/usr/share/(doc|man)/") # left out by the base's settings
         assert not [line for line in inside("dpkg", "--verify", name).splitlines() if not left_out.search(line)]
         inside("apt-get", "remove", "-qq", "-y", name)
         inside("test", "-e", "/etc/burin/burin.json")
@@ -283,8 +283,8 @@ def test_package_on_a_bare_debian(base):
 def test_cuda_image_runs_without_gpu(cuda_image, tmp_path):
     check_image(cuda_image)
     check_life(cuda_image, tmp_path / "log")
-    told = subprocess.run(["chroot", cuda_image.root, "/usr/bin/burin", "version"], capture_output=True, text=True, check=True)
-    assert "cuda" in told.stdout.lower(), told.stdout
+    version = subprocess.run(["chroot", cuda_image.root, "/usr/bin/burin", "version"], capture_output=True, text=True, check=True)
+    assert "cuda" in version.stdout.lower(), version.stdout
 
 
 def test_nvrtc_is_an_argument(cuda_image):
@@ -294,7 +294,7 @@ def test_nvrtc_is_an_argument(cuda_image):
 
 
 def test_packages_are_those_of_the_makefile():
-    """The Dockerfile installs what the Makefile says the build needs."""
+    """The Dockerfile installs the packages that the Makefile lists for the build."""
     with open(f"{TOP}/Makefile") as f:
         wanted = re.search(r"^PACKAGES *= (.*)$", f.read(), re.M).group(1).split()
     with open(f"{TOP}/docker/Dockerfile") as f:

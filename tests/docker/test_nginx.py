@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/nginx.conf in front of two daemons, tried: what clients see of a daemon that is killed, of one that is
-drained, and of both being full. Only addresses and folders are changed, and how long a killed one is left out.
+"""docker/nginx.conf in front of two daemons: what clients see when a daemon is killed, when one is drained, and when both are
+full. Only addresses, folders and the time for which a killed daemon is left out are changed.
 
 covers: docker/nginx.conf"""
 import collections
@@ -22,9 +22,9 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
 from conftest import jpeg, noise, pnm, smooth, start, wait_until  # noqa: E402,F401
 from tools import TOP, find_tool  # noqa: E402
 
-SMALL = jpeg(smooth(640, 480))  # nginx holds it, and can send it again
+SMALL = jpeg(smooth(640, 480))  # nginx stores it, and can send it again
 LARGE = pnm(noise(1200, 1000, 3))  # nginx passes it on as it comes
-# Up to 1.25 times its buffer of 1 MB nginx reads at one go what is there at once, and could send it again.
+# nginx reads at once up to 1.25 times its buffer of 1 MB if the bytes are there, and could send that again.
 HELD_MAX, DELAY_MS = 1.25 * (1 << 20), 3000
 assert len(SMALL) < HELD_MAX < 2 * HELD_MAX < len(LARGE)
 
@@ -47,7 +47,7 @@ class Nginx:
             text, changed = re.subn(old, new, text)
             assert changed, f"nginx.conf has no {old} any more"
         (folder / "nginx.conf").write_text(text)
-        os.chmod(folder, 0o755)  # its workers are of another user
+        os.chmod(folder, 0o755)  # its workers have a different user
         self.process = subprocess.Popen([find_tool("nginx", "nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf"),
                                          "-e", str(self.errors), "-g", f"daemon off; {'user root;' if os.geteuid() == 0 else ''}"])
         assert wait_until(self.answers, 10), self.errors.read_text()
@@ -74,7 +74,7 @@ class Nginx:
 
 
 class Clients:
-    """Ask one after the other on connections that stay open; each notes every outcome."""
+    """Clients that send one request after the other on connections that stay open; each notes every outcome."""
 
     def __init__(self, nginx, **counts):
         self.nginx, self.end_now, self.lock = nginx, threading.Event(), threading.Lock()
@@ -108,7 +108,7 @@ class Clients:
             return sum(sum(seen.values()) for seen in self.seen.values())
 
     def wait_for(self, more):
-        """Until MORE requests have ended."""
+        """Waits until MORE requests have ended."""
         wanted = self.done() + more
         assert wait_until(lambda: self.done() >= wanted, 60), f"the clients are stuck: {self.seen}"
 
@@ -132,7 +132,7 @@ def jobs_done(daemon):
     return sum(value for name, value in daemon.samples().items() if name.startswith('burin_requests_total{op="histeq"'))
 
 
-def test_both_work_and_tell_the_time(two):
+def test_both_work_and_report_the_time(two):
     nginx, daemons = two
     clients = Clients(nginx, small=4, large=2)
     clients.wait_for(200)
@@ -149,8 +149,8 @@ def test_both_work_and_tell_the_time(two):
 
 @pytest.mark.parametrize("two", [(2,)], indirect=True)
 def test_one_is_killed_under_load(two, start):  # noqa: F811
-    """Small uploads notice nothing. Of the large ones those that it had under way are lost: nginx has no copy. When it
-    is back it gets work again."""
+    """Small uploads are not affected. Of the large ones, those in progress at the killed daemon are lost: nginx has no copy. Once
+    it is back it gets work again."""
     nginx, daemons = two
     clients = Clients(nginx, small=6, large=2)
     clients.wait_for(100)
@@ -168,7 +168,7 @@ def test_one_is_killed_under_load(two, start):  # noqa: F811
 
 @pytest.mark.parametrize("counts", [{"small": 6, "large": 2}, {"large": 3}], ids=["mixed", "large"])
 def test_one_is_drained_under_load(two, counts):
-    """Nobody notices anything, however large the upload: the probes have told nginx before the daemon refuses any."""
+    """No client is affected, however large its upload: nginx learns from the probes before the daemon refuses any."""
     nginx, daemons = two
     clients = Clients(nginx, **counts)
     clients.wait_for(60)
@@ -180,8 +180,8 @@ def test_one_is_drained_under_load(two, counts):
     assert set(seen["small"]) | set(seen["large"]) == {200}, seen
 
 
-def test_both_full_is_told_and_passes(start, tmp_path):  # noqa: F811
-    """A rush that fills both queues is answered by the daemons' own 503, and locks nobody out afterwards."""
+def test_both_full_is_answered_and_passes(start, tmp_path):  # noqa: F811
+    """A rush that fills both queues gets the daemons' own 503, and excludes no client afterwards."""
     daemons = [start("--queue-jobs", "1", "--lanes", "1") for _ in range(2)]
     nginx = Nginx(tmp_path, [daemon.port for daemon in daemons])
     try:
@@ -198,7 +198,7 @@ def test_both_full_is_told_and_passes(start, tmp_path):  # noqa: F811
 
 
 def test_large_uploads_are_passed_on_as_they_come(two):
-    """The daemon has the first half before the second was sent; nothing of a small one."""
+    """The daemon has the first half before the second was sent; of a small upload it has nothing yet."""
     nginx, daemons = two
 
     def held():
@@ -217,7 +217,7 @@ def test_large_uploads_are_passed_on_as_they_come(two):
             assert s.recv(12) == b"HTTP/1.1 200"
 
 
-def test_what_it_keeps_to_itself(two):
+def test_private_paths_are_not_passed_on(two):
     nginx, _ = two
     assert nginx.request("GET", "/metrics")[0].status == 404
     assert nginx.request("GET", "/probe")[0].status == 404
@@ -226,8 +226,8 @@ def test_what_it_keeps_to_itself(two):
 
 
 @pytest.mark.parametrize("limit, body", [("100KiB", noise(400, 300).tobytes()), ("2MiB", LARGE)], ids=["held", "streamed"])
-def test_too_large_is_told_by_the_daemon(start, tmp_path, limit, body):  # noqa: F811
-    """Up to twice what it takes the daemon hears out, so that its answer is read; nginx refuses more than that."""
+def test_too_large_is_answered_by_the_daemon(start, tmp_path, limit, body):  # noqa: F811
+    """The daemon reads up to twice its limit, so that its answer is read; nginx refuses more than that."""
     nginx = Nginx(tmp_path, [start("--body-bytes-max", limit).port] * 2)
     try:
         response, answer = nginx.request("POST", "/histeq", body)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The units of docker/systemd, as `make install` installs them: that they are sound by systemd's own tools, how much they
-leave to somebody who has taken over the daemon, and that it works under them. (Its own part: tests/http/test_systemd.py.)"""
+"""The units of docker/systemd, as `make install` installs them, are valid by systemd's own tools, leave an attacker inside the
+daemon little, and let it work. (The daemon's part: tests/http/test_systemd.py.)"""
 import json
 import os
 import re
@@ -38,14 +38,14 @@ def source(name):
 
 @pytest.fixture(scope="module", params=["cpu", "gpu"])
 def tree(request, tmp_path_factory):
-    """A machine's folders with the units and the program in them, and the kind of the build. What is installed of a CUDA
-    build is asked of make alone: the program stays the one under test."""
+    """A machine's folders with the units and the program in them, and the kind of the build. Only the installation is that of a
+    CUDA build: the program stays the one under test."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("there is no systemd-analyze here")
     folder = tmp_path_factory.mktemp(request.param)
-    told = ["make", "--no-print-directory", f"CUDA={int(request.param == 'gpu')}", f"PROGRAM={os.path.abspath(BURIN)}",
-            "install", f"PREFIX={folder}/usr", f"SYSCONFDIR={folder}/etc"]
-    done = subprocess.run(told, cwd=TOP, capture_output=True, text=True, timeout=120,
+    command = ["make", "--no-print-directory", f"CUDA={int(request.param == 'gpu')}", f"PROGRAM={os.path.abspath(BURIN)}",
+               "install", f"PREFIX={folder}/usr", f"SYSCONFDIR={folder}/etc"]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120,
                           env={k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"})
     assert done.returncode == 0, done.stderr
     return folder, request.param
@@ -62,12 +62,12 @@ def test_what_is_installed(tree):
 
 
 def test_they_are_sound(tree):
-    """Beside this machine's own units, for they refer to some; what those are told is of no matter here."""
+    """Beside this machine's own units, as some refer to them; complaints about those do not count."""
     folder, _ = tree
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *UNITS], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}/usr/lib/systemd/system:"})
-    told = [line for line in done.stderr.splitlines() if "burin" in line or "gpu.conf" in line]
-    assert done.returncode == 0 and not told, done.stderr
+    complaints = [line for line in done.stderr.splitlines() if "burin" in line or "gpu.conf" in line]
+    assert done.returncode == 0 and not complaints, done.stderr
 
 
 def test_exposure(tree):
@@ -79,10 +79,10 @@ def test_exposure(tree):
     assert exposure <= EXPOSURE_MAX[kind], "\n".join(line for line in done.stdout.splitlines() if line.startswith("✗"))
 
 
-# ---- what no tool checks
+# ---- rules that no tool checks
 
 def test_addresses_are_those_of_the_configuration():
-    """8080 as `listen`, and beside it the port that the image has for probes; on loopback alone."""
+    """8080 is the default of `listen`, and the port beside it is the image's port for probes; on loopback alone."""
     with open(f"{TOP}/config/burin.json") as f:
         listen = json.load(f)["listen"]
     http, admin = settings(source("burin.socket")), settings(source("burin-admin.socket"))
@@ -91,7 +91,7 @@ def test_addresses_are_those_of_the_configuration():
 
 
 def test_times_fit_the_daemon():
-    """It is not killed while it drains or starts."""
+    """The daemon is not killed while it drains or starts."""
     with open(f"{TOP}/config/burin.json") as f:
         config = json.load(f)
     service = settings(source("burin.service"))
@@ -101,7 +101,7 @@ def test_times_fit_the_daemon():
 
 
 def test_compiled_operators_are_kept():
-    """In a folder of the unit's own: what lies there is executed."""
+    """They are in a folder of the unit's own, as they are executed."""
     service = settings(source("burin.service"))
     assert service["Service", "CacheDirectory"] == ["burin"] and service["Service", "CacheDirectoryMode"] == ["0700"]
 
@@ -193,7 +193,7 @@ After=burin.service
 [Service]
 ExecStart=/usr/bin/python3 /shared/probe.py
 """
-# Shorter than for real; and what is stopped by SIGSTOP does not hear SIGABRT.
+# Shorter than the default; and a process stopped by SIGSTOP does not receive SIGABRT.
 SHORTER = """[Service]
 WatchdogSec=2
 TimeoutAbortSec=1
@@ -229,8 +229,8 @@ def own_group():
 
 
 def test_they_run_under_systemd(tree, own_group, tmp_path):
-    """With all that they forbid, those for GPUs too, though none need be here; and a daemon that is restarted, killed or
-    stands still is missed by no client."""
+    """With all their restrictions, those for GPUs too, though this machine needs none; and no client notices a daemon that is
+    restarted, killed or stands still."""
     folder, _ = tree
     shutil.copytree(folder / "usr/lib/systemd/system", tmp_path / "units")
     shutil.copytree(folder / "etc", tmp_path / "etc")
@@ -247,7 +247,7 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     (units / "probe.service").write_text(PROBE_SERVICE)
     (tmp_path / "probe.py").write_text(PROBE)
     for path in tmp_path, tmp_path.parent, tmp_path.parent.parent:
-        os.chmod(path, 0o755)  # the daemon is a user that nobody knows
+        os.chmod(path, 0o755)  # the daemon runs as a user without a name
     done = subprocess.run(["sh", "-c", f'echo $$ >{own_group}/cgroup.procs && exec timeout -s KILL 200 unshare --mount --pid'
                            f' --net --cgroup --uts --ipc --fork --kill-child {HERE}/boot.sh {tmp_path}'],
                           capture_output=True, text=True, timeout=220)

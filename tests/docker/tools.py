@@ -11,8 +11,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 
 def find_tool(name, package):
-    """The path of a program; of a Debian package that is unpacked below build/, not installed, where it is nowhere
-    else: so no service is started, and no rights are needed. Skips the test where it is not to be had."""
+    """The path of a program: an installed one, or else one of a Debian package that is unpacked below build/, not installed, so no
+    service starts and no rights are needed. Skips the test where neither can be had."""
     found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     if found:
         return found

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* nvml.h - what a test tells the NVML of tests/fake/nvml.c to answer; a test finds it there as
+/* nvml.h - the answers that a test sets for the NVML of tests/fake/nvml.c; a test finds it there as
  * `fake`.
  *
  * Used by:  tests/server/worker/gpu_sampler.c.

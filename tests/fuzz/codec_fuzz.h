@@ -34,8 +34,8 @@ static inline uint8_t *fuzz_decode(const uint8_t *bytes, size_t length, const st
     return image->pixels = NULL;
 }
 
-/* What is taken of a damaged image depends on nothing but its bytes, and of a sound one it is all:
- * EXPECTED, or NULL where the bytes are not sound. */
+/* The part kept of a damaged image depends on its bytes alone; a sound image is kept whole.
+ * EXPECTED: the sound image, or NULL where the bytes are not sound. */
 static inline void fuzz_damaged(const uint8_t *bytes, size_t length, const struct probe *probe,
                                 const struct image *expected) {
     struct codec_limits limits = fuzz_limits;
@@ -65,7 +65,7 @@ static inline void fuzz_damaged(const uint8_t *bytes, size_t length, const struc
     if (digests[0] != digests[1]) abort();
 }
 
-/* What was decoded can be encoded within the bound; PNG gives it back to the byte. */
+/* A decoded image can be encoded within the bound; PNG returns it byte for byte. */
 static inline void fuzz_encode(const struct image *image, const struct metadata *metadata,
                                enum format format) {
     struct encode_options options = encode_options_default;

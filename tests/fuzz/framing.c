@@ -20,7 +20,7 @@ static void must(bool truth) {
     if (!truth) abort();
 }
 
-/* As the filter does it: what did not pass is brought again with STEP bytes more. */
+/* Like the recv filter: bytes that did not pass come again with STEP bytes more. */
 static struct outcome run(const char *text, size_t length, size_t step) {
     struct outcome outcome = { .framing = { .head_max = HEAD_MAX } };
     struct failure failure;

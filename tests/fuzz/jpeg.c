@@ -4,8 +4,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* What a device may decode is what it says, and the cores have nothing against it: no damage gets
- * by that they would tell. */
+/* A file that a device may decode has the probed facts, and the CPU decoder finds no fault in it:
+ * the device misses no damage that the CPU would report. */
 static void fuzz_device(const uint8_t *bytes, size_t length) {
     struct probe probe;
     struct failure failure;

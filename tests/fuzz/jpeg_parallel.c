@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The GPU's way to decode a JPEG, on the CPU: whatever the bytes, it ends, stays within its arena,
- * and gives the CPU codec's samples or a flag. The last byte divides the subsequences.
+/* The GPU's JPEG decoder, on the CPU: for any bytes it ends, stays within its arena, and gives the
+ * CPU codec's samples or a flag. The last byte divides the subsequences.
  * covers: tests/twins/jpeg_parallel.c pipeline/codecs/jpeg/picture.c
  */
 #include "tests/twins/jpeg_parallel.h"
@@ -32,7 +32,7 @@ static uint8_t *new_arena(const struct jpeg_picture *picture) {
     return arena;
 }
 
-/* What is not flagged the CPU codec takes without a word, and gives the same. */
+/* The CPU codec decodes an unflagged file without a note, to the same samples. */
 static void compare(const uint8_t *bytes, size_t length, const struct probe *probe,
                     const struct image *ours) {
     struct image image;

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* What a probe promises is sane, within its limits, and no refusal is without a sentence. */
+/* A successful probe has sane values within its limits, and every refusal has a message. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const struct probe_limits limits = { .pixels_max = 1 << 20, .side_max = 20000 };
     struct probe probe;

@@ -7,9 +7,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 static void mend_lengths(uint8_t *bytes, size_t length) {
     for (int i = 0; i < 4; i++) bytes[4 + i] = (uint8_t)((length - 8) >> (8 * i));
     for (size_t at = 12; at + 8 <= length;) {
-        const uint8_t *told = bytes + at + 4;
+        const uint8_t *field = bytes + at + 4;
         const size_t size =
-            told[0] | (size_t)told[1] << 8 | (size_t)told[2] << 16 | (size_t)told[3] << 24;
+            field[0] | (size_t)field[1] << 8 | (size_t)field[2] << 16 | (size_t)field[3] << 24;
         const size_t left = length - at - 8;
         for (int i = 0; size > left && i < 4; i++) bytes[at + 4 + i] = (uint8_t)(left >> (8 * i));
         at += 8 + (size < left ? size + (size & 1) : left);

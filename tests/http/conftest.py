@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real daemon on a port of the system's choice, and talks to it through plain sockets.
+"""Runs the real daemon on a port that the system chooses, and talks to it through plain sockets.
 
-The machine may be busy. So a test waits for a state, PATIENCE_S at most: less than the deadlines of half a minute that
-would bring it about without anybody's doing. It asserts of a time only that it was not too short, of what a thing costs
-only the processor time, and gives the daemon's own keys an hour, or seconds, where milliseconds would do. Unless a test
-says otherwise a job may take, a worker stand still, and a stop wait for an hour."""
+The machine may be busy, so a test waits for a state for at most PATIENCE_S: less than the half-minute deadlines that would
+bring the state about by themselves. A test asserts a lower bound of a wall time at most, and judges costs by processor time
+alone. The daemon's keys get an hour, or seconds where milliseconds would do: unless a test says otherwise, a job may run, a
+worker may stand still and a stop may wait for an hour."""
 import contextlib
 import functools
 import glob
@@ -28,23 +28,22 @@ from PIL import Image
 
 PATIENCE_S = 25
 HOUR_MS = "3600000"
-# Whose memory is allocated at start, and mapped by each worker: 7 MB, where the program's own numbers of them, 320 MB, would
-# cost each daemon of each test half a second. What is larger has a slot that is allocated page by page. The daemon that all
-# tests share has more of them.
+# Slots allocated at start and mapped by each worker: 7 MB. The program's own numbers (320 MB) would cost each daemon of each
+# test half a second. A larger body gets a slot that is allocated page by page. The daemon that all tests share has more slots.
 TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "2", "--slots-large", "0")
 SHARED_SLOTS = ("--slots-small", "128", "--slots-medium", "16", "--slots-large", "2")
-# Loads that are longer by far where this is set: `make pressure` sets it (pressure/long_forms.py).
+# Set by `make pressure` (pressure/long_forms.py): far longer loads.
 LONG = "LONG_FORMS" in os.environ
-# Compiles users' operators in half of the time: the file says how.
+# Compiles users' operators in half of the time: that file says how.
 QUICK_CC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quick_cc")
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
 
 
 @functools.lru_cache(None)
 def operators():
-    """Names of those that the program was built with: OPS_SKIP leaves some out."""
-    told = subprocess.run([BURIN, "ops", "--json"], capture_output=True, check=True, timeout=60).stdout
-    return {operator["name"] for operator in json.loads(told)["operators"]}
+    """Names of the operators that the program was built with: OPS_SKIP leaves some out."""
+    ops = subprocess.run([BURIN, "ops", "--json"], capture_output=True, check=True, timeout=60).stdout
+    return {operator["name"] for operator in json.loads(ops)["operators"]}
 
 
 def needs(operator):
@@ -82,7 +81,7 @@ def form(parts, boundary="testboundary7d1"):
 
 
 def responses(data, heads=0):
-    """All that came over a connection -> [(status, headers, body)...]; every byte is accounted for. The
+    """All that came over a connection -> [(status, headers, body)...]; fails if a byte belongs to none of them. The
     last HEADS of them answer HEAD, and have no body."""
     found = []
     while data:
@@ -119,7 +118,7 @@ def read_to_end(sock, timeout=PATIENCE_S):
 
 
 def check_problem(answer, status, *words):
-    """The answer is a problem of that status, in form, and its sentence holds the words."""
+    """The answer is a problem report of that status, well formed, and its message contains the words."""
     assert answer.status == status, (answer.status, answer.body[:300])
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -134,13 +133,13 @@ def check_problem(answer, status, *words):
 
 
 def in_parallel(count, work):
-    """work(0)... work(count - 1), a thread each; the first error of any is raised."""
+    """Calls work(0)... work(count - 1) in a thread each; raises the first error of any."""
     errors = []
 
     def run(i):
         try:
             work(i)
-        except BaseException as error:  # told to the test below
+        except BaseException as error:  # raised in the test's own thread below
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
@@ -153,7 +152,7 @@ def in_parallel(count, work):
 
 
 def wait_until(condition, seconds=PATIENCE_S):
-    """Looks every 10 ms at first, then less often: what is long in coming is not asked for all the time."""
+    """Checks every 10 ms at first, then less often, so that a long wait costs little."""
     begin = time.monotonic()
     while (waited := time.monotonic() - begin) < seconds:
         if condition():
@@ -162,10 +161,10 @@ def wait_until(condition, seconds=PATIENCE_S):
     return bool(condition())
 
 
-# ---- what the system says of a process
+# ---- what the system reports of a process
 
 def memory(pid, what="VmRSS"):
-    """Bytes."""
+    """The value of WHAT in /proc, in bytes."""
     with open(f"/proc/{pid}/status") as f:
         return int(re.search(rf"{what}:\s+(\d+) kB", f.read())[1]) * 1024
 
@@ -176,12 +175,12 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# The process that starts workers is a child of the front, and no worker.
+# The front's child that starts workers is no worker itself.
 LAUNCHER = "burin-launcher"
 
 
 def name_of(pid):
-    """"" of one that has ended."""
+    """The process's name; "" of one that has ended."""
     try:
         with open(f"/proc/{pid}/comm") as f:
             return f.read().strip()
@@ -198,7 +197,7 @@ def alive(pid):
 
 
 def thread_states(pid):
-    """Letters, as in R for one that runs or would."""
+    """The state letter of each thread: R for one that runs or is ready to run."""
     found = set()
     for path in glob.glob(f"/proc/{pid}/task/*/stat"):
         with contextlib.suppress(OSError), open(path) as f:
@@ -207,7 +206,7 @@ def thread_states(pid):
 
 
 def freeze(pid):
-    """Stops a process, and returns when not one of its threads runs any more."""
+    """Stops a process, and returns once none of its threads runs."""
     os.kill(pid, signal.SIGSTOP)
     assert wait_until(lambda: thread_states(pid) == {"T"}), thread_states(pid)
 
@@ -218,7 +217,7 @@ def thaw(pid):
 
 class Daemon:
     def __init__(self, *flags, env=None, command=None, slots=TEST_SLOTS, stderr=None):
-        """STDERR: where the log goes; else log_text reads it."""
+        """STDERR: where the log goes; None: to a file that log_text reads."""
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
@@ -231,13 +230,13 @@ class Daemon:
         self.port = int(match.group(1))
 
     def log_so_far(self):
-        """Read beside the offset, which is the daemon's too: it would write over what it has said."""
+        """Reads without moving the file's offset, which the daemon shares: it would overwrite its own lines."""
         fd = self.log.fileno()
         return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def log_text(self):
-        """A thread writes it, a moment after what it tells. It is whole once it grows no more and no thread is about to do
-        anything, or where one is always, for a job or other clients, once it has not grown for a while."""
+        """The whole log. A thread writes it a little later than the event. It is complete once it stops growing and no thread is about
+        to run; where a thread always runs, for a job or for other clients, once it has not grown for a while."""
         size, now = -1, time.monotonic()
         end = grown = now + 2
         while now < end and now < grown + 0.5 and self.process.poll() is None:
@@ -259,7 +258,7 @@ class Daemon:
     def request(self, method, path, body=None, headers=None, timeout=60):
         connection = self.connect(timeout)
         try:
-            with contextlib.suppress(BrokenPipeError):  # the rest of a body is refused, and the answer is there
+            with contextlib.suppress(BrokenPipeError):  # the daemon refused the rest of the body; its answer can be read
                 connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
         finally:
@@ -269,7 +268,7 @@ class Daemon:
         return self.request("GET", path, None, headers)
 
     def post(self, path, image, headers=None, timeout=60):
-        """The image as a raw body."""
+        """Sends the image as a raw body."""
         return self.request("POST", path, image, {"Content-Type": "image/jpeg", **(headers or {})},
                             timeout)
 
@@ -279,7 +278,7 @@ class Daemon:
                             timeout)
 
     def cost(self, work, times=5):
-        """Seconds of a processor that front and worker together took for WORK, done so often."""
+        """Processor seconds that front and worker together took for WORK, done TIMES times."""
         def used():
             return sum(cpu_seconds(pid) for pid in (self.process.pid, *self.children()))
 
@@ -298,7 +297,7 @@ class Daemon:
         return [pid for pid in self.processes() if name_of(pid) not in (LAUNCHER, "")]
 
     def starter(self):
-        """The process that starts workers."""
+        """Process id of the launcher, which starts the workers."""
         return next((pid for pid in self.processes() if name_of(pid) == LAUNCHER), self.process.pid)
 
     def processes(self):
@@ -313,22 +312,22 @@ class Daemon:
         return sorted({int(p) for p in pids})
 
     def works(self):
-        """The next request works: said after everything bad that was done to it."""
+        """The next request works: called after a test has done something bad to the daemon."""
         answer = self.post("/histeq", pnm(noise(32, 24)))
         assert answer.status == 200, answer.body
         return True
 
     def raw(self, data, timeout=PATIENCE_S):
-        """Sends DATA on a connection of its own; all that comes until the daemon closes it."""
+        """Sends DATA on a connection of its own; returns all that comes until the daemon closes it."""
         with self.socket(timeout) as s:
             try:
                 s.sendall(data)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it has closed already; what it said is still there
+                pass  # the daemon has closed already; its answer can still be read
             return read_to_end(s, timeout)
 
     def samples(self, connection=None):
-        """Every line of /metrics: {name with labels: value}. On one CONNECTION no request but the last is under way still."""
+        """Every line of /metrics: {name with labels: value}. A kept CONNECTION ensures that its earlier requests have ended."""
         if connection:
             connection.request("GET", "/metrics")
             lines = connection.getresponse().read().decode().splitlines()
@@ -342,7 +341,7 @@ class Daemon:
         return answer.status == 200 and answer.json["status"] == "ready"
 
     def idle(self):
-        """Nothing of any request is held; the one that asks is under way itself."""
+        """No request holds anything; the one that asks is in progress itself."""
         now = self.samples()
         return (now["burin_slots_in_use"] == 0 and now["burin_requests_in_progress"] == 1
                 and now["burin_body_bytes_held"] == now["burin_answer_bytes_held"] == 0
@@ -374,7 +373,7 @@ def daemon():
 
 @pytest.fixture
 def start():
-    """start(*flags) -> a daemon of the test's own."""
+    """start(*flags) -> a daemon for this test alone."""
     started = []
 
     def starter(*flags, **options):
@@ -388,7 +387,7 @@ def start():
 
 @pytest.fixture(scope="module")
 def shared():
-    """shared(*flags) -> a daemon that all tests of a module have that name these flags. Nothing of the test before is under way."""
+    """shared(*flags) -> a daemon shared by all tests of a module with these flags. The test before has left nothing in progress."""
     kept = {}
 
     def found(*flags):
@@ -447,7 +446,7 @@ def chunk(kind, data):
 
 
 def png_of_chunks(width, height, depth, colour, raw, *extra, interlace=0, compressed=None):
-    """A PNG by hand. RAW: filter bytes and rows; EXTRA: chunks before the IDAT."""
+    """A PNG made by hand. RAW: filter bytes and rows; EXTRA: chunks before the IDAT."""
     data = zlib.compress(raw, 9) if compressed is None else compressed
     return (b"\x89PNG\r\n\x1a\n"
             + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlace))
@@ -455,7 +454,7 @@ def png_of_chunks(width, height, depth, colour, raw, *extra, interlace=0, compre
 
 
 def packed_zeros(length):
-    """A zlib stream of so many. Each MiB of them is the same bytes, which are packed once."""
+    """A zlib stream of LENGTH zeros. All MiB of it are the same bytes, packed once."""
     def packed(count, flush):
         packer = zlib.compressobj(9, wbits=-15)
         return packer.compress(bytes(count)) + packer.flush(flush)
@@ -465,11 +464,11 @@ def packed_zeros(length):
 
 
 def large_png(width, height, depth=8):
-    """Gray and even: a small upload that takes long to work on."""
+    """Gray and even: a small upload that takes long to process."""
     return png_of_chunks(width, height, depth, 0, b"", compressed=packed_zeros((1 + width * depth // 8) * height))
 
 
-# Of large_png(8000, 8000) three seconds of a processor.
+# Three processor seconds on large_png(8000, 8000).
 LONGER_PATH = "/pipeline?type=pnm&operations=[" + ",".join(
     ['{"operation":"convolve","params":{"taps":"%s"}}' % ",".join("1" * 25)] * 10) + "]"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests alone fetch with npm: axe-core and @redocly/cli, locked in tests/page/; blurhash and thumbhash, locked in
-tests/reference/. Burin itself needs nothing of it."""
+"""The packages that only tests use, fetched with npm: axe-core and @redocly/cli, locked in tests/page/; blurhash and thumbhash,
+locked in tests/reference/. Burin itself needs none of them."""
 import pathlib
 import shutil
 import subprocess
@@ -11,13 +11,13 @@ PAGE = pathlib.Path(__file__).parents[1] / "page"
 
 
 def npm_packages(folder, lock=PAGE):
-    """node_modules in FOLDER of what LOCK's package-lock.json names, each with its digest; skips where npm cannot fetch them."""
+    """node_modules in FOLDER with the packages of LOCK's package-lock.json, each checked by its digest; skips where npm cannot fetch."""
     npm = shutil.which("npm")
     if not npm:
         pytest.skip("npm is not installed")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(lock / name, folder)
-    # Digests are locked: the registry need not be asked whether what npm has kept is still the same.
+    # Digests are locked: npm's cache need not be checked against the registry.
     done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=folder,
                           capture_output=True, text=True, timeout=120)
     if done.returncode and "EINTEGRITY" not in done.stderr:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests of test_request_check.py, which tests/bench/limits.py sends too: whole, as bytes, with nothing but the standard library."""
+"""The requests of test_request_check.py, also sent by tests/bench/limits.py: whole, as bytes, made with the standard library alone."""
 
 LINE = b"POST /histeq HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
 PICTURE = b"P5\n9 7\n255\n" + bytes(range(0, 252, 4))
 LENGTH = b"Content-Length: %d\r\n" % len(PICTURE)
-# Runs, and is counted, if anybody takes it for a request.
+# Runs, and is counted, if it is taken for a request.
 SMUGGLED = b"POST /grayscale HTTP/1.1\r\nHost: x\r\n" + LENGTH + b"\r\n" + PICTURE
 
 
@@ -106,7 +106,7 @@ CASES = {
     "741 arguments": request(HOST, LENGTH, line=b"POST /histeq?" + b"a&" * 740 + b" HTTP/1.1\r\n"),
     "empty lines without end": b"\r\n" * 50000 + request(HOST, LENGTH),
     "Expect with a blank behind": request(HOST, LENGTH, b"Expect: 100-continue \r\n"),
-    # a Content-Length that is no number
+    # a Content-Length that is not a number
     "CL with a sign": request(HOST, b"Content-Length: +5\r\n"),
     "negative CL": request(HOST, b"Content-Length: -5\r\n"),
     "CL in hexadecimal": request(HOST, b"Content-Length: 0x5\r\n"),
@@ -116,7 +116,7 @@ CASES = {
     "CL empty": request(HOST, b"Content-Length:\r\n"),
     "a list as CL": request(HOST, b"Content-Length: 5, 5\r\n"),
     "CL beyond 64 bits": request(HOST, b"Content-Length: 18446744073709551621\r\n"),
-    # where lines end
+    # ends of lines
     "NUL in a name": request(HOST, LENGTH, b"X\0: a\r\n"),
     "NUL at the end of the last value": LINE + HOST + LENGTH + b"X: a\0\r\n\r\n" + PICTURE,
     "line without a colon": request(HOST, LENGTH, b"nothing\r\n"),
@@ -132,7 +132,7 @@ def chunked(*pieces):
 
 
 SIZE = b"%x" % len(PICTURE)
-# Refused behind a good head, where the body goes astray.
+# Refused in the body, behind a good head.
 IN_THE_BODY = {
     "bare LF between chunks": chunked(SIZE, b"\n", PICTURE, b"\n0\n\n"),
     "bare LF behind a size": chunked(SIZE, b"\n", PICTURE, b"\r\n0\r\n\r\n"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AVIF out, through workers in their sandbox: read again by libavif's avifdec, when a client gets one, what is refused.
+"""AVIF out, through workers in their sandbox: decoded by libavif's avifdec, which requests get one, and what is refused.
 
-covers: pipeline/codecs/avif_encoder.c pipeline/codecs/avif_library.c"""
+covers: pipeline/codecs/avif.c pipeline/codecs/avif/library.c"""
 import io
 import os
 import subprocess
@@ -23,14 +23,14 @@ needs_avif = pytest.mark.skipif(not there, reason="there is no libavif here, or 
 
 
 def decoded(data, tmp_path, *options):
-    """What avifdec makes of it, as PNG."""
+    """The picture that avifdec decodes from DATA, as PNG."""
     source, out = tmp_path / "read.avif", tmp_path / "read.png"
     source.write_bytes(data)
     subprocess.run(["avifdec", *options, str(source), str(out)], check=True, capture_output=True, timeout=60)
     return Image.open(io.BytesIO(out.read_bytes()))
 
 
-def told(data, tmp_path):
+def avif_info(data, tmp_path):
     (tmp_path / "told.avif").write_bytes(data)
     text = subprocess.run(["avifdec", "--info", str(tmp_path / "told.avif")], check=True, capture_output=True, text=True, timeout=60).stdout
     return {key.strip(" *"): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
@@ -49,7 +49,7 @@ def test_lossless_keeps_every_sample(daemon, tmp_path, picture):
 @needs_avif
 @pytest.mark.parametrize("quality,least", [(30, 30), (60, 33), (85, 37), (95, 40)])
 def test_lossy_is_close(daemon, tmp_path, quality, least):
-    """In dB of all samples; the smaller the quality, the smaller the file."""
+    """LEAST: dB over all samples. A smaller quality gives a smaller file."""
     answer = daemon.post(f"{PLAIN}&quality={quality}", png(ALPHA))
     read = np.array(decoded(answer.body, tmp_path))
     error = np.mean((read[..., :3].astype(float) - COLOUR) ** 2)
@@ -59,10 +59,10 @@ def test_lossy_is_close(daemon, tmp_path, quality, least):
 
 
 @needs_avif
-def test_what_it_says_of_itself(daemon, tmp_path):
+def test_avifdec_reads_the_facts(daemon, tmp_path):
     for query, picture, kind in [("quality=85", COLOUR, "YUV420"), ("quality=90", COLOUR, "YUV444"), ("lossless=true", COLOUR, "YUV444"),
                                  ("quality=85", GRAY, "YUV400")]:
-        facts = told(daemon.post(f"{PLAIN}&{query}", png(picture)).body, tmp_path)
+        facts = avif_info(daemon.post(f"{PLAIN}&{query}", png(picture)).body, tmp_path)
         assert facts["Format"] == kind and facts["Bit Depth"] == "8" and facts["Range"] == "Full"
         assert facts["Resolution"] == f"{picture.shape[1]}x{picture.shape[0]}" and facts["Alpha"] == "Absent"
         assert facts["Matrix Coeffs."] == ("0" if "lossless" in query else "6")
@@ -123,9 +123,9 @@ def test_max_bytes(daemon):
     whole = daemon.post(PLAIN, png(COLOUR))
     limit = len(whole.body) * 2 // 3
     answer = daemon.post(f"{PLAIN}&max_bytes={limit}", png(COLOUR))
-    told_of = answer.timing["output"]
-    assert len(answer.body) <= limit and 10 <= told_of["quality"] < 85 and 3 <= told_of["tries"] <= 9
-    assert answer.body == daemon.post(f"{PLAIN}&quality={told_of['quality']}", png(COLOUR)).body
+    output = answer.timing["output"]
+    assert len(answer.body) <= limit and 10 <= output["quality"] < 85 and 3 <= output["tries"] <= 9
+    assert answer.body == daemon.post(f"{PLAIN}&quality={output['quality']}", png(COLOUR)).body
     lossless = daemon.post(f"{PLAIN}&lossless=true", png(COLOUR)).body
     check_problem(daemon.post(f"{PLAIN}&lossless=true&max_bytes={len(lossless) - 1}", png(COLOUR)), 422, f"{len(lossless)} bytes")
 
@@ -141,7 +141,7 @@ def test_pixels_are_limited(start):
 
 @needs_avif
 def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
-    """A megapixel of noise takes 2.5 s with effort=6 and quality=100, by the rates of the encoder."""
+    """A megapixel of noise takes 2.5 s with effort=6 and quality=100, by the encoder's rates."""
     picture = png(np.zeros((1000, 1000, 3), np.uint8))
     for flags, key in [(("--encode-still-ms", "1000"), "encode_still_ms"), (("--processing-ms", "1000"), "processing_ms")]:
         tight = start(*flags)
@@ -152,7 +152,7 @@ def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
     assert tight.post(f"{PLAIN}&effort=0", picture).status == 200
     assert tight.post(f"{PLAIN.replace('avif', 'webp')}&effort=6&lossless=true", picture).status == 200
     assert tight.post("/resize?width=600&type=avif&effort=6&quality=100", picture).status == 200
-    # The daemon takes as many pixels as its refusal allows.
+    # The daemon accepts as many pixels as its refusal states.
     assert tight.post("/resize?width=1000&height=400&fit=fill&type=avif&effort=6&quality=100", picture).status == 200
     check_problem(tight.post("/resize?width=1000&height=401&fit=fill&type=avif&effort=6&quality=100", picture), 422, "400000 pixels at most")
 
@@ -184,11 +184,11 @@ def test_burin_run(tmp_path, daemon):
     assert out.read_bytes() == daemon.post(f"{PLAIN}&effort=2&quality=70", png(COLOUR)).body
 
 
-# ---- where there is no library
+# ---- without the library
 
 @pytest.fixture
 def without(tmp_path):
-    """An environment in which no libavif can be opened: one that is empty comes first."""
+    """An environment in which no libavif can be opened: an empty file of its name is found first."""
     for name in ("libavif.so.15", "libavif.so.16"):
         (tmp_path / name).write_bytes(b"")
     return {"LD_LIBRARY_PATH": str(tmp_path)}
@@ -199,7 +199,7 @@ def test_a_machine_without_the_library(start, without):
     problem = check_problem(bare.post(PLAIN, png(COLOUR)), 400, "AVIF", "install", "another type")
     assert problem["code"] == "bad_param"
     check_problem(bare.post("/resize?width=20&types=jpeg,avif", png(COLOUR)), 400, "AVIF")
-    # What Accept names is what the client can read, and not an order.
+    # Accept lists what the client can read; AVIF is not demanded.
     for accept, kind in [("image/avif,image/webp;q=0.5", "webp"), ("image/avif", "png"), ("image/avif,*/*;q=0.1", "png")]:
         answer = bare.post("/grayscale", png(COLOUR), headers={"Accept": accept})
         assert (answer.status, answer.headers["Content-Type"]) == (200, f"image/{kind}"), accept

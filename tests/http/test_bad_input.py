@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a request is told in one answer that says what to do, costs little, and hurts nobody
-else: forms, parameters, broken pictures, bombs, slow clients, clients that leave."""
+"""Each bad request gets one answer that says what to do, costs little and disturbs no other client: forms, parameters,
+broken pictures, bombs, slow clients, clients that leave."""
 import contextlib
 import json
 import os
@@ -85,7 +85,7 @@ def test_broken_forms(daemon, change):
 
 
 def test_nested_boundaries_keep_nothing(daemon):
-    """Forms with which libmicrohttpd's own parser loses 15 MB for ever: each is refused, memory stays flat."""
+    """Forms with which libmicrohttpd's own parser leaks 15 MB are refused, and memory does not grow."""
     part = (b'--BB\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed, boundary='
             + b"n" * 3000 + b"\r\n\r\n--" + b"n" * 3000 + b"--\r\n")
     body = part * 500 + b"--BB--\r\n"
@@ -209,7 +209,7 @@ def test_pipelines(daemon, operations, words):
                                         '[{"operation":"histeq","params":{"KEY":[1.5]}}]',
                                         '[{"operation":"histeq","params":{"bins":"KEY"}}]', '["KEY"'])
 def test_names_that_are_no_plain_text(daemon, operations):
-    """A character of two bytes wherever a message may be cut, so within it, too."""
+    """A two-byte character wherever a message may be cut, so also in the middle of one."""
     for length in (1, 30, *range(36, 60)):
         text = operations.replace("KEY", "k" * length + "\u00e9")
         check_problem(daemon.post_form("/pipeline", [("image", PICTURE, "a"), ("operations", text, None)]), 400)
@@ -243,7 +243,7 @@ def test_paths_that_are_not_there(daemon, method, path, words):
 
 @pytest.mark.parametrize("path", ["/%ff", "/" + "a" * 58 + "%c3%a9", "/%c3%a9", "/%22%5c%7f"])
 def test_paths_that_are_no_plain_text(daemon, path):
-    """Bytes that are no UTF-8, or a character that the message would cut: told like any other."""
+    """Bytes that are no UTF-8, or a character where the message is cut, get the same answer as any unknown path."""
     for head in ("GET", "POST"):
         problem = check_problem(daemon.request(head, path, PICTURE if head == "POST" else None), 404, "/ops")
         assert problem["message"].isascii() and problem["message"].isprintable()
@@ -300,7 +300,7 @@ def test_cut_off_anywhere(daemon, kind):
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "PNM"])
 def test_bytes_flipped(daemon, kind):
-    """Whatever comes of it: an answer, and a daemon that goes on with the same workers."""
+    """Any flipped byte gets an answer, and the daemon goes on with the same workers."""
     data = {"JPEG": jpeg(smooth(60, 40)), "PNG": png(smooth(40, 30)), "PNM": pnm(noise(40, 30, 3))}[kind]
     workers = daemon.children()
     connection = daemon.connect()
@@ -317,7 +317,7 @@ def test_bytes_flipped(daemon, kind):
 
 
 def test_names_and_types_do_not_matter(daemon):
-    """Magic bytes alone say what it is."""
+    """Magic bytes alone decide the format."""
     picture = smooth(20, 10)
     for data in (jpeg(picture), png(picture), pnm(picture)):
         for content_type in ("image/png", "image/jpeg", "text/html", "application/x-www-form-urlencoded", "nonsense"):
@@ -365,7 +365,7 @@ def test_sixteen_bit_cut_short_of_its_pixels(daemon):
 # ---- bombs
 
 def growth_of(daemon, work):
-    """Bytes by which the peak of the worker grew. Its peak mark is set back first."""
+    """Bytes by which the worker's peak memory grew. The peak mark is reset first."""
     worker, = daemon.children()
     with open(f"/proc/{worker}/clear_refs", "w") as f:
         f.write("5")
@@ -385,7 +385,7 @@ def test_many_pixels_in_few_bytes(daemon):
     assert daemon.works()
 
 
-# The start of a JPEG of 8000 x 8000: without tables, and without a scan's data.
+# The start of a JPEG of 8000 x 8000: no tables, and no data of a scan.
 BARE_JPEG = (b"\xff\xd8\xff\xc0\x00\x11\x08\x1f\x40\x1f\x40\x03\x01\x22\x00\x02\x11\x01\x03\x11\x01"
              b"\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00")
 
@@ -401,7 +401,7 @@ BARE_JPEG = (b"\xff\xd8\xff\xc0\x00\x11\x08\x1f\x40\x1f\x40\x03\x01\x22\x00\x02\
     BARE_JPEG.replace(b"\xff\xc0", b"\xff\xc2") + bytes(100),
 ], ids=["PNM", "a row of a PNM", "PNG", "interlaced PNG", "padded PNG", "JPEG", "progressive JPEG"])
 def test_pixels_that_the_bytes_cannot_hold(daemon, data, query):
-    """Refused at the header: no worker hears of it, and nothing is allocated."""
+    """Refused at the header: no worker gets the job, and nothing is allocated."""
     daemon.works()
     grown = growth_of(daemon, lambda: check_problem(daemon.post("/histeq" + query, data), 422, "cut off", "8000 x 8000"))
     assert grown < 4 * MB
@@ -423,7 +423,7 @@ def text_bomb(kind):
 
 @pytest.mark.parametrize("kind", [b"zTXt", b"iTXt", b"iCCP"])
 def test_png_text_bomb(daemon, kind):
-    """A gigabyte of text in a megabyte: never unpacked."""
+    """A gigabyte of text in a megabyte is never unpacked."""
     bomb = text_bomb(kind)
     daemon.works()
 
@@ -439,7 +439,7 @@ def test_png_text_bomb(daemon, kind):
 
 
 def scan_bomb(side, scans):
-    """A gray progressive JPEG without a fault, whose scans say nothing new: 70 bytes a scan."""
+    """A sound gray progressive JPEG whose scans add nothing: 70 bytes a scan."""
     blocks = ((side + 7) // 8) ** 2
 
     def segment(marker, data):
@@ -449,14 +449,14 @@ def scan_bomb(side, scans):
         bits += "1" * (-len(bits) % 8)
         return int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0")
 
-    def table(place, symbol):  # of one symbol, whose code is 0
+    def table(place, symbol):  # a Huffman table of one symbol, whose code is 0
         return segment(0xc4, bytes([place, 1] + [0] * 15 + [symbol]))
 
     def scan(first, last, bits):
         return segment(0xda, bytes([1, 1, 0, first, last, 0])) + packed(bits)
 
     runs, left = "", blocks
-    while left:  # "so many blocks end here", 2^14 and 14 bits more at once
+    while left:  # end-of-band runs: 2^14 and 14 extra bits of blocks at once
         run = left if left <= 32767 else min(32767, left - (1 << 14))
         runs += "0" + format(run - (1 << 14), "014b")
         left -= run
@@ -467,7 +467,7 @@ def scan_bomb(side, scans):
 
 
 def test_the_scan_bomb_is_a_sound_jpeg(daemon):
-    """So that the tests below test the limits, and nothing else."""
+    """The bomb is a valid JPEG, so the tests below reach the limits and no other error."""
     answer = daemon.post("/histeq?type=pnm", scan_bomb(1280, 20))
     assert answer.status == 200, answer.body
 
@@ -479,7 +479,7 @@ def test_jpeg_of_too_many_scans(daemon):
 
 
 def test_jpeg_of_too_many_scans_for_its_size(daemon):
-    """Within the number of scans, but what they cost together is over the limit."""
+    """Within the number of scans, but their total cost is over the limit."""
     bomb = scan_bomb(6000, 64)
     cost = daemon.cost(lambda: check_problem(daemon.post("/histeq", bomb), 422, "scan_pixels_max"), times=1)
     assert cost < 10
@@ -492,10 +492,10 @@ def test_jpeg_that_needs_too_much_memory(start):
     assert daemon.works()
 
 
-# ---- bodies that are too large, or do not come
+# ---- bodies that are too large, or do not arrive
 
 def test_announced_gigabyte(daemon):
-    """Refused at its header, whether the client waits for leave or not: nothing but the header is ever sent."""
+    """Refused at its header, whether the client waits for 100 Continue or not; the test sends no more than the header."""
     before = memory(daemon.process.pid)
     for expect in (b"", b"Expect: 100-continue\r\n"):
         head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n" + expect + b"\r\n"
@@ -508,7 +508,7 @@ def test_announced_gigabyte(daemon):
 
 @pytest.mark.parametrize("announced", [True, False], ids=["announced", "in chunks"])
 def test_more_than_all_bodies_may_hold(start, announced):
-    """Waiting does not help such a body, so it is no 503; the message names the key that is too small for it."""
+    """Waiting does not help such a body, so the answer is not 503; the message names the key that is too small."""
     daemon = start("--queue-bytes", "100KB")
     body = pnm(noise(400, 300))
     for _ in range(3):
@@ -521,7 +521,7 @@ def test_more_than_all_bodies_may_hold(start, announced):
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "deflate, gzip", "x" * 200, "\u00e9"])
 def test_content_encoding(daemon, coding):
-    """Nothing is unpacked here; what the bytes then are would be told of the wrong thing."""
+    """A coded body is refused by its header: it is not unpacked, and its coded bytes are not taken for a picture."""
     for path in ("/histeq", "/info"):
         answer = daemon.post(path, zlib.compress(PICTURE), {"Content-Encoding": coding.encode("latin-1")})
         problem = check_problem(answer, 415, "Content-Encoding", "without it")
@@ -537,7 +537,7 @@ def test_content_encoding(daemon, coding):
 @pytest.mark.parametrize("framing", [b"Content-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE,
                                      b"Content-Length: 20000000\r\n\r\n"], ids=["small", "large"])
 def test_content_encoding_in_a_second_line(daemon, framing):
-    """Lines of one name are one list; a large body is refused before it comes, by another way."""
+    """Header lines of one name are one list. A large body is refused before it arrives, by different code."""
     head = (b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
             b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")
     (status, headers, body), = responses(daemon.raw(head + framing))
@@ -545,7 +545,7 @@ def test_content_encoding_in_a_second_line(daemon, framing):
 
 
 def test_gigabyte_that_is_sent_all_the_same(daemon):
-    """A client that does not listen while it sends: what it sends is dropped for a while, then it is cut off, and sees it."""
+    """A client that does not read while it sends: the daemon drops the body for a while, then cuts the client off, which sees it."""
     daemon.works()
     before, sent = memory(daemon.process.pid), 0
     with daemon.socket(PATIENCE_S) as s:
@@ -561,8 +561,8 @@ def test_gigabyte_that_is_sent_all_the_same(daemon):
 
 @pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"], ids=["sends at once", "waits for leave"])
 def test_chunked_body_without_end(shared, expect):
-    """A gigabyte in chunks, sent by a client that reads as it writes: it sees 413, and memory stays flat.
-    What has been received by then is given back. Leave to send, had before, changes nothing."""
+    """A gigabyte in chunks, from a client that reads while it writes: it sees 413, and memory does not grow. What has been
+    received by then is released. A 100 Continue sent earlier changes nothing."""
     daemon = shared("--body-bytes-max", "8MiB")
     daemon.works()
     before = memory(daemon.process.pid)
@@ -610,7 +610,7 @@ def test_many_small_chunks(daemon):
 @pytest.mark.parametrize("tail", [b"zz\r\n", b"-1\r\nx\r\n", b"ffffffffffffffffff\r\n", b"5\r\nabcdefgh\r\n",
                                   b"\r\n\r\n"])
 def test_broken_chunks(daemon, tail):
-    """One 400 each, as for every request that two parsers could read in two ways."""
+    """Each gets one 400, like every request that two parsers could read in two ways."""
     data = daemon.raw(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + tail)
     (status, headers, body), = responses(data)
     assert (status, headers["connection"]) == (400, "close"), data[:200]
@@ -620,7 +620,7 @@ def test_broken_chunks(daemon, tail):
 
 
 def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
-    """A wrong parameter is known at the headers; the client gets to read why, however much it sends."""
+    """A wrong parameter is known at the headers; the client can read why, however much it sends."""
     for size in (10, 10000, MB):
         check_problem(daemon.post("/histeq?bins=1", bytes(size)), 400, "bins")
     head = b"POST /histeq?bins=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n"
@@ -630,7 +630,7 @@ def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
 
 
 def test_refusal_is_seen_by_a_client_that_reads_at_the_end(shared):
-    """Most libraries write the whole body before they look for an answer."""
+    """Most client libraries write the whole body before they look for an answer."""
     daemon = shared("--body-bytes-max", "8MiB")
     for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 12 * MB, 413)):
         for _ in range(5):
@@ -641,20 +641,20 @@ def test_refusal_is_seen_by_a_client_that_reads_at_the_end(shared):
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["announced", "in chunks"])
-def test_refusal_in_mid_body_is_told_at_once(daemon, chunked):
-    """A second image shows after 1 KB of 24 MB: the client hears it while the rest has yet to be sent."""
+def test_refusal_in_mid_body_is_sent_at_once(daemon, chunked):
+    """A second image shows after 1 KB of 24 MB: the client gets the refusal before it has sent the rest."""
     body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm")])
     with daemon.socket() as s:
         s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
                   + (b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" if chunked else b"Content-Length: %d\r\n\r\n")
                   % 24000000 + body)
-        (status, headers, told), = responses(read_to_end(s))
-    assert status == 400 and b"two image parts" in told and headers["connection"] == "close"
+        (status, headers, refusal), = responses(read_to_end(s))
+    assert status == 400 and b"two image parts" in refusal and headers["connection"] == "close"
     assert daemon.becomes_idle()
 
 
 def test_little_that_is_left_is_read_to_its_end(daemon):
-    """The same, with less than a MiB to come: the connection is as good as before."""
+    """The same with less than a MiB to come: the connection can be used again."""
     body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm"), ("file", bytes(900000), "c")])
     head = f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
     data = daemon.raw(head + b"Content-Length: %d\r\n\r\n" % len(body) + body
@@ -664,8 +664,8 @@ def test_little_that_is_left_is_read_to_its_end(daemon):
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 70000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"
                                      b"400000\r\n" + bytes(4 * MB)], ids=["announced", "in chunks"])
-def test_refusal_is_told_in_log_and_metrics(start, framing):
-    """As what the client read, though the rest of its body never came; only who got no answer is 499."""
+def test_refusal_is_in_log_and_metrics(start, framing):
+    """Both have the status that the client read, though the rest of its body never came; 499 means that no answer was sent."""
     daemon = start("--body-bytes-max", "2MiB")
     for _ in range(3):
         with daemon.socket() as s:
@@ -682,7 +682,7 @@ def test_refusal_is_told_in_log_and_metrics(start, framing):
 # ---- slow clients
 
 def closed_after(sock, trickle, every, longest):
-    """Sends a byte now and then until the other side closes; after how many seconds it did."""
+    """Sends a byte every EVERY seconds until the other side closes; returns the seconds until then."""
     start = time.monotonic()
     sock.settimeout(every)
     while time.monotonic() - start < longest:
@@ -698,7 +698,7 @@ def closed_after(sock, trickle, every, longest):
 
 
 def test_clients_that_trickle(start):
-    """All are let go long before the ten seconds and more that they would have without these flags."""
+    """All are disconnected long before the ten seconds and more that they would have without these flags."""
     daemon = start("--header-ms", "400", "--body-ms", "700", "--keep-alive-ms", "500")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nX: ")
@@ -721,7 +721,7 @@ def test_clients_that_trickle(start):
 
 
 def test_slow_but_steady_is_served(start):
-    """Over body_ms, and over body_rate_bytes: such a client is waited for."""
+    """A client slower than body_ms, but faster than body_rate_bytes, is waited for."""
     daemon = start("--body-ms", "3000", "--body-rate-bytes", "20")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
@@ -737,15 +737,15 @@ FEW_SLOTS = "--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "
 
 
 def trickle(daemon, sent=b"P"):
-    """An upload of which next to nothing comes."""
+    """An upload that sends next to nothing."""
     s = daemon.socket()
     s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + sent)
     return s
 
 
 def test_a_byte_keeps_nobody_out_for_long(start):
-    """As many as there are slots send one byte, again and again: soon all others are served, and told meanwhile. As
-    soon as one slot is free the rest are left alone, so how many are cut is a matter of how they came."""
+    """As many clients as there are slots send one byte, again and again: soon all others are served, and /readyz says so
+    meanwhile. As soon as one slot is free the rest are left alone, so the number of cut uploads varies."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "4000")
     cut = 0
     for _ in range(2):
@@ -753,8 +753,8 @@ def test_a_byte_keeps_nobody_out_for_long(start):
         clients = [trickle(daemon) for _ in range(4)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
         check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
-        told = daemon.get("/readyz")
-        assert told.status == 503 and told.json["status"] == "no slot free"
+        ready = daemon.get("/readyz")
+        assert ready.status == 503 and ready.json["status"] == "no slot free"
         assert daemon.get("/livez").status == 200
         assert wait_until(daemon.ready)
         assert time.monotonic() - begin > 3.9
@@ -767,7 +767,7 @@ def test_a_byte_keeps_nobody_out_for_long(start):
 
 
 def test_uploads_at_an_honest_rate_are_not_pressed(start):
-    """However long they take while no slot is free; those beside them that stand still are cut, over and over."""
+    """They are left alone however long they take while no slot is free; uploads beside them that stand still are cut, each time."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1500", "--body-rate-bytes", "1", "--pressed-rate-bytes", "1")
     picture = pnm(noise(96, 64))
 
@@ -782,7 +782,7 @@ def test_uploads_at_an_honest_rate_are_not_pressed(start):
         while cut() < 6 or time.monotonic() - begin < 3:
             if daemon.metric("slots_in_use") < 4:
                 others.append(trickle(daemon))
-            s.sendall(picture[at:at + 1])  # 20 a second at most: that lasts for minutes
+            s.sendall(picture[at:at + 1])  # at most 20 bytes a second: the upload takes minutes
             at += 1
             time.sleep(0.05)
             assert at < len(picture), "no slot was ever short"
@@ -795,7 +795,7 @@ def test_uploads_at_an_honest_rate_are_not_pressed(start):
 
 
 def test_slow_uploads_are_not_pressed_while_there_is_room(start):
-    """All slots but one stand still for many times body_pressed_ms; so do silent ones where all do."""
+    """Stalled uploads are cut only once the last slot is taken; a client that has sent nothing holds no slot and is left alone."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "2000")
     with trickle(daemon) as a, trickle(daemon) as b, trickle(daemon) as c, trickle(daemon, b"") as silent:
         assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
@@ -822,8 +822,8 @@ def reader(daemon, body):
 
 
 def test_client_that_does_not_read(start):
-    """An answer larger than the sockets hold, and nobody takes it: let go after write_ms, not after the minutes
-    that its size would allow to one who reads, and the slot is back."""
+    """An answer larger than the sockets' buffers that its client does not read: the client is disconnected after write_ms, not
+    after the minutes that the answer's size would allow a reading client, and its slot is released."""
     daemon = start("--write-ms", "1000")
     with asker(daemon), asker(daemon):
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
@@ -832,24 +832,24 @@ def test_client_that_does_not_read(start):
     assert daemon.works()
 
 
-TALL = large_png(4000, 2000)  # 8 KB, of which 8 MB of PNM are made
+TALL = large_png(4000, 2000)  # 8 KB that become 8 MB of PNM
 AS_PNM = "/grayscale?type=pnm"
 
 
 def pool_bytes(daemon):
-    """Of shared memory, in fact."""
+    """Shared memory that is really allocated."""
     folder = f"/proc/{daemon.process.pid}/fd"
     for fd in os.listdir(folder):
         try:
             if "memfd:burin-slots " in os.readlink(f"{folder}/{fd}"):
                 return os.stat(f"{folder}/{fd}").st_blocks * 512
         except FileNotFoundError:
-            pass  # a connection that has just ended
+            pass  # the connection has just ended
     raise AssertionError("no slots among its descriptors")
 
 
 def asker(daemon):
-    """One who wants 8 MB and reads nothing of it."""
+    """A client that requests 8 MB and reads nothing of them."""
     s = daemon.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
     s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
@@ -858,7 +858,7 @@ def asker(daemon):
 
 
 def test_answers_that_nobody_takes_are_bounded(start):
-    """The one that reaches the bound still goes out; then work is refused at its headers until one is taken."""
+    """The answer that reaches the bound is still sent; then work is refused at its headers until an answer has been read."""
     daemon = start("--answer-bytes", "10MB")
     with asker(daemon) as first:
         assert wait_until(lambda: 0 < daemon.metric("answer_bytes_held") - 8000000 - len(TALL) < 5000)
@@ -879,7 +879,7 @@ def test_answers_that_nobody_takes_are_bounded(start):
 
 
 def test_answers_made_meanwhile_are_bounded_too(start):
-    """All were let in while nothing was held: those for which there is no room in the end are let go at once."""
+    """All requests were let in while no answer was held: those whose answers exceed the bound in the end are disconnected at once."""
     daemon = start("--answer-bytes", "10MB", "--lanes", "1")
     worker, = daemon.children()
     before = pool_bytes(daemon)
@@ -917,7 +917,7 @@ def test_answer_that_is_left_holds_nothing(start):
 
 
 def test_finished_work_is_no_upload(start):
-    """Two who take nothing of their answers: what they sent counts among the answers, and keeps no upload out."""
+    """Two clients read nothing of their answers: their uploads count among the answers, and keep no new upload out."""
     picture = pnm(noise(3000, 2000))
     daemon = start("--queue-bytes", "12MiB")
     with reader(daemon, picture), reader(daemon, picture):
@@ -930,7 +930,7 @@ def test_finished_work_is_no_upload(start):
 
 
 def half_read(daemon, picture, answer="*/*"):
-    """One who leaves in the middle of a long answer."""
+    """A client that leaves in the middle of a long answer."""
     with daemon.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nAccept: %s\r\nContent-Length: %d\r\n\r\n"
@@ -954,8 +954,8 @@ WAYS_OUT = {
 
 @pytest.mark.parametrize("way", WAYS_OUT)
 def test_nothing_stays_held_on_any_way_out(shared, way):
-    """Uploads and answers have room for one such request alone, so that one that leaves a part behind is seen."""
-    picture = pnm(noise(3000, 1000)) if "left" in way else pnm(noise(800, 600))  # more than sockets hold, or no small slot's
+    """Uploads and answers have room for just one such request, so a request that leaves bytes held makes the next one fail."""
+    picture = pnm(noise(3000, 1000)) if "left" in way else pnm(noise(800, 600))  # larger than the sockets' buffers, or than a small slot
     daemon = shared("--queue-bytes", str(len(picture) + 1000), "--answer-bytes", "1")
     for _ in range(2):
         WAYS_OUT[way](daemon, picture)
@@ -966,7 +966,7 @@ def test_nothing_stays_held_on_any_way_out(shared, way):
 
 
 def test_client_that_reads_slowly_is_served(start):
-    """Above write_rate_bytes, and for many times write_ms: nothing of its answer is missing."""
+    """A client above write_rate_bytes gets its whole answer, though that takes many times write_ms."""
     daemon = start("--write-ms", "1000", "--write-rate-bytes", "100KiB")
     picture = pnm(noise(3000, 2500))
     with reader(daemon, picture) as s:
@@ -999,7 +999,7 @@ def test_hang_up_in_mid_upload(daemon, how):
 
 
 def test_hang_up_with_the_last_bytes(daemon):
-    """Data and FIN in one burst: libmicrohttpd overlooks it now and then."""
+    """Data and FIN arrive in one burst: libmicrohttpd sometimes overlooks the FIN."""
     for i in range(40):
         with daemon.socket() as s:
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n" + bytes(70 * i))
@@ -1009,7 +1009,7 @@ def test_hang_up_with_the_last_bytes(daemon):
 
 
 def test_hang_up_while_the_job_runs(start):
-    """The worker stops with it: it would have taken seconds."""
+    """The worker stops the job too, which would have taken seconds."""
     daemon = start("--lanes", "1")
     body = large_png(4000, 4000)
     worker, = daemon.children()
@@ -1026,7 +1026,7 @@ def test_hang_up_while_the_job_runs(start):
 
 
 def test_hang_up_while_waiting_in_the_queue(start):
-    """Its job comes back at once; those before and behind it are not disturbed."""
+    """Its job is returned at once; the jobs before and behind it are not disturbed."""
     daemon = start("--lanes", "1")
     worker, = daemon.children()
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE)
@@ -1041,7 +1041,7 @@ def test_hang_up_while_waiting_in_the_queue(start):
         for s in clients[3:5]:
             s.close()
         assert wait_until(lambda: daemon.metric("queue_depth") == 2 and daemon.metric("slots_in_use") == 4)
-        clients[0].close()  # the worker has this one: it is cancelled when the worker looks
+        clients[0].close()  # the worker has this job: it ends when the worker checks for cancellation
     finally:
         thaw(worker)
     for s in clients[1:3] + clients[5:]:
@@ -1054,7 +1054,7 @@ def test_hang_up_while_waiting_in_the_queue(start):
 
 
 def test_storm_of_clients_that_leave(daemon):
-    """Cut off at random points, in both ways; nothing of them stays."""
+    """Clients cut off at random points, in both ways, leave nothing behind."""
     body, content_type = form([("image", jpeg(smooth(320, 240)), "a.jpg")])
     data = (b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: " + content_type.encode()
             + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -1069,7 +1069,7 @@ def test_storm_of_clients_that_leave(daemon):
 
 
 def test_half_closed_client_gets_its_answer_or_is_let_go(daemon):
-    """A FIN behind a whole request counts as leaving while the job waits; both ends are orderly."""
+    """A FIN behind a whole request counts as leaving while the job waits; both outcomes are orderly."""
     for _ in range(20):
         with daemon.socket() as s:
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`burin bench` and the programs of tests/bench from outside: they check what they time, print how they are called, and end as
-every subcommand does.
+"""`burin bench` and the programs of tests/bench from outside: they check the results that they time, print their usage, and
+exit as every subcommand does.
 
 covers: tests/bench/burin-bench/report.c tests/bench/burin-bench/histeq.c tests/bench/burin-bench/edge.c
 covers: tests/bench/burin-bench/carve.c tests/bench/burin-bench/plain_histeq.c tests/bench/burin-bench/plain_edge.c tests/bench/burin-bench/plain_carve.c server/cli/command_bench.c
@@ -23,7 +23,7 @@ from test_cli import burin, refused
 # Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
 PROGRAMS = pathlib.Path(os.environ.get("BENCH_PROGRAMS") or os.path.dirname(os.path.abspath(BURIN)))
 SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("edge", 400000)]
-FULL_HD = 1920 * 1080  # the least that `burin bench skeletons` has
+FULL_HD = 1920 * 1080  # the smallest size of `burin bench skeletons`
 
 
 def program(name):
@@ -41,14 +41,14 @@ def measure(name, *arguments, status=0, env=None):
 
 @pytest.mark.parametrize("name,pixels", SMALL)
 def test_what_is_timed_is_right(name, pixels):
-    """Else there is a message, and no row."""
+    """A wrong result would give a message and no row."""
     rows, said = measure(name, "--pixels-max", pixels)
     assert rows and said == ""
 
 
 @needs("carve")
 def test_shares_of_carving_sum_to_its_total():
-    """Steps, computing in none of them, copies. Each step's time is a median of its own: one run alone has no other."""
+    """Steps, the computing in none of them, and copies. Each step's time is a median of its own, so one run alone is timed."""
     rows, _ = measure("carve", "square", "--pixels-max", "70000")
     for row in rows:
         assert set(row["steps_ms"]) == {"energy", "seam", "trace", "remove"}
@@ -59,7 +59,7 @@ def test_shares_of_carving_sum_to_its_total():
 
 
 def test_files(tmp_path):
-    """One that is no picture costs its row and the exit code, not the others."""
+    """A file that is no picture costs its row and the exit code, and no other row."""
     good, bad = tmp_path / "good.png", tmp_path / "bad.png"
     good.write_bytes(png(smooth(61, 47)))
     bad.write_bytes(good.read_bytes()[:-100])
@@ -83,8 +83,8 @@ def subject(row):
 
 @needs_compiler
 def test_skeletons_are_those_of_figure_5(tmp_path):
-    """Each once a device, beside the serial program that ratios are of and that results are compared with. plot.py makes one
-    figure of them, by its four kinds with and without copies."""
+    """Each skeleton has one row a device, beside the serial program that ratios refer to and results are compared with. plot.py
+    makes one figure of them: four kinds, with and without copies."""
     done = burin("bench", "skeletons", "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", FULL_HD,
                  env={"BURIN_CC": QUICK_CC}, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -113,7 +113,7 @@ def test_skeletons_are_those_of_figure_5(tmp_path):
 
 @pytest.mark.parametrize("compiler,message", [("", "there is no C compiler"), ("/bin/false", "the operators do not compile")])
 def test_skeletons_without_a_compiler(compiler, message):
-    """Rows that need it are left out; why is said once, not for each of them."""
+    """Rows that need a compiler are left out; the reason is printed once, not for each row."""
     rows, said = measure("skeletons", "--pixels-max", FULL_HD, status=1, env={"BURIN_CC": compiler})
     assert [subject(row) for row in rows] == FIGURE_5 and {row["device"] for row in rows} == {"cpu, serial"}
     assert said.count(message) == 1 and all(line.startswith("burin bench: ") for line in said.splitlines())
@@ -126,7 +126,7 @@ def test_skeletons_without_a_compiler(compiler, message):
     pytest.param("s/a > b/a < b/", [("maximum", "R2S", "noise")], marks=pytest.mark.skipif(not LONG, reason="the longer form alone"))],
     ids=["all but maximum", "maximum"])
 def test_skeletons_that_are_wrong_have_no_row(changes, lost, tmp_path):
-    """A compiler that changes some operators costs those' rows, and no others."""
+    """A compiler that changes some operators costs the rows of those operators alone."""
     compiler = tmp_path / "cc"
     compiler.write_text(f"#!/bin/sh\nsed -i '{changes}' twin.c\nexec {QUICK_CC} \"$@\"\n")
     compiler.chmod(0o755)
@@ -150,7 +150,7 @@ def test_unknown_options(arguments):
 
 
 def kernel_sources(path):
-    """The .cu files whose objects are linked into a program. nvcc calls one tmpxft_<hex>_<hex>-<n>_<stem>.cudafe1.cpp."""
+    """The .cu files whose objects are linked into a program. nvcc names each one tmpxft_<hex>_<hex>-<n>_<stem>.cudafe1.cpp."""
     symbols = subprocess.run(["readelf", "-sW", path], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"\bFILE .* tmpxft_\w+-\d+_(\w+)(?:\.compute_\d+)?\.cudafe1\.cpp$", symbols, re.M))
 
@@ -169,7 +169,7 @@ def test_no_kernel_of_a_benchmark_is_linked():
 @pytest.mark.parametrize("name,pixels", [pytest.param("edge_ways", 400000, marks=needs("edge")), ("energy_ways", 5000),
                                          pytest.param("carve_widths", 80000, marks=needs("carve"))])
 def test_every_way_is_right(name, pixels):
-    """Else there is a message, and no row. As `burin bench` has it: plot.py draws either."""
+    """A wrong result would give a message and no row. The rows are like those of `burin bench`, so plot.py draws both."""
     done = subprocess.run([program(name), "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", str(pixels)],
                           capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
@@ -187,7 +187,7 @@ def test_edge_ways_has_the_row_of_plain_c():
 
 
 def test_operators_are_measured_one_by_one():
-    """Asked for none it has some of its own, which fit any size."""
+    """Without named operators it measures a list of its own, which fits any size."""
     for size, plans in (("320x240", ["blur:sigma=2", "flip;histogram"]), ("1x1", [])):
         done = subprocess.run([program("operators"), "--json", "--device", "cpu", "--repeats", "1", "--size", size, *plans],
                               capture_output=True, text=True, timeout=60)
@@ -199,20 +199,20 @@ def test_operators_are_measured_one_by_one():
 
 
 @pytest.mark.parametrize("arguments", [["blurr"], ["--size", "0x4"], ["--size", "4"], ["--channels", "5"], ["--depth", "12"]])
-def test_operators_tells_what_it_cannot_do(arguments):
+def test_operators_says_what_it_cannot_do(arguments):
     done = subprocess.run([program("operators"), *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("operators: ")
 
 
 @pytest.mark.parametrize("name", ["carve_widths", "edge_ways", "energy_ways", "operators"])
-def test_a_way_refuses_strangers(name):
+def test_a_way_refuses_unknown_words(name):
     for arguments in (["sideways"], ["--sideways"], ["--device", "gpu"], ["--repeats", "0"]):
         done = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(name + ": ")
 
 
 class Closing(threading.Thread):
-    """A server that closes each connection after three answers, and says so beforehand or not."""
+    """A server that closes each connection after three answers, and announces that or not."""
 
     requests = 3
 
@@ -231,7 +231,7 @@ class Closing(threading.Thread):
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def answer(self, number):
-        """Type and body."""
+        """Content type and body."""
         return b"text/plain", b"hello"
 
     def serve(self, connection):
@@ -251,7 +251,7 @@ class Closing(threading.Thread):
 
 
 class Changing(Closing):
-    """Its 50th answer is not like the others: by ADDED bytes, or in the byte at PLACE."""
+    """Its 50th answer differs from the others: by ADDED bytes, or in the byte at PLACE."""
 
     requests = 1000
 
@@ -270,7 +270,7 @@ class Changing(Closing):
 @pytest.mark.parametrize("says_so", [True, False], ids=["said", "unsaid"])
 @pytest.mark.parametrize("connections", [1, 4])
 def test_load_goes_on_when_connections_are_closed(says_so, connections, tmp_path):
-    """Each time on a new one; none of it is a failure, and it is counted."""
+    """It reconnects each time; that is counted, and is no failure."""
     (tmp_path / "a").write_bytes(bytes(1000))
     server = Closing(says_so)
     done = subprocess.run([program("load"), "--json", "--port", str(server.port), "--count", "60", "--concurrency",
@@ -296,7 +296,7 @@ def test_load_sends_no_more_than_asked(connections, threads, tmp_path):
 
 @pytest.mark.parametrize("added,place,wrong", [(0, 3, 1), (0, -1, 1), (0, -20, 1), (1, 50, 1), (0, 50_000, 0)])
 def test_load_compares_images_with_the_first(added, place, wrong, tmp_path):
-    """Length, first and last bytes of each; the middle of every 64th alone."""
+    """Length, first and last bytes of each answer; the middle of every 64th alone."""
     (tmp_path / "a").write_bytes(bytes(1000))
     server = Changing(added, place)
     done = subprocess.run([program("load"), "--json", "--port", str(server.port), "--count", "150", "--concurrency",

@@ -40,7 +40,7 @@ def test_rows_have_the_same_fields_and_sums():
 
 
 def test_default_pairs():
-    """Every sampling is decoded; encoded are those that our encoder has: 4:4:4 from quality 95 on."""
+    """Every sampling is decoded; encoded are those that Burin's encoder has: 4:4:4 from quality 95 on."""
     rows, _ = measure("--size", "40x30", "--work", "decode,encode")
     decoded = [("gray", 85), ("4:2:0", 50), ("4:2:0", 85), ("4:2:0", 95), ("4:2:2", 85), ("4:4:4", 85), ("4:4:4", 95)]
     encoded = [("gray", 85), ("4:2:0", 50), ("4:2:0", 85), ("4:4:4", 95)]
@@ -66,7 +66,7 @@ def test_pixels_max_leaves_sizes_out():
 
 
 def test_photographs(tmp_path):
-    """The folder's pictures are cut to size; what is none is passed over."""
+    """The folder's pictures are cropped to size; a file that is no picture is skipped."""
     (tmp_path / "a.png").write_bytes(png(smooth(90, 70)))
     (tmp_path / "b.jpg").write_bytes(b"none")
     rows, said = measure("--photos", tmp_path, "--quick", "--size", "64x48", "--work", "encode")
@@ -98,7 +98,7 @@ def test_other_benchmarks_do_not_have_its_options():
     assert "there is no option" in refused("bench", "edge", "--quick")
 
 
-def test_help_tells_its_options():
+def test_help_lists_its_options():
     text = burin("bench", "jpeg", "--help", text=True).stdout
     for option in ("--size", "--sampling", "--quality", "--batch", "--work", "--photos", "--quick"):
         assert f"\n            {option} " in text
@@ -110,7 +110,7 @@ def test_table():
 
 
 def gpu_rows(rows):
-    """As a GPU would have added them."""
+    """The rows as a GPU would have added them."""
     one = rows[0]
     return [{**one, "codec": codec, "device": "cuda:0", "batch": batch, "streams": streams, "images_s": 1000.0 * batch}
             for codec in ("burin", "nvJPEG, hardware") for streams in ((1, 3) if codec == "burin" else (1,)) for batch in (1, 8, 128)]

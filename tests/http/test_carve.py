@@ -35,7 +35,7 @@ reference = load_reference()
 
 @functools.lru_cache(None)
 def carved_photo(photo, **options):
-    """The answer of /carve?type=png: several tests want the same."""
+    """The answer of /carve?type=png, kept because several tests need the same."""
     return carved(np.array(Image.open(io.BytesIO(photo))), **options)
 
 
@@ -50,7 +50,7 @@ def query(**parameters):
 
 
 def blotch(width, height, left, top, right, bottom):
-    """A mask that is set there."""
+    """A mask that is set within the given rectangle."""
     mask = np.zeros((height, width), np.uint8)
     mask[top:bottom, left:right] = 255
     return mask
@@ -82,7 +82,7 @@ def test_equals_the_reference(daemon, change):
 @pytest.mark.parametrize("change", [dict(dx=-40), dict(dx=-15, dy=-15), dict(dx=30, energy="sobel3"),
                                     dict(dx=-20, show="seams")], ids=lambda change: query(**change))
 def test_photograph(daemon, change):
-    """A JPEG; the pixels that it stands for are those of the same request without a change."""
+    """A JPEG; its pixels are the answer to the same request without a change."""
     photo = jpeg(np.array(Image.open(PHOTO))[80:240, 120:360])
     whole = daemon.post("/carve?type=png", photo).image
     assert whole.shape == (160, 240, 3)
@@ -92,7 +92,7 @@ def test_photograph(daemon, change):
     assert in_kind.headers["Content-Type"] == "image/jpeg" and in_kind.image.shape == answer.image.shape
 
 
-# What type the numbers come in: of 16 bits, unless another is asked for by name.
+# The map's numbers have 16 bits, unless the request names a type.
 MAP_TYPES = [("", "*/*", "image/png"), ("", "image/*, */*;q=0.5", "image/png"), ("&type=auto", "*/*", "image/png"),
              ("&type=pnm", "*/*", "image/x-portable-anymap"), ("&type=jpeg", "*/*", "image/jpeg"), ("", "image/jpeg", "image/jpeg")]
 
@@ -115,7 +115,7 @@ def test_type_of_a_map(daemon, setting, accept, kind):
 
 @pytest.mark.parametrize("order", [1, -1], ids=["columns", "rows"])
 def test_a_map_has_every_width(daemon, order):
-    """A page keeps the pixels that no seam of the first K goes through, or doubles those."""
+    """From the map a page makes every width: it keeps the pixels that none of the first K seams goes through, or doubles the others."""
     picture = noise(64, 48, 3)
     side, length = ("dx", 64) if order == 1 else ("dy", 48)
     keep, remove = blotch(64, 48, 10, 10, 40, 40), blotch(64, 48, 44, 4, 60, 28)
@@ -141,7 +141,7 @@ def test_png_with_alpha(daemon):
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 30), (30, 1), (2, 2)], ids=str)
 def test_sides_of_a_pixel(daemon, size):
-    """Nothing is left of such a side to remove, but it grows, and the other one shrinks."""
+    """A side of one pixel cannot shrink, but it grows, and the other side shrinks."""
     picture = noise(*size)
     for change in (dict(width=1, height=1), dict(width=3, height=4), dict(dx=1), dict(dy=30)):
         answer = daemon.post(f"/carve?{query(**change)}", pnm(picture))
@@ -177,7 +177,7 @@ def test_each_mask_alone(daemon):
 
 
 def test_mask_in_colour_and_of_16_bit(daemon):
-    """Their luma counts, from half of the range on."""
+    """The luma of a mask counts, from half of the range on."""
     keep = blotch(96, 72, 10, 10, 40, 60)
     wanted = carved(PICTURE, dx=-12, mask=keep > 0)
     deep = np.where(keep > 0, 32768, 32767).astype(np.uint16)
@@ -204,7 +204,7 @@ STEPS = [("brightness", {"shift": 30}), ("convolve", {"taps": "0 1 0 1 4 1 0 1 0
 @pytest.mark.parametrize("data", [jpeg(PICTURE), png(PICTURE), png(noise(40, 30, 4)), pnm(noise(40, 30, 3, 16))],
                          ids=["JPEG", "PNG", "PNG with alpha", "PNM of 16 bit"])
 def test_pipeline_is_its_steps_one_after_the_other(daemon, data):
-    """Each step alone, its result being the next one's input, comes to the same bytes."""
+    """Each step alone, with the previous step's result as its input, gives the same bytes."""
     one_by_one = data
     for name, params in STEPS:
         answer = pipeline(daemon, one_by_one, [(name, params)])
@@ -217,7 +217,7 @@ def test_pipeline_is_its_steps_one_after_the_other(daemon, data):
 
 
 def test_mask_goes_to_the_step_that_takes_it(daemon):
-    """The first one that does, not the first of all, and no later one."""
+    """The mask goes to the first step that takes one: not to the first step of all, and to no later one."""
     keep = blotch(96, 72, 20, 20, 70, 50)
     parts = [("mask", png(keep), "m")]
     answer = pipeline(daemon, png(PICTURE), [("brightness", {"shift": 0}), ("carve", {"dx": -9}),
@@ -226,7 +226,7 @@ def test_mask_goes_to_the_step_that_takes_it(daemon):
 
 
 def test_many_clients_get_each_their_own(daemon):
-    """Eight at once, with pictures, changes and masks of their own."""
+    """Eight clients at once, with different pictures, changes and masks."""
     def ask(client):
         for i in range(4):
             picture = noise(40 + client, 30 + i, 3, seed=8 * client + i)
@@ -242,7 +242,7 @@ def test_many_clients_get_each_their_own(daemon):
     assert daemon.becomes_idle()
 
 
-def test_told_by_ops(daemon):
+def test_ops_lists_it(daemon):
     operator, = (o for o in daemon.get("/ops").json["operators"] if o["name"] == "carve")
     parameters = {p["name"]: p for p in operator["parameters"]}
     assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show"}
@@ -250,7 +250,7 @@ def test_told_by_ops(daemon):
     assert all(part["summary"] for part in operator["parts"])
 
 
-# ---- long ones that nobody wants any more
+# ---- long carvings whose client has left or whose time is up
 
 # Seconds of work each, on 9 million even pixels (64 for the one of few long steps).
 LONG = {
@@ -258,7 +258,7 @@ LONG = {
     "sobel5": ("width=1&energy=sobel5", 3000), "growing": ("width=4500", 3000), "seams": ("dx=-2900&show=seams", 3000),
     "large": ("dx=-200", 8000), "map": ("dx=-2900&show=map", 3000), "widths": ("widths=100,2000,4000", 3000),
 }
-END_S = 0.1  # of a processor: by then work is to have ended
+END_S = 0.1  # processor time within which cancelled work must end
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +267,7 @@ def pictures():
 
 
 def start_long(daemon, what, pictures, extra=()):
-    """A client whose job has been at work for some time: behind its decoding."""
+    """A client whose job has been running for some time, past its decoding."""
     path, side = LONG[what]
     worker, = daemon.children()
     used = cpu_seconds(worker)
@@ -281,8 +281,8 @@ def start_long(daemon, what, pictures, extra=()):
 
 
 def check_soon(wait, end_s=END_S, tries=20):
-    """The least of the seconds that WAIT returns counts: in the others it may have been late that anybody was told of
-    what is to be waited for. None is no try."""
+    """The least of the seconds that WAIT returns counts: in other tries the test itself may have noticed late. None is not
+    counted as a try."""
     waited = []
     while min((took for took in waited if took is not None), default=end_s) >= end_s:
         assert len(waited) < tries, waited
@@ -291,7 +291,7 @@ def check_soon(wait, end_s=END_S, tries=20):
 
 @pytest.mark.parametrize("what", LONG)
 def test_hang_up_in_a_long_carving(shared, what, pictures):
-    """The one lane is free at once: who asks then is served as if nothing had been."""
+    """The one lane is free at once: the next client is served as if nothing had happened."""
     daemon = shared("--lanes", "1")
     daemon.works()
     workers = daemon.children()
@@ -309,9 +309,9 @@ def test_hang_up_in_a_long_carving(shared, what, pictures):
 
 
 def test_hang_up_behind_the_last_seam(start):
-    """Rows of 40000 pixels, nearly all of which go: putting together what stays is long too, and stops as soon."""
+    """Rows of 40000 pixels lose nearly all of them: assembling the remaining pixels takes long too, and stops as soon."""
     row = np.random.default_rng(1).integers(0, 256, 40000, dtype=np.uint8)
-    row[24000:] = 100  # dear seams on the left are found last
+    row[24000:] = 100  # expensive seams on the left are found last
     picture = pnm(np.repeat(row[np.newaxis, :], 8, axis=0))
     daemon = start("--lanes", "1")
     worker, = daemon.children()
@@ -329,24 +329,24 @@ def test_hang_up_behind_the_last_seam(start):
                               600)
             done, late = select.select([s], [], [], 0)[0], cpu_seconds(worker)
         assert daemon.becomes_idle()
-        if done:  # it takes less than it did beside others: that was no try
+        if done:  # it was faster than under load, so nothing was tried
             whole = late - used
             return None
         return cpu_seconds(worker) - late
 
-    check_soon(leave_late, end_s=0.03)  # what is left then takes several times that
+    check_soon(leave_late, end_s=0.03)  # the rest would take several times that
     assert daemon.children() == [worker]
-    for ms in (100, 300, 1000, 3000):  # the time may be over before it begins, and twice as much may be needed
+    for ms in (100, 300, 1000, 3000):  # a short time may end before the carving begins; a slow machine may need a longer one
         late = start("--lanes", "1", "--processing-ms", str(ms), "--refuse-times", "0")
-        told = check_problem(late.post("/carve?width=1", picture), 504)["message"]
-        if "of 39999 seams were done" in told:
+        message = check_problem(late.post("/carve?width=1", picture), 504)["message"]
+        if "of 39999 seams were done" in message:
             break
-    assert "of 39999 seams were done" in told
+    assert "of 39999 seams were done" in message
 
 
 @pytest.mark.parametrize("what", ["columns", "growing", "large", "widths"])
 def test_deadline_in_a_long_carving(shared, what, pictures):
-    """A job ends at its deadline wherever it ends when its client leaves: every place looks at both (progress_check)."""
+    """A job ends at its deadline in the same places where it ends when its client leaves: progress_check looks at both."""
     path, side = LONG[what]
     allowed = 0.3 if side < 8000 else 1.2
     daemon = shared("--lanes", "1", "--processing-ms", str(int(allowed * 1000)), "--refuse-times", "0")
@@ -362,7 +362,7 @@ def test_deadline_in_a_long_carving(shared, what, pictures):
 
 
 def test_masks_of_a_client_that_leaves(shared, pictures):
-    """They are given back with everything else, and the next one's carving knows nothing of them."""
+    """They are released with everything else, and the next job's carving is not affected by them."""
     daemon = shared("--lanes", "1")
     mask = large_png(3000, 3000)
     for _ in range(2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chunked body that goes astray when its picture is there already: it is refused, and nothing is made of the picture."""
+"""A chunked body that is malformed behind a whole picture is refused, and no picture is made."""
 import pytest
 
 from conftest import memory, noise, pnm, read_to_end, responses, wait_until

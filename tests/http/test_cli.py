@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program from outside: every subcommand but serve and worker, its exit status and its words.
+"""The program from outside: every subcommand but serve and worker, its exit status and its messages.
 
 covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
-covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c server/cli/progress_line.c
-covers: server/cli/run_options.c server/version.c server/width_list.c
+covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c
+covers: server/cli/options.c server/version.c server/width_list.c
 """
 import json
 import os
@@ -67,7 +67,7 @@ def test_each_helps(name):
 
 
 @pytest.mark.parametrize("name", "serve run ops devices config health version".split())
-def test_each_refuses_a_stranger(name):
+def test_each_refuses_an_unknown_argument(name):
     done = burin(name, "--no-such-flag", **TEXT)
     assert done.returncode == 2 and done.stderr
 
@@ -93,7 +93,7 @@ def test_bench_may_not_be_installed(tmp_path):
     (["--repeats", "0"], '--repeats must be 1..1000, not "0"'), (["--repeats", "1001"], "1..1000"),
     (["--repeats", "x"], "1..1000"), (["--repeats"], "--repeats needs a value: 1..1000"),
     (["--pixels-max", "-1"], "--pixels-max must be a number of pixels"), (["--sideways"], 'no option "--sideways"')])
-def test_bench_tells_the_range(arguments, message):
+def test_bench_names_the_range(arguments, message):
     assert message in refused("bench", "histeq", *arguments)
 
 
@@ -140,7 +140,7 @@ def test_version():
 
 # ---- config
 
-def test_config_tells_sources(tmp_path):
+def test_config_names_sources(tmp_path):
     file = tmp_path / "burin.json"
     file.write_text('{"queue_jobs": 1}')
     done = burin("config", "--json", "--batch", "3", env={"BURIN_CONFIG": str(file), "BURIN_LANES": "2"})
@@ -155,7 +155,7 @@ def test_config_tells_sources(tmp_path):
     ("burin", True), ("build/burin", True), ("build/cpu/burin", True), ("bin/burin", True), ("lib/x/burin", False),
     ("build/a/b/burin", False)])
 def test_config_file_beside_the_program(tmp_path, program, read):
-    """Also beside `build`, for a variant in a folder of its own there, and not beside any folder further up."""
+    """Also beside `build`, for a variant in a subfolder, and not beside any folder further up."""
     program, file = tmp_path / program, tmp_path / "config/burin.json"
     program.parent.mkdir(parents=True, exist_ok=True)
     file.parent.mkdir()
@@ -194,7 +194,7 @@ def test_config_refuses(command):
     ("--devices", "cuda:31", ['devices names "cuda:31"', "GPUs here"]),
     ("--listen", "0.0.0.0:0", ["0.0.0.0:0", "--insecure"])])
 def test_serve_refuses_what_it_cannot_have(flag, value, words):
-    """No fault of the machine's, and the same at the next try: status 2, as of a value out of its range."""
+    """The configuration is at fault, not the machine, and a second try would fail too: status 2, as for a value out of range."""
     message = refused("serve", *(["--listen", "127.0.0.1:0"] if flag != "--listen" else ["--devices", "cpu"]), flag, value)
     for word in words:
         assert word in message
@@ -218,7 +218,7 @@ def test_health_live(daemon):
     assert burin("health", "--live", "--url", f"{url}/nowhere").returncode == 1, "a path that is given counts"
 
 
-def test_health_of_nobody():
+def test_health_without_a_daemon():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         message = refused("health", "--url", f"http://127.0.0.1:{free.getsockname()[1]}", status=1)
@@ -332,7 +332,7 @@ def test_run_options(files):
     done = burin("run", "--background", "1020fF", "clear.png", "o.ppm", cwd=files, **TEXT)
     assert done.stderr.startswith("burin: note: transparency")
     assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [0x10, 0x20, 0xFF]
-    if "resize" in operators():  # around it too, unless the step says otherwise
+    if "resize" in operators():  # with a border too, unless the step says otherwise
         done = burin("run", "--background", "010203", "resize:width=4,height=6,fit=contain", "clear.png", "o.ppm", cwd=files, **TEXT)
         assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [1, 2, 3], done.stderr
         done = burin("run", "--background", "010203", "resize:width=4,height=6,fit=contain,background=090807", "clear.png", "o.ppm", cwd=files, **TEXT)
@@ -345,7 +345,7 @@ def test_run_options(files):
 
 @needs("resize")
 def test_run_several_widths(files):
-    """A file of each, as if it were the only one; a width that cannot be had is the one that can."""
+    """One file for each width, as if it were the only one; a width that is not possible becomes the nearest possible one."""
     image = (files / "in.png").read_bytes()
     done = burin("run", "grayscale", "resize:kernel=box", "--widths", "20,70", "-", "o-%w.png", cwd=files, input=image)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -358,8 +358,8 @@ def test_run_several_widths(files):
     assert burin("run", "resize:enlarge=false", "--widths=20,900", "in.jpg", "%w/o.jpg", cwd=files).returncode == 0
     assert Image.open(files / "61/o.jpg").size == (61, 47)
     done = burin("run", "resize", "--widths", "20,30", "--timing", "in.png", "t%w.ppm", cwd=files, **TEXT)
-    accounts = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
-    assert [account["output"]["width"] for account in accounts] == [20, 30]
+    reports = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
+    assert [report["output"]["width"] for report in reports] == [20, 30]
 
 
 @needs("carve")
@@ -381,8 +381,8 @@ def test_run_threads_do_not_matter(tmp_path):
     assert len(results) == 1
 
 
-def check_account(account, steps):
-    ms = account["ms"]
+def check_report(report, steps):
+    ms = report["ms"]
     stages = ["receive", "queue", "decode", "upload", "compute", "download", "encode", "wait"]
     assert set(ms) == {*stages, "operators", "total"}
     assert abs(sum(ms[s] for s in stages) - ms["total"]) <= max(0.01 * ms["total"], 0.005)
@@ -394,15 +394,15 @@ def check_account(account, steps):
 
 def test_run_timing(files):
     done = burin("run", "--timing", "--device", "cpu", "grayscale", "histeq", "in.png", "o.jpg", cwd=files)
-    account = json.loads(done.stdout)
-    check_account(account, ["grayscale", "histeq"])
-    assert account["device"] == "cpu" and account["notes"] == []
-    assert account["input"] == {"type": "png", "width": 61, "height": 47, "channels": 3, "depth": 8,
-                                "bytes": (files / "in.png").stat().st_size}
-    assert account["output"] == {"type": "jpeg", "width": 61, "height": 47, "channels": 1, "depth": 8,
-                                 "bytes": (files / "o.jpg").stat().st_size}
+    report = json.loads(done.stdout)
+    check_report(report, ["grayscale", "histeq"])
+    assert report["device"] == "cpu" and report["notes"] == []
+    assert report["input"] == {"type": "png", "width": 61, "height": 47, "channels": 3, "depth": 8,
+                               "bytes": (files / "in.png").stat().st_size}
+    assert report["output"] == {"type": "jpeg", "width": 61, "height": 47, "channels": 1, "depth": 8,
+                                "bytes": (files / "o.jpg").stat().st_size}
     done = burin("run", "--timing", "in.png", "-", cwd=files)
-    check_account(json.loads(done.stderr), [])
+    check_report(json.loads(done.stderr), [])
     assert done.stdout.startswith(b"\x89PNG")
 
 
@@ -465,7 +465,7 @@ def test_run_to_a_full_disk(files):
 
 
 def on_a_terminal(*arguments, feed=None):
-    """What stands on the terminal in the end; FEED writes the input."""
+    """All that was printed to the terminal; FEED writes the input."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([os.path.abspath(BURIN), "run", *arguments], stdin=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
@@ -475,18 +475,18 @@ def on_a_terminal(*arguments, feed=None):
     while True:
         try:
             text += os.read(ours, 4096)
-        except OSError:  # its last writer has gone
+        except OSError:  # the last writer has closed it
             break
     os.close(ours)
     return process.wait(60), text.decode()
 
 
-@pytest.mark.parametrize("steps, told", [
+@pytest.mark.parametrize("steps, seams", [
     (["histeq"], "^histeq, "), ([], None), (["histeq", "grayscale"], "^step 1 of 2, histeq, "),
     pytest.param(["carve:dx=-900"], r"^carve: \d+ of 900 seams, +\d+ %, ", marks=needs("carve"))])
-def test_run_tells_its_stages(tmp_path, steps, told):
-    """A job that takes more than half a second shows them, here for its slow input. The line is drawn every 0.1 s: carving takes three
-    times that."""
+def test_run_shows_its_stages(tmp_path, steps, seams):
+    """A job that takes more than half a second shows its stages; here its input is slow. The line is drawn every 0.1 s; carving
+    takes three times that."""
     picture = pnm(noise(*((1800, 1800) if steps == ["carve:dx=-900"] else (300, 200)), 3))
 
     def slowly(pipe):
@@ -499,13 +499,13 @@ def test_run_tells_its_stages(tmp_path, steps, told):
     assert code == 0 and text.endswith("\r\x1b[K")
     lines = [line for line in text.replace("\x1b[K", "").split("\r") if line]
     assert all(re.search(r", \d+\.\d s$", line) for line in lines), lines
-    stages = ["^reading, ", "^decoding, ", *([told] if told else []), "^encoding, ", "^writing, "]
+    stages = ["^reading, ", "^decoding, ", *([seams] if seams else []), "^encoding, ", "^writing, "]
     first = [next((i for i, line in enumerate(lines) if re.search(stage, line)), None) for stage in stages]
     assert None not in first and first == sorted(first), (stages, lines)
 
 
 def test_run_on_a_terminal(files):
-    """Where stderr is a terminal nothing of the progress line is left behind."""
+    """Where stderr is a terminal, nothing of the progress line is left behind."""
     ours, theirs = pty.openpty()
     done = subprocess.run([os.path.abspath(BURIN), "run", "histeq", "in.png", "o.png"], cwd=files,
                           stderr=theirs, timeout=60)
@@ -517,7 +517,7 @@ def test_run_on_a_terminal(files):
 
 @needs("carve")
 def test_run_shows_seams_on_a_terminal(files):
-    """Ten times a second: of how many, in rising numbers."""
+    """Done and total seams are drawn ten times a second, in rising numbers."""
     (files / "large.pgm").write_bytes(pnm(noise(3000, 2000)))
     ours, theirs = pty.openpty()
     running = subprocess.Popen([os.path.abspath(BURIN), "run", "--threads", "1", "grayscale", "carve:dx=-1400", "large.pgm", "o.pgm"],
@@ -529,6 +529,6 @@ def test_run_shows_seams_on_a_terminal(files):
     running.kill()
     running.wait()
     os.close(ours)
-    told = re.findall(r"\rstep 2 of 2, carve: (\d+) of 1400 seams, +(\d+) %, [\d.]+ s\x1b\[K", text.decode())
-    assert len(told) >= 3 and [int(done) for done, _ in told] == sorted(int(done) for done, _ in told)
-    assert all(int(share) == round(int(done) / 14) for done, share in told)
+    drawn = re.findall(r"\rstep 2 of 2, carve: (\d+) of 1400 seams, +(\d+) %, [\d.]+ s\x1b\[K", text.decode())
+    assert len(drawn) >= 3 and [int(done) for done, _ in drawn] == sorted(int(done) for done, _ in drawn)
+    assert all(int(share) == round(int(done) / 14) for done, share in drawn)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who a request comes from: the address of the connection or, behind `trusted_proxies`, the last in X-Forwarded-For that none of
-them has. The log tells it."""
+"""A client's identity: the address of the connection or, behind `trusted_proxies`, the last address in X-Forwarded-For that is
+no trusted proxy's. The log shows it."""
 import http.client
 import json
 import socket
@@ -19,7 +19,7 @@ def lines_of(daemon):
 
 
 def client(daemon, count):
-    """Of the request that was answered as the COUNTth."""
+    """The client address in the log of the COUNTth answered request."""
     assert wait_until(lambda: len(lines_of(daemon)) == count), daemon.log_text()
     return lines_of(daemon)[-1]["client"]
 
@@ -35,7 +35,7 @@ def post(daemon, source="127.0.0.1", forwarded=()):
     connection.close()
 
 
-def test_it_is_who_connects(start):
+def test_it_is_the_connections_address(start):
     daemon = start()
     post(daemon)
     assert client(daemon, 1) == "127.0.0.1"
@@ -43,7 +43,7 @@ def test_it_is_who_connects(start):
     assert client(daemon, 2) == "127.1.2.3"
 
 
-def test_a_trusted_proxy_tells_it(start):
+def test_a_trusted_proxy_names_it(start):
     daemon = start("--trusted-proxies", "127.0.0.2,10.0.0.0/8")
     said = [("127.0.0.2", ["192.0.2.1"], "192.0.2.1"),
             ("127.0.0.2", ["9.9.9.9, 192.0.2.1"], "192.0.2.1"),
@@ -80,16 +80,16 @@ def test_unix_sockets_are_one_client_unless_they_are_trusted(tmp_path):
         assert [line["client"] for line in map(json.loads, log.splitlines()) if line["event"] == "request"] == [expected]
 
 
-def test_what_is_no_list_is_refused():
-    told = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
-    assert told.returncode == 2
-    assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in told.stderr
+def test_a_bad_list_is_refused():
+    run = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in run.stderr
 
 
 # ---- its share
 
 class Frozen:
-    """A daemon whose worker stands still, and is not missed: what is sent waits. Two jobs are at the worker, all others in the queue."""
+    """A daemon whose frozen worker is not noticed: all requests wait. Two jobs are at the worker, all others in the queue."""
 
     def __init__(self, daemon):
         self.daemon, self.sent = daemon, []
@@ -97,7 +97,7 @@ class Frozen:
         freeze(self.worker)
 
     def send(self, source, path="/threshold", body=SMALL, forwarded="", slots=1):
-        """SLOTS: how many more are taken then."""
+        """SLOTS: how many more slots are then in use."""
         before = self.daemon.metric("slots_in_use")
         self.sent.append(socket.create_connection(("127.0.0.1", self.daemon.port), 60, (source, 0)))
         self.sent[-1].sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s"
@@ -105,7 +105,7 @@ class Frozen:
         assert wait_until(lambda: self.daemon.metric("slots_in_use") == before + slots)
 
     def end(self):
-        """Status of each answer."""
+        """The status of each answer."""
         thaw(self.worker)
         found = [responses(read_to_end(s))[0][0] for s in self.sent]
         for s in self.sent:
@@ -115,7 +115,7 @@ class Frozen:
 
 def test_a_client_of_one_job_comes_before_the_rest_of_anothers(start):
     daemon = start("--lanes", "1", "--self-test-ms", "60000")
-    frozen, body = Frozen(daemon), large_png(1500, 1500)  # of which each takes some 100 ms: so that the log tells the order
+    frozen, body = Frozen(daemon), large_png(1500, 1500)  # each takes some 100 ms, so the log shows the order
     for _ in range(8):
         frozen.send("127.0.0.2", LONGER_PATH, body)
     frozen.send("127.0.0.3", LONGER_PATH, body)
@@ -127,7 +127,7 @@ def test_a_client_of_one_job_comes_before_the_rest_of_anothers(start):
 
 
 def test_one_client_may_fill_the_queue(start):
-    """And all of it is served: where there is room, nobody is refused for what others might send."""
+    """All of it is served: while there is room, a client is not refused for what others might send."""
     daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "40", "--slots-small", "64")
     frozen = Frozen(daemon)
     for _ in range(2 + 40):
@@ -139,20 +139,20 @@ def test_one_client_may_fill_the_queue(start):
 
 @pytest.mark.parametrize("proxy", [False, True], ids=["direct", "behind a proxy"])
 def test_who_has_most_makes_room(start, proxy):
-    """The queue is full of one client's jobs. It gets no more in; another does, and the first one's newest is answered 503."""
+    """One client's jobs fill the queue: its next one is refused, another client's is accepted, and the first one's newest gets 503."""
     daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "4", "--trusted-proxies", "127.0.0.9" if proxy else "")
     frozen = Frozen(daemon)
 
-    def whose(client):
+    def of_client(client):
         return {"source": "127.0.0.9", "forwarded": f"X-Forwarded-For: {client}\r\n"} if proxy else {"source": client}
 
     for _ in range(2 + 4):
-        frozen.send(**whose("127.0.0.2"))
-    frozen.send(**whose("127.0.0.2"), slots=0)
+        frozen.send(**of_client("127.0.0.2"))
+    frozen.send(**of_client("127.0.0.2"), slots=0)
     (status, headers, body), = responses(read_to_end(frozen.sent.pop()))
     assert status == 503 and int(headers["retry-after"]) >= 1
     assert json.loads(body)["message"] == "4 jobs are waiting already; try again later"
-    frozen.send(**whose("127.0.0.3"), slots=0)  # one more and one less
+    frozen.send(**of_client("127.0.0.3"), slots=0)  # one job replaces another
     (status, headers, body), = responses(read_to_end(frozen.sent.pop(5)))
     assert status == 503 and int(headers["retry-after"]) >= 1
     assert "most of them yours" in json.loads(body)["message"]
@@ -162,7 +162,7 @@ def test_who_has_most_makes_room(start, proxy):
 
 
 def test_a_small_one_waits_for_no_long_one(start):
-    """On a single core, also where both come from the same client."""
+    """A small job is not delayed by a long one on a single core, even where one client sent both."""
     daemon, body, ended = start("--lanes", "1"), large_png(3000, 3000), []
     assert daemon.works()
     threads = [threading.Thread(target=lambda: ended.append(daemon.post(LONGER_PATH, body, timeout=600).status)) for _ in range(2)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of picture, in and out, against PIL and OpenCV. Either the picture is a ramp that histeq leaves as
-it is, or the answer is compared to the answer to PIL's reading of the same bytes, sent as plain PNM or PNG."""
+"""Every kind of picture, in and out, against PIL and OpenCV. Either histeq leaves the picture, a ramp, unchanged, or the answer
+is compared with the answer to PIL's reading of the same bytes, sent as plain PNM or PNG."""
 import glob
 import importlib.util
 import io
@@ -14,8 +14,8 @@ from conftest import check_problem, chunk, encode, from_pnm, jpeg, noise, png, p
 
 
 def ramp(channels=1, depth=8, seed=5):
-    """Every level equally often, in no order: histeq with minmax and a bin a level leaves it as it is. In colour
-    the channels are equal, so that value is such a ramp too."""
+    """Every level equally often, in random order: histeq with minmax and a bin a level leaves it unchanged. In colour the
+    channels are equal, so their maximum is such a ramp too."""
     levels = np.arange(1 << depth, dtype=np.uint8 if depth == 8 else np.uint16)
     picture = np.random.default_rng(seed).permutation(np.tile(levels, 4 if depth == 8 else 1))
     picture = picture.reshape((32, -1) if depth == 8 else (256, 256))
@@ -23,14 +23,14 @@ def ramp(channels=1, depth=8, seed=5):
 
 
 def through(daemon, data, query="", bins=256):
-    """Through the whole daemon, unchanged where DATA is a ramp."""
+    """DATA through the whole daemon; unchanged where it is a ramp."""
     answer = daemon.post(f"/histeq?bins={bins}{query}", data)
     assert answer.status == 200, answer.body
     return answer
 
 
 def even(array):
-    """One level a channel: histeq leaves such a picture alone."""
+    """One level a channel: histeq leaves such a picture unchanged."""
     return np.broadcast_to(np.array(array), (24, 32) + np.shape(array)).astype(np.uint8)
 
 
@@ -41,7 +41,7 @@ def decoded(daemon, data):
 
 
 def same_as(daemon, data, reading):
-    """The daemon's answer to DATA is its answer to READING, an array, sent plain."""
+    """The daemon answers DATA as it answers READING, an array, sent plain."""
     plain = pnm(reading) if reading.ndim == 2 or reading.shape[2] == 3 else png(reading)
     return np.array_equal(decoded(daemon, data), decoded(daemon, plain))
 
@@ -51,7 +51,7 @@ def same_as(daemon, data, reading):
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", ["JPEG", "progressive JPEG", "PNG"])
 def test_orientation(daemon, kind, orientation):
-    """Applied, and gone from the answer; what turns is known from the sizes already."""
+    """Orientation is applied and not repeated in the answer; the sizes alone show that the picture was turned."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     picture = Image.fromarray(smooth(67, 41))
@@ -100,7 +100,7 @@ def test_jpeg_in(daemon, options, size):
 
 
 def resampled(data, factors, width, height):
-    """The JPEG with other sampling factors of its luma, and the size that so many units then cover."""
+    """The JPEG with different sampling factors of its luma, and the size that as many units then cover."""
     at = data.index(b"\xff\xc0") + 5
     frame = height.to_bytes(2, "big") + width.to_bytes(2, "big") + b"\3" + data[at + 5:at + 6] + bytes([factors])
     return data[:at] + frame + data[at + 7:]
@@ -108,8 +108,8 @@ def resampled(data, factors, width, height):
 
 @pytest.mark.parametrize("mode,factors,width,height", [(2, 0x41, 32, 8), (1, 0x12, 8, 16)], ids=["4x1", "1x2"])
 def test_jpeg_with_odd_sampling(daemon, mode, factors, width, height):
-    """PIL writes none. A unit of 4:2:0 holds as many blocks as one of 4 by 1 does, one of 4:2:2 as many as one of
-    1 by 2: the same blocks, elsewhere in the picture."""
+    """PIL cannot write these. A unit of 4:2:0 holds as many blocks as one of 4 by 1, one of 4:2:2 as many as one of 1 by 2:
+    the same blocks, at other places in the picture."""
     wide, high = 16, 16 if mode == 2 else 8
     data = resampled(jpeg(smooth(9 * wide, 6 * high), subsampling=mode), factors, 9 * width - 3, 6 * height - 5)
     picture = Image.open(io.BytesIO(data))
@@ -119,7 +119,7 @@ def test_jpeg_with_odd_sampling(daemon, mode, factors, width, height):
 
 
 def restarts(data):
-    """The interval that a DRI marker announces, in units, or None; and how many restarts its scans hold."""
+    """The interval in units that a DRI marker announces, or None; and the number of restart markers in its scans."""
     at = data.find(b"\xff\xdd\0\4")
     scan = data[data.index(b"\xff\xda"):]
     return (int.from_bytes(data[at + 4:at + 6], "big") if at >= 0 else None,
@@ -130,7 +130,7 @@ def restarts(data):
 @pytest.mark.parametrize("progressive", [0, 1], ids=["in one scan", "progressive"])
 @pytest.mark.parametrize("size", [(1, 1), (7, 5), (16, 16), (133, 91)], ids=str)
 def test_jpeg_with_restarts(daemon, size, progressive, interval):
-    """By OpenCV, for PIL writes them since its tenth version alone. 9 units are a row of the widest in colour."""
+    """OpenCV writes the files: PIL has restarts only since version 10. 9 units are a row of the widest picture in colour."""
     cv2 = pytest.importorskip("cv2", reason="no OpenCV here")
     for picture in (smooth(*size), smooth(*size, channels=1)):
         data = cv2.imencode(".jpg", picture[..., ::-1] if picture.ndim == 3 else picture,
@@ -146,7 +146,7 @@ def test_jpeg_with_restarts(daemon, size, progressive, interval):
 
 
 def test_cmyk_jpeg(daemon):
-    """PIL writes Adobe's inverted inks. Without a profile: (255 - c)(255 - k) / 255."""
+    """PIL writes Adobe's inverted inks. Without a profile a channel is (255 - c)(255 - k) / 255."""
     inks = noise(40, 30, 4)
     inks[..., 3] //= 2
     inks = np.repeat(np.repeat(inks, 8, 0), 8, 1)  # even blocks survive the coding
@@ -160,7 +160,7 @@ def test_cmyk_jpeg(daemon):
 
 
 def test_jpeg_out(daemon):
-    """As good as its quality says: PIL's own coding of the same pixels is hardly nearer to them."""
+    """The answer is as good as its quality says: PIL's own coding of the same pixels is hardly closer to them."""
     picture = smooth(200, 150)
     exact = daemon.post("/histeq?type=pnm", pnm(picture))
     pixels = from_pnm(exact.body).astype(int)
@@ -181,7 +181,7 @@ def test_jpeg_out_decodes_in_pil(daemon, kind):
 # ---- ICC
 
 def profile_of_size(size):
-    """A header that libpng takes, and bytes that do not pack."""
+    """A header that libpng accepts, and bytes that do not compress."""
     return (size.to_bytes(4, "big") + b"burn\x02\x10\0\0mntrRGB XYZ " + bytes(12) + b"acsp" + bytes(92)
             + np.random.default_rng(1).bytes(size - 132))
 
@@ -207,7 +207,7 @@ def test_profile_is_carried(daemon, source, target):
 
 
 def test_profile_in_many_pieces(daemon):
-    """Over 64 KB, so a JPEG holds it in several segments."""
+    """Over 64 KB, so a JPEG needs several segments for it."""
     profile = profile_of_size(300000)
     for source in ("JPEG", "PNG"):
         answer = daemon.post("/histeq?type=jpeg", encode(smooth(40, 30), source, icc_profile=profile))
@@ -251,7 +251,7 @@ def test_sixteen_bit_png_is_kept(daemon, channels):
 
 
 def read_png(data):
-    """By hand, since PIL cuts 16-bit colour: unfiltered rows out of our own kind of PNG."""
+    """Unfiltered rows of a PNG as Burin writes it, read by hand: PIL cuts 16-bit colour to 8 bits."""
     width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     depth, colour, interlace = data[24], data[25], data[28]
     assert interlace == 0
@@ -295,7 +295,7 @@ def packed_rows(values, depth):
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
 @pytest.mark.parametrize("width", [1, 7, 33])
 def test_gray_png_of_few_bits(daemon, depth, width):
-    """Spread over 0..255, as every decoder does it."""
+    """Samples are spread over 0..255, as in every decoder."""
     values = noise(width, 9, seed=depth) >> (8 - depth)
     data = png_of_chunks(width, 9, depth, 0, packed_rows(values, depth))
     assert same_as(daemon, data, (values * (255 // ((1 << depth) - 1))).astype(np.uint8))
@@ -309,7 +309,7 @@ def test_palette_png(daemon, depth, clear):
     values = noise(33, 9, seed=depth) >> (8 - depth)
     extra = [chunk(b"PLTE", colours.tobytes())]
     reading = colours[values]
-    if clear:  # the last colours have none and are opaque
+    if clear:  # the last colours have no alpha and are opaque
         given = max(1, (1 << depth) - 2)
         alpha[given:] = 255
         extra.append(chunk(b"tRNS", alpha[:given].tobytes()))
@@ -318,7 +318,7 @@ def test_palette_png(daemon, depth, clear):
 
 
 def test_clear_colour(daemon):
-    """tRNS of gray and of RGB names one value that is transparent."""
+    """tRNS of gray and of RGB makes one value transparent."""
     gray = np.tile(np.arange(16, dtype=np.uint8) * 17, (4, 1))
     raw = b"".join(b"\0" + row.tobytes() for row in gray)
     data = png_of_chunks(16, 4, 8, 0, raw, chunk(b"tRNS", b"\0\x55"))
@@ -397,7 +397,7 @@ def test_png_in_many_chunks_with_others_between(daemon):
 
 
 def test_noise_in_one_chunk(daemon):
-    """It is longer than its pixels, by more than libpng expects of rows over 32,566 bytes."""
+    """A chunk longer than its pixels, by more than libpng expects of rows over 32,566 bytes."""
     picture = np.random.default_rng(5).integers(0, 256, (300, 12000, 3), np.uint8)
     packed = zlib.compress(b"".join(b"\0" + row.tobytes() for row in picture), 1)
     answer = daemon.post("/brightness?type=pnm", png_of_chunks(12000, 300, 8, 2, b"", compressed=packed))
@@ -434,7 +434,7 @@ def drawing():
 
 
 def of_skimage(name):
-    """Its file: what scikit-image itself imports to read one takes two seconds."""
+    """The picture in scikit-image's file NAME, without scikit-image's own reader, whose imports take two seconds."""
     found = importlib.util.find_spec("skimage") or pytest.skip("no scikit-image here")
     return np.array(Image.open(*glob.glob(f"{found.submodule_search_locations[0]}/data/{name}.*")))
 
@@ -447,7 +447,7 @@ PICTURES_TO_PACK = {
 
 @pytest.mark.parametrize("name", PICTURES_TO_PACK)
 def test_each_compression_is_no_larger_than_those_below(daemon, name):
-    """On all that repeats little or much; 1 and 2 differ by chance on a photograph."""
+    """This holds for all pictures with few or many repetitions; on a photograph levels 1 and 2 differ by chance."""
     picture = pnm(PICTURES_TO_PACK[name]())
     packed = [daemon.post(f"/brightness?shift=0&type=png&compression={level}", picture) for level in range(4)]
     sizes = [len(answer.body) for answer in packed]
@@ -478,7 +478,7 @@ def test_pnm_headers_of_all_kinds(daemon):
 
 @pytest.mark.parametrize("maximum", [1, 15, 100, 254, 300, 4095, 65534])
 def test_pnm_of_other_maxima(daemon, maximum):
-    """Spread over the full range, rounded half up."""
+    """Samples are spread over the full range, rounded half up."""
     values = np.random.default_rng(4).integers(0, maximum + 1, (20, 30))
     full = 255 if maximum < 256 else 65535
     data = b"P5 30 20 %d\n" % maximum + values.astype(np.uint8 if full == 255 else ">u2").tobytes()
@@ -489,7 +489,7 @@ def test_pnm_of_other_maxima(daemon, maximum):
 
 @pytest.mark.parametrize("source", ["JPEG", "PNG"])
 def test_sixteen_to_eight(daemon, source):
-    """To JPEG 16 bit is rounded, not cut: v * 255 / 65535, half up."""
+    """A JPEG's samples are rounded from 16 bits, not cut: v * 255 / 65535, half up."""
     level = 40000
     picture = np.full((16, 16), level, np.uint16)
     answer = daemon.post("/histeq?type=jpeg&quality=100", pnm(picture))
@@ -497,15 +497,15 @@ def test_sixteen_to_eight(daemon, source):
 
 
 def test_even_pictures_stay(daemon):
-    """histeq has nothing to do on them, whatever the format."""
+    """histeq leaves them unchanged, in every format."""
     for value in (0, 1, 128, 255):
         picture = even([value, 255 - value, value // 2])
         for data in (png(picture), pnm(picture)):
             assert np.array_equal(daemon.post("/histeq?type=png", data).image, picture)
 
 
-def test_unreadable_kinds_are_told(daemon):
-    """Twelve bits, lossless and arithmetic JPEG: told what it is, where it cannot be read."""
+def test_unreadable_kinds_are_named(daemon):
+    """A 12-bit, lossless or arithmetic JPEG that cannot be read is refused by that name."""
     data = bytearray(jpeg(smooth(16, 16)))
     at = data.index(b"\xff\xc0")
     twelve, lossless = bytearray(data), bytearray(data)

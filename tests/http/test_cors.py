@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which answers pages of other web sites may read, with `cors_origins` and without.
+"""The answers that pages of other web sites may read, with `cors_origins` and without.
 
 covers: server/http/cors.c"""
 import json
@@ -14,7 +14,7 @@ SHOP, OTHER = "https://shop.example", "http://localhost:5173"
 PICTURE = pnm(noise(8, 8))
 SMALL_HEADERS = ("--header-bytes", "2KiB", "--body-bytes-max", "2MiB")
 
-# Pages see these without permission (Fetch standard, CORS-safelisted response-header name), or they are the browser's.
+# Pages see these without permission (Fetch standard, CORS-safelisted response-header name), or they belong to the browser.
 SEEN_ANYWAY = {"cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma"}
 THE_BROWSERS = {"connection", "date", "vary", "x-content-type-options", "timing-allow-origin", "content-encoding",
                 "content-security-policy", "cross-origin-opener-policy", "referrer-policy"}
@@ -43,7 +43,7 @@ def cors_headers(headers):
 
 
 def check_allowed(headers, origin):
-    """Pages of ORIGIN ("*": of anyone) may read the answer, each header that they cannot see anyway, and its times."""
+    """Pages of ORIGIN ("*": any) may read the answer, every header that is not readable anyway, and the answer's times."""
     for name in ("Access-Control-Allow-Origin", "Timing-Allow-Origin"):
         assert headers.get_all(name) == [origin]
     assert "Access-Control-Allow-Credentials" not in headers
@@ -66,7 +66,7 @@ def preflight(daemon, path, origin=SHOP, method="POST", wanted="content-type,x-r
 # ---- off
 
 def test_off_by_default(daemon):
-    """Nothing is sent and nothing is allowed, whatever is asked."""
+    """No request gets a CORS header or a permission."""
     for answer in (daemon.post("/histeq", PICTURE, {"Origin": SHOP}), daemon.get("/ops", Origin=SHOP),
                    daemon.post("/histeq", b"no picture", {"Origin": SHOP}), preflight(daemon, "/histeq")):
         assert not cors_headers(answer.headers) and "Origin" not in vary(answer.headers)
@@ -96,7 +96,7 @@ def test_listed_origins(listed, origin):
     "https://shop.example.evil", "https://xshop.example", f"{SHOP},{OTHER}", f"{SHOP} {OTHER}", "https://shop.exampl",
     SHOP + "\t" + OTHER, "a" * 1500, "https://\xe9.example"])
 def test_other_origins(listed, origin):
-    """The answer is made, for it is no secret; but it says nothing that lets the page read it."""
+    """The answer is the same, as it is no secret; but no header lets the page read it."""
     answer = listed.request("POST", "/histeq", PICTURE, {"Content-Type": "image/jpeg", "Origin": origin.encode("latin-1")})
     assert answer.status == 200
     check_refused(answer.headers)
@@ -106,7 +106,7 @@ def test_other_origins(listed, origin):
 
 
 def test_no_origin_and_two(listed):
-    """A cache must not give to a page what it kept of a request without origin."""
+    """A cache must not give a page the stored answer to a request without an origin."""
     check_refused(listed.post("/histeq", PICTURE).headers)
     head = f"GET /ops HTTP/1.1\r\nHost: x\r\nConnection: close\r\nOrigin: {SHOP}\r\nOrigin: {SHOP}\r\n\r\n".encode()
     (status, headers, _), = responses(listed.raw(head))
@@ -122,7 +122,7 @@ def test_anyone(anyone):
 
 
 def test_the_page_too(anyone):
-    """The page itself and its files say the same as everything else."""
+    """The page itself and its files have the same headers as everything else."""
     answer = anyone.get("/", Accept="text/html", Origin=SHOP)
     assert answer.headers["Content-Type"].startswith("text/html")
     check_allowed(answer.headers, "*")
@@ -145,7 +145,7 @@ def test_errors_can_be_read(listed):
 
 
 def test_a_long_target(start):
-    """Longer than header_bytes: its Origin was not read, so only an asterisk covers it."""
+    """A target longer than header_bytes is refused before its Origin is read, so only "*" allows it."""
     daemon = start("--cors-origins", "*")
     answer = daemon.get("/" + "a" * 17000, Origin=SHOP)
     check_problem(answer, 414)
@@ -153,7 +153,7 @@ def test_a_long_target(start):
 
 
 def test_a_refusal_in_the_middle_of_an_upload(listed):
-    """It goes to the socket beside the library."""
+    """Such a refusal is written to the socket directly, not by the library."""
     for origin, allowed in ((SHOP, True), ("https://evil.example", False)):
         head = (f"POST /histeq HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\nContent-Type: image/jpeg\r\n"
                 "Content-Length: 50000000\r\n\r\n").encode()
@@ -166,7 +166,7 @@ def test_a_refusal_in_the_middle_of_an_upload(listed):
 
 
 def test_the_longest_origin_in_the_middle_of_an_upload(start):
-    """Its head has room for it."""
+    """The refusal's head has room for the longest origin."""
     longest = "https://" + "a" * (1023 - len("https://"))
     daemon = start("--cors-origins", longest, "--body-bytes-max", "2MiB")
     head = (f"POST /histeq?{'b' * 300} HTTP/1.1\r\nHost: x\r\nOrigin: {longest}\r\nContent-Type: image/jpeg\r\n"
@@ -177,7 +177,7 @@ def test_the_longest_origin_in_the_middle_of_an_upload(start):
 
 
 def test_heads_that_cannot_be_read(anyone, listed):
-    """What is refused before the library sees it: whoever it came from, with "*" the page learns why."""
+    """A head refused before the library parses it has no origin; with "*" every page may read the reason."""
     broken = b"POST /histeq HTTP/1.1\r\nHost: x\r\nOrigin: " + SHOP.encode() + b"\r\nContent-Length: x\r\n\r\n"
     (status, headers, _), = responses(anyone.raw(broken))
     assert status == 400 and headers["access-control-allow-origin"] == "*"
@@ -202,7 +202,7 @@ def test_preflights(listed, anyone, path):
 
 
 def test_options_that_are_no_preflight(listed):
-    """OPTIONS is no method of anything else."""
+    """Any other OPTIONS is a method that is not allowed."""
     for headers in ({}, {"Origin": SHOP}, {"Access-Control-Request-Method": "POST"}):
         answer = listed.request("OPTIONS", "/histeq", None, headers)
         check_problem(answer, 405)
@@ -210,7 +210,7 @@ def test_options_that_are_no_preflight(listed):
 
 
 def test_preflights_share_a_connection(listed):
-    """With a body too, which nobody wants; and what follows is answered."""
+    """A preflight may have a body, which is dropped; the requests behind it are answered."""
     connection = listed.connect()
     for body in (None, b"x" * 70000, None):
         connection.request("OPTIONS", "/histeq", body, {"Origin": SHOP, "Access-Control-Request-Method": "PUT"})
@@ -223,7 +223,7 @@ def test_preflights_share_a_connection(listed):
     connection.close()
 
 
-# ---- where it holds
+# ---- where it applies
 
 def test_the_admin_address_is_no_pages_business(start):
     with socket.socket() as free:
@@ -241,11 +241,11 @@ def test_the_admin_address_is_no_pages_business(start):
                                      "*,https://shop.example", "https://a.example, https://b.example", "https://*.example",
                                      "https://" + "a" * 1024, SHOP + "\r\nX-Header: 1"])
 def test_wrong_lists_are_refused_at_start(origins):
-    told = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--cors-origins", origins],
-                          capture_output=True, text=True, timeout=60)
-    assert told.returncode != 0 and told.stdout == ""
-    assert "--cors-origins: cors_origins must be nothing, *, or origins as browsers send them" in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    run = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--cors-origins", origins],
+                         capture_output=True, text=True, timeout=60)
+    assert run.returncode != 0 and run.stdout == ""
+    assert "--cors-origins: cors_origins must be nothing, *, or origins as browsers send them" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
 
 
 def test_from_the_environment(start):

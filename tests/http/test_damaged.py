@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged images, and odd ones that are sound: 422 or 200, with a note of what was met. What is left of a damaged image
-is compared with the sound one, row by row."""
+"""Damaged images get 422, odd but sound ones 200 with a note of what was found. What damaged=accept keeps of an image is
+compared with the sound one, row by row."""
 import io
 
 import numpy as np
@@ -14,7 +14,7 @@ DAMAGED = "damaged"
 
 
 def segments(data):
-    """Where the segments of a JPEG begin, from the one behind SOI to SOS."""
+    """Offsets of a JPEG's segments, from the one behind SOI to SOS."""
     at, places = 2, []
     while data[at + 1] != 0xda:
         places.append(at)
@@ -28,7 +28,7 @@ def notes(answer):
 
 
 def read(daemon, data, query=""):
-    """The notes, and the picture as it is read."""
+    """The notes, and the decoded picture."""
     answer = daemon.post(f"/brightness?shift=0&type=pnm{query}", data)
     return notes(answer), from_pnm(answer.body)
 
@@ -39,22 +39,22 @@ def test_few_bytes_between_segments(daemon, options, extra):
     data = jpeg(smooth(60, 40), **options)
     _, sound = read(daemon, data)
     for at in segments(data)[1:]:
-        told, picture = read(daemon, data[:at] + extra + data[at:])
+        found, picture = read(daemon, data[:at] + extra + data[at:])
         assert np.array_equal(picture, sound)
-        assert len(told) == 1 and SKIPPED in told[0]
+        assert len(found) == 1 and SKIPPED in found[0]
         info = daemon.post("/info", data[:at] + extra + data[at:])
         assert info.status == 200 and info.json["width"] == 60
 
 
 def test_many_bytes_between_segments(daemon):
-    """So many may be a segment that was lost."""
+    """More bytes than that may be a lost segment."""
     data = jpeg(smooth(60, 40))
     for at in segments(data)[1:]:
         check_problem(daemon.post("/histeq", data[:at] + bytes(16) + data[at:]), 422, "extraneous")
 
 
 def test_bytes_in_front_are_another_format(daemon):
-    """As in browsers, that know a JPEG by its first three bytes."""
+    """As in browsers, the first three bytes make a file a JPEG."""
     data = jpeg(smooth(60, 40))
     for extra in (b"\0", b"\r\n", b"\xff", bytes(64)):
         check_problem(daemon.post("/histeq?damaged=accept", extra + data), 415)
@@ -65,16 +65,16 @@ def test_bytes_after_the_end(daemon):
     data = jpeg(smooth(60, 40))
     _, sound = read(daemon, data)
     for extra in (b"\n", b"trailer" * 1000, data):
-        told, picture = read(daemon, data + extra)
-        assert np.array_equal(picture, sound) and SKIPPED in told[0]
+        found, picture = read(daemon, data + extra)
+        assert np.array_equal(picture, sound) and SKIPPED in found[0]
     assert read(daemon, data)[0] == []
 
 
 def test_zeros_pad_a_scan(daemon):
     data = jpeg(smooth(60, 40))
     _, sound = read(daemon, data)
-    told, picture = read(daemon, data[:-2] + bytes(12) + data[-2:])
-    assert np.array_equal(picture, sound) and SKIPPED in told[0]
+    found, picture = read(daemon, data[:-2] + bytes(12) + data[-2:])
+    assert np.array_equal(picture, sound) and SKIPPED in found[0]
     check_problem(daemon.post("/histeq", data[:-2] + bytes(12) + b"left" + data[-2:]), 422)
     check_problem(daemon.post("/histeq", data[:-2] + bytes(4000) + data[-2:]), 422)
 
@@ -96,8 +96,8 @@ def test_a_cut_file_accepted(daemon, kind, part):
     cut = data[:head + int((len(data) - head) * part)]
     check_problem(daemon.post("/histeq", cut), 422)
     check_problem(daemon.post("/histeq?damaged=refuse", cut), 422)
-    told, picture = read(daemon, cut, "&damaged=accept")
-    assert len(told) == 2 and DAMAGED in told[0] and len(told[1]) > 10, told
+    found, picture = read(daemon, cut, "&damaged=accept")
+    assert len(found) == 2 and DAMAGED in found[0] and len(found[1]) > 10, found
     assert picture.shape == sound.shape
     if kind == "progressive JPEG":  # coarser, all over
         assert np.abs(picture.astype(int) - sound).mean() < 60
@@ -112,7 +112,7 @@ def test_a_cut_file_accepted(daemon, kind, part):
 
 
 def test_the_memory_of_others_is_not_shown(daemon):
-    """A lane's memory held a white picture before."""
+    """The lane's memory held a white picture before; none of it shows."""
     white = pnm(np.full((80, 96, 3), 255, np.uint8))
     data = png(noise(96, 80, 3))
     for _ in range(8):
@@ -158,7 +158,7 @@ def test_a_note_does_not_outlive_its_request(daemon):
 
 
 def test_pil_agrees_that_the_odd_ones_are_sound():
-    """These tests insert bytes where they say."""
+    """The tests above insert their bytes at the right places."""
     data = jpeg(smooth(60, 40))
     at = segments(data)[2]
     odd = Image.open(io.BytesIO(data[:at] + b"\0\0" + data[at:]))

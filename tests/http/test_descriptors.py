@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The open files of the daemon: who has which number, and what becomes of it where there are few.
+"""The daemon's open files: their numbers, and what happens where few are left.
 
 covers: server/descriptors.c server/http/connection_limits.c server/http/engine/accept_balance.c
 """
@@ -19,14 +19,14 @@ from conftest import (BURIN, HOUR_MS, PATIENCE_S, TEST_SLOTS, alive, cpu_seconds
 
 
 def test_standard_descriptors_that_are_closed(tmp_path):
-    """None of them is a socket or a pipe of ours, into which a message would be printed, and it works."""
+    """No socket or pipe of the daemon gets one of their numbers, or a message would be printed into it; and it works."""
     path = tmp_path / "socket"
     command = [BURIN, "serve", "--listen", f"unix:{path}", "--devices", "cpu", *TEST_SLOTS]
     process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command])
     try:
         picture = pnm(noise(32, 24))
         with socket.socket(socket.AF_UNIX) as s:
-            # The file is there before anybody listens.
+            # The file exists before the daemon listens.
             assert wait_until(lambda: s.connect_ex(str(path)) == 0)
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                       % len(picture) + picture)
@@ -41,7 +41,7 @@ def test_standard_descriptors_that_are_closed(tmp_path):
 
 
 def test_a_result_that_cannot_be_printed_is_no_success(tmp_path):
-    """As if standard output were closed, though its number is taken."""
+    """Like a closed standard output, though its descriptor is open."""
     (tmp_path / "in.pnm").write_bytes(pnm(noise(32, 24)))
     done = subprocess.run(["sh", "-c", f"exec {BURIN} run histeq {tmp_path}/in.pnm - >&-"], stderr=subprocess.PIPE)
     assert done.returncode != 0 and done.stderr
@@ -53,13 +53,13 @@ PATIENT = "--header-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS, "--idle-pressed-ms
 
 
 def limited(soft, hard=None):
-    """A command that runs the program with such a limit of open files."""
+    """A command that runs the program with this limit of open files."""
     return ["prlimit", f"--nofile={soft}:{hard or soft}", BURIN]
 
 
 @functools.lru_cache(None)
 def needed(*flags):
-    """The least limit, as it says itself where there is less."""
+    """The least limit, which the program prints when it has fewer."""
     done = subprocess.run([*limited(20), "serve", "--listen", "127.0.0.1:0", *flags], capture_output=True, text=True)
     assert done.returncode == 2 and not done.stdout, done
     given, least = re.search(r"limit of open files is (\d+), and burin needs (\d+) with io_threads (\d+)",
@@ -69,7 +69,7 @@ def needed(*flags):
 
 
 def silent_clients(daemon, count):
-    """Whoever is not accepted waits in the backlog."""
+    """Connections without a request; those that are not accepted wait in the backlog."""
     clients = [socket.socket() for _ in range(count)]
     for client in clients:
         client.setblocking(False)
@@ -85,7 +85,7 @@ def work(connection):
 
 
 def connected(connection):
-    """How many are, as it says to one of them."""
+    """Number of connections, as the daemon reports on one of them."""
     connection.request("GET", "/metrics")
     return int(re.search(rb"^burin_connections (\d+)", connection.getresponse().read(), re.M)[1])
 
@@ -100,7 +100,7 @@ def test_the_soft_limit_is_raised(start):
 @pytest.mark.parametrize("more, flags", [(0, ()), (40, ()), (1, ("--io-threads", "1")),
                                          (0, ("--admin-listen", "127.0.0.1:0", "--io-threads", "7"))])
 def test_the_least_limit_suffices(start, more, flags):
-    """Also to start a worker again when as many clients are connected as it accepts."""
+    """It suffices to restart a worker too, while as many clients are connected as may be."""
     daemon = start(*PATIENT, *flags, command=limited(needed(*flags) + more))
     connection = daemon.connect(PATIENCE_S)
     assert work(connection) == 200
@@ -115,7 +115,7 @@ def test_the_least_limit_suffices(start, more, flags):
     assert "could not be started" not in daemon.log_text() and "can be accepted" not in daemon.log_text()
     for client in clients:
         client.close()
-    connection.close()  # there may be room for no other
+    connection.close()  # there may be room for no second one
     assert daemon.works()
 
 
@@ -125,7 +125,7 @@ def test_one_less_than_the_least_is_refused():
 
 
 def test_a_limit_that_is_lowered_meanwhile(start):
-    """Whoever connects is accepted when there is a descriptor again; until then it does not ask the system without end."""
+    """A waiting client is accepted once there is a descriptor again; until then the daemon does not poll without pause."""
     daemon = start("--admin-listen", "127.0.0.1:0")
     pid = daemon.process.pid
     limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)

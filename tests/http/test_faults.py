@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the system that fail: the short form of pressure/faults.py, which tells what is asserted."""
+"""System calls that fail: the short form of pressure/faults.py, which says what is asserted."""
 import os
 import subprocess
 import sys

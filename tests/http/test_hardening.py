@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the program is linked: a stack and data that do not run, tables that are read-only once it has started, addresses that
-are drawn by lot, and checks of the compiler's in it."""
+"""How the program is linked: stack and data are not executable, tables are read-only after the start, addresses are random,
+and the compiler's checks are in it."""
 import shutil
 import subprocess
 

@@ -12,7 +12,7 @@ def luma(rgb):
 
 
 def table(values, maximum, bins, scale):
-    """New level of every value 0..maximum, or None where the image stays as it is."""
+    """The new level of every value 0..maximum, or None where the image is left unchanged."""
     count = np.bincount((values.ravel().astype(np.int64) * bins) // (maximum + 1), minlength=bins)
     c = np.cumsum(count)
     n = int(c[-1])
@@ -75,7 +75,7 @@ def test_gray_equals_opencv(daemon):
         picture = noise(200, 150, seed=seed) // 2 + 40
         answer = daemon.post("/histeq", pnm(picture))
         ours, theirs = from_pnm(answer.body).astype(int), cv2.equalizeHist(picture).astype(int)
-        # OpenCV rounds in float, half to even: one level at the most, on exact halves alone.
+        # OpenCV rounds floats, half to even: at most one level of difference, on exact halves alone.
         assert np.abs(ours - theirs).max() <= 1 and (ours != theirs).mean() < 0.02
 
 

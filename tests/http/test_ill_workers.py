@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that cannot start, that die with jobs they never began, that have no memory left; and what clients and
-/metrics are told meanwhile."""
+"""Workers that cannot start, that die with jobs that have not begun, that have no memory left; and what clients and /metrics
+see meanwhile."""
 import contextlib
 import json
 import os
@@ -20,7 +20,7 @@ PICTURE = pnm(noise(32, 24))
 
 
 class Sent:
-    """A request on its way; .answer() waits for what comes of it."""
+    """A request in progress; .answer() waits for its answer."""
 
     def __init__(self, daemon, path, body, sent=None):
         self.sock = daemon.socket(600)
@@ -40,8 +40,8 @@ class Sent:
 
 @contextlib.contextmanager
 def no_worker_can_start(daemon):
-    """Without a stack no program can be begun, not even to make it larger: what is started dies at once. The stacks of who
-    starts it stay as they are."""
+    """Without a stack no program can begin, not even to enlarge it: every worker dies as it starts. The launcher's own stacks are
+    not changed."""
     soft, hard = resource.prlimit(daemon.starter(), resource.RLIMIT_STACK)
     resource.prlimit(daemon.starter(), resource.RLIMIT_STACK, (0, hard))
     try:
@@ -56,8 +56,8 @@ def rejected(daemon, reason):
 
 
 def test_no_worker_can_start(start):
-    """Jobs wait for one that died, for it is back in no time; when it does not come back they are refused, and later
-    ones at once, not when processing_ms are over. It is tried again later and later, and then all is well."""
+    """Jobs wait for a worker that died, as its successor usually comes at once; when it does not, they are refused, and later ones
+    at once, not after processing_ms. The start is tried again with growing pauses, and then all is well."""
     daemon = start()
     worker, = daemon.children()
     freeze(worker)
@@ -71,13 +71,13 @@ def test_no_worker_can_start(start):
         assert time.monotonic() - begin > 2.5, "nobody waited for the worker"
         facts = daemon.get("/readyz")
         assert facts.status == 503 and facts.json["status"] == "no healthy worker"
-        # It is `starting` for a moment each time.
+        # Each try shows as `starting` for a moment.
         assert wait_until(lambda: "died" in daemon.get("/readyz").json["workers"][0]["trouble"])
         before = rejected(daemon, "queue")
         for device in ("auto", "cpu"):
             check_problem(daemon.post(f"/histeq?device={device}", PICTURE), 503, f"no worker for device {device}")
         assert rejected(daemon, "queue") == before + 2, "they were not refused at once, but queued"
-        # One is started at once, then 320 ms and each time 640 ms after the death of the one before.
+        # One start comes at once, the next 320 ms and then each 640 ms after the death before.
         assert wait_until(lambda: daemon.metric("worker_restarts_total") >= 6)
         assert time.monotonic() - begin > 0.32 + 3 * 0.64, "it is started over and over"
     assert wait_until(daemon.ready, 30)
@@ -85,8 +85,8 @@ def test_no_worker_can_start(start):
 
 
 def test_job_that_was_never_begun_is_no_suspect(start):
-    """Its first worker had it and died before it began, and it is at work when the second dies: of that it may be the
-    cause, of the first it cannot be. So it is tried again."""
+    """Its first worker died before the job began, so the job did not cause that death; it was running when the second died, so
+    it may have caused that one. It is therefore tried again."""
     daemon = start("--lanes", "1", "--no-worker-ms", HOUR_MS)
     first, = daemon.children()
     freeze(first)
@@ -108,8 +108,8 @@ def test_job_that_was_never_begun_is_no_suspect(start):
     assert daemon.becomes_idle()
 
 
-def test_no_memory_is_told_as_a_matter_of_time(start):
-    """A worker that gets none for a job says so, lives on, and does the job when there is some."""
+def test_no_memory_is_answered_as_temporary(start):
+    """A worker that gets no memory for a job reports that, lives on, and does the job once memory is free."""
     daemon = start("--lanes", "1")
     daemon.works()
     worker, = daemon.children()
@@ -126,7 +126,7 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
 
 
 def test_large_jobs_take_turns_where_memory_is_short(start):
-    """Room for one of them, as `ulimit -d` leaves it: whoever finds none waits for those before him, on any lane."""
+    """`ulimit -d` leaves room for one of them: a job that gets no memory waits for earlier jobs, on any lane."""
     daemon = start("--lanes", "3", "--idle-bytes", "1MiB")
     worker, = daemon.children()
     picture = pnm(noise(2000, 1250, 3))  # 7.5 MB of pixels
@@ -145,7 +145,7 @@ def test_large_jobs_take_turns_where_memory_is_short(start):
 
 
 def test_deadline_counts_from_the_whole_upload(start):
-    """A client that took longer to send than a job may take has all of that time yet."""
+    """A client whose upload took longer than a job may take still has all of a job's time."""
     daemon = start("--processing-ms", "3000")
     slow = Sent(daemon, "/histeq", PICTURE, sent=100)
     time.sleep(3.2)
@@ -154,8 +154,8 @@ def test_deadline_counts_from_the_whole_upload(start):
     assert status == 200, body
 
 
-def test_time_in_the_queue_is_told(start):
-    """To the client and to /metrics, and to nobody as anything else."""
+def test_time_in_the_queue_is_reported(start):
+    """The time is in the answer and in /metrics, and in no other stage."""
     daemon = start("--lanes", "1")
     worker, = daemon.children()
     freeze(worker)
@@ -191,10 +191,10 @@ def test_refused_while_stopping_is_counted(start):
     assert daemon.stop() == 0
 
 
-# ---- the end while there are none
+# ---- the end while there is no worker
 
 class Early(Daemon):
-    """A daemon that is not waited for."""
+    """A daemon whose start is not waited for."""
 
     def __init__(self):
         self.log = tempfile.TemporaryFile()
@@ -210,7 +210,7 @@ def command_of(pid):
 
 
 def end_with_one_that_stands_still(daemon, find):
-    """Told to stop, it does not wait for READY, nor for a process that never ends by itself."""
+    """The daemon ends on SIGTERM: it does not wait for READY, nor for a process that never ends by itself."""
     try:
         assert wait_until(lambda: find())
         pid = find()
@@ -228,7 +228,7 @@ def test_sigterm_while_no_worker_gets_ready():
     daemon = Early()
 
     def worker():
-        """No other of those that the front starts: for one of them it waits before it hears signals, and that ends by itself."""
+        """A worker, and no other child: the front waits for the others before it handles signals, and they end by themselves."""
         return next((pid for pid in daemon.children() if command_of(pid)[1:2] == ["worker"]), None)
 
     end_with_one_that_stands_still(daemon, worker)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as clients of imaginary (github.com/h2non/imaginary) send them: server/README.md has what differs.
+"""Requests as clients of imaginary (github.com/h2non/imaginary) send them: server/README.md has the differences.
 
-What is asserted of a size is what its own tests assert (server_test.go, image_test.go), of pictures as large as theirs; of
-pixels, that they are those of Burin's own request.
+Sizes are asserted as in imaginary's own tests (server_test.go, image_test.go), on pictures of the same size; pixels equal
+those of the native request.
 
 covers: server/http/imaginary.c server/http/imaginary_rows.c
         server/http/imaginary_steps.c"""
@@ -20,7 +20,7 @@ from conftest import check_problem, from_pnm, jpeg, needs, noise, png, pnm, smoo
 pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur", "zoom")]
 
 PHOTO = jpeg(smooth(64, 48))
-SIZES = {"large.jpg": (1920, 1080), "imaginary.jpg": (550, 740)}  # of its own
+SIZES = {"large.jpg": (1920, 1080), "imaginary.jpg": (550, 740)}  # of imaginary's test pictures
 SMALL = pnm(noise(60, 40, 3))
 MEMBERS = {"width": int, "height": int, "type": str, "space": str, "hasAlpha": bool, "hasProfile": bool, "channels": int,
            "orientation": int}
@@ -45,7 +45,7 @@ def size(answer):
     return Image.open(io.BytesIO(answer.body)).size
 
 
-# ---- its own tests
+# ---- imaginary's own tests
 
 @pytest.mark.parametrize("name, path, picture, wanted", [
     ("TestCrop", "/crop?width=300", "large.jpg", (300, 1080)),
@@ -55,14 +55,14 @@ def size(answer):
     ("TestFit", "/fit?width=300&height=300", "large.jpg", (300, 169)),
     ("TestImageResize", "/resize?width=300&height=300", "imaginary.jpg", (300, 300)),
     ("TestImageFit", "/fit?width=300&height=300", "imaginary.jpg", (223, 300)),
-    # of images that it fetches or opens itself; here they are sent
+    # its tests of images by URL or path; here the images are sent
     ("TestRemoteHTTPSource", "/crop?width=200&height=200", "large.jpg", (200, 200)),
     ("TestSrcResponseHeaderWithCacheControl", "/resize?width=200", "large.jpg", (200, 113)),
 ])
 def test_its_own_tests(daemon, name, path, picture, wanted):
     picture = as_large_as(picture)
     for root in ("", "/imaginary"):
-        if root and name == "TestImageResize":  # it continues the edges
+        if root and name == "TestImageResize":  # imaginary repeats the edge pixels
             check_problem(daemon.post(root + path, picture), 400, "extend=copy", "extend=white", "nocrop=false", "fit")
             continue
         answer = daemon.request("POST", root + path, picture, {"Content-Type": "image/jpeg"})
@@ -88,7 +88,7 @@ def test_image_pipeline_operations(daemon):
 
 
 def test_type_auto(daemon):
-    """It takes the first type that it knows; Burin the one that is liked best, among equals the input's."""
+    """imaginary takes the first type that it knows; Burin the most preferred one and, among equals, the input's."""
     for accept, wanted, theirs in (("image/webp", "webp", "webp"), ("image/png", "png", "png"), ("", "jpeg", "jpeg"),
                                    ("image/webp,*/*;q=0.8", "webp", "webp"),
                                    ("image/webp,*/*", "jpeg", "webp"), ("image/png,*/*", "jpeg", "png"),
@@ -100,7 +100,7 @@ def test_type_auto(daemon):
         assert answer.headers["Vary"] == "Accept" and answer.headers["Content-Length"]
 
 
-# ---- what each operation comes to
+# ---- the native form of each operation
 
 OURS = [
     ("/fit?width=30&height=30", "/resize?width=30&height=30&fit=inside&enlarge=false"),
@@ -182,8 +182,8 @@ OURS = [
 
 
 @pytest.mark.parametrize("theirs, ours", OURS, ids=[theirs for theirs, _ in OURS])
-def test_it_is_a_request_of_ours(daemon, theirs, ours):
-    """Byte for byte, by the path, as fields of a form, and as a step of a pipeline."""
+def test_it_equals_the_native_request(daemon, theirs, ours):
+    """Byte for byte, by the path, as form fields, and as a step of a pipeline."""
     def pnm_of(path, *post):
         joint = "&" if "?" in path else "?"
         answer = daemon.post(path if "type=pnm" in path else path + joint + "type=pnm", *post or (SMALL,))
@@ -204,7 +204,7 @@ def test_it_is_a_request_of_ours(daemon, theirs, ours):
     assert daemon.post(steps, SMALL).body == wanted
 
 
-# ---- how a file is written
+# ---- output settings
 
 def test_type_and_quality(daemon):
     for kind in ("jpeg", "png", "auto"):
@@ -215,7 +215,7 @@ def test_type_and_quality(daemon):
     assert len(small) < len(daemon.post("/histeq?quality=100", PHOTO).body)
 
 
-def test_its_settings_are_ours(daemon):
+def test_its_settings_are_the_native_ones(daemon):
     clear = png(noise(20, 10, 4))
     for theirs, ours, picture in (
             ("/convert?type=jpeg&interlace=true", "/rotate?angle=0&type=jpeg&progressive=true", PHOTO),
@@ -238,7 +238,7 @@ def test_its_settings_are_ours(daemon):
 
 
 def test_several_results(daemon):
-    """In their steps too, though an item says itself how it is written."""
+    """In their steps too, though each item has its own output settings."""
     outputs = json.dumps([{"operations": [{"operation": "fit", "params": {"width": 9, "height": 9}}], "type": "png"},
                           {"operations": [{"operation": "autorotate"}], "type": "png"}])
     answer = daemon.post_form("/pipeline", [("file", PHOTO, "a"), ("outputs", outputs, None)], JSON)
@@ -252,7 +252,7 @@ def test_several_results(daemon):
 
 
 def test_a_preview_of_nextcloud(daemon):
-    """As lib/private/Preview/Imaginary.php of nextcloud/server sends it, to an address with a path."""
+    """The request that lib/private/Preview/Imaginary.php of nextcloud/server sends, to an address with a path."""
     def operations(operation, width, height):
         return pipeline(("autorotate", {}), (operation, {
             "width": width, "height": height, "stripmeta": "true", "type": "jpeg", "norotation": "true", "quality": "80"}),
@@ -266,14 +266,14 @@ def test_a_preview_of_nextcloud(daemon):
         assert answer.status == 200 and answer.body == own.body
     answer = daemon.post(operations("fit", 256, 200), photo)
     assert size(answer) == (150, 200)
-    assert (answer.headers["Image-Width"], answer.headers["Image-Height"]) == ("150", "200")  # it draws by these
+    assert (answer.headers["Image-Width"], answer.headers["Image-Height"]) == ("150", "200")  # Nextcloud lays out by these
     assert not daemon.post("/fit?width=9&height=9", PHOTO).headers["Image-Width"]
 
 
 # ---- the rest of its interface
 
 def test_info_has_its_members(daemon):
-    """Each of its type, from the header alone: pixels are missing."""
+    """Every member has its type, and comes from the header alone: the file has no pixels."""
     for data, wanted in ((PHOTO, dict(width=64, height=48, type="jpeg", hasAlpha=False, channels=3)),
                          (png(noise(20, 10, 4))[:60], dict(width=20, height=10, type="png", hasAlpha=True, channels=4)),
                          (jpeg(smooth(64, 48), icc_profile=b"x" * 300), dict(hasProfile=True))):
@@ -286,7 +286,7 @@ def test_info_has_its_members(daemon):
 
 
 def test_a_pipeline(daemon):
-    """All its members, in the query as it has them, or in the form; a step that must not fail is every step."""
+    """All members, in the query as in imaginary, or in the form; every step counts as one that must not fail."""
     steps = json.dumps([{"operation": "grayscale", "ignore_failure": False},
                         {"operation": "histeq", "ignore_failure": False, "params": {"bins": "16"}}], separators=(",", ":"))
     picture = pnm(noise(30, 20, 3))
@@ -298,7 +298,7 @@ def test_a_pipeline(daemon):
 
 
 def test_names_are_counted(start):
-    """Each by its own, under /imaginary too."""
+    """Each operation is counted by its own name, under /imaginary too."""
     daemon = start()
     for path in ("/fit?width=9&height=9", "/imaginary/fit?width=9&height=9", "/convert?type=png", "/imaginary/crop?width=9"):
         assert daemon.post(path, PHOTO).status == 200
@@ -307,7 +307,7 @@ def test_names_are_counted(start):
         assert wait_until(lambda: line in daemon.get("/metrics").body.decode()), line
 
 
-# ---- what cannot be had
+# ---- what is not supported
 
 REFUSED = [
     ("/fit?width=30", ["fit", "width and height"]),
@@ -376,21 +376,21 @@ REFUSED = [
     (pipeline(("watermark", {"text": "a"})), ["watermark"]),
     (pipeline(*[("flip", {"flop": True})] * 6), ["at most 10 steps"]),
     ('/pipeline?operations=[{"operation":"histeq","ignore_failure":true}]', ["ignore_failure", "false"]),
-    # what imaginary has for its own operations is no other operator's
+    # what imaginary allows for its own operations alone
     ("/histeq?stripmeta=true", ["stripmeta"]), ("/histeq?type=tiff", ["type", "png", "jpeg"]),
     ("/histeq?compression=6", ["compression", "0..3"]), ("/histeq?background=250,20,10", ["RRGGBB"]),
 ]
 
 
 @pytest.mark.parametrize("path, words", REFUSED)
-def test_what_cannot_be_had_is_named(daemon, path, words):
-    """Nothing is left out in silence."""
+def test_what_is_not_supported_is_named(daemon, path, words):
+    """No parameter is ignored silently."""
     problem = check_problem(daemon.post(path, PHOTO), 400, *words)
-    assert problem["message"] and problem["status"] == 400  # the members of its errors
+    assert problem["message"] and problem["status"] == 400  # the members of imaginary's errors
 
 
 def test_what_would_be_too_large(daemon):
-    """Each step is judged before any is done."""
+    """Each step's size is checked before any step runs."""
     check_problem(daemon.post(pipeline(("zoom", {"factor": 63}), ("zoom", {"factor": 63})), PHOTO), 422, "zoom", "65535")
     check_problem(daemon.post("/enlarge?width=60000&height=60000", PHOTO), 422, "resize", "pixels_max")
     assert daemon.works()

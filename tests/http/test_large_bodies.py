@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large bodies come into their slot beside the library: the same answers however they are cut, and whatever stands behind the
-image in a form; refusals in their middle; memory that the form's other bytes took; requests that follow at once.
+"""Large bodies reach their slot without passing through the library: the same answers however they are cut, and whatever
+follows the image in a form; refusals in mid-body; memory for the form's other bytes; requests that follow at once.
 
 covers: server/request/upload.c server/http/request_flow.c server/http/engine/connection.c
 """
@@ -14,7 +14,7 @@ import pytest
 from conftest import form, memory, needs, noise, pnm, read_to_end, responses, wait_until
 
 MB = 1 << 20
-PICTURE = noise(300, 200, 3)  # 180 KB: several pieces, whatever the system does
+PICTURE = noise(300, 200, 3)  # 180 KB: always several pieces
 BODY = pnm(PICTURE)
 SUM = pnm(np.minimum(PICTURE.astype(int) + 5, 255).astype(np.uint8))
 BOUNDARY = "testboundary7d1"
@@ -29,7 +29,7 @@ def form_head(path, body, *lines):
 
 
 def say(client, data, cuts):
-    """In pieces that the daemon reads one by one: each is waited for until it has been taken."""
+    """Sends DATA in pieces that the daemon reads one by one: waits until each has been read."""
     at = 0
     for cut in [*sorted(cuts), len(data)]:
         client.sendall(data[at:cut])
@@ -54,7 +54,7 @@ def test_raw_bodies_in_any_pieces(daemon):
 
 
 def test_forms_in_any_pieces(daemon):
-    """Cuts around every delimiter, and data that nearly is one."""
+    """Cuts fall around every delimiter, and the data contains near delimiters."""
     lookalike = PICTURE.copy()
     text = f"\r\n--{BOUNDARY}x\r\n--{BOUNDARY[:-1]}\r\n--{BOUNDARY} \t \r-\r\n\r\n--".encode()
     for at in (0, 70_000, 100_001, lookalike.size - len(text)):
@@ -74,7 +74,7 @@ def test_forms_in_any_pieces(daemon):
 @needs("carve")
 @pytest.mark.parametrize("first", ["image", "mask"])
 def test_two_images_of_a_form(daemon, first):
-    """The second begins where a slot lets images begin, and not where its bytes came to lie: for all remainders."""
+    """The second image begins at an aligned place of the slot, not where its bytes arrived: for all remainders."""
     picture, mask = noise(210, 190, 3), np.full((190, 210), 0, np.uint8)
     mask[:, 40:60] = 255
     wanted = None
@@ -114,7 +114,7 @@ def test_a_body_that_is_not_a_jobs(daemon):
 
 @pytest.mark.parametrize("line,status", [("GET /livez", 200), ("POST /nothing", 404), ("DELETE /histeq", 405), ("POST /brightness?shift=x", 400)])
 def test_bodies_that_nobody_wants(daemon, line, status):
-    """They are read for the sake of the next request."""
+    """They are read so that the connection can be used again."""
     unwanted = f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n\r\n".encode() + BODY
     last = head("/brightness?shift=5", len(BODY), "Connection: close") + BODY
     for cuts in ([], [60, 300, 70_000], [len(unwanted) - 1], [len(unwanted) + 7]):
@@ -145,7 +145,7 @@ def test_clients_that_leave_in_the_middle(daemon):
 
 
 def test_memory_behind_the_image_is_given_back(start):
-    """What stands behind the last delimiter of a form is read and dropped; some of it was received in the slot."""
+    """Bytes behind the last delimiter of a form are read and dropped; the memory of those received in the slot is released."""
     daemon = start()
     daemon.works()
     before = memory(daemon.process.pid, "RssShmem")
@@ -159,7 +159,7 @@ def test_memory_behind_the_image_is_given_back(start):
 
 
 def test_a_body_that_exceeds_what_may_be_held(start):
-    """There was room for it when its head came, and in its middle there is none: 503, and what it held is free at once."""
+    """There is room for it when its head arrives and none in its middle: 503, and what it held is released at once."""
     daemon = start("--queue-bytes", "400000")
     clients = [daemon.socket() for _ in range(3)]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
-end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
+"""The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the end. Every answer
+is right and whole, or there is none.
 
 covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
-covers: server/cli/command_serve.c server/stacks.c
+covers: server/cli/command_serve.c server/process/process.c
 """
 import contextlib
 import http.client
@@ -37,7 +37,7 @@ def post(path, body):
 
 
 class Background:
-    """A request on its way: .answer() waits for what came of it."""
+    """A request in progress; .answer() waits for its outcome."""
 
     def __init__(self, daemon, path, body):
         self.sock = daemon.socket(600)
@@ -52,7 +52,7 @@ class Background:
 
 
 class Load:
-    """Clients that ask one after the other until they are told to stop. Each notes every outcome."""
+    """Clients that send one request after the other until they are stopped, and note every outcome."""
 
     def __init__(self, daemon, count, pictures):
         self.daemon, self.pictures = daemon, pictures
@@ -96,7 +96,7 @@ def pictures():
 # ---- workers that die
 
 def test_workers_killed_under_load(start):
-    """Again and again the worker is shot; clients notice nothing."""
+    """The worker is killed again and again; clients notice nothing."""
     daemon = start()
     load = Load(daemon, 8, pictures())
     kills = 8 if LONG else 3
@@ -125,7 +125,7 @@ def test_worker_killed_while_idle(start):
 
 
 def kill_worker_at_work(daemon, known=()):
-    """Waits until a worker that is not KNOWN has had a tenth of a second of work, and kills it."""
+    """Waits until a worker that is not in KNOWN has used a tenth of a second of processor time, and kills it."""
     found = []
 
     def at_work():
@@ -140,7 +140,7 @@ def kill_worker_at_work(daemon, known=()):
 
 
 def test_job_that_kills_its_worker_twice(start, long_job):
-    """It is tried again once, alone, and then no more; others that were there are served."""
+    """Such a job is tried again once, alone, and not a third time; other jobs of those workers are served."""
     daemon = start("--lanes", "2")
     suspect = Background(daemon, LONGER_PATH, long_job)
     load = Load(daemon, 3, [PICTURE])
@@ -160,7 +160,7 @@ def test_job_that_kills_its_worker_twice(start, long_job):
 
 
 def test_job_whose_worker_dies_once(start):
-    """Done by the next one, and the client sees nothing of it."""
+    """The next worker does the job, and the client notices nothing."""
     daemon = start("--lanes", "1")
     job = Background(daemon, LONGER_PATH, large_png(4000, 4000))
     kill_worker_at_work(daemon)
@@ -170,7 +170,7 @@ def test_job_whose_worker_dies_once(start):
 
 
 def test_client_that_leaves_a_dead_worker(start, long_job):
-    """Its worker dies, and it leaves: nobody does the job again."""
+    """The worker dies and the client leaves: the job is not tried again."""
     daemon = start("--lanes", "1")
     worker, = daemon.children()
     used = cpu_seconds(worker)
@@ -198,7 +198,7 @@ def test_workers_do_not_outlive_the_front(start):
 # ---- no room
 
 def test_full_queue(start):
-    """Two at the worker, two waiting; the fifth is refused while the worker stands still, and everything goes on
+    """Two jobs are at the worker, two wait: the fifth is refused while the worker stands still, and everything goes on
     afterwards."""
     daemon = start("--lanes", "1", "--queue-jobs", "2")
     worker, = daemon.children()
@@ -210,7 +210,7 @@ def test_full_queue(start):
             assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == i + 1)
         assert daemon.get("/readyz").status == 503 and daemon.get("/readyz").json["status"] == "queue full"
         assert daemon.get("/livez").status == 200
-        # It is full, and not ill: nobody shall restart it for that.
+        # A full daemon is not ill: a supervisor must not restart it.
         health = [BURIN, "health", "--url", f"http://127.0.0.1:{daemon.port}"]
         assert subprocess.run(health, capture_output=True, timeout=60).returncode == 1
         assert subprocess.run([*health, "--live"], capture_output=True, timeout=60).returncode == 0
@@ -249,14 +249,14 @@ def test_no_slot_left(start):
 
 
 def test_same_advice_whatever_the_size(start):
-    """When to try again depends on how long jobs take, and not on the way of the answer."""
+    """Retry-After depends on how long jobs take, not on the code that refuses."""
     daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     worker, = daemon.children()
     used = cpu_seconds(worker)
     job = Background(daemon, LONGER_PATH, large_png(4000, 4000))
     assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
     freeze(worker)
-    time.sleep(2.5)  # in its midst: this is how long jobs take here
+    time.sleep(2.5)  # a job that stands still for so long sets how long jobs take
     thaw(worker)
     assert job.answer()[0] == 200 and daemon.becomes_idle()
     freeze(worker)
@@ -278,7 +278,7 @@ def test_same_advice_whatever_the_size(start):
                                      b"Content-Length: 1000\r\nContent-Type: multipart/form-data; boundary=x"],
                          ids=["length", "chunked", "form"])
 def test_silent_clients_take_no_slot(start, framing):
-    """Far more of them than slots, each within body_ms: all others are served at once, and they when they speak."""
+    """Far more silent clients than slots, each within body_ms: all others are served at once, and so are they once they send."""
     daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1", "--body-ms", HOUR_MS)
     silent, asks = [daemon.socket() for _ in range(30)], daemon.connect()
     for s in silent:
@@ -297,7 +297,7 @@ def test_silent_clients_take_no_slot(start, framing):
 
 
 def test_slots_run_out_in_mid_body(start):
-    """Whoever speaks when the last slot is gone hears it, and the connection is as good as before."""
+    """A client whose body continues when the last slot is taken gets the refusal, and its connection can be used again."""
     daemon = start("--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     with begun(daemon, len(PICTURE)) as first, daemon.socket() as second:
         second.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
@@ -305,8 +305,8 @@ def test_slots_run_out_in_mid_body(start):
         first.sendall(PICTURE[:-1])
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         second.sendall(PICTURE)
-        told = second.recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503") and b"being served" in told and b"Retry-After" in told
+        refusal = second.recv(1 << 16)
+        assert refusal.startswith(b"HTTP/1.1 503") and b"being served" in refusal and b"Retry-After" in refusal
         assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
         first.sendall(PICTURE[-1:])
         (status, _, _), = responses(read_to_end(first))
@@ -322,16 +322,16 @@ def test_slots_run_out_in_mid_body(start):
 @pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0"],
                                          b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
-def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
-    """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""
+def test_no_room_in_mid_body_is_answered_at_once(start, flags, word):
+    """A client far from the end of its body gets the refusal at once, whether it goes on sending or not."""
     daemon = start(*flags)
     with begun(daemon, 3 * MB) as first, begun(daemon, 3 * MB + 1) as second:
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
         first.sendall(bytes(3 * MB - 1))
         assert wait_until(lambda: daemon.metric("body_bytes_held") == 3 * MB - 1)
         second.sendall(bytes(3 * MB // 2))
-        (status, headers, told), = responses(read_to_end(second))
-        assert status == 503 and word in told and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
+        (status, headers, refusal), = responses(read_to_end(second))
+        assert status == 503 and word in refusal and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
         assert daemon.metric("body_bytes_held") == 3 * MB - 1
     assert daemon.becomes_idle()
 
@@ -356,7 +356,7 @@ def test_too_many_bytes_held(start):
 
 
 def test_announced_bytes_keep_nobody_out(start):
-    """More is announced than may be held, and nothing of it comes: all others are served."""
+    """More bytes are announced than may be held, and none arrives: all others are served."""
     daemon = start()
     announced = [begun(daemon, 64 * MB, bytes(10)) for _ in range(12)]
     assert wait_until(lambda: daemon.metric("slots_in_use") == 12)
@@ -369,7 +369,7 @@ def test_announced_bytes_keep_nobody_out(start):
 
 
 def test_bytes_that_come_are_held_within_bounds(start):
-    """Two that fit alone, and not together: the later one is refused, in mid-body, the other is not."""
+    """Two uploads fit alone and not together: the later one is refused in mid-body, the first is not."""
     daemon = start("--queue-bytes", "1MiB")
     body = pnm(noise(1000, 700))
     with begun(daemon, len(body)) as first, begun(daemon, len(body)) as second:
@@ -377,8 +377,8 @@ def test_bytes_that_come_are_held_within_bounds(start):
         first.sendall(body[:-1])
         assert wait_until(lambda: daemon.metric("body_bytes_held") == len(body) - 1)
         second.sendall(body)
-        (status, _, told), = responses(read_to_end(second))
-        assert status == 503 and b"queue_bytes" in told
+        (status, _, refusal), = responses(read_to_end(second))
+        assert status == 503 and b"queue_bytes" in refusal
         assert daemon.metric("body_bytes_held") == len(body) - 1
         first.sendall(body[-1:])
         (status, _, answer), = responses(read_to_end(first))
@@ -390,13 +390,13 @@ def test_bytes_that_come_are_held_within_bounds(start):
                                      b"Transfer-Encoding: chunked\r\n\r\n1e8480\r\n" + bytes(1200000)],
                          ids=["length", "chunked"])
 def test_refused_upload_holds_nothing(start, framing):
-    """Its client has the answer and stays, in the middle of the body: others must not be refused for that."""
+    """Its client has the answer and stays in mid-body: others must not be refused because of it."""
     daemon = start("--queue-bytes", "1MiB", "--keep-alive-ms", HOUR_MS, "--slots-small", "1", "--slots-medium", "0",
                    "--slots-large", "0", "--slots-huge", "0")
 
     def stays_alone():
-        """Beside the one that asks. It is counted a moment before its slot is free, and an answer is sent from its slot: a
-        client can have that before the slot is free again."""
+        """Only this client's request and the asking one count. A client can have its answer a moment before the slot that it is sent
+        from is free, and the request is counted a moment before that."""
         now = daemon.samples()
         return (now['burin_rejected_total{reason="bytes"}'] == 1 and now["burin_requests_in_progress"] == 2
                 and now["burin_body_bytes_held"] == now["burin_slots_in_use"] == 0)
@@ -411,7 +411,7 @@ def test_refused_upload_holds_nothing(start, framing):
 
 
 def test_more_connections_than_allowed(start):
-    """They wait in the system's backlog until others leave, and are served then."""
+    """Connections beyond the limit wait in the system's backlog until others end, and are then served."""
     daemon = start("--connections-max", "16")
     idle = [daemon.socket() for _ in range(10)]
 
@@ -430,7 +430,7 @@ def test_more_connections_than_allowed(start):
 
 
 def test_nobody_is_forgotten_at_the_limit(start):
-    """A door that is full does not listen; it listens again as soon as one has left."""
+    """At the limit the daemon does not accept; it accepts again as soon as one connection has ended."""
     daemon = start("--io-threads", "1", "--connections-max", "2")
 
     def ask(i):
@@ -443,7 +443,7 @@ def test_nobody_is_forgotten_at_the_limit(start):
 
 @pytest.mark.parametrize("threads,most", [(2, 2), (4, 7), (3, 3)])
 def test_as_many_connections_as_allowed(start, threads, most):
-    """However many threads share them: so many are served at once, and the next one when one has left."""
+    """The limit is the same for any number of threads: MOST are served at once, and the next once one has left."""
     daemon = start("--io-threads", str(threads), "--connections-max", str(most))
     everybody = [daemon.connect() for _ in range(most)]
     for connection in everybody:
@@ -486,7 +486,7 @@ def test_deadline_while_it_runs(start, long_job):
 
 
 def test_what_is_predicted_to_be_late_is_refused_at_once(start, long_job):
-    """Never in time: 422. Not while others are ahead: 503."""
+    """422 where the job alone would be late, 503 where jobs ahead of it make it late."""
     daemon = start("--processing-ms", "200")
     worker, = daemon.children()
     used = cpu_seconds(worker)
@@ -494,7 +494,7 @@ def test_what_is_predicted_to_be_late_is_refused_at_once(start, long_job):
     assert daemon.samples()['burin_rejected_total{reason="time"}'] >= 1
     assert cpu_seconds(worker) - used < 0.1, "nothing was decoded"
     assert daemon.works()
-    daemon = start("--lanes", "1", "--processing-ms", "1500")  # by the defaults it is predicted to take 0.7 s
+    daemon = start("--lanes", "1", "--processing-ms", "1500")  # it is predicted to take 0.7 s by default rates
     jobs = [Background(daemon, LONGER_PATH, long_job) for _ in range(2)]
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1 and daemon.metric("queue_depth") == 1)
     answer = daemon.post(LONGER_PATH, long_job)
@@ -506,7 +506,7 @@ def test_what_is_predicted_to_be_late_is_refused_at_once(start, long_job):
 
 
 def test_deadline_in_the_queue(start, long_job):
-    """Behind a job that takes longer than they may wait."""
+    """A job waits behind one that takes longer than jobs may wait."""
     daemon = start("--lanes", "1", "--processing-ms", "4000")
     worker, = daemon.children()
     freeze(worker)
@@ -527,12 +527,12 @@ def test_deadline_in_the_queue(start, long_job):
 
 @pytest.mark.parametrize("begun", [True, False], ids=["in a job", "before it looks at the job"])
 def test_worker_that_hangs(start, long_job, begun):
-    """It never answers again: after twice the time allowed it is replaced and its job is told 504."""
+    """A worker that never answers is replaced after twice the allowed time, and its job gets 504."""
     daemon = start("--lanes", "1", "--processing-ms", "2000", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     if begun:
         late = True
-        while late:  # a busy machine may let the job's time pass before the worker is frozen
+        while late:  # on a busy machine the job's time may end before the worker is frozen
             used, began = cpu_seconds(worker), time.monotonic()
             job = Background(daemon, LONGER_PATH, long_job)
             assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
@@ -564,7 +564,7 @@ def check_gone(daemon, workers, code=0):
 
 
 def test_sigterm_under_load(start):
-    """Whatever was begun is whole, whatever was accepted is answered, and what comes later hears 503."""
+    """Begun answers are whole, accepted requests are answered, later ones get 503."""
     for _ in range(6 if LONG else 1):
         daemon = start()
         workers = daemon.children()
@@ -584,7 +584,7 @@ def test_sigterm_under_load(start):
 
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
 def test_end_of_an_idle_daemon(start, which):
-    """Idle connections do not hold it up, which may stay for an hour."""
+    """Idle connections do not delay the end, though they may stay for an hour."""
     daemon = start("--header-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS)
     workers = daemon.children()
     idle = [daemon.socket() for _ in range(3)]
@@ -600,7 +600,7 @@ def test_end_of_an_idle_daemon(start, which):
 
 
 def test_drain_finishes_what_was_accepted(start):
-    """A job that the worker has, one that waits, one whose upload is not complete: all are served. New ones are not."""
+    """A running job, a waiting one and one whose upload is incomplete are all served. New ones are refused."""
     daemon = start("--lanes", "1")
     workers = daemon.children()
     slow = daemon.socket()
@@ -610,7 +610,7 @@ def test_drain_finishes_what_was_accepted(start):
     kept.request("GET", "/livez")
     kept.getresponse().read()
     freeze(workers[0])
-    running = [Background(daemon, "/histeq", PICTURE) for _ in range(2)]  # so many does a worker have at once
+    running = [Background(daemon, "/histeq", PICTURE) for _ in range(2)]  # a worker has two at once
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 2)
     waiting = Background(daemon, "/histeq", PICTURE)
     assert wait_until(lambda: daemon.metric("queue_depth") == 1 and daemon.metric("slots_in_use") == 4)
@@ -635,8 +635,8 @@ def test_drain_finishes_what_was_accepted(start):
     slow.close()
 
 
-def ask_until_nobody_listens(daemon, keep, answers, cut):
-    """Whatever the answer, the next request follows at once. Every one for which there was a connection is noted."""
+def ask_until_refused_connection(daemon, keep, answers, cut):
+    """Sends the next request at once after every answer. Notes each request that had a connection."""
     connection = daemon.connect()
     while True:
         try:
@@ -659,12 +659,12 @@ def ask_until_nobody_listens(daemon, keep, answers, cut):
 
 @pytest.mark.parametrize("keep", [True, False], ids=["kept connections", "new connections"])
 def test_drain_under_clients_that_retry(start, keep):
-    """They do not care for Retry-After, and still do not hold up the end; each request is answered to the last."""
+    """Clients that ignore Retry-After do not delay the end, and each of their requests gets a whole answer."""
     for _ in range(6 if LONG else 1):
         daemon = start()
         workers, answers, cut = daemon.children(), [], []
         asking = threading.Thread(target=in_parallel, args=(
-            8, lambda i: ask_until_nobody_listens(daemon, keep, answers, cut)))
+            8, lambda i: ask_until_refused_connection(daemon, keep, answers, cut)))
         asking.start()
         assert wait_until(lambda: len(answers) > 50)
         daemon.process.send_signal(signal.SIGTERM)
@@ -678,7 +678,7 @@ def test_drain_under_clients_that_retry(start, keep):
 
 
 def test_drain_waits_for_accepted_work_among_clients_that_retry(start):
-    """It is finished, though many requests are refused before it is begun."""
+    """Accepted work is finished, though many requests are refused before it begins."""
     daemon = start()
     answers, cut = [], []
     worker, = daemon.children()
@@ -687,7 +687,7 @@ def test_drain_waits_for_accepted_work_among_clients_that_retry(start):
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     daemon.process.send_signal(signal.SIGTERM)
     asking = threading.Thread(target=in_parallel, args=(
-        4, lambda i: ask_until_nobody_listens(daemon, False, answers, cut)))
+        4, lambda i: ask_until_refused_connection(daemon, False, answers, cut)))
     asking.start()
     assert wait_until(lambda: answers.count(503) > 20 or cut) and daemon.process.poll() is None
     thaw(worker)
@@ -700,7 +700,7 @@ def test_drain_waits_for_accepted_work_among_clients_that_retry(start):
 
 
 def test_drain_delay(start):
-    """Balancers see that it is not ready any more while requests are still served."""
+    """Balancers see that the daemon is no longer ready while it still serves requests."""
     daemon = start("--drain-delay-ms", "4000")
     begin = time.monotonic()
     daemon.process.send_signal(signal.SIGTERM)
@@ -712,10 +712,10 @@ def test_drain_delay(start):
 
 
 def test_second_signal_ends_at_once(start):
-    """Not when the drain's time or the job's is over."""
+    """The daemon does not wait for the drain's time or the job's."""
     daemon = start("--self-test-ms", HOUR_MS)
     worker, = daemon.children()
-    freeze(worker)  # so that nothing would ever be finished
+    freeze(worker)  # so that no job would ever end
     job = Background(daemon, "/histeq", PICTURE)
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     daemon.process.send_signal(signal.SIGTERM)
@@ -729,7 +729,7 @@ def test_second_signal_ends_at_once(start):
 
 
 def test_drain_has_an_end(start):
-    """A job that is never done holds the daemon up for so long, and no longer. It is told 503."""
+    """A job that never ends delays the end for drain_ms and no longer. It gets 503."""
     daemon = start("--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)
@@ -744,7 +744,7 @@ def test_drain_has_an_end(start):
 
 
 def test_end_while_a_client_uploads_for_ever(start):
-    """A body that never ends is no reason to stay beyond the drain's time."""
+    """A body that never ends does not delay the end beyond the drain's time."""
     daemon = start("--drain-timeout-ms", "300", "--body-ms", HOUR_MS)
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + bytes(100))
@@ -755,8 +755,8 @@ def test_end_while_a_client_uploads_for_ever(start):
 
 
 def test_end_while_clients_stand_still(start):
-    """In the middle of a body or an answer: they are let go long before body_ms and write_ms, so is one who sends or takes a
-    byte now and then; one whose body or answer moves is served."""
+    """Clients that stop in the middle of a body or an answer are disconnected long before body_ms and write_ms, and so are those
+    that send or read a byte now and then; a body or an answer that moves is finished."""
     daemon = start("--drain-client-ms", "2500", "--pressed-rate-bytes", "100", "--body-ms", HOUR_MS, "--body-rate-bytes", "100",
                    "--write-ms", HOUR_MS, "--write-rate-bytes", "100")
     picture = pnm(noise(400, 300))
@@ -796,7 +796,7 @@ def test_end_while_clients_stand_still(start):
 
 
 def test_end_while_a_job_of_nobody_runs(start):
-    """Its client has left, and it cannot be stopped: it is not waited for."""
+    """The client of the job has left, and the job cannot be interrupted: the end does not wait for it."""
     daemon = start("--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)
@@ -811,7 +811,7 @@ def test_end_while_a_job_of_nobody_runs(start):
 
 @pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
 def test_end_while_a_refused_client_stays(start, when):
-    """It has its answer, and neither sends the rest nor leaves: nobody waits for that."""
+    """A client with its refusal neither sends the rest nor leaves: the end does not wait for it."""
     daemon = start("--queue-bytes", "1MiB", "--keep-alive-ms", HOUR_MS, "--body-ms", HOUR_MS)
     with daemon.socket() as s:
         if when == "in mid-body":
@@ -827,7 +827,7 @@ def test_end_while_a_refused_client_stays(start, when):
 
 
 def counting(tmp_path, how):
-    """A daemon whose process that counts the GPUs does HOW, as their driver may."""
+    """A daemon whose GPU-counting process does HOW, as the GPUs' driver may."""
     cc = shutil.which("cc") or shutil.which("gcc")
     if not cc:
         pytest.skip("there is no C compiler")
@@ -857,14 +857,14 @@ def test_end_while_gpus_are_counted(tmp_path):
 
 
 def test_gpus_that_cannot_be_counted(tmp_path):
-    """Nobody serves on the CPU alone without a word."""
+    """The start fails with a message: the daemon does not silently serve on the CPU alone."""
     daemon = counting(tmp_path, "abort()")
     try:
-        _, told = daemon.communicate(timeout=30)
+        _, log = daemon.communicate(timeout=30)
     finally:
         daemon.kill()
         daemon.wait()
-    assert daemon.returncode == 1 and b"Aborted" in told and b"devices=cpu" in told, told
+    assert daemon.returncode == 1 and b"Aborted" in log and b"devices=cpu" in log, log
 
 
 def test_end_while_a_worker_restarts(start):
@@ -880,8 +880,8 @@ def test_end_while_a_worker_restarts(start):
 # ---- the long run
 
 def descriptors(pid):
-    """How many are open, and whether that is exact: where the system does not let us look it is the room of
-    the table, which is doubled when it is full and never given back."""
+    """Number of open descriptors, and whether it is exact: where /proc does not show them, it is the size of the table, which
+    doubles when it is full and never shrinks."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd")), True
     except PermissionError:
@@ -890,7 +890,7 @@ def descriptors(pid):
 
 
 def test_thousands_of_requests(start):
-    """Of all sizes and formats, good, bad and cut off. Then memory, descriptors and slots are where they were."""
+    """All sizes and formats, good, bad and cut off. Afterwards memory, descriptors and slots are where they were."""
     daemon = start(slots=SHARED_SLOTS)
     worker, = daemon.children()
     bodies = [("/histeq", data, 200) for data in pictures()]
@@ -921,7 +921,7 @@ def test_thousands_of_requests(start):
                 descriptors(worker))
 
     def grown():
-        """Bytes, of what grew: a leak does each time; a lane does that has its first large picture, of which there are few."""
+        """The figures that grew, in bytes: a leak grows each time, a lane only at its first large picture, and there are few lanes."""
         return {what: now - was for what, was, now in zip(("front", "front's own", "worker", "worker's own"), before, after)
                 if now - was > max(0.02 * was, 2 * MB)}
 
@@ -936,7 +936,7 @@ def test_thousands_of_requests(start):
             break
     assert not grown()
     open_then, exact = before[4]
-    most = open_then if exact else 2 * open_then  # of thousands, one a request, it would be more
+    most = open_then if exact else 2 * open_then  # a leak of one a request would be thousands
     assert wait_until(lambda: descriptors(daemon.process.pid)[0] <= most), "descriptors of the front"
     assert after[5] == before[5], "descriptors of the worker"
     assert daemon.children() == [worker]
@@ -944,7 +944,7 @@ def test_thousands_of_requests(start):
 
 
 def test_slots_are_mapped_from_the_start(start):
-    """A worker has every page of shared memory that the front has touched, after its death too, and none beyond."""
+    """A worker has every page of shared memory that the front has touched, after a restart too, and none beyond."""
     daemon = start("--lanes", "1", "--slots-small", "20", "--slots-medium", "3", "--slots-large", "2",
                    "--slots-huge", "4")
     touched = memory(daemon.process.pid, "RssShmem")
@@ -958,7 +958,7 @@ def test_slots_are_mapped_from_the_start(start):
 
 
 def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_start(start):
-    """Bodies of 300 KB, all of them in slots at once, and their answers: not one page more is allocated."""
+    """All bodies of 300 KB and their answers are in slots at once: no page is allocated after the start."""
     daemon = start(slots=())
     touched = memory(daemon.process.pid, "RssShmem")
     assert 320 * MB <= touched <= 326 * MB  # what config/README.md says, and three pages a slot
@@ -978,7 +978,7 @@ def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_sta
 
 
 def test_addresses_that_do_not_suffice(start):
-    """`ulimit -v`: what to lower is told before anything starts, and what is told is true."""
+    """Under `ulimit -v` the daemon says which key to lower before it starts anything, and the lower value works."""
     limited = ["bash", "-c", 'ulimit -v 4000000; exec "$@"', "-", BURIN]
     flags = ("--listen", "127.0.0.1:0", "--devices", "cpu", "--io-threads", "2")
     done = subprocess.run([*limited, "serve", *flags], capture_output=True, text=True, timeout=PATIENCE_S)
@@ -1002,14 +1002,14 @@ def test_a_limit_that_does_not_suffice_is_named(limit, code):
 
 
 def test_small_stacks_are_made_larger(start):
-    """Those of threads, for which glibc takes what the main thread may have."""
+    """Stacks of threads, for which glibc takes the main thread's limit."""
     daemon = start(command=["bash", "-c", 'ulimit -s 1024; exec "$@"', "-", BURIN])
     assert daemon.works()
     assert daemon.post("/carve?dx=-1&type=webp", PICTURE).status == 200
 
 
 def test_idle_lanes_keep_little(start):
-    """What a large job took, and what is kept for others like it while they come, is the system's soon after."""
+    """The memory of a large job, and what is kept for similar jobs, is released soon after the last of them."""
     daemon = start("--lanes", "2", "--idle-bytes", "1MiB")
     worker, = daemon.children()
     picture = noise(1500, 1200, 3)
@@ -1024,7 +1024,7 @@ def test_idle_lanes_keep_little(start):
 
 
 def test_large_requests_give_their_memory_back(start):
-    """12 MB in and out, several times: pages beyond what is kept go back to the system, and not at the next job."""
+    """12 MB in and out, several times: pages beyond what is kept are released at once, not at the next job."""
     daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--self-test-ms", "3600000")
     worker, = daemon.children()
     daemon.works()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every limit at its edge: what is exactly as much as is allowed passes, and one more is refused by its name."""
+"""Every limit at its edge: exactly the limit passes, one more is refused by the limit's name."""
 import pytest
 
 from conftest import check_problem, chunk, encode, noise, png, png_of_chunks, pnm, responses
@@ -8,7 +8,7 @@ MIB64 = 64 << 20
 
 
 def pnm_of_bytes(length, width=256):
-    """The pieces of a sound gray PNM of LENGTH bytes; a comment fills up what rows do not. The last is one byte."""
+    """The pieces of a sound gray PNM of LENGTH bytes; a comment fills up what the rows leave. The last piece is one byte."""
     height = (length - 64) // width
     head = b"P5\n#%s\n%d %d\n255\n"
     filler = length - width * height - len(head % (b"", width, height))
@@ -35,14 +35,14 @@ def test_body_bytes_max(shared, framing):
 
 @pytest.mark.parametrize("framing", ["announced", "in chunks"])
 def test_sixty_four_mebibytes(daemon, framing):
-    """What is allowed where nothing is configured."""
+    """The default of body_bytes_max."""
     answer = post_bytes(daemon, "/info", framing, MIB64, 4096)
     assert answer.status == 200 and answer.json["height"] == (MIB64 - 64) // 4096
     check_problem(post_bytes(daemon, "/info", framing, MIB64 + 1, 4096), 413, "67108864 bytes", "body_bytes_max")
 
 
 def test_sixty_four_mebibytes_announced(daemon):
-    """One byte decides whether a client gets leave to send."""
+    """One byte decides whether a client gets 100 Continue."""
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
     with daemon.socket() as s:
         s.sendall(head % MIB64)
@@ -56,7 +56,7 @@ def test_sixty_four_mebibytes_announced(daemon):
 
 @pytest.mark.parametrize("length,status", [(16384, 200), (16385, 400)])
 def test_field_bytes(daemon, length, status):
-    """JSON may hold blanks, so a value can be as long as one likes."""
+    """JSON may contain blanks, so a value can have any length."""
     text = '[{"operation":"histeq"%s}]'
     value = text % (" " * (length - len(text % "")))
     assert len(value) == length
@@ -71,7 +71,7 @@ def test_field_bytes(daemon, length, status):
 
 @pytest.mark.parametrize("made", [pnm, png, lambda pixels: encode(pixels, "JPEG")], ids=["PNM", "PNG", "JPEG"])
 def test_side_max(shared, made):
-    """Of each side, whatever the other."""
+    """The limit holds for each side, whatever the other is."""
     daemon = shared("--side-max", "100")
     for width, height in ((100, 100), (100, 1), (1, 100)):
         assert daemon.post("/histeq", made(noise(width, height))).status == 200
@@ -95,7 +95,7 @@ def test_pixels_max(start):
 # ---- what a decoder may take
 
 def turned(data, orientation):
-    """A PNG with that EXIF orientation in it."""
+    """A PNG with this EXIF orientation."""
     exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([orientation]) + b"\0\0\0\0\0\0"
     return data[:33] + chunk(b"eXIf", exif) + data[33:]
 
@@ -112,7 +112,7 @@ def interlaced(width, height):
 
 
 def test_codec_memory_bytes_of_a_png(start):
-    """Rows count, in which libpng unpacks; so do those that are gathered to be turned. Both are within the default."""
+    """The rows in which libpng unpacks count, and so do the rows collected for turning. Both fit the default."""
     daemon = start("--codec-memory-bytes", "256KiB")
     wide, small = png(noise(60000, 2, 4)), png(noise(600, 200, 4))  # a row of 240,000 bytes, and of 2,400
     assert daemon.post("/grayscale?type=pnm", small).status == 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log that nobody reads, or too slowly: no request waits for it, and what is missing is counted.
+"""A log that is not read, or too slowly: requests do not wait for it, and missing lines are counted.
 
 covers: server/log/log.c
 """
@@ -14,7 +14,7 @@ REQUESTS, CLIENTS = 2000, 4
 
 
 class Unread(Daemon):
-    """Its standard error is a pipe, which the test reads or not."""
+    """Its standard error is a pipe, read by the test or not at all."""
 
     def __init__(self, *flags):
         self.end, write = os.pipe()
@@ -32,7 +32,7 @@ class Unread(Daemon):
         connection.close()
 
     def read(self, requests):
-        """Lines, until each of so many requests has its own or is told as missing."""
+        """Reads lines until each of REQUESTS requests has its own or is reported as lost."""
         os.set_blocking(self.end, False)
         data = bytearray()
 
@@ -49,18 +49,18 @@ class Unread(Daemon):
         return lines
 
 
-def test_nobody_reads_and_then_somebody_does():
-    """Each request is answered; each has its line, or is one of those that the log tells as missing."""
+def test_a_full_pipe_that_is_read_later():
+    """Each request is answered; each has its line, or is counted among the lines that the log reports as lost."""
     daemon = Unread()
     try:
         in_parallel(CLIENTS, lambda client: daemon.ask(REQUESTS // CLIENTS, client))
         assert daemon.get("/livez").status == 200
         lost = daemon.metric("log_lines_dropped_total")
         lines = daemon.read(REQUESTS)
-        told = sum(line.get("lines", 0) for line in lines)
+        reported = sum(line.get("lines", 0) for line in lines)
         requests = [line["id"] for line in lines if line["event"] == "request"]
         assert len(set(requests)) == len(requests)
-        assert lost == told == REQUESTS - len(requests) > 0, (lost, told, len(requests))
+        assert lost == reported == REQUESTS - len(requests) > 0, (lost, reported, len(requests))
         daemon.ask(1, "again")
         assert [line["id"] for line in daemon.read(1)] == ["again-0"]
         assert daemon.metric("log_lines_dropped_total") == lost
@@ -69,7 +69,7 @@ def test_nobody_reads_and_then_somebody_does():
         os.close(daemon.end)
 
 
-def test_nobody_reads_and_it_is_told_to_stop():
+def test_a_full_pipe_does_not_delay_the_stop():
     daemon = Unread()
     in_parallel(CLIENTS, lambda client: daemon.ask(REQUESTS // CLIENTS, client))
     daemon.process.send_signal(signal.SIGTERM)
@@ -78,8 +78,8 @@ def test_nobody_reads_and_it_is_told_to_stop():
     os.close(daemon.end)
 
 
-def test_whoever_read_it_is_gone():
-    """Neither the daemon nor a worker is ended by a signal, though each has something to say."""
+def test_a_closed_pipe():
+    """SIGPIPE ends neither the daemon nor a worker, though each has something to log."""
     daemon = Unread()
     os.close(daemon.end)
     daemon.ask(10, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a client writes where the log repeats it: a line stays a line, and is JSON."""
+"""A client's text cannot break a log line: it stays one line of JSON."""
 import json
 from urllib.parse import quote
 

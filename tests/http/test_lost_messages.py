@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes between the daemon's own processes that come to nothing: every request is answered all the same."""
+"""Lost reads and writes between the daemon's own processes: every request is answered all the same."""
 import os
 import sys
 
@@ -11,9 +11,9 @@ import lossy_pipes
 
 
 @pytest.mark.skipif("san" in os.environ.get("BURIN", ""), reason="a sanitizer wants to be loaded first itself")
-def test_nobody_waits_for_a_lost_message():
-    """One in twenty, both ways, started and stopped under that too; no worker is taken for ill because of it."""
+def test_no_client_waits_for_a_lost_message():
+    """One in twenty is lost, both ways, also during start and stop; no worker is taken for ill because of it."""
     load, lost, restarts, whole = lossy_pipes.run(500, 8, 50, "--lanes", "2")
     assert not load.failed and len(load.ms) == 500, load.failed[:3]
     assert lost > 20 and restarts == 0 and whole
-    assert max(load.ms) < 8000, "somebody waited for more than to be asked again"
+    assert max(load.ms) < 8000, "a client waited for longer than a resend takes"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker that was taken over and writes what it likes into the shared memory (pressure/lying_worker.c): what it wrote
-is not believed, the job runs once more, and the worker is replaced."""
+"""A hijacked worker writes arbitrary values into the shared memory (pressure/lying_worker.c): the front rejects them, runs the
+job once more, and replaces the worker."""
 import os
 
 import pytest
@@ -20,7 +20,7 @@ def liar():
     assert daemon.stop() == 0, daemon.log_text()
 
 
-def tell(daemon, how, what):
+def ask(daemon, how, what):
     """-> the answer, and how many workers were replaced for it."""
     wait_until(daemon.ready)
     before = daemon.metric("worker_restarts_total")
@@ -30,12 +30,12 @@ def tell(daemon, how, what):
 
 
 @pytest.mark.parametrize("what", ["offset", "length", "status"])
-def test_what_cannot_be_an_answer(liar, what):
+def test_an_impossible_answer_is_rejected(liar, what):
     right = liar.post("/histeq", PICTURE).body
-    answer, replaced = tell(liar, "once", what)
+    answer, replaced = ask(liar, "once", what)
     assert answer.status == 200 and answer.body == right, "not what the second worker made of it"
     assert replaced == 1
-    answer, replaced = tell(liar, "lie", what)
+    answer, replaced = ask(liar, "lie", what)
     check_problem(answer, 500, "two workers died with this image")
     assert replaced == 2
     assert liar.log_text().count(f"job lie-{what}: the worker returned an invalid answer") == 2
@@ -43,9 +43,9 @@ def test_what_cannot_be_an_answer(liar, what):
 
 
 @pytest.mark.parametrize("what", ["spans", "text", "nan", "asked"])
-def test_what_is_put_in_order(liar, what):
+def test_a_wrong_value_is_corrected(liar, what):
     right = liar.post("/histeq", PICTURE).body
-    answer, replaced = tell(liar, "lie", what)
+    answer, replaced = ask(liar, "lie", what)
     assert answer.status == 200 and answer.body == right and replaced == 0
     assert "X-Forged" not in answer.headers and "\n" not in answer.headers["X-Burin-Device"]
     assert answer.timing["input"]["bytes"] == len(PICTURE)

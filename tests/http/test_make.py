@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Makefile would run, without running it."""
+"""Commands that the Makefile would run, without running them."""
 import os
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 
 def arguments(targets, pytest_variable):
-    """The arguments of pytest, behind its own flags, for each target."""
+    """pytest's arguments for each target, behind the Makefile's own flags."""
     done = subprocess.run(["make", "-n", *targets, "CUDA=0", f"PYTEST={pytest_variable}"], cwd=ROOT, capture_output=True,
                           text=True, timeout=60, check=True, env=CLEAN)
     return [line.partition(" -rs ")[2].split() for line in done.stdout.splitlines() if " -m pytest " in line]
@@ -29,7 +29,7 @@ def test_pytest_selects():
         ["-x", "tests/http/test_a.py::test_b", "tests/http/test_c.py", "-k", "d"]] * 2
 
 
-def test_help_tells_of_it():
-    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+def test_help_names_it():
+    text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
                           env=CLEAN).stdout
-    assert 'PYTEST="-k name"' in told and "tests/mutants/run.py" in told
+    assert 'PYTEST="-k name"' in text and "tests/mutants/run.py" in text

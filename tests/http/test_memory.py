@@ -14,14 +14,14 @@ MIB = 1 << 20
 
 
 def even_png(width, height):
-    """16 bits, RGBA: 8 bytes a pixel of an upload that has next to none."""
+    """16 bits, RGBA: 8 bytes a pixel from a tiny upload."""
     packer = zlib.compressobj(1)
     data = b"".join(packer.compress(b"\0" + bytes(8 * width)) for _ in range(height)) + packer.flush()
     return png_of_chunks(width, height, 16, 6, b"", compressed=data)
 
 
 def test_jobs_wait_for_memory(start):
-    """Eight at once, of which each takes 15 MiB before and behind the step: lanes for four are free, memory for one."""
+    """Eight jobs at once, each of 15 MiB before and after the step: lanes for four are free, memory for one."""
     daemon = start("--lanes", "4", "--cpu-memory-bytes", "16MiB", "--idle-bytes", "64KiB", "--staging-bytes", "64KiB")
     worker, = daemon.children()
     upload, found = even_png(1000, 1000), [None] * 8
@@ -44,14 +44,14 @@ def test_what_takes_more_than_all_may(start):
     for path in ("/flip?type=png", "/convert?type=webp"):
         check_problem(daemon.post(path, even_png(1600, 1600)), 422, "cpu_memory_bytes")
     assert daemon.post("/flip?type=png", even_png(1000, 1000)).status == 200
-    check_problem(daemon.post("/convert?type=webp", even_png(1000, 1000)), 422, "this takes")  # its encoder does
+    check_problem(daemon.post("/convert?type=webp", even_png(1000, 1000)), 422, "this takes")  # its encoder takes too much
     assert daemon.children() == [worker]
 
 
 def most_mib(**settings):
-    told = subprocess.run([BURIN, "config", "--memory"], capture_output=True, text=True, check=True, timeout=60,
-                          env={**os.environ, **{f"BURIN_{name.upper()}": str(value) for name, value in settings.items()}})
-    return int(re.search(r"^at the most +(\d+) MiB", told.stdout, re.M)[1])
+    run = subprocess.run([BURIN, "config", "--memory"], capture_output=True, text=True, check=True, timeout=60,
+                         env={**os.environ, **{f"BURIN_{name.upper()}": str(value) for name, value in settings.items()}})
+    return int(re.search(r"^at most +(\d+) MiB", run.stdout, re.M)[1])
 
 
 def test_memory_adds_up():

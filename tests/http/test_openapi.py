@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /openapi.json: it says what /ops and the daemon's answers say, is valid, and every example in it is sent.
+"""GET /openapi.json agrees with /ops and the daemon's answers, is valid, and every example in it works.
 
 covers: server/api/openapi_json.c server/http/handle_document.c"""
 import http.client
@@ -26,7 +26,7 @@ USERS = {
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """A daemon with users' operators too, where there is a compiler; and its description."""
+    """A daemon, with users' operators where there is a compiler; and its description."""
     from conftest import Daemon
     tmp_path = tmp_path_factory.mktemp("openapi")
     daemon = begin(Daemon, folder(tmp_path, **USERS)) if CC else Daemon()
@@ -45,7 +45,7 @@ def resolve(document, node):
 
 
 def nodes(node):
-    """All objects, whatever they are."""
+    """All objects below NODE, of any kind."""
     if isinstance(node, dict):
         yield node
     for child in (node.values() if isinstance(node, dict) else node if isinstance(node, list) else []):
@@ -53,13 +53,13 @@ def nodes(node):
 
 
 def validator(document, schema):
-    """References are within the document."""
+    """A validator whose references resolve within the document."""
     import jsonschema
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
 
 def work(document):
-    """(path, operation) of all that takes an image."""
+    """(path, operation) of each operation that takes an image."""
     return [(path, item["post"]) for path, item in document["paths"].items() if "post" in item]
 
 
@@ -71,19 +71,19 @@ def example_of(parameter):
     return parameter["example"] if "example" in parameter else parameter["content"]["application/json"]["example"]
 
 
-# What a parameter stands in place of.
+# A parameter that replaces a required one.
 EXCLUDED = {"widths": ("width",), "types": ("type",)}
 
 
 def needed_of(daemon, path, query):
-    """What a request cannot do without: of several parameters of which one must be given, those that /ops has an example of."""
+    """A request's required parameters; where one of several must be given, those that /ops has an example of."""
     ops = {"/" + op["name"]: op["parameters"] for op in daemon.get("/ops").json["operators"]}
     tried = {param["name"] for param in ops.get(path, []) if "example" in param}
     return [(p, example_of(p)) for p in query if p.get("required") or p["name"] in tried | {"operations"}]
 
 
 def target(path, given):
-    """GIVEN: [(parameter, value)...] of the query."""
+    """The request target. GIVEN: [(parameter, value)...] of the query."""
     def text(parameter, value):
         if "content" in parameter:
             return json.dumps(value)
@@ -142,19 +142,19 @@ def test_every_operator_with_every_parameter(service):
         names = [p["name"] for p in parameters(document, operation)]
         assert len(names) == len(set(names)) and "background" in names and "type" in names
         assert list(own) == [p["name"] for p in op["parameters"]]
-        for told in op["parameters"]:
-            parameter, schema = own[told["name"]], own[told["name"]]["schema"]
-            numbers = schema["items"] if told["type"] == "integers" else schema
-            assert schema["type"] == types[told["type"]] and parameter["in"] == "query"
-            if told["type"] != "pair":  # a pattern does not say it
-                assert (numbers.get("minimum"), numbers.get("maximum")) == (told.get("min"), told.get("max"))
-            assert schema.get("default") == told.get("default") and schema.get("enum") == told.get("choices")
-            assert parameter.get("required", False) == told["required"]
-            assert parameter["description"].startswith(told.get("summary", ""))
-            assert parameter["example"] == told["example"] if "example" in told else "example" in parameter
-            assert ("pattern" in schema) == (told["type"] in ("colour", "pair"))
-            if told["type"] == "integers":
-                assert [schema["minItems"], schema["maxItems"]] == told["counts"]
+        for entry in op["parameters"]:
+            parameter, schema = own[entry["name"]], own[entry["name"]]["schema"]
+            numbers = schema["items"] if entry["type"] == "integers" else schema
+            assert schema["type"] == types[entry["type"]] and parameter["in"] == "query"
+            if entry["type"] != "pair":  # its pattern does not give the range
+                assert (numbers.get("minimum"), numbers.get("maximum")) == (entry.get("min"), entry.get("max"))
+            assert schema.get("default") == entry.get("default") and schema.get("enum") == entry.get("choices")
+            assert parameter.get("required", False) == entry["required"]
+            assert parameter["description"].startswith(entry.get("summary", ""))
+            assert parameter["example"] == entry["example"] if "example" in entry else "example" in parameter
+            assert ("pattern" in schema) == (entry["type"] in ("colour", "pair"))
+            if entry["type"] == "integers":
+                assert [schema["minItems"], schema["maxItems"]] == entry["counts"]
         content = resolve(document, operation["requestBody"])["content"]["multipart/form-data"]
         assert list(content["schema"]["properties"]) == ["image"] + [part["name"] for part in op["parts"]]
         assert operation["responses"]["200"]["$ref"].endswith("Values" if "values" in op else "Image")
@@ -184,31 +184,31 @@ def test_it_is_whole(service):
 
 @pytest.fixture(scope="module")
 def redocly(tmp_path_factory):
-    """@redocly/cli as tests/page/package-lock.json has it, or one that is installed."""
+    """@redocly/cli as locked in tests/page/package-lock.json, or an installed one."""
     return shutil.which("redocly") or npm_packages(tmp_path_factory.mktemp("redocly")) / ".bin/redocly"
 
 
 def test_a_validator_says_so(service, redocly, tmp_path):
     _, document = service
     (tmp_path / "openapi.json").write_text(json.dumps(document))
-    told = subprocess.run([redocly, "lint", "--format", "json", "openapi.json"], cwd=tmp_path, capture_output=True, timeout=120,
-                          env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
-    if not told.stdout:
+    run = subprocess.run([redocly, "lint", "--format", "json", "openapi.json"], cwd=tmp_path, capture_output=True, timeout=120,
+                         env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    if not run.stdout:
         done = subprocess.run([redocly, "--version"], capture_output=True, text=True, timeout=60)
         if done.returncode:
             pytest.skip("it does not run here, with Node.js before 20.19 for one: " + done.stderr.strip()[-200:])
-    assert told.returncode == 0 and json.loads(told.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, told.stdout
+    assert run.returncode == 0 and json.loads(run.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, run.stdout
 
 
-# ---- what it says is so
+# ---- its statements are true
 
 def test_every_example_is_sent(service):
-    """Each parameter's, with no others but the needed ones, and each body's."""
+    """Each parameter's example works with the required parameters alone, and so does each example of a body."""
     daemon, document = service
     sent = 0
     for path, operation in work(document):
         query = [p for p in parameters(document, operation) if p["in"] == "query"]
-        # Steps may come in the form; where the image is the body itself, they must be in the query.
+        # Steps may come as a form field; where the image is the whole body, they must be in the query.
         needed = needed_of(daemon, path, query)
         examples = list(bodies(document, operation))
         assert len(examples) == 2, path
@@ -232,7 +232,7 @@ def test_every_example_is_sent(service):
 
 
 def test_every_limit_is_where_it_is_said_to_be(service):
-    """What is beyond a range is refused, in the form that it announces, and each choice is taken."""
+    """A value beyond a range is refused as described, and each choice is accepted."""
     daemon, document = service
     for path, operation in work(document):
         query = [p for p in parameters(document, operation) if p["in"] == "query"]
@@ -267,7 +267,7 @@ def test_errors_and_reports_are_as_described(service):
             check_answer(document, item["get"], daemon.get(path))
 
 
-# ---- as a document
+# ---- the document over HTTP
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/ops"])
 def test_asked_for_again(service, path):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users' operators in the daemon, from outside: what is listed and answered, what is left out, and that one which
-misbehaves costs nobody else anything.
+"""Users' operators in the daemon, from outside: which are listed and served, which are left out, and that a faulty one
+disturbs no other client.
 
-covers: server/user_operators.c server/worker/confinement.c server/cli/command_worker.c"""
+covers: server/user_operators.c server/sandbox/sandbox_calls.c server/cli/command_worker.c"""
 import contextlib
 import json
 import os
@@ -39,7 +39,7 @@ static int total(int a, int b) { return a + b; }
 #R2V_FUNC
 static void tally(unsigned char pixel, int *out, int bins) { atomicAdd(&out[pixel % bins], 1); }
 """
-# Returns the bytes at an address: a wild pointer that reads wherever its client tells it to.
+# Returns the bytes at an address: a wild pointer that reads at any address its client names.
 PEEK = """
 #STRUCT
 typedef struct {
@@ -85,15 +85,15 @@ def folder(tmp_path, **sources):
 
 
 def begin(start, path, *flags, cache=None, env=None, **options):
-    """Compiled operators are kept for all tests of a session, also where several processes run them, unless a test has a CACHE
-    of its own. An ENV may name another compiler; {}: none."""
+    """Compiled operators are cached for all tests of a session, in all processes, unless a test has a CACHE of its own. ENV may
+    name another compiler; {}: none."""
     env = {"BURIN_CC": QUICK_CC} if env is None else env
     cache = cache or path.parents[2 if "PYTEST_XDIST_WORKER" in os.environ else 1] / "operators-cache"
     return start("--operators-dir", str(path), "--operators-cache-dir", str(cache), *flags, env=env, **options)
 
 
 def worker(daemon):
-    """What /readyz tells of the worker for users' operators."""
+    """The entry in /readyz of the worker for users' operators."""
     found, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "operators"]
     return found
 
@@ -104,7 +104,7 @@ def heals(daemon):
 
 
 def sandbox(daemon):
-    """Its process id."""
+    """The sandbox's process id."""
     for child in daemon.children():
         with open(f"/proc/{child}/task/{child}/children") as f:
             for pid in f.read().split():
@@ -128,7 +128,7 @@ static unsigned char keep_bits(unsigned char v, int i, data d) { return v & d.ma
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory):
-    """A daemon of several operators for tests that leave it as it was. It may dump core, but for what its workers do."""
+    """A daemon with several operators for tests that do not change it. It may dump core; its workers may not."""
     path = folder(tmp_path_factory.mktemp("several"), white=WHITE, totals=TOTALS, keep_bits=KEEP_BITS,
                   long_name=WHITE.replace("white(", LONG_NAME + "("))
     daemon = begin(Daemon, path, "--io-threads", "4", command=["prlimit", "--core=1000000:1000000", BURIN])
@@ -137,7 +137,7 @@ def several(tmp_path_factory):
     assert daemon.stop() == 0, daemon.log_text()
 
 
-# ---- as any other operator
+# ---- like any other operator
 
 def test_listed_and_run(start, tmp_path):
     daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS), env={})
@@ -155,7 +155,7 @@ def test_listed_and_run(start, tmp_path):
 
 
 def test_a_parameter_called_like_a_file_of_another_operator(several):
-    """`mask` is a second image for carve, and here a number."""
+    """`mask` is an image of carve, and here a number."""
     picture = noise(20, 20)
     for answer in (several.post("/keep_bits?mask=12", pnm(picture)),
                    several.post_form("/keep_bits", [("image", pnm(picture), "a.pgm"), ("mask", "12", None)],
@@ -165,7 +165,7 @@ def test_a_parameter_called_like_a_file_of_another_operator(several):
 
 
 def test_compiler_from_the_environment(start, tmp_path):
-    """BURIN_CC is no key of the configuration; what it names compiles the operators."""
+    """BURIN_CC is no key of the configuration; the compiler that it names compiles the operators."""
     compiler = tmp_path / "cc"
     compiler.write_text(f'#!/bin/sh\ntouch "{tmp_path}/called"\nexec {os.path.realpath(CC)} "$@"\n')
     compiler.chmod(0o755)
@@ -212,7 +212,7 @@ def placed(picture):
 
 
 def test_steps_in_a_row_are_as_they_are_one_by_one(start, tmp_path):
-    """On a GPU they are one kernel from the third time on, or later: the compiler takes its time."""
+    """On a GPU such steps become one kernel from the third time on, or later, once it is compiled."""
     daemon = begin(start, folder(tmp_path, first=FIRST, second=SECOND), env={})
     picture = noise(123, 66)
     steps = json.dumps([{"operation": name} for name in ("placed", "fifth", "above", "placed")])
@@ -237,7 +237,7 @@ def test_where_jobs_go(several):
     assert [(w["device"], w["role"]) for w in several.get("/readyz").json["workers"]] == [
         ("cpu", "built-in"), ("cpu", "operators")]
     assert several.metric("worker_up") == 2
-    os.kill(sandbox(several), 19)  # the one for users' operators stands still, and nobody else
+    os.kill(sandbox(several), 19)  # only the one for users' operators stands still
     assert several.works()
     os.kill(sandbox(several), 18)
     assert several.post("/white", pnm(noise(9, 9))).status == 200
@@ -248,7 +248,7 @@ def test_off_without_a_folder(start):
     assert [w["role"] for w in daemon.get("/readyz").json["workers"]] == ["built-in"]
 
 
-# ---- what is left out
+# ---- files that are left out
 
 def test_broken_files_beside_good_ones(start, tmp_path):
     path = folder(tmp_path, white=WHITE, broken="\n#P2P_FUNC\nstatic unsigned char f(unsigned char p, int i) {\n    return p +;\n}\n",
@@ -269,9 +269,9 @@ def test_broken_files_beside_good_ones(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
 
 
-@pytest.mark.parametrize("how, told", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
-def test_a_cache_that_cannot_be_used_is_told(start, tmp_path, how, told):
-    """Once: every start of a sandbox compiles again."""
+@pytest.mark.parametrize("how, words", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
+def test_an_unusable_cache_is_logged(start, tmp_path, how, words):
+    """The log says once that every start of a sandbox compiles again."""
     cache = tmp_path / "not" / "there" if how == "missing" else tmp_path / "cache"
     if how == "open":
         cache.mkdir()
@@ -281,11 +281,11 @@ def test_a_cache_that_cannot_be_used_is_told(start, tmp_path, how, told):
     daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(cache), env={"BURIN_CC": QUICK_CC})
     assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
     lines = [line for line in daemon.log_text().splitlines() if "operators_cache_dir" in line]
-    assert len(lines) == 1 and told in lines[0] and str(cache) in lines[0], lines
+    assert len(lines) == 1 and words in lines[0] and str(cache) in lines[0], lines
 
 
-def test_a_mistake_is_told_whole(start, tmp_path):
-    """However long the path before it is; and a name in UTF-8 can be found again."""
+def test_a_compiler_message_is_logged_whole(start, tmp_path):
+    """However long its path is; and a name in UTF-8 stays searchable."""
     path = tmp_path / ("long_" * 15) / ("σφάλμα_" * 4)
     path.mkdir(parents=True, mode=0o755)
     (path / "a.c").write_text("#import <x>\n" + WHITE)
@@ -328,7 +328,7 @@ def maps(pid):
 
 
 def writable(daemon):
-    """(first, end) of each part of its sandbox's memory that can be written; None while there is no sandbox."""
+    """(first, end) of each writable part of the sandbox's memory; None while there is no sandbox."""
     with contextlib.suppress(OSError):
         return [(first, end) for first, end, mode, _, _ in maps(sandbox(daemon)) if "w" in mode]
     return None
@@ -339,7 +339,7 @@ def shared(pid):
 
 
 def untouched(pid, at, length):
-    """Whether this part of a process's own memory has no page yet, as most of a thread's stack."""
+    """Whether no page is allocated in this part of a process's own memory, as in most of a thread's stack."""
     with open(f"/proc/{pid}/pagemap", "rb") as f:
         f.seek(at // 4096 * 8)
         pages = np.frombuffer(f.read(length // 4096 * 8), np.uint64)
@@ -348,10 +348,10 @@ def untouched(pid, at, length):
 
 
 def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
-    """Everything that the sandbox's address space holds but read-only files is read, through an operator. Marks of other jobs, built-in
-    ones and users' own, are in none of it, nor in a thread's stack or in freed memory; that of the job itself shows that
-    the search finds what is there. As pixels of four samples a mark has its alpha in its red: a loop that covers alpha on
-    its stack leaves it whole."""
+    """An operator reads the sandbox's whole address space, except read-only files. It finds no mark of another job, of
+    built-in or users' operators, in a thread's stack or in freed memory; it finds its own job's mark, which shows that the
+    search works. The alpha of a mark, as pixels of four samples, equals its red, so a loop that covers alpha on its stack leaves
+    the mark whole."""
     marks = {name: f"mark {name} ".ljust(16).encode() for name in ("builtin", "gray", "coloured", "window", "itself")}
     marks = {name: b"".join(mark[at:at + 3] + mark[at:at + 1] for at in range(0, 15, 3)) * 80 for name, mark in marks.items()}
 
@@ -370,7 +370,7 @@ def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
             operator = "white" if name == "coloured" else name
             assert daemon.post(f"/{operator}", png(marked(name, 4))).status == 200
             assert daemon.post(f"/{operator}?type=webp&lossless=true", pnm(marked(name))).status == 200
-    with daemon.socket() as waiting:  # half a body: it lies in a slot as long as this is open
+    with daemon.socket() as waiting:  # half a body stays in a slot as long as this is open
         body = pnm(marked("builtin"))
         waiting.sendall(b"POST /histeq HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (len(body) + 1) + body)
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
@@ -411,7 +411,7 @@ def test_a_wild_pointer_writes_only_its_own_memory(start, tmp_path):
         assert heals(daemon)
         for part in np.linspace(0, 1, 12):
             answer = None
-            while not answer or answer.status == 503:  # what the poke before it broke may end the sandbox only now
+            while not answer or answer.status == 503:  # the sandbox may end only now from the damage of the poke before
                 targets = []
                 assert heals(daemon) and wait_until(lambda: targets.extend(writable(daemon) or []) or targets)
                 first, end = targets[int(part * (len(targets) - 1))]
@@ -430,7 +430,7 @@ def test_a_wild_pointer_writes_only_its_own_memory(start, tmp_path):
 
 
 def test_what_a_sandbox_may_not_do(several):
-    """No new privileges, a filter of system calls, no core dump, no more processes."""
+    """It has no new privileges, a filter of system calls, no core dump, and may start no process."""
     pid = sandbox(several)
     with open(f"/proc/{pid}/status") as f:
         status = f.read()
@@ -446,7 +446,7 @@ def test_what_a_sandbox_may_not_do(several):
 
 
 def slow_compiler(tmp_path, how):
-    """Environment in which `cc` does what HOW says, in sh, before it compiles."""
+    """An environment in which `cc` runs HOW, in sh, before it compiles."""
     (tmp_path / "bin").mkdir()
     compiler = tmp_path / "bin/cc"
     compiler.write_text(f'#!/bin/sh\n{how}\nexec {shutil.which("cc")} "$@" -O1\n')
@@ -456,7 +456,7 @@ def slow_compiler(tmp_path, how):
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
-    """With what it had started; and it does not take a reload for its end."""
+    """The processes that it started end too; and a reload does not end it."""
     env = slow_compiler(tmp_path, f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 1000")
     daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
                                str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
@@ -473,7 +473,7 @@ def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
 
 
 def test_a_start_that_ends_leaves_no_part_of_a_compiler(tmp_path):
-    """A compiler is a program that starts others."""
+    """A compiler starts other programs, and these end too."""
     env = slow_compiler(tmp_path, f"sleep 1000 & echo $! >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; wait")
     daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
                                str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
@@ -492,8 +492,8 @@ def test_a_start_that_ends_leaves_no_part_of_a_compiler(tmp_path):
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
 def test_a_start_checks_several_files_at_a_time(start, tmp_path):
-    """The first compiler waits for a second one. Each file becomes an operator, or is left out for what is wrong with it, and
-    the log tells how far it is."""
+    """The first compiler waits for a second one, so both must run. Each file becomes an operator, or is left out for its own
+    fault, and the log shows the progress."""
     env = slow_compiler(tmp_path, f"mkdir {tmp_path}/first 2>/dev/null && while [ ! -e {tmp_path}/second ]; do sleep 0.02; done || "
                                   f": >{tmp_path}/second")
     sources = {f"white{i}": WHITE.replace("white(", f"white{i}(") for i in (0, 16)}
@@ -502,21 +502,21 @@ def test_a_start_checks_several_files_at_a_time(start, tmp_path):
     names = [op["name"] for op in daemon.get("/ops").json["operators"]]
     assert [name for name in names if name.startswith("white")] == sorted(sources)
     assert set(re.findall(r"(wrong\d+)\.c:1: ", daemon.log_text())) == set(wrong)
-    assert re.search(r"operators_dir: 17 files are to be checked, \d+ at a time", daemon.log_text())
+    assert re.search(r"operators_dir: checking 17 files, \d+ at a time", daemon.log_text())
     assert "operators_dir: 16 of 17 files are checked" in daemon.log_text()
 
 
 def test_more_files_than_operators_are_not_read(start, tmp_path):
     path = folder(tmp_path, **{f"open{i}": "" for i in range(257)}, a=WHITE)
     for file in path.glob("open*"):
-        file.chmod(0o666)  # nor checked
+        file.chmod(0o666)  # and not checked
     daemon = begin(start, path)
     assert "2 files are not used: at most 256 are read" in daemon.log_text()
     assert b'"white"' in daemon.get("/ops").body
 
 
 def test_a_compiler_has_its_time(start, tmp_path):
-    """A key limits the compiler. Here one computes for ever, and its file is left out."""
+    """A key limits the compiler's time. Here one computes for ever, and its file is left out."""
     env = slow_compiler(tmp_path, "while :; do :; done")
     daemon = begin(start, folder(tmp_path, white=WHITE), "--operators-compile-ms", "1000", env=env)
     assert re.search(r"white\.c:1: the C compiler failed", daemon.log_text()), daemon.log_text()
@@ -524,8 +524,8 @@ def test_a_compiler_has_its_time(start, tmp_path):
 
 
 def test_what_a_sandbox_has_open(several):
-    """Its own slot with its head, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
-    another client's job."""
+    """Only its own slot with its head, its channel and pipe, and no descriptor of its worker: a message in an I/O thread's pipe
+    would end another client's job."""
     def files(pid):
         found = {}
         for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -540,7 +540,7 @@ def test_what_a_sandbox_has_open(several):
 
 
 def test_workers_dump_no_core(several):
-    """Every client's pictures are in their memory. The limit that the daemon was started with is not theirs."""
+    """All clients' pictures are in their memory. The limit that the daemon was started with does not apply to them."""
     for pid in (*several.children(), sandbox(several)):
         with open(f"/proc/{pid}/limits") as f:
             core, = [line.split()[4:6] for line in f if line.startswith("Max core file size")]
@@ -549,7 +549,7 @@ def test_workers_dump_no_core(several):
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
 def test_workers_memory_is_no_other_process(start):
-    """Not even of the same user: an operator that got out of its sandbox would have that one."""
+    """Another process of the same user cannot read it: an operator that escaped its sandbox would run as that user."""
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)
         place.chmod(0o755)
@@ -563,7 +563,7 @@ def test_workers_memory_is_no_other_process(start):
 
 
 def test_a_sandbox_that_lacks_an_operator_is_not_ready(start, tmp_path):
-    """Where nothing can be compiled any more: the fault is not the client's, and /readyz tells."""
+    """No compiler is left: the client is not at fault (503), and /readyz reports it."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir",
@@ -580,7 +580,7 @@ def test_a_sandbox_that_lacks_an_operator_is_not_ready(start, tmp_path):
 
 
 def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
-    """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
+    """It counts as a worker from the first moment: Ctrl-C does not reach it, and nothing of it is left behind."""
     env = slow_compiler(tmp_path, f"if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi; "
                                   f": >{tmp_path}/checked")
     (tmp_path / "cache").write_text("no folder: nothing is kept, so that the sandbox compiles again")
@@ -610,7 +610,7 @@ def test_an_operator_that_crashes(start, tmp_path):
         assert heals(daemon)
         before = worker(daemon)["restarts"]
         problem = check_problem(daemon.post(f"/{name}", pnm(noise(50, 50))), 500, "operator crashed")
-        assert word in problem["message"] or "code 1" in problem["message"]  # a sanitizer takes the signal for itself
+        assert word in problem["message"] or "code 1" in problem["message"]  # a sanitizer handles the signal itself
         assert wait_until(lambda: worker(daemon)["restarts"] == before + 1)
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
     builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
@@ -618,7 +618,7 @@ def test_an_operator_that_crashes(start, tmp_path):
 
 
 def test_a_crash_after_other_jobs_is_tried_again(start, tmp_path):
-    """Those may have left something behind: the job gets a fresh process, and its own sentence from that."""
+    """Earlier jobs may have left damage: the job gets a fresh process, and the message comes from its run there."""
     daemon = begin(start, folder(tmp_path, white=WHITE, wild=HOSTILE["wild"]))
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
     check_problem(daemon.post("/wild", pnm(noise(9, 9))), 500, "operator crashed")
@@ -636,7 +636,7 @@ def test_an_endless_loop_ends_at_its_deadline(start, tmp_path):
 
 
 def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
-    """With an hour for each job."""
+    """A job may take an hour here, so its client's end is what ends it."""
     daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]))
     assert heals(daemon)
     body = pnm(noise(300, 300))
@@ -649,33 +649,33 @@ def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
 
 
 def test_hostile_operators_under_load(start, tmp_path):
-    """All of them at once, and over and over, beside built-in jobs: each of those is right, and in time."""
+    """All faulty operators run at once and repeatedly, beside built-in jobs: each of those is right, and in time."""
     daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000" if LONG else "1500",
                    "--queue-jobs", "16")
     picture, done = noise(320, 200), threading.Event()
     expected = daemon.post("/histeq", pnm(picture)).body
-    served, told = [0] * 4, {}
+    served, statuses = [0] * 4, {}
 
     def work(i):
         if i < 4:
-            while not done.wait(0.02):  # the processors are for the others
+            while not done.wait(0.02):  # leaves the processors to the others
                 answer = daemon.post("/histeq", pnm(picture))
                 assert answer.status == 200 and answer.body == expected, answer.body[:300]
                 served[i] += 1
             return
         try:
-            # The shorter form has one endless loop; each takes a core until half a second after its deadline.
+            # The shorter form has one endless loop: each uses a core until half a second after its deadline.
             for name in ("wild", "divide", "deep", "peek", "white", *(["spin"] if LONG or i == 4 else [])):
                 answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
                 assert answer.status in ((200, 503, 504) if name == "white" else (500, 503, 504)), (name, answer.body)
-                told.setdefault(name, set()).add(answer.status)
+                statuses.setdefault(name, set()).add(answer.status)
         finally:
             if i == 4:
                 done.set()
 
     in_parallel(7 if LONG else 6, work)
     assert all(served), served
-    assert 504 in told["spin"] or 503 in told["spin"], told
+    assert 504 in statuses["spin"] or 503 in statuses["spin"], statuses
     assert heals(daemon) and daemon.works()
     assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
     builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
@@ -698,8 +698,8 @@ def test_progress_names_a_users_step(start, tmp_path):
     answers = []
     thread = threading.Thread(target=lambda: answers.append(daemon.post(steps, pnm(noise(1500, 1000)), {"X-Request-ID": "one"})))
     thread.start()
-    told = []
-    assert wait_until(lambda: told.append(daemon.get("/progress/one").json) or answers)
+    reports = []
+    assert wait_until(lambda: reports.append(daemon.get("/progress/one").json) or answers)
     thread.join()
     assert answers[0].status == 200, answers[0].body
-    assert {"state": "running", "step": 1, "operation": "slow"} in told
+    assert {"state": "running", "step": 1, "operation": "slow"} in reports

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve, clahe, carve and resize: each is told in one answer
-that names what is wrong, and the next request works."""
+"""Each wrong parameter or part of edge, brightness, threshold, convolve, clahe, carve and resize gets one answer that names
+it, and the next request works."""
 import json
 
 import numpy as np
@@ -130,9 +130,9 @@ def test_query(daemon, operator, query, status, words):
 
 @pytest.mark.parametrize("operator,query,status,words", CASES, ids=IDS)
 def test_field(daemon, operator, query, status, words):
-    """The same as fields of the form, behind the picture."""
+    """The same parameters as form fields behind the picture."""
     fields = [(*field.partition("=")[::2], None) for field in query.split("&") if field]
-    if query == "mask=1":  # there it is a part, and no picture
+    if query == "mask=1":  # in a form it is an image part, and this one is no picture
         status, words = 400, ["mask"]
     check_problem(daemon.post_form(f"/{operator}", [("image", PICTURE, "a.pgm"), *fields]), status, *words)
     assert daemon.works()
@@ -141,7 +141,7 @@ def test_field(daemon, operator, query, status, words):
 @pytest.mark.parametrize("operator,query,status,words",
                          [case for case in CASES if "twice" not in case[3] and "mask=1" != case[1]])
 def test_step(daemon, operator, query, status, words):
-    """The same as a later step of a pipeline."""
+    """The same parameters in a later step of a pipeline."""
     params = dict(field.partition("=")[::2] for field in query.split("&") if field)
     operations = json.dumps([{"operation": "brightness"}, {"operation": operator, "params": params}])
     check_problem(daemon.post_form("/pipeline", [("image", PICTURE, "a"), ("operations", operations, None)]),
@@ -167,7 +167,7 @@ def test_ends_of_the_ranges(daemon, operator, query):
 
 @needs("carve")
 def test_wider_than_any_image(daemon):
-    """The change is in its range, what comes of it is not: the message says what is."""
+    """The change is within its range, the resulting width is not: the message gives the range."""
     check_problem(daemon.post("/carve?dx=65534", PICTURE), 400, "dx", "65503")
     check_problem(daemon.post("/carve?dy=65512", PICTURE), 400, "dy", "65511")
     assert daemon.works()
@@ -175,7 +175,7 @@ def test_wider_than_any_image(daemon):
 
 @needs("carve")
 def test_second_step_sees_what_the_first_left(daemon):
-    """There are 12 columns when the second comes: 12 less is none."""
+    """The first step leaves 12 columns; removing 12 more leaves none."""
     def steps(dx):
         return json.dumps([{"operation": "carve", "params": {"dx": -20}}, {"operation": "carve", "params": {"dx": dx}}])
 
@@ -207,7 +207,7 @@ MASK = np.zeros((24, 32), np.uint8)
 ], ids=["narrow", "high", "turned", "tiny", "text", "GIF", "empty", "cut PNG", "cut PNM", "too many pixels",
         "no width"])
 def test_mask(daemon, name, data, status, words):
-    """The message says which of the images is meant."""
+    """The message names the image at fault."""
     answer = daemon.post_form("/carve?dx=-3", [("image", PICTURE, "a"), (name, data, "b")])
     check_problem(answer, status, name, *words)
     assert daemon.works()
@@ -225,7 +225,7 @@ def test_mask_twice(daemon, name):
 @pytest.mark.parametrize("path", ["/histeq", "/edge", "/brightness?shift=5", "/threshold", f"/convolve?taps={TAPS}",
                                   '/pipeline?operations=[{"operation":"edge"},{"operation":"grayscale"}]'],
                          ids=["histeq", "edge", "brightness", "threshold", "convolve", "pipeline"])
-def test_mask_that_nobody_takes(daemon, name, path):
+def test_mask_without_a_step_that_takes_it(daemon, name, path):
     check_problem(daemon.post_form(path, [("image", PICTURE, "a"), (name, pnm(MASK), "b")]), 400, name)
     assert daemon.works()
 
@@ -260,7 +260,7 @@ def files(tmp_path):
     return tmp_path
 
 
-# The first of each operator, parameter and status: a step of the command line is parsed and refused by what serves the requests above.
+# One case for each operator, parameter and status: the command line parses and refuses steps with the code tested above.
 ON_THE_COMMAND_LINE = {(operator, query.partition("=")[0], status): (operator, query, status, words)
                        for operator, query, status, words in reversed(CASES)
                        if ";" not in query and not query.endswith(",") and len(query) < 200}
@@ -295,6 +295,6 @@ def test_run_with_masks(files, arguments, status, words):
 
 
 @needs("carve")
-def test_run_tells_of_masks():
+def test_run_help_names_masks():
     text = burin("run", "--help", text=True).stdout
     assert "--mask FILE" in text and "--rmask FILE" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the result is written: what max_bytes, min_quality and progressive make of it, over HTTP and by `burin run`."""
+"""Output settings: the effect of max_bytes, min_quality and progressive, over HTTP and in `burin run`."""
 import io
 import json
 import subprocess
@@ -22,11 +22,11 @@ def test_max_bytes_is_kept_at_the_highest_quality_that_fits(daemon):
     assert lengths == {q: n for q, n in zip(lengths, sorted(lengths.values()))}, "a JPEG's sizes never fall"
     for limit in sorted({lengths[q] + d for q in (10, 11, 33, 62, 84) for d in (0, 1)}):
         answer = daemon.post(f"/grayscale?type=jpeg&max_bytes={limit}", PHOTO)
-        told = answer.timing["output"]
+        output = answer.timing["output"]
         best = max(q for q in lengths if lengths[q] <= limit)
         assert answer.status == 200 and len(answer.body) <= limit
-        assert told["quality"] == best and len(answer.body) == lengths[best] == told["bytes"]
-        assert 2 <= told["tries"] <= 9
+        assert output["quality"] == best and len(answer.body) == lengths[best] == output["bytes"]
+        assert 2 <= output["tries"] <= 9
         assert answer.body == daemon.post(f"/grayscale?type=jpeg&quality={best}", PHOTO).body
 
 
@@ -69,7 +69,7 @@ def test_settings_as_form_fields(daemon):
 
 
 def test_progressive(daemon):
-    """The same pixels, in a file that libjpeg says is progressive."""
+    """The same pixels, in a file that libjpeg reads as progressive."""
     plain, made = (daemon.post(f"/grayscale?type=jpeg&progressive={p}", PHOTO) for p in ("false", "true"))
     assert "progressive" not in Image.open(io.BytesIO(plain.body)).info
     assert Image.open(io.BytesIO(made.body)).info["progressive"] == 1
@@ -79,7 +79,7 @@ def test_progressive(daemon):
     assert len(small.body) <= limit and Image.open(io.BytesIO(small.body)).info["progressive"] == 1
 
 
-def test_sides_that_a_jpeg_has_not_are_refused_before_decoding(daemon):
+def test_sides_too_long_for_a_jpeg_are_refused_before_decoding(daemon):
     wide = png(np.zeros((1, 65501), np.uint8))
     check_problem(daemon.post("/grayscale?type=jpeg", wide), 422, "65501 x 1", "65500")
     assert daemon.post("/grayscale", wide).status == 200
@@ -90,9 +90,9 @@ def test_burin_run_has_the_same(tmp_path, daemon):
     source.write_bytes(PHOTO)
     limit = length_at(daemon, 40)
     run = [BURIN, "run", "--device", "cpu", "grayscale", str(source), str(out)]
-    told = subprocess.run(run + ["--max-bytes", str(limit), "--timing"], capture_output=True, check=True, timeout=60)
+    timed = subprocess.run(run + ["--max-bytes", str(limit), "--timing"], capture_output=True, check=True, timeout=60)
     assert out.read_bytes() == daemon.post("/grayscale?quality=40", PHOTO).body
-    assert json.loads(told.stdout)["output"]["quality"] == 40
+    assert json.loads(timed.stdout)["output"]["quality"] == 40
     subprocess.run(run + ["--progressive=true"], check=True, timeout=60)
     assert out.read_bytes() == daemon.post("/grayscale?progressive=true", PHOTO).body
     for words, says in [(["--max-bytes", "50"], "max_bytes is 50"), (["--min-quality", "90"], "1..85"), (["--max-byte", "5"], "did you mean --max-bytes?"),

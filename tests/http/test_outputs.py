@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several results of one upload: each is, byte for byte, what a request for it alone gets; how they come, and what is
-refused.
+"""Several results of one upload: each equals, byte for byte, the answer to a request for it alone; the forms of the
+answer; what is refused.
 covers: server/request/outputs.c server/request/operations.c server/request/work.c server/request/result.c server/http/reply_job.c
 covers: server/request/zip.c
 """
@@ -18,7 +18,7 @@ from conftest import Daemon, check_problem, encode, from_pnm, needs, noise, png,
 
 
 def parts_of(answer):
-    """[(headers, body)...] of a multipart answer, each by the length that it announces; every byte is accounted for."""
+    """[(headers, body)...] of a multipart answer, each as long as it announces; fails if a byte is left over."""
     assert answer.status == 200, answer.body[:300]
     boundary = re.fullmatch(r"multipart/mixed; boundary=(\w+)", answer.headers["Content-Type"])[1].encode()
     assert int(answer.headers["Content-Length"]) == len(answer.body)
@@ -41,12 +41,12 @@ def name_of(headers):
 
 
 def results_of(answer):
-    """({name: (type, bytes)}, the account) of a multipart answer; the manifest is checked beside the parts."""
-    *images, (headers, account) = parts_of(answer)
-    account = json.loads(account)
+    """({name: (type, bytes)}, the report) of a multipart answer; the manifest is checked against the parts."""
+    *images, (headers, report) = parts_of(answer)
+    report = json.loads(report)
     assert headers["Content-Type"] == "application/json" and name_of(headers) == "manifest.json"
-    assert "output" not in account and len(account["manifest"]) == len(images)
-    for (head, body), entry in zip(images, account["manifest"]):
+    assert "output" not in report and len(report["manifest"]) == len(images)
+    for (head, body), entry in zip(images, report["manifest"]):
         assert name_of(head) == entry["name"] and entry["bytes"] == len(body)
         assert head["Content-Type"] in (f"image/{entry['type']}", "image/x-portable-anymap")
         assert int(head["X-Result-Width"]) == entry["width"]
@@ -54,9 +54,9 @@ def results_of(answer):
         assert entry["ms"]["compute"] >= 0 and entry["ms"]["encode"] >= 0
         if entry["type"] != "pnm":
             assert Image.open(io.BytesIO(body)).size == (entry["width"], entry["height"])
-    stages = {k: v for k, v in account["ms"].items() if isinstance(v, float) and k != "total"}
-    assert abs(sum(stages.values()) - account["ms"]["total"]) <= 0.01 * account["ms"]["total"] + 0.01
-    return {name_of(head): (head["Content-Type"], body) for head, body in images}, account
+    stages = {k: v for k, v in report["ms"].items() if isinstance(v, float) and k != "total"}
+    assert abs(sum(stages.values()) - report["ms"]["total"]) <= 0.01 * report["ms"]["total"] + 0.01
+    return {name_of(head): (head["Content-Type"], body) for head, body in images}, report
 
 
 PHOTO = encode(smooth(200, 120), "JPEG")
@@ -70,9 +70,9 @@ WIDTHS = [40, 100, 200, 330]
                                       "&fit=fill&height=33&linear=true", "&type=png", "&position=smart&height=20"])
 def test_each_width_is_the_single_call(daemon, settings):
     widths = ",".join(map(str, WIDTHS))
-    results, account = results_of(daemon.post(f"/resize?widths={widths}{settings}", PHOTO))
+    results, report = results_of(daemon.post(f"/resize?widths={widths}{settings}", PHOTO))
     kind = "png" if "png" in settings else "jpeg"
-    assert list(results) == [f"{w}w.{kind}" for w in WIDTHS] and account["notes"] == []
+    assert list(results) == [f"{w}w.{kind}" for w in WIDTHS] and report["notes"] == []
     for width in WIDTHS:
         alone = daemon.post(f"/resize?width={width}{settings}", PHOTO)
         assert results[f"{width}w.{kind}"] == (alone.headers["Content-Type"], alone.body)
@@ -90,8 +90,8 @@ def test_widths_in_every_form_of_request(daemon):
 
 @needs("resize")
 def test_one_width_comes_in_a_part_too(daemon):
-    results, account = results_of(daemon.post("/resize?widths=50", PHOTO))
-    assert list(results) == ["50w.jpeg"] and account["manifest"][0]["height"] == 30
+    results, report = results_of(daemon.post("/resize?widths=50", PHOTO))
+    assert list(results) == ["50w.jpeg"] and report["manifest"][0]["height"] == 30
 
 
 @needs("resize")
@@ -108,32 +108,32 @@ def test_samples_of_every_kind(daemon, picture):
 
 @needs("resize")
 def test_a_width_beyond_the_source_is_the_sources_once(daemon):
-    results, account = results_of(daemon.post("/resize?widths=100,300,5000&enlarge=false", PHOTO))
+    results, report = results_of(daemon.post("/resize?widths=100,300,5000&enlarge=false", PHOTO))
     assert list(results) == ["100w.jpeg", "200w.jpeg"]
-    assert len(account["notes"]) == 1 and "not as wide" in account["notes"][0]
+    assert len(report["notes"]) == 1 and "not as wide" in report["notes"][0]
     assert results["200w.jpeg"][1] == daemon.post("/resize?width=5000&enlarge=false", PHOTO).body
-    results, account = results_of(daemon.post("/resize?widths=100,200&enlarge=false", PHOTO))
-    assert list(results) == ["100w.jpeg", "200w.jpeg"] and account["notes"] == []
+    results, report = results_of(daemon.post("/resize?widths=100,200&enlarge=false", PHOTO))
+    assert list(results) == ["100w.jpeg", "200w.jpeg"] and report["notes"] == []
 
 
 @needs("resize")
 def test_widths_that_a_height_bounds_come_once(daemon):
-    """Inside 1000 x 60 and 2000 x 60 there is one size."""
-    results, account = results_of(daemon.post("/resize?widths=50,1000,2000&height=60&fit=inside", PHOTO))
-    assert list(results) == ["50w.jpeg", "100w.jpeg"] and account["notes"]
+    """Both inside 1000 x 60 and inside 2000 x 60 the picture has the same size."""
+    results, report = results_of(daemon.post("/resize?widths=50,1000,2000&height=60&fit=inside", PHOTO))
+    assert list(results) == ["50w.jpeg", "100w.jpeg"] and report["notes"]
 
 
 @needs("resize")
 def test_widths_that_come_to_one_stand_for_both(daemon):
-    """Inside 5 x 540 it is 5 x 500, inside 6 x 540 it is 5 x 540: one name, one file, a note."""
+    """Inside 5 x 540 it has 5 x 500 pixels, inside 6 x 540 5 x 540: one name, one file, a note."""
     tall = pnm(noise(10, 1000, 1))
-    results, account = results_of(daemon.post("/resize?widths=5,6&height=540&fit=inside", tall))
-    assert list(results) == ["5w.pnm"] and account["notes"]
+    results, report = results_of(daemon.post("/resize?widths=5,6&height=540&fit=inside", tall))
+    assert list(results) == ["5w.pnm"] and report["notes"]
     assert results["5w.pnm"][1] == daemon.post("/resize?width=5&height=540&fit=inside", tall).body
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "Manifest.JSON"])
-def test_no_result_is_called_as_the_account(daemon, name):
+def test_no_result_has_the_name_of_the_report(daemon, name):
     wish = json.dumps([{"operations": [], "name": name}])
     check_problem(daemon.post_form("/pipeline", [("image", PHOTO, "a.jpg"), ("outputs", wish, None)]), 400, "manifest.json")
 
@@ -150,7 +150,7 @@ def test_widths_of_carve_with_masks(daemon):
     check_problem(daemon.post_form("/carve?widths=50", [("image", picture, "a.png"), ("mask", wrong, "m.png")]), 422, "mask")
 
 
-# Of 120 columns: what one map serves, shrinking and growing; what it does not; and what changes nothing.
+# Widths from 120 columns: those that one map serves, shrinking and growing; those that it does not; and the unchanged one.
 CARVED = [("widths=1,40,118,119", ""), ("widths=60,121,150,180", ""), ("widths=119,180,181,400", ""), ("widths=100,120", ""),
           ("widths=30,100,130", "&energy=sobel5"), ("widths=30,100", "&height=50"), ("widths=30,100", "&dy=-3"), ("widths=77", "")]
 
@@ -159,7 +159,7 @@ CARVED = [("widths=1,40,118,119", ""), ("widths=60,121,150,180", ""), ("widths=1
 @pytest.mark.parametrize("widths, more", CARVED, ids=[w + m for w, m in CARVED])
 def test_widths_of_carve(daemon, widths, more):
     for picture in (smooth(120, 53), noise(120, 30, 1, 16)):
-        results, account = results_of(daemon.post(f"/carve?{widths}{more}&type=pnm", pnm(picture)))
+        results, report = results_of(daemon.post(f"/carve?{widths}{more}&type=pnm", pnm(picture)))
         wanted = widths.removeprefix("widths=").split(",")
         assert list(results) == [f"{width}w.pnm" for width in wanted]
         for width in wanted:
@@ -168,7 +168,7 @@ def test_widths_of_carve(daemon, widths, more):
 
 @needs("carve")
 def test_seams_in_common_are_predicted_once(start):
-    """Nothing is learned yet: 50 seams of a quarter of a megapixel, and the same of eight widths beside each other."""
+    """By default rates, eight widths are predicted to take hardly longer than the 50 seams that they have in common."""
     predicted = []
     for widths in ("width=590", "widths=590,595,600,605,610,650,670,690"):
         daemon = start("--lanes", "1")
@@ -179,19 +179,19 @@ def test_seams_in_common_are_predicted_once(start):
 
 @needs("carve")
 def test_carvings_of_a_list_share_what_they_can(daemon):
-    """A trunk before them, steps behind them, other operators beside them; a seam is taken out once."""
+    """Common steps before them, steps behind them, other operators beside them; each seam is removed once."""
     wish = [{"operations": [{"operation": "carve", "params": {"width": width}}, *more], "type": "png", "name": f"n{i}"}
             for i, (width, more) in enumerate([(90, []), (150, [{"operation": "histeq"}]), (70, [{"operation": "mean"}])])]
     wish += [{"operations": [{"operation": "edge"}], "type": "png", "name": "edge"}]
     common = [{"operation": "grayscale"}]
     picture = png(noise(120, 60, 3))
-    results, account = results_of(daemon.post_form("/pipeline", [
+    results, report = results_of(daemon.post_form("/pipeline", [
         ("image", picture, "a.png"), ("operations", json.dumps(common), None), ("outputs", json.dumps(wish), None)]))
     for item in wish:
         alone = daemon.post_form("/pipeline", [("image", picture, "a.png"), ("type", "png", None),
                                                ("operations", json.dumps(common + item["operations"]), None)])
         assert results[item["name"] + ".png"][1] == alone.body
-    kernels = [[k["name"] for k in o["kernels"]] for o in account["ms"]["operators"] if o["name"] == "carve"]
+    kernels = [[k["name"] for k in o["kernels"]] for o in report["ms"]["operators"] if o["name"] == "carve"]
     assert len(kernels) == 4
     assert sum("seam" in names or "seams" in names for names in kernels) == 1
 
@@ -212,11 +212,11 @@ def test_orientation_and_profile_are_kept_in_each(daemon):
 # ---- types
 
 def test_types_of_any_operator(daemon):
-    results, account = results_of(daemon.post("/histeq?types=png,jpeg,pnm&quality=30", PHOTO))
+    results, report = results_of(daemon.post("/histeq?types=png,jpeg,pnm&quality=30", PHOTO))
     assert list(results) == ["histeq.png", "histeq.jpeg", "histeq.pnm"]
     for name, (_, body) in results.items():
         assert daemon.post(f"/histeq?quality=30&type={name[7:]}", PHOTO).body == body
-    assert [span["name"] for span in account["ms"]["operators"]] == ["histeq"], "it is done once"
+    assert [span["name"] for span in report["ms"]["operators"]] == ["histeq"], "it is done once"
     steps = json.dumps([{"operation": "grayscale"}, {"operation": "histeq"}])
     form = [("operations", steps, None), ("types", "png,pnm", None), ("image", PHOTO, "a.jpg")]
     assert list(results_of(daemon.post_form("/pipeline", form))[0]) == ["pipeline.png", "pipeline.pnm"]
@@ -250,12 +250,12 @@ def test_outputs_are_the_whole_ways(daemon):
                {"type": "pnm", "name": "all.ppm"},
                {"operations": [step("edge")], "type": "png", "compression": 3},
                {}]
-    results, account = results_of(pipeline(daemon, common, outputs))
+    results, report = results_of(pipeline(daemon, common, outputs))
     assert list(results) == ["mask.png", "2.jpeg", "all.ppm", "4.png", "5.jpeg"]
     for (_, body), output in zip(results.values(), outputs):
         ways = {key: value for key, value in output.items() if key not in ("operations", "name")}
         assert alone(daemon, common + output.get("operations", []), **ways) == body
-    names = [span["name"] for span in account["ms"]["operators"]]
+    names = [span["name"] for span in report["ms"]["operators"]]
     assert names == ["brightness", "grayscale", "threshold", "edge"], "equal operations are done once"
 
 
@@ -273,15 +273,15 @@ def test_settings_beside_outputs_are_all_outputs(daemon):
     assert results["2.jpeg"][1] == alone(daemon, [step("minimum")], type="jpeg", quality=90)
 
 
-def test_values_say_whose_they_are(daemon):
+def test_values_name_their_output(daemon):
     outputs = [{"operations": [step("grayscale"), step("mean")]}, {"type": "png"},
                {"operations": [step("minimum"), step("maximum")], "type": "pnm"}]
-    _, account = results_of(pipeline(daemon, [step("mean")], outputs))
-    assert [(v["operation"], v["step"], v.get("output")) for v in account["values"]] == [
+    _, report = results_of(pipeline(daemon, [step("mean")], outputs))
+    assert [(v["operation"], v["step"], v.get("output")) for v in report["values"]] == [
         ("mean", 0, None), ("mean", 2, 0), ("minimum", 1, 2), ("maximum", 2, 2)]
     pixels = np.array(Image.open(io.BytesIO(PHOTO))).reshape(-1, 3)
-    assert account["values"][2]["value"] == pixels.min(0).tolist()
-    assert np.allclose(account["values"][0]["value"], pixels.mean(0))
+    assert report["values"][2]["value"] == pixels.min(0).tolist()
+    assert np.allclose(report["values"][0]["value"], pixels.mean(0))
 
 
 def test_values_too_long_for_a_header(daemon):
@@ -290,11 +290,11 @@ def test_values_too_long_for_a_header(daemon):
         answer = pipeline(daemon, [step("histogram", bins=64)], outputs, {"Accept": accept})
         assert "values" not in json.loads(answer.headers["X-Burin-Timing"])
         if accept == "application/zip":
-            account = json.loads(zipfile.ZipFile(io.BytesIO(answer.body)).read("manifest.json"))
+            report = json.loads(zipfile.ZipFile(io.BytesIO(answer.body)).read("manifest.json"))
         else:
-            account = answer.json if accept == "application/json" else results_of(answer)[1]
-        assert [len(v["value"][0]) for v in account["values"]] == [64, 200, 256]
-        assert [sum(v["value"][0]) for v in account["values"]] == [24000] * 3
+            report = answer.json if accept == "application/json" else results_of(answer)[1]
+        assert [len(v["value"][0]) for v in report["values"]] == [64, 200, 256]
+        assert [sum(v["value"][0]) for v in report["values"]] == [24000] * 3
 
 
 # ---- forms of the answer
@@ -309,11 +309,11 @@ def test_a_zip_of_stored_files(daemon):
     assert archive.testzip() is None
     assert archive.namelist() == ["40w.jpeg", "40w.png", "80w.jpeg", "80w.png", "manifest.json"]
     assert all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
-    results, account = results_of(daemon.post(path, PHOTO))
+    results, report = results_of(daemon.post(path, PHOTO))
     for name, (_, body) in results.items():
         assert archive.read(name) == body
     packed = json.loads(archive.read("manifest.json"))
-    assert [{**entry, "ms": 0} for entry in packed["manifest"]] == [{**entry, "ms": 0} for entry in account["manifest"]]
+    assert [{**entry, "ms": 0} for entry in packed["manifest"]] == [{**entry, "ms": 0} for entry in report["manifest"]]
 
 
 @needs("resize")
@@ -392,7 +392,7 @@ def test_bad_lists(daemon, path, status, word):
 
 
 def test_quality_and_its_least_may_be_the_requests_and_an_items(daemon):
-    """The list is read before what stands behind it is known; what an item has not is the request's."""
+    """An item may set either one alone: the list is read before the rest of the form, and the request supplies the other."""
     items = [{"type": "jpeg", "min_quality": 90, "max_bytes": 1000000}]
     results, _ = results_of(pipeline(daemon, None, items, quality="95"))
     assert results["1.jpeg"][1] == alone(daemon, [step("rotate", angle=0)], type="jpeg", quality=95)
@@ -439,13 +439,13 @@ def test_the_limit_of_pixels_holds_for_the_sum(start):
 @needs("resize")
 def test_an_image_that_is_damaged(daemon):
     check_problem(daemon.post("/resize?widths=20,40", PHOTO[:len(PHOTO) // 2]), 422)
-    results, account = results_of(daemon.post("/resize?widths=20,40&damaged=accept", PHOTO[:len(PHOTO) // 2]))
-    assert len(results) == 2 and any("damaged" in note for note in account["notes"])
+    results, report = results_of(daemon.post("/resize?widths=20,40&damaged=accept", PHOTO[:len(PHOTO) // 2]))
+    assert len(results) == 2 and any("damaged" in note for note in report["notes"])
 
 
 @needs("resize")
 def test_nothing_is_held_afterwards(start):
-    """Slots, bytes of bodies and of answers are given back, whichever form the answer has, and whether it is read."""
+    """Slots, bytes of bodies and of answers are released, in every form of the answer, and whether it is read or not."""
     own = start()
     for accept in ("*/*", "application/zip", "application/json"):
         assert own.post("/resize?widths=40,80&types=png,jpeg", PHOTO, {"Accept": accept}).status == 200
@@ -478,7 +478,7 @@ def users(tmp_path_factory):
 
 @pytest.mark.parametrize("order", ["outputs last", "outputs first", "in the query"])
 def test_users_operators_in_outputs(users, order):
-    """They come through a process of their own; in a form the outputs may come when only built-in steps are known."""
+    """They run in a process of their own; in a form, outputs may arrive while only built-in steps are known."""
     picture = pnm(noise(40, 30, 3))
     steps = json.dumps([step("brightness", shift=5)])
     outputs = json.dumps([{"operations": [step("white", level=90)], "type": "png"}, {"operations": [step("total")]},
@@ -489,11 +489,11 @@ def test_users_operators_in_outputs(users, order):
         answer = users.post(f"/pipeline?{query}", picture)
     else:
         answer = users.post_form("/pipeline", parts if order == "outputs last" else parts[::-1])
-    results, account = results_of(answer)
+    results, report = results_of(answer)
     brighter = np.minimum(noise(40, 30, 3).astype(int) + 5, 255)
     assert np.array_equal(np.array(Image.open(io.BytesIO(results["1.png"][1]))), (brighter > 90) * 255)
     assert np.array_equal(from_pnm(results["3.pnm"][1]), (brighter > 90) * 255)
     assert np.array_equal(from_pnm(results["2.pnm"][1]), brighter)
-    assert account["values"] == [{"operation": "total", "step": 1, "output": 1, "value": brighter.sum((0, 1)).tolist()}]
+    assert report["values"] == [{"operation": "total", "step": 1, "output": 1, "value": brighter.sum((0, 1)).tolist()}]
     archive = users.post_form("/pipeline", parts, {"Accept": "application/zip"})
     assert zipfile.ZipFile(io.BytesIO(archive.body)).testzip() is None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More requests than can be done: each is refused at its head or waits in its socket, the connection goes on, and none is
-lost. tests/http/pressure/goodput.py measures what it costs.
+"""More requests than the daemon can serve: each is refused at its head or waits in its socket, the connection goes on, and none
+is lost. tests/http/pressure/goodput.py measures the cost.
 
 covers: server/http/overload.c"""
 import json
@@ -23,7 +23,7 @@ def post(body, *headers, announced=None):
 
 
 def answer(s):
-    """The next one on a connection that stays open."""
+    """The next answer on a connection that stays open."""
     def some(most):
         got = s.recv(most)
         assert got, f"closed behind {data!r}"
@@ -41,14 +41,14 @@ def answer(s):
 
 
 def serves_again(daemon):
-    """Requests of clients that have left wait in their sockets until that is noticed: who comes meanwhile is behind them."""
+    """Waits until the daemon has noticed that clients left: their requests wait in their sockets before new ones."""
     return wait_until(lambda: daemon.post("/histeq", PICTURE).status == 200)
 
 
 @pytest.fixture
 def full(start, request):
-    """A daemon whose worker stands still and whose queue is full; .fill: those connections. thaw() lets it go on.
-    Its parameter: further flags."""
+    """A daemon whose worker stands still and whose queue is full; .fill: the connections that filled it. thaw() lets it go
+    on. Parameter: further flags."""
     daemon = start(*FLAGS, *getattr(request, "param", ()))
     worker, = daemon.children()
     freeze(worker)
@@ -87,7 +87,7 @@ def test_the_connection_goes_on(full):
 
 
 def test_it_is_the_refusal_that_others_get(full):
-    """Word for word what a request gets whose head is no plain one, and so goes the long way."""
+    """Word for word the answer to a request with an unusual head, which the cheap check leaves to the full path."""
     with full.socket() as s:
         s.sendall(post(PICTURE, b"X-Request-ID: a\r\n"))
         short = answer(s)
@@ -104,8 +104,8 @@ LONGEST = "https://" + "a" * (1023 - len("https://"))
 
 @pytest.mark.parametrize("full", [("--cors-origins", "https://a.example,http://b:8080"), ("--cors-origins", "*"),
                                   ("--cors-origins", LONGEST)], ids=["listed", "anyone", "the longest"], indirect=True)
-def test_pages_of_other_sites_get_it_as_well(full):
-    """Their refusal is as cheap as anybody's, whatever the Origin (only the library writes a date), and has the same words."""
+def test_pages_of_other_sites_get_it_too(full):
+    """Their refusal is as cheap and has the same words, whatever the Origin; only the library would add a date."""
     for origins in ([], [b"http://b:8080"], [b"https://evil.example"], [b"http://b:8080"] * 2, [b"a" * 1500], [LONGEST.encode()]):
         lines = b"".join(b"oRigin: %s \r\n" % origin for origin in origins) + b"X-Request-ID: a\r\n"
         with full.socket() as s:
@@ -120,17 +120,17 @@ def test_pages_of_other_sites_get_it_as_well(full):
 
 
 def test_what_asks_for_no_work_is_answered(full):
-    """Though it has a body; to HEAD nothing follows the answer's head."""
+    """Such a request is answered though it has a body; HEAD gets a head alone."""
     with full.socket() as s:
         s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde")
         assert answer(s)[0] == 200
         s.sendall(b"HEAD /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde")
-        told = read_to_end(s)
-        assert told.startswith(b"HTTP/1.1 200 ") and told.endswith(b"\r\n\r\n")
+        head = read_to_end(s)
+        assert head.startswith(b"HTTP/1.1 200 ") and head.endswith(b"\r\n\r\n")
 
 
 def test_it_comes_before_the_body(full):
-    """And what comes of the body afterwards is dropped, without an answer of its own."""
+    """The rest of the body is dropped, and gets no answer of its own."""
     body = bytes(300000)
     with full.socket() as s:
         s.sendall(post(body[:1000], announced=len(body)))
@@ -138,8 +138,8 @@ def test_it_comes_before_the_body(full):
         s.sendall(body[1000:-1])
         assert not select.select([s], [], [], 0.2)[0]
         s.sendall(body[-1:] + b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-        status, _, told = answer(s)
-        assert status == 200 and json.loads(told) == {"status": "live"}
+        status, _, body_of_livez = answer(s)
+        assert status == 200 and json.loads(body_of_livez) == {"status": "live"}
 
 
 @pytest.mark.parametrize("how", [b"Connection: close\r\n", b"connection: Close\r\n", b"Connection: x\r\n"])
@@ -149,7 +149,7 @@ def test_who_wants_it_closed_gets_it_closed(full, how):
 
 
 def test_pipelined(full):
-    """Each gets its own, in order; probes in between, too."""
+    """Each gets an answer of its own, in order; so do probes in between."""
     data = b"".join(post(PICTURE, b"X-Request-ID: %d\r\n" % i) + b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" for i in range(5))
     found = responses(full.raw(data + post(PICTURE, b"Connection: close\r\n")))
     assert [status for status, _, _ in found] == [503, 200] * 5 + [503]
@@ -157,7 +157,7 @@ def test_pipelined(full):
 
 
 def test_who_waits_and_leaves_is_forgotten(full):
-    """Many ask for much at once, and are refused or wait; they hang up before and after there is room, and nothing is left."""
+    """Many clients send much at once, are refused or wait, and leave before or after there is room: nothing stays held."""
     clients = [full.socket() for _ in range(20)]
     for c in clients:
         c.sendall(post(PICTURE) * 20)
@@ -172,16 +172,16 @@ def test_who_waits_and_leaves_is_forgotten(full):
 
 
 def press(daemon, folder, connections, *flags, seconds=0.3):
-    """Returns the outcome of each request."""
+    """The outcome of each request."""
     picture = folder / "a.jpg"
     picture.write_bytes(jpeg(smooth(320, 240)))
-    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
-                           "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    return json.loads(told.stdout.split(b"\n", 2)[2])
+    run = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
+                          "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+    return json.loads(run.stdout.split(b"\n", 2)[2])
 
 
 def test_one_client_for_whom_there_is_room(start, tmp_path):
-    """128 connections of one address, as through a proxy, and a queue of 256: none is refused, however many threads let
+    """128 connections of one address, as behind a proxy, and a queue of 256: no request is refused, however many threads let
     requests in at once."""
     daemon = start("--io-threads", "8", "--lanes", "16", "--slots-small", "256")
     found = press(daemon, tmp_path, 128)
@@ -191,7 +191,7 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 
 @pytest.mark.parametrize("flags", [(), ("--fresh",), ("--rate", "20000")], ids=["closed loop", "fresh", "open loop"])
 def test_overload(start, tmp_path, flags):
-    """64 connections and a queue of two: good answers and refusals, nothing else."""
+    """64 connections and a queue of two: every request gets a good answer or a refusal."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
     found = press(daemon, tmp_path, 64, *flags, seconds=0.5)
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the page is served: its files as they are in server/web/, in both forms, with what a browser must know of them. What
-the page does in a browser is tests/page/'s.
+"""How the page is served: its files as in server/web/, in both codings, with the headers that a browser needs. What the page
+does in a browser is tested in tests/page/.
 
 covers: server/http/handle_page.c"""
 import gzip
+import json
 import pathlib
 import re
 
@@ -13,6 +14,7 @@ from conftest import check_problem
 
 WEB = pathlib.Path(__file__).parents[2] / "server/web"
 FILES = sorted(path.name for path in WEB.iterdir())
+RECORDS = pathlib.Path(__file__).parents[2] / "pipeline/codecs"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".svg": "image/svg+xml"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "Accept-Encoding": "gzip, deflate, br"}
@@ -46,8 +48,27 @@ def test_every_file_in_both_forms(daemon, name):
         assert int(answer.headers["Content-Length"]) == len(answer.body)
 
 
+def test_formats_come_of_their_records(daemon):
+    """formats.js is made by server/formats_js.awk: what it says is what the daemon does."""
+    module = daemon.get("/web/formats.js").body.decode()
+    formats = {}
+    for text in re.findall(r"\{\n(.*?)\n    \},", module, re.S):
+        fields = dict(re.findall(r"^ +(\w+): (.*),$", text, re.M))
+        formats[json.loads(fields["name"])] = fields
+    described = daemon.get("/openapi.json").json
+    places = {name: int((re.search(r"offered: (\d+)", fields.get("places", "")) or [0, 256])[1]) for name, fields in formats.items()}
+    offered = sorted((name for name in formats if "written" in formats[name]), key=places.get)
+    assert ["auto", *offered] == described["components"]["parameters"]["type"]["schema"]["enum"]
+    media_types = {json.loads(fields["media_types"])[0] for fields in formats.values() if "read" in fields}
+    body = described["components"]["requestBodies"]["Image"]["content"]
+    assert media_types == {name for name in body if name.startswith("image/")}
+    assert sorted(formats) == sorted(path.stem for path in RECORDS.glob("*.c"))
+    assert all(json.loads(fields["title"]).lower() == name for name, fields in formats.items())
+    assert all(json.loads(fields["endings"]) for fields in formats.values())
+
+
 def test_all_of_it_is_small(daemon):
-    total = sum(len(daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"}).body) for name in FILES)
+    total = sum(len(daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"}).body) for name in [*FILES, "formats.js"])
     assert 0 < total < GZIPPED_MAX, total
 
 
@@ -118,16 +139,16 @@ def test_not_on_the_admin_socket(start):
 
 
 def test_files_name_each_other_and_nothing_outside():
-    """Every file is used, what is named is there, and no address but the daemon's stands anywhere."""
+    """Every file is used, every named file exists, and no file names an address outside the daemon."""
     named = {"index.html"}
     for name in FILES:
         text = (WEB / name).read_text(encoding="utf-8")
         found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""from '\./([\w.]+)'""", text))
         named |= found
-        assert found <= set(FILES), (name, found - set(FILES))
+        assert found <= {*FILES, "formats.js"}, (name, found - set(FILES))
         outside = set(re.findall(r"\bhttps?://[^\s'\"]+", text)) - {"http://www.w3.org/2000/svg"}
         assert not outside, (name, outside)
         assert "innerHTML" not in text and "eval(" not in text, name
-    assert named == set(FILES), set(FILES) - named
+    assert named == {*FILES, "formats.js"}, set(FILES) - named
     page = (WEB / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<style|style=|<script(?![^>]* src=)|\son\w+=", page), "the policy forbids what stands inline"

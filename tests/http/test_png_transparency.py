@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tRNS wherever a file may have one. Where it is void every viewer shows the picture opaque, and so do we: the
-picture is sound, so there is an image, and header and decoder agree on whether it has alpha."""
+"""A tRNS wherever a file may have one. Where it is invalid the picture is sound and opaque, as in every viewer, and header and
+decoder agree on whether it has alpha."""
 import pytest
 
 from conftest import chunk, png_of_chunks

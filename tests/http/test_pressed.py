@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""While others are refused, clients that hold what is short and stand still are let go, then the slowest of those that
-move, and nobody as long as there is room. Every daemon here has body_ms and write_ms of an hour or nearly.
+"""While others are refused, the daemon closes clients that hold what is short and stand still, then the slowest of those that
+move; none while there is room. Every daemon here has body_ms and write_ms of an hour or nearly.
 
 covers: server/request/room.c
 """
@@ -17,7 +17,7 @@ MB = 1 << 20
 
 
 def upload(daemon, body, announced):
-    """BODY, of an upload that is longer."""
+    """An upload that has sent BODY and is longer."""
     s = daemon.socket()
     s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % announced + body)
     return s
@@ -28,8 +28,8 @@ def ended(daemon, reason):
 
 
 def get_in(daemon, body, pressed=False):
-    """Asks until it is let in: so often it was refused. It begins with a refusal, or nothing is tested,
-    except where a refusal before may still PRESS those that hold what is short."""
+    """Asks until it is let in; returns how often it was refused. It is refused at least once, or nothing is tested, unless
+    the holders are still under pressure from an earlier refusal (PRESSED)."""
     statuses = []
 
     def asked():
@@ -42,7 +42,7 @@ def get_in(daemon, body, pressed=False):
 
 
 def test_uploads_that_stop_short_of_their_end(start):
-    """They hold nearly all of queue_bytes. Much had come of them, and fast: that is no excuse."""
+    """They hold nearly all of queue_bytes. That most of their bytes came fast does not save them."""
     daemon = start("--queue-bytes", "4MiB", "--body-pressed-ms", "1000", *SLOW)
     still = [upload(daemon, bytes(19 * MB // 10), 2 * MB) for _ in range(2)]
     assert wait_until(lambda: daemon.metric("body_bytes_held") == 2 * (19 * MB // 10))
@@ -73,7 +73,7 @@ def test_answers_that_nobody_takes(start):
 
 
 class Sender:
-    """An upload of which PIECE bytes come every 20 ms, until it is let go or told to end."""
+    """An upload that sends PIECE bytes every 20 ms, until the daemon closes it or end()."""
 
     def __init__(self, daemon, piece):
         self.body = pnm(noise(2000, 1000))
@@ -93,7 +93,7 @@ class Sender:
             time.sleep(0.02)
 
     def end(self):
-        """The rest at once; what is answered."""
+        """Sends the rest at once; returns the answer."""
         self.stop = True
         self.thread.join()
         self.sock.sendall(self.body[self.sent:])
@@ -102,8 +102,7 @@ class Sender:
 
 
 def test_the_slowest_go_first(start):
-    """Each slot has an upload that comes, and comes faster than body_rate_bytes asks: others get in all the same, and
-    who is far faster than they is served."""
+    """Every slot has an upload faster than body_rate_bytes: others get in all the same, and a far faster upload is served."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1000", "--body-rate-bytes", "50", *SLOW)
     slow = [Sender(daemon, piece) for piece in (2, 20, 20)]
     fast = Sender(daemon, 500)
@@ -113,7 +112,7 @@ def test_the_slowest_go_first(start):
             get_in(daemon, PICTURE, pressed=round > 0)
             assert wait_until(lambda: sum(s.cut is not None for s in slow) >= round + 1)
             if round == 0:
-                slow.append(Sender(daemon, 20))  # with it all are taken again, until the next one is cut
+                slow.append(Sender(daemon, 20))  # takes the last slot again, until the next one is cut
                 assert wait_until(lambda: daemon.metric("slots_in_use") == 4 or sum(s.cut is not None for s in slow) > 1)
         assert fast.end() == 200
     finally:
@@ -125,8 +124,8 @@ def test_the_slowest_go_first(start):
     assert daemon.becomes_idle()
 
 
-def test_who_moves_keeps_his_place_beside_who_does_not(start):
-    """Slots are short: those that stand still are enough, though they began later and it is not certain yet of them."""
+def test_moving_uploads_stay_beside_stalled_ones(start):
+    """Slots are short: closing the stalled uploads suffices, though they began later and are not yet certain to be stalled."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "2000", "--body-rate-bytes", "50", *SLOW)
     moving = Sender(daemon, 5)
     time.sleep(1)
@@ -139,8 +138,8 @@ def test_who_moves_keeps_his_place_beside_who_does_not(start):
     assert daemon.becomes_idle()
 
 
-def test_who_wants_no_slot_presses_nobody(start):
-    """All slots are taken by clients that move, slowly: probes and pages need none, and nobody is let go for them."""
+def test_requests_without_a_slot_close_no_upload(start):
+    """Clients that move slowly hold all slots: probes and pages need none, so no client is closed for them."""
     daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1000", "--body-rate-bytes", "50", *SLOW)
     moving = [Sender(daemon, 20) for _ in range(4)]
     try:
@@ -168,7 +167,7 @@ def ask(s):
 
 
 def busy(daemon):
-    """One whose request is under way."""
+    """A client whose request is in progress."""
     return upload(daemon, PICTURE[:100], len(PICTURE))
 
 
@@ -183,14 +182,14 @@ def is_open(s):
 
 
 def test_connections_without_a_request_go_first(start):
-    """The oldest, and none that has something to do; nobody at all while nobody waits."""
+    """The oldest ones go, none that has a request in progress, and none at all while no connection waits."""
     daemon = start("--io-threads", "2", "--connections-max", "8", "--idle-pressed-ms", "200", *SLOW)
     at_work = [busy(daemon) for _ in range(3)]
     rest = []
     for i in range(5):
         rest.append(daemon.socket())
         if i % 2:
-            ask(rest[-1])  # then it is idle; the others send no head, or half of one
+            ask(rest[-1])  # then this one is idle; the others have sent no head, or half of one
         elif i == 2:
             rest[-1].sendall(b"GET /livez HT")
         time.sleep(0.1)
@@ -218,8 +217,8 @@ def test_connections_without_a_request_go_first(start):
         s.close()
 
 
-def test_who_has_the_most_connections_loses_them(start):
-    """One thread accepts them all: in the order in which they came."""
+def test_the_client_with_the_most_connections_loses_them(start):
+    """One thread accepts them all, in the order in which they came."""
     daemon = start("--connections-max", "8", "--idle-pressed-ms", "1000", "--io-threads", "1", *SLOW)
 
     def from_host(host):
@@ -236,7 +235,7 @@ def test_who_has_the_most_connections_loses_them(start):
 
 
 def test_probes_are_answered_beside_silent_connections(start):
-    """Half as many again as there may be: all are silent, and whoever asks is served, again and again."""
+    """Half as many again as allowed are open and silent, and every client that asks is served, again and again."""
     daemon = start("--connections-max", "64", "--idle-pressed-ms", "200")
     silent = [daemon.socket() for _ in range(96)]
     for _ in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service says of itself: live, ready, metrics, and the second socket for them.
+"""The service's reports on itself: live, ready, metrics, and the second socket for them.
 
 covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log/log.c
 covers: server/cli/command_worker.c
@@ -22,7 +22,7 @@ SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]
 
 
 def parse(text):
-    """Prometheus' text form, strictly: {family: (type, help, {(sample, labels): value})}."""
+    """Parses Prometheus' text form strictly: {family: (type, help, {(sample, labels): value})}."""
     assert text.endswith("\n")
     families, current = {}, None
     for line in text.splitlines():
@@ -89,7 +89,7 @@ def test_metrics_are_in_form(daemon):
 
 
 def test_no_series_of_a_gpu_without_one(daemon):
-    """Not 0, but nothing: what a GPU has is not asked of a machine that has none."""
+    """A machine without a GPU has no such series, not series of 0."""
     assert [worker["device"] for worker in daemon.get("/readyz").json["workers"]] == ["cpu"]
     for name, family in metrics(daemon).items():
         assert not name.startswith(("burin_gpu_", "burin_pinned_", "burin_workers")), name
@@ -112,7 +112,7 @@ def test_histograms_are_cumulative(daemon):
 def test_waiting_is_counted_once_a_job(daemon):
     def waits():
         return metrics(daemon)["burin_queue_wait_seconds"]["samples"]["burin_queue_wait_seconds_count", ()]
-    assert daemon.becomes_idle()  # jobs of clients that have left are counted too
+    assert daemon.becomes_idle()  # jobs of clients that have left count too
     before = waits()
     for _ in range(3):
         daemon.post("/histeq", pnm(noise(10, 10)))
@@ -136,7 +136,7 @@ def test_counters_move(daemon):
 
 
 def test_connections_are_counted(start):
-    """How many there are, and for what reason the watcher ended one."""
+    """Their number is right, and so is the reason for which the watcher closed one."""
     daemon = start("--lanes", "1", "--header-ms", "2000", "--body-ms", "2000", "--keep-alive-ms", "2000")
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
 
@@ -172,7 +172,7 @@ def test_probes_are_not_counted_as_work(daemon):
 
 
 def test_not_ready_without_a_worker(start):
-    """A worker that stands still: its heartbeat ceases, readiness says so, and it is replaced."""
+    """A worker stands still: its heartbeat stops, /readyz reports that, and it is replaced."""
     daemon = start("--worker-still-ms", "3000")
     worker, = daemon.children()
     freeze(worker)
@@ -190,8 +190,8 @@ def test_not_ready_without_a_worker(start):
 
 
 def test_not_ready_while_a_job_stands_still(start):
-    """A stopped worker with a job under way is no busy one: not ready after half of worker_still_ms; then it is
-    replaced, and the job is done by the next."""
+    """A stopped worker with a job in progress is not taken for a busy one: not ready after half of worker_still_ms; then it is
+    replaced, and the next worker does the job."""
     daemon = start("--worker-still-ms", "3000", "--lanes", "1")
     worker, = daemon.children()
     with daemon.socket() as s:
@@ -216,7 +216,7 @@ def test_not_ready_while_a_job_stands_still(start):
 
 
 def test_ready_again_when_it_goes_on(start):
-    """Who stood still for less than it takes to be given up is healthy with its first sign of life."""
+    """A worker that stood still for less than worker_still_ms is healthy with its first heartbeat."""
     daemon = start("--worker-still-ms", "6000")
     worker, = daemon.children()
     freeze(worker)
@@ -227,7 +227,7 @@ def test_ready_again_when_it_goes_on(start):
 
 
 def test_ready_after_a_pause_of_all(start):
-    """A front that did not run itself does not say of its workers that they were silent."""
+    """A front that did not run itself does not report its workers as silent."""
     daemon = start("--self-test-ms", "500", "--worker-still-ms", "500")
     workers = daemon.children()
     for pid in (daemon.process.pid, *workers):
@@ -244,8 +244,8 @@ def test_ready_after_a_pause_of_all(start):
 
 @needs("carve")
 def test_ready_through_a_long_job(start):
-    """The only lane for long jobs carves for much longer than a silent worker would be believed, and others work on these
-    cores: it never is unhealthy, nobody kills it, and a short job is done beside it."""
+    """The only lane for long jobs carves for much longer than a worker may be silent, while other processes use these cores: the
+    worker is never unhealthy or killed, and a short job is done beside it."""
     daemon = start("--self-test-ms", "500", "--worker-still-ms", "500", "--lanes", "1")
     worker, = daemon.children()
     with daemon.socket() as s, daemon.socket() as other:
@@ -271,8 +271,8 @@ def test_ready_through_a_long_job(start):
 
 
 def test_live_while_busy(start):
-    """Probes are answered at once while every lane works and jobs wait. The worker is frozen, which nobody asks
-    about before worker_still_ms are over: here it is as good as busy."""
+    """Probes are answered at once while every lane works and jobs wait. The frozen worker counts as busy here: it is not checked
+    before worker_still_ms are over."""
     daemon = start("--lanes", "1", "--self-test-ms", "60000")
     worker, = daemon.children()
     freeze(worker)
@@ -301,7 +301,7 @@ def free_port():
 
 
 @pytest.mark.parametrize("key", ["listen", "admin-listen"])
-def test_address_in_use_is_told_by_its_flag(key):
+def test_address_in_use_is_reported_by_its_flag(key):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         flags = {"listen": "127.0.0.1:0", key: address}
@@ -310,8 +310,8 @@ def test_address_in_use_is_told_by_its_flag(key):
     assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
 
-def test_address_is_told_as_it_was_given(tmp_path):
-    """Whatever stands in it, a flag's name too."""
+def test_address_is_reported_as_it_was_given(tmp_path):
+    """Even where it contains a flag's name."""
     path = tmp_path / "--listen" / "burin.sock"
     done = subprocess.run([BURIN, "serve", "--devices", "cpu", *TEST_SLOTS, "--listen", "127.0.0.1:0", f"--admin-listen=unix:{path}"],
                           capture_output=True, text=True, timeout=60)
@@ -319,7 +319,7 @@ def test_address_is_told_as_it_was_given(tmp_path):
 
 
 def test_admin_socket(start):
-    """Probes on an address of their own, operators on the other; one does not serve what is the other's."""
+    """Probes on an address of their own, operators on the other; neither serves the other's paths."""
     port = free_port()
     daemon = start("--admin-listen", f"127.0.0.1:{port}")
     main, daemon.port = daemon.port, port
@@ -335,7 +335,7 @@ def test_admin_socket(start):
 
 
 def test_unix_socket(tmp_path):
-    """The same daemon on a path; a file that a killed one left behind is no hindrance."""
+    """The same daemon on a path; a socket file that a killed daemon left behind does not prevent the start."""
     path = str(tmp_path / "burin.sock")
     for _ in range(2):
         process = subprocess.Popen([BURIN, "serve", "--listen", "unix:" + path, "--devices", "cpu", *TEST_SLOTS],
@@ -356,7 +356,7 @@ def test_unix_socket(tmp_path):
 
 @pytest.mark.parametrize("flag", ["--listen", "--admin-listen"])
 def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
-    """A file of another kind, a link to one, and the socket of a daemon that runs all stay."""
+    """A file of another kind, a link to one, and the socket of a running daemon all stay."""
     precious, link, live = tmp_path / "notes.txt", tmp_path / "link", tmp_path / "live.sock"
     precious.write_text("not to be lost")
     link.symlink_to(precious)
@@ -377,7 +377,7 @@ def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
 
 
 def test_unix_socket_of_another_is_left_at_the_end(start, tmp_path):
-    """Whoever has put a socket of his own in our place keeps it."""
+    """A socket that another process has put in its place stays there."""
     path = tmp_path / "burin.sock"
     daemon = start("--admin-listen", f"unix:{path}")
     path.unlink()
@@ -388,7 +388,7 @@ def test_unix_socket_of_another_is_left_at_the_end(start, tmp_path):
 
 
 def test_log_is_json_whatever_clients_send(start):
-    """A line a request, each one JSON, with nothing of the client's left unescaped."""
+    """One line of JSON a request, in which every byte of the client's is escaped."""
     daemon = start("--log-format", "json", "--log-level", "info")
     for target in (b"/\\x1b[2J%0d%0a{", b'/"},{"event":"forged"', b"/%00%ff%fe", b"/" + b"a" * 3000,
                    b"/histeq?%22%0a=1"):
@@ -403,7 +403,7 @@ def test_log_is_json_whatever_clients_send(start):
 
 
 def test_clients_write_no_errors_into_the_log(start):
-    """Those that leave in mid-body are told at info, a line each, and a daemon that logs errors alone is silent."""
+    """Clients that leave in mid-body get one line each at level info; a daemon that logs errors alone logs nothing."""
     for level in ("info", "error"):
         daemon = start("--log-level", level)
         for _ in range(5):
@@ -413,12 +413,12 @@ def test_clients_write_no_errors_into_the_log(start):
             assert daemon.becomes_idle()
         entries = [json.loads(line) for line in daemon.log_text().splitlines()]
         assert all(entry["level"] == "info" and entry["event"].isprintable() for entry in entries), entries
-        told = [entry for entry in entries if entry["event"].startswith("http: ")]
-        assert (0 < len(told) <= 5) if level == "info" else not told, entries
+        lines = [entry for entry in entries if entry["event"].startswith("http: ")]
+        assert (0 < len(lines) <= 5) if level == "info" else not lines, entries
 
 
 def test_worker_writes_the_log_in_its_form(start):
-    """A worker whose device is not there says so in the daemon's format, at its level."""
+    """A worker without its device reports that in the daemon's format, at its level."""
     for form, level in (("json", "error"), ("text", "error"), ("json", "off")):
         daemon = start("--log-format", form, "--log-level", level)
         worker, = daemon.children()
@@ -426,7 +426,7 @@ def test_worker_writes_the_log_in_its_form(start):
             files = [os.open(f"/proc/{worker}/fd/3", os.O_RDWR), os.open(f"/proc/{worker}/fd/6", os.O_RDONLY)]
         except PermissionError:
             pytest.skip("the system does not let us have its memory")
-        slots = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (*files, files[0])]  # clear of where they go
+        slots = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (*files, files[0])]  # above the numbers that they get
         for fd in files:
             os.close(fd)
         moved = 'exec "$@" ' + " ".join(f"{at}<&{fd}" for fd, at in zip(slots, (3, 6, 4)))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture goes in and comes out: every way to send it, every form of the answer, and the account of where
-the time went.
+"""A picture goes in and comes out: every way to send it, every form of the answer, and the report of where the time went.
 
 covers: server/request/upload.c server/http/reply.c server/request/request.c server/request/submit.c server/http/handle_process.c server/http/handle_info.c server/api/ops_json.c"""
 import email
@@ -26,7 +25,7 @@ STAGES = ["receive", "queue", "decode", "upload", "compute", "download", "encode
 
 @pytest.fixture(scope="module")
 def equalized(daemon):
-    """What /histeq?bins=16 makes of PHOTO."""
+    """The answer of /histeq?bins=16 to PHOTO."""
     answer = daemon.post("/histeq?bins=16", pnm(PHOTO))
     assert answer.status == 200, answer.body
     return from_pnm(answer.body)
@@ -76,7 +75,7 @@ def test_parameters_as_fields(daemon, order):
 def test_escapes_in_the_query(daemon, equalized):
     for query in ("bins=%31%36", "b%69ns=16", "bins=16&", "&bins=16", "bins=+16", "bins=%2B16"):
         answer = daemon.post("/histeq?" + query, pnm(PHOTO))
-        if answer.status != 200:  # a plus may be a blank, and an empty name may be none: but say so
+        if answer.status != 200:  # a plus may be refused for a blank, an empty name for none: with a message
             check_problem(answer, 400)
             assert query in ("bins=16&", "&bins=16", "bins=+16"), (query, answer.body)
         else:
@@ -86,7 +85,7 @@ def test_escapes_in_the_query(daemon, equalized):
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 @pytest.mark.parametrize("how", ["-F", "-T", "--data-binary", "-F and a field", "-T -"])
 def test_with_curl(daemon, equalized, tmp_path, how):
-    """The commands of the README."""
+    """The commands of the README work."""
     picture = tmp_path / "photo.ppm"
     picture.write_bytes(pnm(PHOTO))
     arguments = {"-F": ["-F", f"image=@{picture}", "URL?bins=16"],
@@ -121,7 +120,7 @@ def test_curl_sees_why_it_was_too_large(daemon, tmp_path, waits):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 def test_curl_sees_why_its_pipe_was_too_large(start):
-    """What curl reads from a pipe goes in chunks, behind an Expect: leave was given before anybody knew."""
+    """curl sends a pipe in chunks, behind an Expect: it got 100 Continue before the size was known."""
     daemon = start("--body-bytes-max", "8MiB")
     command = ["curl", "-sS", "-T", "-", "-w", "%{http_code}", f"http://127.0.0.1:{daemon.port}/histeq"]
     done = subprocess.run(command, input=bytes(12000000), capture_output=True, timeout=30)
@@ -171,7 +170,7 @@ def test_accept(daemon, accept, kind):
     (("image/png;q=0.4", "image/jpeg;q=0.5"), "image/jpeg"), (("text/html", "application/json"), "application/json"),
     (("", "application/json", "text/html"), "application/json"), (("image/png", "multipart/mixed"), "multipart/mixed")])
 def test_accept_in_several_lines(daemon, lines, media):
-    """They are one list, as if commas stood between."""
+    """Several lines are one list, as if joined by commas."""
     body = PICTURES["jpeg"]
     head = "".join(f"accept: {line}\r\n" for line in lines)
     (status, headers, _), = responses(daemon.raw(
@@ -187,14 +186,14 @@ def test_type_goes_before_accept(daemon):
 def test_json_alone(daemon):
     answer = daemon.post("/histeq", PICTURES["jpeg"], {"Accept": "application/json"})
     assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
-    account = answer.json
-    assert account == answer.timing
-    assert account["output"]["width"] == 64 and account["output"]["height"] == 48
-    assert account["ms"]["encode"] == 0, "nothing is encoded where nobody wants it"
+    report = answer.json
+    assert report == answer.timing
+    assert report["output"]["width"] == 64 and report["output"]["height"] == 48
+    assert report["ms"]["encode"] == 0, "nothing is encoded where nobody wants it"
 
 
 def parts_of(answer):
-    """multipart/mixed, read by its boundary and each part's own length."""
+    """The parts of multipart/mixed, split by its boundary and each part's own length."""
     boundary = re.fullmatch(r'multipart/mixed; boundary="?([^"]+)"?', answer.headers["Content-Type"])[1].encode()
     rest, parts = answer.body, []
     while not rest.startswith(b"--" + boundary + b"--"):
@@ -210,18 +209,18 @@ def parts_of(answer):
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "png", "pnm"])
-def test_picture_and_account_in_parts(daemon, kind):
+def test_picture_and_report_in_parts(daemon, kind):
     plain = daemon.post(f"/histeq?type={kind}", PICTURES["png"])
     answer = daemon.post(f"/histeq?type={kind}", PICTURES["png"], {"Accept": "multipart/mixed"})
     assert answer.status == 200 and int(answer.headers["Content-Length"]) == len(answer.body)
-    (picture_headers, picture), (account_headers, account) = parts_of(answer)
+    (picture_headers, picture), (report_headers, report) = parts_of(answer)
     assert picture_headers["Content-Type"] == MEDIA[kind] and picture == plain.body
-    assert account_headers["Content-Type"] == "application/json" and json.loads(account) == answer.timing
+    assert report_headers["Content-Type"] == "application/json" and json.loads(report) == answer.timing
 
 
-def test_a_profile_cannot_forge_the_account(daemon):
-    """An ICC profile is carried from the upload into the answer; one that holds a boundary and an account is
-    still a profile to who takes the answer apart by the boundary alone."""
+def test_a_profile_cannot_forge_the_report(daemon):
+    """The answer repeats the upload's ICC profile; one that contains a boundary and a report is still a profile to a client that
+    splits the answer by the boundary alone."""
     seen, boundary = set(), "burin-account-follows"
     for _ in range(3):
         evil = (f"\r\n--{boundary}\r\nContent-Type: application/json\r\n\r\n"
@@ -231,15 +230,15 @@ def test_a_profile_cannot_forge_the_account(daemon):
         answer = daemon.post("/histeq", jpeg(PHOTO, icc_profile=profile), {"Accept": "multipart/mixed"})
         assert answer.status == 200 and evil in answer.body, "the profile is carried"
         head = b"Content-Type: " + answer.headers["Content-Type"].encode() + b"\r\n\r\n"
-        picture, account = email.message_from_bytes(head + answer.body).get_payload()
-        assert evil in picture.get_payload(decode=True) and json.loads(account.get_payload()) == answer.timing
+        picture, report = email.message_from_bytes(head + answer.body).get_payload()
+        assert evil in picture.get_payload(decode=True) and json.loads(report.get_payload()) == answer.timing
         boundary = re.search(r'boundary="?([^"]+)', answer.headers["Content-Type"])[1]
         seen.add(boundary)
     assert len(seen) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in seen)
 
 
 @pytest.mark.parametrize("query,kind", [("", "png"), ("?type=auto", "png"), ("?type=pnm", "pnm")])
-def test_accept_tells_the_type_within_parts(daemon, query, kind):
+def test_accept_names_the_type_within_parts(daemon, query, kind):
     answer = daemon.post("/histeq" + query, PICTURES["jpeg"], {"Accept": "multipart/mixed, image/png"})
     (headers, _), _ = parts_of(answer)
     assert headers["Content-Type"] == MEDIA[kind]
@@ -265,7 +264,7 @@ def test_compression(daemon):
 @pytest.mark.parametrize("background,colour", [(None, (255, 255, 255)), ("ff0000", (255, 0, 0)),
                                                ("%230080FF", (0, 128, 255)), ("000000", (0, 0, 0))])
 def test_background_under_alpha(daemon, background, colour):
-    """Even colour stays as it is under histeq, so what is under it can be told exactly."""
+    """histeq leaves an even colour unchanged, so the colour under it can be computed exactly."""
     picture = np.full((20, 30, 4), (200, 100, 50, 255), np.uint8)
     picture[:, 15:, 3] = 0
     picture[10:, :, 3] = picture[10:, :, 3] // 255 * 128
@@ -314,12 +313,12 @@ def test_notes(daemon):
 
 
 def encode16(rgba):
-    """PIL writes no 16-bit RGBA."""
+    """PIL cannot write 16-bit RGBA."""
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in rgba)
     return png_of_chunks(rgba.shape[1], rgba.shape[0], 16, 6, rows)
 
 
-# ---- headers and the account
+# ---- headers and the report
 
 def test_every_header(daemon):
     body = jpeg(smooth(123, 77))
@@ -334,12 +333,12 @@ def test_every_header(daemon):
     assert headers["Vary"] == "Accept" and "Date" in headers
     for name in headers.keys():
         assert len(headers.get_all(name)) == 1, f"{name} stands twice"
-    account = answer.timing
-    assert account["request_id"] == "a-1" and account["notes"] == []
-    assert account["input"] == {"type": "jpeg", "width": 123, "height": 77, "channels": 3, "depth": 8,
-                                "bytes": len(body)}
-    assert account["output"] == {"type": "png", "width": 123, "height": 77, "channels": 3, "depth": 8,
-                                 "bytes": len(answer.body)}
+    report = answer.timing
+    assert report["request_id"] == "a-1" and report["notes"] == []
+    assert report["input"] == {"type": "jpeg", "width": 123, "height": 77, "channels": 3, "depth": 8,
+                               "bytes": len(body)}
+    assert report["output"] == {"type": "png", "width": 123, "height": 77, "channels": 3, "depth": 8,
+                                "bytes": len(answer.body)}
     assert "\n" not in headers["X-Burin-Timing"] and headers["X-Burin-Timing"].isascii()
 
 
@@ -373,7 +372,7 @@ def test_other_request_ids_are_replaced(daemon, given):
     assert len(ids) == 20 and given not in ids
     for value in ids:
         assert re.fullmatch(r"[0-9a-f]{32}", value)
-    # Nobody guesses another client's from his own: about half of the bits differ.
+    # A client cannot guess another's from its own: about half of the bits differ.
     numbers = [int(value, 16) for value in sorted(ids)]
     assert min(bin(a ^ b).count("1") for a in numbers for b in numbers if a != b) > 20
 
@@ -384,7 +383,7 @@ def server_timing(answer):
 
 @pytest.mark.parametrize("picture", [jpeg(smooth(900, 700)), png(smooth(900, 700)), pnm(noise(900, 700, 3)),
                                      pnm(noise(1, 1))], ids=["JPEG", "PNG", "PNM", "a pixel"])
-def test_the_account_adds_up(daemon, picture):
+def test_the_report_adds_up(daemon, picture):
     for _ in range(5):
         answer = daemon.post('/pipeline?operations=[{"operation":"histeq"},{"operation":"grayscale"},'
                              '{"operation":"histeq"}]', picture)
@@ -392,7 +391,7 @@ def test_the_account_adds_up(daemon, picture):
         assert server_timing(answer) == {name: ms[name] for name in [*STAGES, "total"]}
         stages = [ms[name] for name in STAGES]
         assert all(value >= 0 for value in stages)
-        if len(picture) > 1000:  # a pixel takes less than the half microsecond that would be told
+        if len(picture) > 1000:  # a pixel takes less than the half microsecond that would be reported
             assert ms["decode"] > 0 and ms["encode"] > 0
         assert abs(sum(stages) - ms["total"]) <= max(0.01 * ms["total"], 0.005)
         assert [o["name"] for o in ms["operators"]] == ["histeq", "grayscale", "histeq"]
@@ -401,7 +400,7 @@ def test_the_account_adds_up(daemon, picture):
             assert sum(k["ms"] for k in operator["kernels"]) <= operator["ms"] * 1.01 + 0.005
 
 
-def test_stages_of_metrics_are_those_of_the_account(daemon):
+def test_stages_of_metrics_are_those_of_the_report(daemon):
     daemon.works()
     stages = re.findall(r'burin_stage_duration_seconds_sum\{op="histeq",stage="(\w+)"\}',
                         daemon.get("/metrics").body.decode())
@@ -409,7 +408,7 @@ def test_stages_of_metrics_are_those_of_the_account(daemon):
     before = daemon.samples()
     answer = daemon.post("/histeq", pnm(noise(1500, 1000, 3)))
     count = 'burin_stage_duration_seconds_count{op="histeq",stage="decode"}'
-    # A request is counted when its answer is sent, which may be after we have read it.
+    # A request is counted when its answer is sent, which may be after this test has read it.
     assert wait_until(lambda: daemon.samples()[count] > before[count])
     after = daemon.samples()
     for stage in STAGES:
@@ -418,12 +417,12 @@ def test_stages_of_metrics_are_those_of_the_account(daemon):
 
 
 def test_receive_counts_the_upload(daemon):
-    """A body that comes slowly is told as such, not as work of ours."""
+    """A slow body counts as time to receive, not as work of the daemon."""
     data = pnm(noise(50, 40))
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
                   % len(data))
-        assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"  # from now on the daemon's clock runs, too
+        assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the daemon's clock runs from here on
         s.sendall(data[:1000])
         time.sleep(0.15)
         s.sendall(data[1000:])
@@ -444,7 +443,7 @@ def test_pixels_are_counted(daemon):
 # ---- connections
 
 def test_keep_alive(daemon):
-    """200 requests of all kinds over one connection, refusals in between."""
+    """200 requests of all kinds over one connection, refusals among them."""
     connection = daemon.connect()
     connection.connect()
     line = connection.sock
@@ -481,7 +480,7 @@ def test_http_1_0(daemon, equalized):
 
 
 def test_many_clients_get_each_their_own(daemon):
-    """32 at once, each with pictures of its own in all formats: no answer goes astray, none is mixed up."""
+    """32 clients at once, each with pictures of its own in all formats: every answer reaches its own client."""
     def digest(data):
         return hashlib.sha256(data).hexdigest()
 
@@ -519,8 +518,8 @@ def test_same_picture_same_bytes(daemon):
 
 # ---- lists and facts
 
-def test_root_tells_every_path(daemon):
-    """Each of them answers; what README's table has is there."""
+def test_root_lists_every_path(daemon):
+    """Each listed path answers, and every path in README's table is listed."""
     endpoints = daemon.get("/").json["endpoints"]
     for path in ("/ops", "/openapi.json", "/livez", "/readyz", "/health", "/metrics"):
         assert f"GET {path}" in endpoints and daemon.get(path).status == 200
@@ -540,7 +539,7 @@ def test_head_is_get_without_its_body(daemon, path):
     assert got.headers["X-Request-ID"] != head.headers["X-Request-ID"]
 
 
-def test_ops_tells_every_operator(daemon):
+def test_ops_lists_every_operator(daemon):
     operators = {o["name"]: o for o in daemon.get("/ops").json["operators"]}
     bins = {p["name"]: p for p in operators["histeq"]["parameters"]}["bins"]
     assert (bins["type"], bins["min"], bins["max"], bins["default"]) == ("integer", 2, 65536, 256)
@@ -617,7 +616,7 @@ def test_info_takes_a_device_as_every_request_does(daemon):
 @pytest.mark.parametrize("name,value", [("bins", "3"), ("type", "png"), ("quality", "9"), ("operations", "[]"),
                                         ("devise", "cpu")])
 def test_info_takes_nothing_else(daemon, name, value):
-    """In the query as in the form: the same words, and they are of /info."""
+    """In the query as in the form: the same message, which names /info."""
     in_query = daemon.post(f"/info?{name}={value}", PICTURES["png"])
     in_form = daemon.post_form("/info", [("image", PICTURES["png"], "a"), (name, value, None)])
     for answer in (in_query, in_form):
@@ -627,7 +626,7 @@ def test_info_takes_nothing_else(daemon, name, value):
 
 
 def test_info_decodes_nothing(daemon):
-    """The header of a picture whose pixels are missing; but a limit that it breaks is told."""
+    """The file has a header and no pixels; but a limit that the header exceeds is reported."""
     assert daemon.post("/info", png(PHOTO)[:60]).status == 200
     assert daemon.post("/info", b"P5\n8000 8000\n255\n").status == 200
     check_problem(daemon.post("/info", b"P5\n60000 60000\n255\n"), 422, "pixels_max")
@@ -661,25 +660,25 @@ def test_an_unused_input_is_no_image(daemon):
 
 @needs("resize")
 def test_light_by_another_profile_is_noted(daemon, tmp_path):
-    """Where it is weighed, and where there is a profile that says otherwise, perhaps."""
+    """The note comes where an operator averages linear light and the picture has a profile, which may define another curve."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     with_profile = jpeg(PHOTO, icc_profile=profile)
-    told = "sRGB"
-    assert told in notes(daemon.post("/resize?width=20&linear=true", with_profile))
-    assert told not in notes(daemon.post("/resize?width=20&linear=true", jpeg(PHOTO)))
-    assert told not in notes(daemon.post("/resize?width=20", with_profile))
-    assert told not in notes(daemon.post("/resize?width=20&linear=true&kernel=nearest", with_profile))
+    word = "sRGB"
+    assert word in notes(daemon.post("/resize?width=20&linear=true", with_profile))
+    assert word not in notes(daemon.post("/resize?width=20&linear=true", jpeg(PHOTO)))
+    assert word not in notes(daemon.post("/resize?width=20", with_profile))
+    assert word not in notes(daemon.post("/resize?width=20&linear=true&kernel=nearest", with_profile))
     steps = json.dumps([{"operation": "histeq"}, {"operation": "resize", "params": {"width": 9, "linear": True}}])
-    assert told in notes(daemon.post_form("/pipeline", [("image", with_profile, "a"), ("operations", steps, None)]))
+    assert word in notes(daemon.post_form("/pipeline", [("image", with_profile, "a"), ("operations", steps, None)]))
     (tmp_path / "in.jpg").write_bytes(with_profile)
     done = subprocess.run([BURIN, "run", "resize:width=20,linear=true", "in.jpg", "out.jpg"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert told in done.stderr
+    assert word in done.stderr
 
 
 @needs("resize")
 @pytest.mark.parametrize("background,around", [(None, (255, 255, 255)), ("ff0000", (255, 0, 0)), ("%230080FF80", (0, 128, 255))])
 def test_background_around_and_under(daemon, background, around):
-    """One parameter: of the canvas, and of what transparency is laid on. A canvas that is not opaque is laid on its own colour."""
+    """One parameter sets the colour of the canvas and under transparency. A canvas that is not opaque lies on its own colour."""
     picture = np.full((10, 20, 4), (200, 100, 50, 255), np.uint8)
     picture[:, 10:, 3] = 0
     query = f"&background={background}" if background else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /progress/{request-id}: how far a request is that another connection waits for.
+"""GET /progress/{request-id}: how far a request of another connection is.
 
 covers: server/http/handle_progress.c"""
 import threading
@@ -17,14 +17,14 @@ def ask(daemon, name):
     return answer.json
 
 
-# Of several widths the map is told as the first one's step.
+# With several widths the map is reported as the step of the first one.
 CARVING = [("/pipeline?operations=[{\"operation\":\"grayscale\"},{\"operation\":\"carve\",\"params\":{\"dx\":-500}}]", 1),
            ("/carve?widths=1100,700,1250", 0)]
 
 
 @needs("carve")
 @pytest.mark.parametrize("path, step", CARVING, ids=["one", "several"])
-def test_a_carve_tells_its_seams(start, path, step):
+def test_a_carve_reports_its_seams(start, path, step):
     daemon = start()
     picture = pnm(smooth(1200, 900))
     answers = []
@@ -49,7 +49,7 @@ def test_a_carve_tells_its_seams(start, path, step):
 
 
 def test_what_waits_says_so(start):
-    """More jobs than lanes and what is sent ahead to them: the last is in the queue."""
+    """More jobs than the lanes and the worker's own queue hold: the last is in the queue."""
     daemon = start()
     picture = large_png(6000, 6000)
     done = []

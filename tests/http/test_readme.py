@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the README files tell of the program is what the program tells of itself."""
+"""The README files agree with what the program reports of itself."""
 import os
 import pathlib
 import re
@@ -32,7 +32,7 @@ def test_parameters_are_the_registrys():
 
 
 def test_metrics_are_the_daemons(daemon):
-    """What is to be watched is printed, or its source has it where only a GPU has it."""
+    """Each metric to watch is printed or, if only a GPU has it, is in its source."""
     known = set(re.findall(r"^# TYPE (\S+)", daemon.get("/metrics").body.decode(), re.M))
     source = (ROOT / "server/api/metrics.c").read_text(encoding="utf-8")
     for readme in (README, ROOT / "docker/README.md"):
@@ -43,7 +43,7 @@ def test_metrics_are_the_daemons(daemon):
 
 
 def test_files_are_there():
-    """What a README names as a file of this tree; x.c stands for one that the reader makes."""
+    """Every path in a README is a file of this tree; x.c is one that the reader makes."""
     for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md", ROOT / "docker/README.md",
                    ROOT / "pipeline/skeletons/README.md"):
         text = readme.read_text(encoding="utf-8")

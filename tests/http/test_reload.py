@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""operators_dir read again on SIGHUP, from outside: what is new, changed and removed is there without a restart, and no
-request notices but by what it asks for.
+"""operators_dir read again on SIGHUP, from outside: new, changed and removed files take effect without a restart, and running
+requests are not disturbed.
 
 covers: server/http/exchange.c server/http/reload.c server/user_operators.c server/cli/command_serve.c"""
 import contextlib
@@ -26,12 +26,12 @@ TOTAL = "#R2S_FUNC int\nstatic int total(int a, int b) { return a + b; }\n"
 
 
 def add(k):
-    """An operator `white` that adds K: each version answers differently."""
+    """An operator `white` that adds K, so each version has another answer."""
     return f"#P2P_FUNC\nstatic unsigned char white(unsigned char pixel, int index) {{ return (unsigned char)(pixel + {k}); }}\n"
 
 
 def write(path, **sources):
-    """As an editor does it: a whole file, or none."""
+    """Replaces each file as a whole, as an editor does."""
     for name, text in sources.items():
         fresh = path / f".{name}.new"
         fresh.write_text(text)
@@ -44,11 +44,11 @@ def hang_up(daemon):
 
 
 def outcomes(daemon):
-    return len(re.findall(r"operators_dir was read again|operators_dir: all stays as it was", daemon.log_so_far()))
+    return len(re.findall(r"operators_dir was read again|operators_dir: all operators stay as they were", daemon.log_so_far()))
 
 
 def reload(daemon, times=1):
-    """And waits until the last of them is done."""
+    """Reloads and waits until the last reload is done."""
     before = outcomes(daemon)
     for _ in range(times):
         hang_up(daemon)
@@ -72,7 +72,7 @@ def operators_processes(daemon):
 
 
 def settles(daemon):
-    """One generation of workers is left: of the one before nothing ends any more, and its texts are closed."""
+    """Waits until one generation of workers is left: none of the old processes is ending, and their texts are closed."""
     assert wait_until(lambda: len(operators_processes(daemon)) == 1 and len(daemon.children()) == 2), daemon.log_text()
     assert wait_until(lambda: descriptors(daemon.process.pid).count("/memfd") == 3), "slots, their head, and texts"
     return True
@@ -143,7 +143,7 @@ def test_a_file_that_is_wrong_now_serves_as_it_was(start, tmp_path):
     write(path, white=WRONG, new=WRONG.replace("white", "never"), total=TOTAL.replace("a + b", "a ^ b"))
     reload(daemon)
     log = daemon.log_text()
-    assert re.search(r"white\.c:4: ", log) and "white.c: what was read of it before goes on serving" in log
+    assert re.search(r"white\.c:4: ", log) and "white.c: its operators as read before stay in use" in log
     assert re.search(r"new\.c:4: ", log) and "new.c: what was" not in log and "never" not in names(daemon)
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     xor = int(np.bitwise_xor.reduce(PICTURE.ravel()))
@@ -188,7 +188,7 @@ def test_a_folder_that_is_refused_as_a_whole(start, tmp_path, how):
     else:
         path.rename(tmp_path / "elsewhere")
     reload(daemon)
-    assert "all stays as it was" in daemon.log_text()
+    assert "all operators stay as they were" in daemon.log_text()
     assert ("write" if how == "writable" else "No such file") in daemon.log_text()
     assert daemon.children() == before
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
@@ -203,7 +203,7 @@ def test_without_a_folder(start):
 
 
 def test_the_signal_to_every_process(start, tmp_path):
-    """As a kill by name or by control group sends it."""
+    """A kill by name or by control group sends it so."""
     daemon = begin(start, folder(tmp_path, white=WHITE))
     assert heals(daemon)
     everyone = [*daemon.children(), sandbox(daemon)]
@@ -220,7 +220,7 @@ def test_the_signal_to_every_process(start, tmp_path):
 # ---- requests under way
 
 def test_begun_before_and_finished_after(start, tmp_path):
-    """Half a body is there when the operator changes, and when it is removed: those requests get what they asked for."""
+    """Half a body has arrived when the operator changes, and when it is removed: those requests get the old operator."""
     path = folder(tmp_path, white=add(1), total=TOTAL)
     daemon = begin(start, path)
     body = pnm(PICTURE)
@@ -247,7 +247,7 @@ def test_begun_before_and_finished_after(start, tmp_path):
     assert daemon.post("/white", body).image.tolist() == (PICTURE + 2).tolist()
     check_problem(daemon.post("/total", body), 404)
     assert len(operators_processes(daemon)) == 2, "those that began before still need theirs"
-    # A third generation waits for them; nobody else does.
+    # A third generation waits for them; no other request does.
     write(path, white=add(3))
     hang_up(daemon)
     assert wait_until(lambda: "the new ones wait" in daemon.log_so_far()), daemon.log_text()
@@ -260,7 +260,7 @@ def test_begun_before_and_finished_after(start, tmp_path):
 
 
 def test_a_slow_body_without_a_users_operator_keeps_no_reload_waiting(start, tmp_path):
-    """Neither a built-in operator's, named by the path, the query or a form, nor one that nobody reads."""
+    """A body of a built-in operator, named by the path, the query or a form, or a body that is dropped."""
     path = folder(tmp_path, white=add(1))
     daemon = begin(start, path)
     body = pnm(noise(300, 200))
@@ -313,8 +313,8 @@ def test_a_reload_waits_for_a_body_no_longer_than_for_a_job(start, tmp_path):
 
 
 def test_under_load(start, tmp_path):
-    """Files change all the time; each answer is that of one version that was there, never of one before that, and none
-    fails. Other requests are as ever."""
+    """Files change all the time; each answer comes from a version that was in force, never from one before that, and none fails.
+    Other requests are not affected."""
     path = folder(tmp_path, white=add(1))
     daemon = begin(start, path)
     body, stop = pnm(PICTURE), threading.Event()
@@ -324,7 +324,7 @@ def test_under_load(start, tmp_path):
     def builtin():
         while not stop.is_set():
             answer = daemon.post("/histeq", body)
-            stop.wait(0.02)  # the processors are for the compiler
+            stop.wait(0.02)  # leaves the processors to the compiler
             served[0] += 1
             if answer.status != 200 or answer.body != histeq:
                 wrong.append(("histeq", answer.status, answer.body[:200]))
@@ -365,8 +365,8 @@ def test_under_load(start, tmp_path):
 
 
 def test_as_the_first_process_of_a_container(start, tmp_path):
-    """Who has lost his parent becomes its child: none may stay behind as a zombie, of workers that a reload ends, nor of
-    those that an operator ends."""
+    """Orphans become its children: none stays behind as a zombie, of the workers that a reload ends or of those that an operator
+    ends."""
     path = folder(tmp_path, white=add(1), wild=HOSTILE["wild"])
     reaper = ["/usr/bin/python3", "-c", "import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])",
               BURIN]
@@ -408,10 +408,10 @@ def test_many_in_a_row_leak_nothing(start, tmp_path):
     for k in range(2, last):
         again(k)
     assert settles(daemon) and len(daemon.children()) == children
-    # The connection of a client that has left may have been there at first, and no longer.
+    # The connection of a client that has left may count at first, and not later.
     assert wait_until(lambda: not Counter(descriptors(daemon.process.pid)) - Counter(files)), (descriptors(daemon.process.pid), files)
     assert outcomes(daemon) < last * 20, "twenty signals were not twenty times the work"
-    if "san-" not in BURIN:  # a sanitizer keeps what was freed
+    if "san-" not in BURIN:  # a sanitizer keeps freed memory
         assert memory(daemon.process.pid) < before + (4 << 20)
     assert names(daemon) >= {"white", "total", f"other{(last - 1) % 2}"} and f"other{last % 2}" not in names(daemon)
 
@@ -438,7 +438,7 @@ def compiling(start, tmp_path):
     return daemon
 
 
-def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
+def test_a_slow_compiler_delays_no_request(start, tmp_path):
     daemon = compiling(start, tmp_path)
     for _ in range(10):
         assert daemon.works() and daemon.get("/readyz").status == 200
@@ -459,7 +459,7 @@ def test_stops_in_the_middle_of_it(start, tmp_path):
 
 
 def test_workers_that_do_not_become_ready(start, tmp_path):
-    """What was in force stays, and a later reload takes what this one could not."""
+    """The old generation stays, and a later reload loads what this one could not."""
     path = folder(tmp_path, white=add(1))
     hangs = compiler(tmp_path, f"""if [ -e {tmp_path}/hangs ] && grep -q sandbox /proc/$PPID/cmdline; then exec sleep 1000; fi""")
     daemon = start("--operators-dir", str(path), "--worker-start-ms", "4000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
@@ -467,7 +467,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     (tmp_path / "hangs").touch()
     write(path, white=add(2))
     reload(daemon)
-    assert "were not ready within worker_start_ms" in daemon.log_text() and "all stays as it was" in daemon.log_text()
+    assert "were not ready within worker_start_ms" in daemon.log_text() and "all operators stay as they were" in daemon.log_text()
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     (tmp_path / "hangs").unlink()
     assert settles(daemon)
@@ -480,7 +480,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
 
 
 def test_signals_from_the_first_moment(tmp_path, start):
-    """It is neither ended by them nor deaf."""
+    """They neither end it nor are lost."""
     path = folder(tmp_path, white=add(1))
     slow = compiler(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done")
 

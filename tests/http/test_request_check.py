@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that two parsers could read in two ways: 400 once, the connection closes, and what was hidden
-behind them never runs. On raw sockets, for no client library would send them.
+"""Requests that two parsers could read in two ways get one 400, the connection closes, and a request hidden behind them never
+runs. Sent on raw sockets, as no client library would send them.
 
 covers: server/http/engine/connection.c server/http/engine/lingering_close.c"""
 import json
@@ -41,7 +41,7 @@ def test_refused_once_and_closed(daemon, name):
 @pytest.mark.parametrize("step", [1, 7])
 @pytest.mark.parametrize("name", [*CASES, *IN_THE_BODY])
 def test_refused_once_in_pieces(daemon, name, step):
-    """However its bytes are cut, with good requests before it."""
+    """Their bytes arrive in pieces of every size, behind good requests."""
     data, good = {**CASES, **IN_THE_BODY}[name], request(HOST, LENGTH)
     with daemon.socket() as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -51,7 +51,7 @@ def test_refused_once_in_pieces(daemon, name, step):
                 s.sendall(data[at:at + step])
             s.sendall(data[max(500 // step + 1, 1) * step:])
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the answer is there before the end of a body that went astray
+            pass  # the answer comes before the end of a malformed body
         answer = b""
         while got := s.recv(1 << 16):
             answer += got
@@ -59,7 +59,7 @@ def test_refused_once_in_pieces(daemon, name, step):
 
 
 def test_refusal_arrives_whatever_follows(daemon):
-    """A client that goes on sending hears all answers, for the connection is not reset under them."""
+    """A client that goes on sending gets all answers, as the connection is not reset."""
     good = request(HOST, b"Content-Length: 240015\r\n", body=b"P5\n600 400\n255\n" + bytes(240000))
     for bad in (CASES["two different CL"], IN_THE_BODY["no size"], request(HOST, LENGTH, b"X : a\r\n")):
         with daemon.socket() as s:
@@ -73,7 +73,7 @@ def test_refusal_arrives_whatever_follows(daemon):
 
 
 def test_headers_arguments_and_cookies_as_many_as_may_be(daemon):
-    """Alone and in a row: the library keeps records of them in the memory of the connection."""
+    """Alone and in a row: the library stores them in the memory of the connection."""
     line = b"POST /histeq?" + b"&".join(b"a%d=b" % i for i in range(64)) + b" HTTP/1.1\r\n"
     good = b"POST /histeq?bins=16 HTTP/1.1\r\n"
     for cookies in (b"cookie: " + b"a=b; " * 3000, b"Cookie: a=" + b"b" * 15000, b"Cookie: " + b",;=" * 5000):
@@ -81,7 +81,7 @@ def test_headers_arguments_and_cookies_as_many_as_may_be(daemon):
         assert statuses(daemon.raw(one * 20 + request(HOST, LENGTH, b"Connection: close\r\n", line=good))) == [200] * 21
     full = request(HOST, LENGTH, b"X: a\r\n" * 98, line=line)
     last = request(HOST, LENGTH, b"Connection: close\r\n", b"X: a\r\n" * 97, line=line)
-    assert statuses(daemon.raw(full * 10 + last)) == [400] * 11  # a parameter that no operator has, told by the operator
+    assert statuses(daemon.raw(full * 10 + last)) == [400] * 11  # the operator refuses a parameter that it does not have
 
 
 def test_head_in_pieces_counts_from_its_first_byte(daemon):
@@ -102,7 +102,7 @@ def test_head_in_pieces_counts_from_its_first_byte(daemon):
     (b"\r\n" * 5, [400]), (bytes(5000), [400])],
     ids=["TLS", "one word", "no request", "four empty lines", "five empty lines", "zeros"])
 def test_no_http_at_all(daemon, data, expected):
-    """One 400. Up to four empty lines may stand before a request: with nothing behind them there is none."""
+    """One 400. Up to four empty lines may precede a request: alone they are none."""
     before = grayscale_runs(daemon)
     with daemon.socket() as s:
         s.sendall(data)
@@ -117,7 +117,7 @@ def test_no_http_at_all(daemon, data, expected):
 
 
 def test_headers_without_end(daemon):
-    """More header bytes than the connection's memory: refused, with nothing kept."""
+    """More header bytes than the connection's memory are refused, and nothing is kept."""
     line = b"X-Long: " + b"a" * 8000 + b"\r\n"
     (status, _, body), = responses(daemon.raw(LINE + HOST + line * 200))
     assert status == 431 and b"header_bytes" in body
@@ -128,7 +128,7 @@ def test_headers_without_end(daemon):
 @pytest.mark.parametrize("step", [1 << 20, 1000])
 @pytest.mark.parametrize("zeros", [16400, 100000])
 def test_line_over_header_bytes(daemon, zeros, step):
-    """The first line alone is longer than header_bytes: a code of its own."""
+    """A first line longer than header_bytes alone has a code of its own."""
     line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * zeros)
     data = request(HOST, LENGTH, line=line)
     with daemon.socket() as s:
@@ -155,7 +155,7 @@ def test_bad_byte_far_behind_does_not_pass(daemon):
 
 @pytest.mark.parametrize("step", [1, 1 << 20])
 def test_whole_urls_as_targets(daemon, step):
-    """What stands before the path is not looked at but for its form (RFC 9112, 3.2.2); in a row, and in pieces."""
+    """Only the form of the part before the path is checked (RFC 9112, 3.2.2); in a row, and in pieces."""
     urls = [b"http://x/histeq?bins=16", b"HTTP://127.0.0.1:%d/histeq" % daemon.port, b"https://[::1]:443/histeq",
             b"http://other.example:80/histeq?bins=16"]
     posts = [request(HOST, LENGTH, line=b"POST %s HTTP/1.1\r\n" % url) for url in urls]
@@ -174,7 +174,7 @@ def test_whole_urls_as_targets(daemon, step):
 
 
 def test_a_body_beside_the_library_behind_a_whole_url(daemon):
-    """Its head is changed in two places on the way."""
+    """Its head is rewritten in two places before the library parses it."""
     picture = b"P5\n600 400\n255\n" + bytes(240000)
     one = request(HOST, b"Content-Length: %d\r\n" % len(picture), line=b"POST http://x/histeq HTTP/1.1\r\n", body=picture)
     assert statuses(daemon.raw(one + request(HOST, LENGTH, b"Connection: close\r\n"))) == [200, 200]
@@ -189,7 +189,7 @@ def test_options_of_the_whole_server(daemon):
 
 
 def test_extensions_of_chunks(daemon):
-    """Nobody here knows any: in good form they are passed over."""
+    """The daemon knows no extension: well-formed ones are skipped."""
     for extension in (b";a", b";a=b", b';a="b;c\\"d"', b"; a = b ; c", b";a\t=\tb", b";a;b;c=d", b';a=""', b';a="\xe4"'):
         body = b"%x%s\r\n%s\r\n0%s\r\n\r\n" % (len(PICTURE), extension, PICTURE, extension)
         good = request(HOST, b"Transfer-Encoding: chunked\r\n", b"Connection: close\r\n", body=body)
@@ -236,7 +236,7 @@ def test_expect_continue_is_not_said_to_a_body_too_large(daemon):
 
 @pytest.mark.parametrize("step", [1, 61, 1 << 20], ids=lambda s: f"{s} bytes at once")
 def test_pipelined_requests_are_answered_in_order(daemon, step):
-    """Good ones, refused ones and ones that take a while, all sent before any answer is read."""
+    """Good requests, refused ones and slow ones, all sent before any answer is read."""
     data, expected = b"", []
     for i in range(6):
         picture = pnm(noise(20 + i, 5 + i, seed=i))
@@ -261,7 +261,7 @@ def test_pipelined_requests_are_answered_in_order(daemon, step):
 
 
 def test_bad_one_behind_good_ones(daemon):
-    """The good ones are answered, the bad one is refused, what follows it is not looked at."""
+    """The good ones are answered, the bad one is refused, the bytes behind it are not parsed."""
     good = request(HOST, LENGTH)
     data = daemon.raw(good * 3 + request(HOST, LENGTH, b"X : a\r\n") + SMUGGLED)
     assert statuses(data) == [200, 200, 200, 400]
@@ -270,7 +270,7 @@ def test_bad_one_behind_good_ones(daemon):
 
 @pytest.mark.parametrize("target", [b"/livez", b"http://x/livez", b"x:443"])
 def test_nothing_follows_a_connect(daemon, target):
-    """Bytes behind a CONNECT are meant for another host."""
+    """Bytes behind a CONNECT are for another host."""
     data = daemon.raw(b"CONNECT " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n" + SMUGGLED)
     assert statuses(data) == [400] and b"CONNECT" in data
     assert daemon.works()

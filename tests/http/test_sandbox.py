@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody who has taken over a process of the daemon could still do: the calls are made in its place, in the process
-itself, by ptrace. (Each kind of process on its own, and the lists: tests/server/sandbox/sandbox.c.)
+"""What an attacker could still do in a hijacked process of the daemon: ptrace makes the calls in the process itself. (The
+lists, for each kind of process: tests/server/sandbox/sandbox.c.)
 
 covers: server/sandbox/sandbox.c server/process/launcher.c"""
 import contextlib
@@ -18,7 +18,7 @@ from conftest import (BURIN, LONGER_PATH, PATIENCE_S, alive, check_problem, free
 
 PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS = 2, 5, 9, 12, 13
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
-# Places in struct user_regs_struct of x86-64.
+# Offsets in struct user_regs_struct of x86-64.
 R10, R9, R8, RAX, RDX, RSI, RDI, ORIG_RAX, RIP, RSP, REGISTERS = 7, 8, 9, 10, 12, 13, 14, 15, 16, 19, 27
 MMAP, SOCKET, EXECVE, GETPID, PTRACE, OPENAT, FORK, KILL, TKILL, PIDFD_OPEN = 9, 41, 59, 39, 101, 257, 57, 62, 200, 434
 WHITE = "#P2P_FUNC\nstatic unsigned char white(unsigned char pixel, int index) { return pixel > 127 ? 255 : 0; }\n"
@@ -47,7 +47,7 @@ def trace(request, pid, address=None, data=None):
 
 
 class Taken:
-    """A process whose first thread makes calls of ours. It stands still at the end of a system call, as all that wait do."""
+    """A process whose first thread makes the test's calls. It is stopped at the end of a system call, as all waiting ones are."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -55,7 +55,7 @@ class Taken:
     def __enter__(self):
         trace(PTRACE_SEIZE, self.pid)
         trace(PTRACE_INTERRUPT, self.pid)
-        os.waitpid(self.pid, 0x40000000)  # __WALL: it is not our child
+        os.waitpid(self.pid, 0x40000000)  # __WALL: it is not this process's child
         self.before = self.registers()
         return self
 
@@ -74,7 +74,7 @@ class Taken:
         trace(PTRACE_SETREGS, self.pid, None, ctypes.addressof(room))
 
     def put(self, text):
-        """TEXT in its stack, below what is in use: the address."""
+        """Writes TEXT below the used part of its stack; returns the address."""
         address = (self.before[RSP] - 4096) & ~7
         text += b"\0" * (8 - len(text) % 8)
         for i in range(0, len(text), 8):
@@ -82,9 +82,9 @@ class Taken:
         return address
 
     def call(self, number, *arguments):
-        """What the call returns: minus the errno where it fails."""
+        """The result of the call: minus the errno where it fails."""
         registers = list(self.before)
-        # Behind the instruction that made the call in which it waits: that is made once more.
+        # The call in which the process waits is repeated behind these.
         registers[RIP] -= 2
         assert trace(PTRACE_PEEKDATA, self.pid, registers[RIP]) & 0xffff == 0x050f, "it was not in a call"
         registers[RAX], registers[ORIG_RAX] = number, 2 ** 64 - 1
@@ -98,24 +98,24 @@ class Taken:
 
 
 def tried(pid, with_others):
-    """{what: the errno, or "done"} of a process. WITH_OTHERS: what there is of other processes in /proc is tried too."""
+    """{attempt: the errno, or "done"} of a process. WITH_OTHERS: other processes' entries in /proc are tried too."""
     with Taken(pid) as taken:
         assert taken.call(GETPID) == pid, "no call can be made there"
 
-        def told(answer):
+        def outcome(answer):
             return errno.errorcode[-answer] if answer < 0 else "done"
 
-        seen = {"open": told(taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY)),
-                "list": told(taken.call(OPENAT, -100, taken.put(b"/"), os.O_RDONLY | os.O_DIRECTORY)),
-                "create": told(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
-                "socket": told(taken.call(SOCKET, 2, 1, 0)), "unix socket": told(taken.call(SOCKET, 1, 1, 0)),
-                "code": told(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": told(taken.call(PTRACE, 0, 0, 0, 0)),
-                "fork": told(taken.call(FORK)), "run": told(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0)),
-                "kill": told(taken.call(KILL, os.getpid(), 0)), "kill a group": told(taken.call(KILL, -os.getpgrp(), 0)),
-                "kill all": told(taken.call(KILL, -1, 0)), "kill a thread": told(taken.call(TKILL, os.getpid(), 0)),
-                "find": told(taken.call(PIDFD_OPEN, os.getpid(), 0))}
+        seen = {"open": outcome(taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY)),
+                "list": outcome(taken.call(OPENAT, -100, taken.put(b"/"), os.O_RDONLY | os.O_DIRECTORY)),
+                "create": outcome(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
+                "socket": outcome(taken.call(SOCKET, 2, 1, 0)), "unix socket": outcome(taken.call(SOCKET, 1, 1, 0)),
+                "code": outcome(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": outcome(taken.call(PTRACE, 0, 0, 0, 0)),
+                "fork": outcome(taken.call(FORK)), "run": outcome(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0)),
+                "kill": outcome(taken.call(KILL, os.getpid(), 0)), "kill a group": outcome(taken.call(KILL, -os.getpgrp(), 0)),
+                "kill all": outcome(taken.call(KILL, -1, 0)), "kill a thread": outcome(taken.call(TKILL, os.getpid(), 0)),
+                "find": outcome(taken.call(PIDFD_OPEN, os.getpid(), 0))}
         if with_others:
-            seen |= {path: told(taken.call(OPENAT, -100, taken.put(path.encode()), os.O_RDONLY))
+            seen |= {path: outcome(taken.call(OPENAT, -100, taken.put(path.encode()), os.O_RDONLY))
                      for path in ("/proc", "/proc/1/cmdline", f"/proc/{os.getpid()}/cmdline")}
     with contextlib.suppress(OSError):
         os.remove("/tmp/burin-taken")
@@ -136,7 +136,7 @@ def child_of(pid):
 
 
 def rights(pid):
-    """What the system says of each thread: no-new-privileges, a filter, capabilities."""
+    """The system's record of each thread: no-new-privileges, a filter, capabilities."""
     found = set()
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/status") as f:
@@ -148,12 +148,12 @@ def rights(pid):
 
 @by_ptrace
 def test_nothing_can_be_opened_or_run(start, tmp_path):
-    """Front, worker, the worker for users' operators and what runs those; and all serve as before afterwards."""
+    """In the front, a worker, the worker for users' operators and its sandbox; and all serve as before afterwards."""
     daemon = start("--operators-dir", operators(tmp_path))
     assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
     users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
     for pid in (daemon.process.pid, *daemon.children(), child_of(users)):
-        seen = tried(pid, pid != users)  # which looks at what it has started
+        seen = tried(pid, pid != users)  # this one may look at the process that it started
         assert set(seen.values()) <= {"EPERM", "EACCES"}, (pid, seen)
     assert daemon.works() and daemon.post("/white", pnm(noise(9, 9))).status == 200
     assert daemon.metric("worker_restarts_total") == 0
@@ -161,7 +161,7 @@ def test_nothing_can_be_opened_or_run(start, tmp_path):
 
 @by_ptrace
 def test_off(start):
-    """The same calls: so the test above can fail."""
+    """Without the sandbox the same calls succeed, so the test above can fail."""
     daemon = start("--sandbox", "off")
     worker, = daemon.children()
     assert daemon.starter() == daemon.process.pid
@@ -177,7 +177,7 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
     users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
     for pid in (*daemon.children(), child_of(users)):
         assert rights(pid) == {(1, 2, 0, 0, 0, 0, 0)}, (pid, name_of(pid))
-    # CAP_NET_ADMIN, where the kernel lets nobody else filter what comes by TCP, as a drain does.
+    # CAP_NET_ADMIN, where the kernel requires it to filter incoming TCP, as a drain does.
     front, = {found[:2] + tuple(bits & ~(1 << 12) for bits in found[2:]) for found in rights(daemon.process.pid)}
     assert front == (1, 2, 0, 0, 0, 0, 0)
     assert rights(daemon.starter()) == {(1, 0, 0, 0, 0, 0, 0)}
@@ -185,7 +185,7 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
 
 
 def begin_long(daemon):
-    """An upload of a job of a tenth of a second or more, all but its last byte."""
+    """Sends an upload of a job of a tenth of a second or more, all but its last byte."""
     body = large_png(2000, 2000)
     upload = daemon.socket()
     upload.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
@@ -195,7 +195,7 @@ def begin_long(daemon):
 
 
 def test_without_the_process_that_starts_workers(start):
-    """Nothing can be replaced: what was accepted is finished, new requests are refused, and it fails, for somebody to start it again."""
+    """No worker can be replaced: accepted work is finished, new requests are refused, and it fails, so that it is restarted."""
     daemon = start()
     upload, last = begin_long(daemon)
     os.kill(daemon.starter(), signal.SIGKILL)
@@ -211,7 +211,7 @@ def test_without_the_process_that_starts_workers(start):
 
 
 def test_without_it_and_without_workers(start):
-    """What waits for one that cannot come back is refused: the end does not wait for it."""
+    """Jobs that wait for a worker that cannot come back are refused: the end does not wait for them."""
     daemon = start()
     worker, = daemon.children()
     freeze(worker)
@@ -220,13 +220,13 @@ def test_without_it_and_without_workers(start):
         assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
         os.kill(daemon.starter(), signal.SIGKILL)
         os.kill(worker, signal.SIGKILL)
-        (status, _, told), = responses(read_to_end(waiting))
-    assert status == 503 and b"no worker" in told
+        (status, _, refusal), = responses(read_to_end(waiting))
+    assert status == 503 and b"no worker" in refusal
     assert daemon.process.wait(PATIENCE_S) == 1
 
 
-def test_with_one_that_stands_still(start):
-    """Nobody can be replaced while it does: after launcher_still_ms it is killed, and the daemon ends as without it."""
+def test_with_a_launcher_that_stands_still(start):
+    """No worker can be replaced meanwhile: it is killed after launcher_still_ms, and the daemon ends as without it."""
     daemon = start("--launcher-still-ms", "1000")
     worker, = daemon.children()
     os.kill(daemon.starter(), signal.SIGSTOP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the units of a size mean, wherever a key takes one."""
+"""Units of a size, in every key that takes one."""
 import json
 import subprocess
 
@@ -22,5 +22,5 @@ def test_units(text, size):
 
 @pytest.mark.parametrize("text", ["3M", "3K", "MiB", "3.5MiB", "-3MiB", "3MiBs", "0x10", "9999999999TiB", ""])
 def test_no_sizes(text):
-    told = config(f"--queue-bytes={text}")
-    assert isinstance(told, str) and "queue_bytes" in told and "1024GiB" in told or "1TiB" in told, told
+    message = config(f"--queue-bytes={text}")
+    assert isinstance(message, str) and "queue_bytes" in message and "1024GiB" in message or "1TiB" in message, message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pipeline is its steps one after the other, whatever lies where in memory meanwhile."""
+"""A pipeline equals its steps one after the other, whatever buffers they use."""
 import itertools
 import json
 
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import from_pnm, pnm, smooth
 
-# Each reads pixels around the one that it writes, or none, or moves all of them.
+# Each reads pixels around the written one, or none, or moves all of them.
 STEPS = [("convolve", {"taps": "0 1 0 2 4 -3 0 1 1"}), ("brightness", {"shift": 30}), ("edge", {"threshold": 3}),
          ("convolve", {"taps": " ".join(map(str, range(-5, 20)))})]
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that stand still are replaced within a second and their jobs done by others; whoever only takes long, gets
-no core, sleeps with the machine or is debugged is left alone. `start` here is a daemon with the program's own
-worker_still_ms."""
+"""Workers that stand still are replaced within a second and others do their jobs; a worker that only takes long, gets no core,
+sleeps with the machine or is debugged is left alone. Daemons of `start` have the program's default worker_still_ms here."""
 import contextlib
 import ctypes
 import os
@@ -16,11 +15,11 @@ from conftest import (LONGER_PATH, alive, cpu_seconds, freeze, large_png, noise,
 
 PICTURE = pnm(noise(32, 24))
 STILL = ("--worker-still-ms", "500", "--no-worker-ms", "3600000")
-BUSY_S = 15  # what takes a second may take so long on a busy machine; before, it took 30 at least
+BUSY_S = 15  # one second's work may take so long on a busy machine
 
 
 class Sent:
-    """A request on its way; .answer() waits for what comes of it."""
+    """A request in progress; .answer() waits for its answer."""
 
     def __init__(self, daemon, path, body):
         self.sock = daemon.socket(600)
@@ -38,7 +37,7 @@ def restarts(daemon):
 
 
 def test_stopped_worker_is_replaced(start):
-    """With a job and without: its client gets the answer of the next one, and nobody blames the job."""
+    """With a job and without: the next worker does the job, and the job is not blamed."""
     daemon = start(*STILL)
     for n in range(1, 3):
         worker, = daemon.children()
@@ -55,7 +54,7 @@ def test_stopped_worker_is_replaced(start):
 
 
 def test_job_of_a_stopped_worker_is_no_suspect(start):
-    """It has begun on two workers that were stopped, and is done by the third."""
+    """The job has begun on two workers that were stopped, and the third does it."""
     daemon = start(*STILL, "--lanes", "1")
     job = Sent(daemon, LONGER_PATH, large_png(4000, 4000))
     for n in range(1, 3):
@@ -69,7 +68,7 @@ def test_job_of_a_stopped_worker_is_no_suspect(start):
 
 
 def test_long_job_is_left_alone(start):
-    """Ten operators on many megapixels, on one lane: longer than a worker may stand still (STILL)."""
+    """Ten operators on many megapixels, on one lane, take longer than a worker may stand still (STILL)."""
     daemon = start(*STILL, "--lanes", "1")
     begin = cpu_seconds(daemon.children()[0])
     worker, = daemon.children()
@@ -80,7 +79,7 @@ def test_long_job_is_left_alone(start):
 
 @contextlib.contextmanager
 def starved(pid):
-    """Its threads get what a thread of the same core leaves, which is next to nothing."""
+    """Its threads get what a busy thread leaves of the same core: next to nothing."""
     core = {min(os.sched_getaffinity(0))}
     for task in os.listdir(f"/proc/{pid}/task"):
         os.sched_setaffinity(int(task), core)
@@ -126,7 +125,7 @@ def test_sleep_of_the_machine_is_left_alone(start):
 
 
 def test_traced_worker_is_left_alone(start):
-    """A debugger holds it for longer than it may stand still: it is not killed, and says what is the matter."""
+    """A debugger holds it for longer than a worker may stand still: it is not killed, and the log names the reason."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     PTRACE_ATTACH, PTRACE_DETACH, WALL = 16, 17, 0x40000000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon under a service manager, which this test plays: it opens the sockets, starts one daemon after the other on
-them, and hears what they say.
+them, and reads their notifications.
 
 covers: server/systemd.c server/cli/command_serve.c server/http/health.c server/http/drain.c
 covers: server/http/engine/listen_socket.c server/http/engine/listener.c server/http/engine/io_thread.c"""
@@ -28,7 +28,7 @@ PICTURES = [jpeg(smooth(320, 240)), PICTURE, pnm(noise(300, 200, 3)), jpeg(smoot
 
 
 def listening(path=None):
-    """A socket as systemd passes one: bound, listening, and blocking, unless the service has NonBlocking=."""
+    """A socket as systemd passes one: bound, listening and, without NonBlocking=, blocking."""
     s = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
     s.bind(path or ("127.0.0.1", 0))
     s.listen(1024)
@@ -54,7 +54,7 @@ class Manager:
             self.messages.append((time.monotonic(), text))
 
     def said(self, line):
-        """When it was said, each time."""
+        """The times at which LINE was sent."""
         return [when for when, text in list(self.messages) if line in text.split("\n")]
 
     def close(self):
@@ -64,7 +64,7 @@ class Manager:
 
 
 class Activated(Daemon):
-    """A daemon that the manager starts. ENV may change what it is told; None takes a variable away."""
+    """A daemon that the manager starts. ENV changes its variables; None removes one."""
 
     def __init__(self, manager, *flags, **env):
         self.log = tempfile.TemporaryFile()
@@ -75,7 +75,7 @@ class Activated(Daemon):
         passed = [fcntl.fcntl(s.fileno(), fcntl.F_DUPFD_CLOEXEC, 200) for s in manager.sockets.values()]
         moved = "".join(f" {3 + i}<&{fd} {fd}<&-" for i, fd in enumerate(passed))
         self.process = subprocess.Popen(
-            # It is the shell that learns its process id, and that gives the sockets their numbers; the daemon takes its place.
+            # The shell learns its process id and gives the sockets their numbers; then exec makes it the daemon.
             ["bash", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"' + moved, BURIN, "serve",
              "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS,
              "--drain-client-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS, *TEST_SLOTS, *flags],
@@ -114,7 +114,7 @@ def manage(tmp_path):
 
 
 def refusal(manage, manager, *flags, **env):
-    """What a daemon says that does not start."""
+    """The message of a daemon that does not start."""
     daemon = manage.start(manager, *flags, **env)
     daemon.process.wait(60)
     text = daemon.log_text()
@@ -137,9 +137,9 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Clients:
-    """Ask one after the other, half of them on connections that are kept, until they are told to stop. A request on a
-    kept connection that the daemon closed before it answered anything is asked again on a new one, as every client of
-    HTTP does; what goes wrong on a new connection is lost."""
+    """Clients that send one request after the other until end(), half of them on kept connections. A request on a kept connection
+    that the daemon closed before any answer is sent again on a new one, as every HTTP client does; a failure on a new connection
+    counts as lost."""
 
     def __init__(self, address, count):
         self.address, self.end_now, self.lock = address, threading.Event(), threading.Lock()
@@ -230,9 +230,9 @@ def test_restarts_under_load_lose_nothing(manage, clients, tmp_path, kind, resta
     assert not any('"status":499' in log or '"status":503' in log for log in logs)
 
 
-def test_each_is_served_by_whom_it_reached(manage):
-    """A request whose upload is under way, one on a connection that is kept, and clients that connect after the signal:
-    the old daemon serves the first two, the next one the others; connections where nothing is asked are closed."""
+def test_each_is_served_by_the_daemon_it_reached(manage):
+    """The old daemon serves an upload in progress and a request on a kept connection, the next one serves clients that connect
+    after the signal; connections without a request are closed."""
     manager = manage(http=listening())
     daemon = manage.start(manager, "--header-ms", HOUR_MS, "--body-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS).becomes_ready()
     slow, kept, idle, silent = daemon.socket(), daemon.connect(), daemon.connect(), daemon.socket()
@@ -280,7 +280,7 @@ def test_each_is_served_by_whom_it_reached(manage):
 
 
 def test_drain_has_an_end(manage):
-    """A job that is never done is answered 503 when the time is over; who connected meanwhile is served."""
+    """A job that never ends gets 503 when the time is over; clients that connected meanwhile are served."""
     manager = manage(http=listening())
     daemon = manage.start(manager, "--drain-timeout-ms", "400", "--worker-still-ms", HOUR_MS).becomes_ready()
     worker, = daemon.children()
@@ -297,8 +297,8 @@ def test_drain_has_an_end(manage):
     assert manage.start(manager).becomes_ready().works()
 
 
-def test_clients_that_left_or_stand_still_hold_up_nobody(manage):
-    """A job that never ends, whose client has gone, and an answer that nobody takes: who connects meanwhile is served."""
+def test_clients_that_left_or_stand_still_delay_no_other(manage):
+    """A job that never ends, without its client, and an answer that is not read: clients that connect meanwhile are served."""
     manager = manage(http=listening())
     daemon = manage.start(manager, "--self-test-ms", HOUR_MS, "--worker-still-ms", HOUR_MS, "--drain-client-ms", "100",
                           "--write-ms", HOUR_MS).becomes_ready()
@@ -370,7 +370,7 @@ def test_both_sockets(manage, names):
 
 
 def test_admin_socket_alone(manage):
-    """Requests come in where the configuration says."""
+    """Requests come in at the configured address."""
     manager = manage(admin=listening())
     daemon = manage.start(manager, "--listen", "127.0.0.1:0").becomes_ready()
     daemon.port = int(re.search(r"127\.0\.0\.1:(\d+)", daemon.process.stdout.readline().decode())[1])
@@ -398,7 +398,7 @@ def test_greeting_names_the_socket(manage, tmp_path):
     assert daemon.stop() == 0 and os.path.exists(tmp_path / "burin"), "the file is the manager's"
 
 
-def test_workers_are_told_nothing(manage):
+def test_workers_inherit_nothing(manage):
     """Neither the variables nor the sockets."""
     manager = manage(http=listening(), admin=listening())
     daemon = manage.start(manager, WATCHDOG_USEC="60000000").becomes_ready()
@@ -416,7 +416,7 @@ def test_workers_are_told_nothing(manage):
     (dict(LISTEN_FDS="-1"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_FDS="3"), ["LISTEN_FDS", "0, 1 or 2"]),
     (dict(LISTEN_PID=None), ["LISTEN_PID is not", "unset LISTEN_FDS"]),
-    (dict(LISTEN_PID="1"), ["LISTEN_PID", "another program", "exec"]),
+    (dict(LISTEN_PID="1"), ["LISTEN_PID", "a different program", "exec"]),
     (dict(LISTEN_PID="x"), ["LISTEN_PID", "exec"]),
     (dict(LISTEN_FDNAMES="burin.socket"), ["burin.socket", "FileDescriptorName="]),
     (dict(LISTEN_FDNAMES=""), ["FileDescriptorName="]),
@@ -457,10 +457,10 @@ def test_public_address_needs_insecure(manage):
     assert "can be reached from other machines" in text and "--insecure" in text and "0.0.0.0" in text
 
 
-# ---- what is said
+# ---- notifications
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
-def test_what_is_said_and_when(manage, abstract):
+def test_notifications_and_their_times(manage, abstract):
     manager = manage(abstract=abstract, http=listening())
     daemon = manage.start(manager, "--drain-delay-ms", "300")
     assert wait_until(lambda: manager.said("READY=1"))
@@ -476,8 +476,8 @@ def test_what_is_said_and_when(manage, abstract):
 
 
 @pytest.mark.parametrize("how", ["right", "refused", "nothing to read"])
-def test_a_reload_is_told(manage, tmp_path, how):
-    """As Type=notify-reload waits for it, and `systemctl status` shows it."""
+def test_a_reload_is_announced(manage, tmp_path, how):
+    """Type=notify-reload waits for these lines, and `systemctl status` shows the status."""
     manager = manage(http=listening())
     folder = tmp_path / "operators"
     folder.mkdir(mode=0o755)
@@ -497,7 +497,7 @@ def test_a_reload_is_told(manage, tmp_path, how):
 
 
 def test_a_files_name_is_no_variable(manage, tmp_path):
-    """Nor what a reload says of one."""
+    """Nor is the name in a reload's status."""
     folder = tmp_path / "operators"
     folder.mkdir(mode=0o755)
     (folder / "a\nREADY=1\nSTATUS=All is well\nMAINPID=1\n.c").write_text("this is no operator\n")
@@ -512,7 +512,7 @@ def test_a_files_name_is_no_variable(manage, tmp_path):
 
 
 def test_a_reload_asks_for_time(manage, tmp_path):
-    """For each file that it checks, and for what comes after the last."""
+    """It asks for time for each file that it checks, and for what follows the last."""
     folder = tmp_path / "operators"
     folder.mkdir(mode=0o755)
     manager = manage(http=listening())
@@ -524,13 +524,13 @@ def test_a_reload_asks_for_time(manage, tmp_path):
 
 
 def asked_for(manager, status):
-    """Seconds for which the manager is asked to wait, in the message of that STATUS."""
+    """Seconds for which the manager is asked to wait, in the message with that STATUS."""
     (_, text), = [m for m in manager.messages if f"STATUS={status}" in m[1]]
     return int(dict(line.split("=", 1) for line in text.split("\n"))["EXTEND_TIMEOUT_USEC"]) / 1e6
 
 
 def test_a_long_start_and_end_are_announced(manage, tmp_path):
-    """How long it may take to check the operators, to start the workers and to drain no unit can know."""
+    """A unit cannot know how long it takes to check the operators, to start the workers and to drain."""
     operators = tmp_path / "operators"
     operators.mkdir(mode=0o755)
     for name in "ab":
@@ -548,7 +548,7 @@ def test_a_long_start_and_end_are_announced(manage, tmp_path):
 
 
 def started_without_worker(manage, manager, *flags):
-    """A daemon whose worker was stopped before it was ready, which takes it some milliseconds."""
+    """A daemon whose worker was stopped in the few milliseconds before it was ready."""
     for _ in range(20):
         daemon = manage.start(manager, *flags)
         while daemon.process.poll() is None and not manager.said("READY=1"):
@@ -556,7 +556,7 @@ def started_without_worker(manage, manager, *flags):
                 for worker in daemon.children():
                     with open(f"/proc/{worker}/cmdline") as f:
                         if "worker" not in f.read():
-                            continue  # the daemon itself, which stands still until its child has become another program
+                            continue  # the daemon itself, which waits until its child has called exec
                     freeze(worker)
                     time.sleep(0.1)
                     if not manager.said("READY=1"):
@@ -581,7 +581,7 @@ def test_not_ready_before_a_worker_is(manage):
 
 
 def test_a_start_is_ended_at_once(manage):
-    """Whoever stops it while no worker is ready does not wait until it gives up waiting."""
+    """A stop while no worker is ready takes effect before the daemon gives up waiting for one."""
     given_up = "no worker is ready yet; GET"
     manager = manage(http=listening())
     daemon, _ = started_without_worker(manage, manager)
@@ -595,7 +595,7 @@ def test_a_start_is_ended_at_once(manage):
 
 
 def test_full_from_the_start(manage):
-    """A rush that fills all there is keeps balancers away, and is no reason to call the start a failure."""
+    """A rush that fills every slot keeps balancers away, but the start does not fail."""
     manager = manage(http=listening())
     daemon, worker = started_without_worker(manage, manager, "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     with daemon.socket() as s:
@@ -607,16 +607,16 @@ def test_full_from_the_start(manage):
         assert daemon.get("/readyz").status == 503
 
 
-def test_nobody_listens_to_what_is_said(manage, tmp_path):
-    """It serves all the same, and says so in the log."""
+def test_without_a_notify_socket(manage, tmp_path):
+    """It serves all the same, and logs the failure."""
     manager = manage(http=listening())
     daemon = manage.start(manager, NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert daemon.works()
-    assert wait_until(lambda: "service manager cannot be told" in daemon.log_so_far())
+    assert wait_until(lambda: "service manager did not receive" in daemon.log_so_far())
 
 
 def test_the_manager_reads_nothing(manage, tmp_path):
-    """Its socket is full: what is said is lost, and the daemon starts and ends all the same."""
+    """Its socket is full: notifications are lost, and the daemon starts and ends all the same."""
     path = str(tmp_path / "full")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as full, \
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
@@ -629,7 +629,7 @@ def test_the_manager_reads_nothing(manage, tmp_path):
         assert daemon.works()
         daemon.process.send_signal(signal.SIGTERM)
         assert daemon.process.wait(60) == 0
-        assert "service manager cannot be told" in daemon.log_text()
+        assert "service manager did not receive" in daemon.log_text()
 
 
 # ---- the watchdog
@@ -637,7 +637,7 @@ def test_the_manager_reads_nothing(manage, tmp_path):
 def test_watchdog_beats_at_half_its_time(manage):
     manager = manage(http=listening())
     daemon = manage.start(manager, "--io-threads", "4", WATCHDOG_USEC="600000").becomes_ready()
-    for _ in range(50):  # each wakes all threads, and one of them gets it
+    for _ in range(50):  # each wakes all threads, and one of them serves it
         assert daemon.get("/livez").status == 200
     assert wait_until(lambda: len(manager.said("WATCHDOG=1")) >= 5)
     beats = manager.said("WATCHDOG=1")
@@ -663,7 +663,7 @@ def test_watchdog_beats_while_draining(manage):
 
 
 class Held:
-    """One thread of a process stands still, by ptrace; the others go on."""
+    """One thread of a process is stopped by ptrace; the others go on."""
     SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 
     def __init__(self, tid):
@@ -691,18 +691,18 @@ def threads(daemon, name):
 @pytest.mark.parametrize("name, which", [("io", 0), ("io", 1), ("io", 2), ("supervisor", 0)],
                          ids=["I/O", "another I/O", "admin's I/O", "supervisor"])
 def test_watchdog_is_silent_while_a_thread_hangs(manage, name, which):
-    """Any thread without which somebody is not served; and it beats again when that goes on."""
+    """Each thread that requests depend on counts; and it beats again when the thread goes on."""
     manager = manage(http=listening(), admin=listening())
     daemon = manage.start(manager, "--io-threads", "2", WATCHDOG_USEC="400000").becomes_ready()
     assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > 1)
     assert len(threads(daemon, "io")) == 3
     held = Held(threads(daemon, name)[which])
     try:
-        time.sleep(0.5)  # a beat that had been judged already
+        time.sleep(0.5)  # a beat that was decided before
         before = len(manager.said("WATCHDOG=1"))
         time.sleep(1.2)
         assert len(manager.said("WATCHDOG=1")) == before
-        assert wait_until(lambda: "does not go on" in daemon.log_so_far())
+        assert wait_until(lambda: "makes no progress" in daemon.log_so_far())
     finally:
         held.release()
     assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > before + 1)

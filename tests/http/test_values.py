@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steps tell of a picture: against numpy, in every form of the answer, beside the picture or in its place, long
+"""Values that steps compute from a picture: against numpy, in every form of the answer, beside the picture or instead of it, long
 and short; and `burin run`.
 
-covers: server/api/values_json.c server/cli/command_run.c server/cli/run_options.c"""
+covers: server/api/values_json.c server/cli/command_run.c server/cli/options.c"""
 import base64
 import json
 import socket
@@ -16,12 +16,12 @@ from conftest import BURIN, check_problem, from_pnm, in_parallel, needs, noise, 
 from test_process import parts_of
 
 pytestmark = [needs(name) for name in ("histogram", "minimum", "maximum", "mean", "histeq", "grayscale", "blurhash", "thumbhash")]
-SHORT = 1024  # bytes of values that a header takes
+SHORT = 1024  # bytes of values that fit the header
 JSON, IMAGE, PARTS = "application/json", "image/x-portable-pixmap", "multipart/mixed"
 
 
 def planes(picture):
-    """The colour channels of what numpy holds; alpha left out."""
+    """The colour channels of a numpy picture, without alpha."""
     if picture.ndim == 2:
         return [picture]
     return [picture[..., c] for c in range(picture.shape[2] - (picture.shape[2] % 2 == 0))]
@@ -60,7 +60,7 @@ def pipeline(daemon, steps, picture, query="", **headers):
                                                   ("operations", json.dumps(operations), None)], named)
 
 
-# ---- what is told
+# ---- the values
 
 @pytest.mark.parametrize("make", [lambda rgb: rgb, wide], ids=["8 bit", "16 bit"])
 @pytest.mark.parametrize("size", [(1, 1), (1, 37), (131, 1), (64, 48), (257, 33)])
@@ -92,16 +92,16 @@ def test_bins(daemon, bins):
 
 
 def test_types_stay(daemon):
-    """A mean that is whole is written as what it is."""
+    """A mean that is a whole number still has the type of a mean."""
     white = daemon.post("/mean", pnm(np.full((4, 4), 255, np.uint8)))
     assert b'"value":[255.0]' in white.body
     assert b'"value":[255]' in daemon.post("/minimum", pnm(np.full((4, 4), 255, np.uint8))).body
 
 
-# ---- steps that tell, among others
+# ---- value steps among others
 
 def test_before_and_after(daemon):
-    """The histogram of what came in, and that of what histeq has made of it; the picture is histeq's alone."""
+    """The histogram of the input, and that of histeq's result; the picture is histeq's."""
     rgb = smooth(64, 48)
     answer = pipeline(daemon, ["histogram", "histeq", "histogram"], pnm(rgb), Accept=PARTS)
     assert answer.status == 200, answer.body
@@ -115,7 +115,7 @@ def test_before_and_after(daemon):
 
 @pytest.mark.parametrize("steps", ["m", "mmm", "mb", "bm", "bmb", "mbmbm", "bbmbbmb", "mgmbm"])
 def test_wherever_they_stand(daemon, steps):
-    """The picture is what the others make of it; each tells of the picture so far."""
+    """The other steps make the picture; each value step measures the picture so far."""
     names = {"m": "maximum", "b": ("brightness", {"shift": 7}), "g": "grayscale"}
     rgb = smooth(45, 31) // 2
     answer = pipeline(daemon, [names[s] for s in steps], pnm(rgb), "?type=pnm", Accept=PARTS)
@@ -157,7 +157,7 @@ def test_components_that_are_none(daemon, components):
 
 
 def test_texts_beside_a_picture(daemon):
-    """Among numbers and steps that make pictures; each is of the picture so far, and the picture is passed on."""
+    """Texts among numbers and steps that make pictures; each describes the picture so far, and the picture passes on."""
     rgb = smooth(64, 48)
     steps = ["thumbhash", "grayscale", ("blurhash", {"components": "2x2"}), "mean", "thumbhash"]
     answer = pipeline(daemon, steps, pnm(rgb), Accept=PARTS)
@@ -170,7 +170,7 @@ def test_texts_beside_a_picture(daemon):
 
 
 def test_texts_of_several_results(daemon):
-    """One for all before the branches, others of each result's own steps."""
+    """One text before the branches belongs to all results, others to the results of their own branches."""
     rgb = smooth(64, 48)
     outputs = [{"operations": [{"operation": "flop"}, {"operation": "blurhash"}], "type": "png"},
                {"operations": [{"operation": "thumbhash"}], "type": "pnm"}]
@@ -185,7 +185,7 @@ def test_texts_of_several_results(daemon):
 
 
 def test_as_many_texts_as_there_may_be(daemon):
-    """Ten steps before 32 branches of ten: there is room for all, each the longest, and they are the same."""
+    """Ten steps before 32 branches of ten: there is room for all, each of the greatest length, and they are equal."""
     ten = [{"operation": "blurhash", "params": {"components": "9x9"}}] * 10
     half = [{"operation": "blurhash", "params": {"components": "9x9"}}] * 5
     for trunk, branch in ((half, half), (ten, [])):
@@ -235,21 +235,21 @@ def test_a_picture_is_wanted_where_one_is_made(daemon):
 
 
 def test_the_header_takes_short_values(daemon):
-    """Up to 1024 bytes of them: the list as it stands in the body."""
+    """Up to 1024 bytes of values: the list as it stands in the body."""
     black = pnm(np.zeros((4, 4), np.uint8))
     seen = set()
     for bins in range(470, 500):
         answer = daemon.post(f"/histogram?bins={bins}", black)
         text = answer.body[answer.body.index(b'"values":') + 9:-1]
-        told = "values" in answer.timing
-        assert told == (len(text) <= SHORT), (bins, len(text))
+        in_header = "values" in answer.timing
+        assert in_header == (len(text) <= SHORT), (bins, len(text))
         assert json.loads(text)[0]["value"][0] == [16] + [0] * (bins - 1)
-        seen.add(told)
+        seen.add(in_header)
     assert seen == {True, False}, "the edge lies between"
 
 
 def test_the_report_is_whole(daemon):
-    """Stages and operators are there, and what was told of nothing is not encoded as an image."""
+    """Stages and operators are there; without a picture to write no encoding is reported."""
     answer = daemon.post("/mean", pnm(rgb_noise(30, 30)))
     report = answer.json
     assert [op["name"] for op in report["ms"]["operators"]] == ["mean"]
@@ -260,7 +260,7 @@ def test_the_report_is_whole(daemon):
 # ---- room
 
 def test_as_many_values_as_there_may_be(start):
-    """Five times three times 65536, from a picture of 12 bytes; a sixth time is refused before anything is decoded."""
+    """Five times three times 65536, from a picture of 12 bytes; a sixth time is refused before decoding."""
     daemon = start("--body-bytes-max", "100000", "--pixels-max", "1000", "--codec-memory-bytes", "16777216")
     picture = pnm(np.array([[[1, 2, 3]]], np.uint8))
     most = [("histogram", {"bins": 65536})] * 5
@@ -274,7 +274,7 @@ def test_as_many_values_as_there_may_be(start):
 
 
 def test_values_are_held_with_the_answer(start):
-    """While a client is slow to read, its slot is held and told: upload, values and picture. Then it is not."""
+    """While a client reads slowly, its slot is held and counted: upload, values and picture. Afterwards it is not."""
     daemon = start("--write-ms", "3600000", "--write-rate-bytes", "1")
     body = pnm(np.zeros((2048, 4096), np.uint8))
     with socket.socket() as s:
@@ -292,7 +292,7 @@ def test_values_are_held_with_the_answer(start):
 
 
 def test_many_at_once(daemon):
-    """Batches and lanes: each gets its own."""
+    """In batches and on lanes each request gets its own values."""
     def one(i):
         rgb = rgb_noise(30 + i, 20, seed=i)
         answer = pipeline(daemon, ["histogram", "mean"], pnm(rgb), "?device=cpu")
@@ -303,7 +303,7 @@ def test_many_at_once(daemon):
 
 
 def test_keep_alive_after_long_values(daemon):
-    """What follows on the connection is the next answer."""
+    """The next answer follows on the connection."""
     body = pnm(rgb_noise(16, 16))
     head = b"POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n"
     stream = daemon.raw(head % (b"/histogram?bins=9999", b"", len(body)) + body
@@ -313,10 +313,10 @@ def test_keep_alive_after_long_values(daemon):
     assert len(json.loads(long)["values"][0]["value"][0]) == 9999 and len(json.loads(short)["values"]) == 1
 
 
-def test_ops_says_who_tells(daemon):
-    told = {op["name"]: op.get("values") for op in daemon.get("/ops").json["operators"]}
-    assert told["histogram"] == "list" and told["histeq"] is None and {told["blurhash"], told["thumbhash"]} == {"text"}
-    assert {told[name] for name in ("minimum", "maximum", "mean")} == {"number"}
+def test_ops_names_the_value_operators(daemon):
+    kinds = {op["name"]: op.get("values") for op in daemon.get("/ops").json["operators"]}
+    assert kinds["histogram"] == "list" and kinds["histeq"] is None and {kinds["blurhash"], kinds["thumbhash"]} == {"text"}
+    assert {kinds[name] for name in ("minimum", "maximum", "mean")} == {"number"}
 
 
 # ---- burin run
@@ -360,7 +360,7 @@ def test_run_writes_the_picture_too(folder):
 
 
 def test_run_to_standard_output(folder):
-    """There the picture goes, so that values go beside it."""
+    """The picture goes there, so the values go to standard error."""
     done = run("minimum", "in.ppm", "-", cwd=folder)
     assert done.stdout == (folder / "in.ppm").read_bytes() and len(done.stderr.split()) == 3
 

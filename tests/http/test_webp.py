@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebP out: the bytes that Pillow gets of the same libwebp, and when a client gets one."""
+"""WebP out: the same bytes that Pillow gets from the same libwebp, and which requests get one."""
 import io
 import subprocess
 
@@ -20,7 +20,7 @@ def webp(array, **options):
     return out.getvalue()
 
 
-# Copies samples, so that what is encoded is known.
+# Copies samples, so the encoder's input is known.
 PLAIN = "/brightness?shift=0&type=webp"
 
 
@@ -95,8 +95,8 @@ def test_prefer(start):
 
 
 def test_prefer_takes_types_alone():
-    told = subprocess.run([BURIN, "serve", "--prefer", "webp,gif"], capture_output=True, text=True, timeout=60)
-    assert told.returncode == 2 and "prefer must be nothing, or types of images" in told.stderr
+    run = subprocess.run([BURIN, "serve", "--prefer", "webp,gif"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and "prefer must be nothing, or types of images" in run.stderr
 
 
 def test_sides_are_limited_before_decoding(daemon):
@@ -115,9 +115,9 @@ def test_max_bytes(daemon):
     whole = daemon.post(PLAIN, png(COLOUR))
     limit = len(whole.body) * 2 // 3
     answer = daemon.post(f"{PLAIN}&max_bytes={limit}", png(COLOUR))
-    told = answer.timing["output"]
-    assert len(answer.body) <= limit and 10 <= told["quality"] < 85 and 3 <= told["tries"] <= 9
-    assert answer.body == webp(COLOUR, quality=told["quality"], method=4)
+    output = answer.timing["output"]
+    assert len(answer.body) <= limit and 10 <= output["quality"] < 85 and 3 <= output["tries"] <= 9
+    assert answer.body == webp(COLOUR, quality=output["quality"], method=4)
     lossless = daemon.post(f"{PLAIN}&lossless=true", png(COLOUR)).body
     check_problem(daemon.post(f"{PLAIN}&lossless=true&max_bytes={len(lossless) - 1}", png(COLOUR)), 422, f"{len(lossless)} bytes")
 

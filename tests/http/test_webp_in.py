@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """WebP in: the pixels that Pillow reads, every orientation, first frames, profiles; and two dozen kinds of broken files,
-each of which gets its 4xx and harms nobody."""
+each of which gets its 4xx and does no harm."""
 import io
 import struct
 import subprocess
@@ -13,7 +13,7 @@ from conftest import BURIN, check_problem, encode, memory, needs, noise, png, sm
 
 COLOUR = smooth(200, 150)
 ALPHA = np.dstack([COLOUR, np.tile(np.linspace(0, 255, 200).astype(np.uint8), (150, 1))])
-# Copies samples, so that what was decoded is seen.
+# Copies samples, so the decoder's output is visible.
 PLAIN = "/brightness?shift=0&type=png"
 
 
@@ -26,12 +26,12 @@ def read(data):
 
 
 def exif(orientation):
-    told = Image.Exif()
-    told[0x0112] = orientation
-    return told.tobytes()
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    return tags.tobytes()
 
 
-# ---- what is read
+# ---- what is decoded
 
 @pytest.mark.parametrize("picture", [COLOUR, ALPHA, noise(33, 18, 3), noise(1, 1, 4), noise(17, 1, 3), noise(1, 300, 4)],
                          ids=["colour", "alpha", "noise", "1x1", "17x1", "1x300"])
@@ -68,13 +68,13 @@ def test_profiles_travel(daemon):
 
 
 def test_info(daemon):
-    told = daemon.post("/info", webp(ALPHA)).json
-    assert {key: told[key] for key in ("width", "height", "type", "mime_type", "space", "hasAlpha", "hasProfile", "channels", "depth",
+    info = daemon.post("/info", webp(ALPHA)).json
+    assert {key: info[key] for key in ("width", "height", "type", "mime_type", "space", "hasAlpha", "hasProfile", "channels", "depth",
                                        "orientation", "progressive", "animated")} == {
         "width": 200, "height": 150, "type": "webp", "mime_type": "image/webp", "space": "ycbcr", "hasAlpha": True, "hasProfile": False,
         "channels": 4, "depth": 8, "orientation": 1, "progressive": False, "animated": False}
-    told = daemon.post("/info", webp(COLOUR, lossless=True)).json
-    assert (told["space"], told["channels"], told["hasAlpha"]) == ("rgb", 3, False)
+    info = daemon.post("/info", webp(COLOUR, lossless=True)).json
+    assert (info["space"], info["channels"], info["hasAlpha"]) == ("rgb", 3, False)
 
 
 def test_an_animation_is_its_first_frame(daemon):
@@ -99,7 +99,7 @@ def test_a_mask_may_be_one(daemon):
 
 @pytest.mark.parametrize("query,lossless", [("", True), ("&effort=2", True), ("&type=auto", True), ("&lossless=false", False),
                                             ("&quality=90", False), ("&max_bytes=100000", False), ("&type=webp", False)])
-def test_a_lossless_one_stays_so_unless_something_else_is_asked(daemon, query, lossless):
+def test_a_lossless_one_stays_so_by_default(daemon, query, lossless):
     answer = daemon.post(f"/brightness?shift=0{query}", webp(COLOUR, lossless=True))
     assert answer.headers["Content-Type"] == "image/webp"
     assert answer.body[12:16] == (b"VP8L" if lossless else b"VP8 ")
@@ -119,8 +119,8 @@ def test_burin_run(tmp_path):
     subprocess.run([BURIN, "run", "--device", "cpu", str(source), str(out)], check=True, timeout=60)
     assert np.array_equal(read(out.read_bytes()), read(source.read_bytes()))
     source.write_bytes(webp(COLOUR, lossless=True))
-    told = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
-    assert told[12:16] == b"VP8L" and np.array_equal(read(told), COLOUR)
+    written = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
+    assert written[12:16] == b"VP8L" and np.array_equal(read(written), COLOUR)
 
 
 # ---- what is refused
@@ -161,7 +161,7 @@ def bent(data, at, value):
 
 
 def cut(data, at):
-    """The head tells the length that it had."""
+    """DATA cut at AT; the head still has the full length."""
     return data[:at]
 
 
@@ -266,18 +266,18 @@ def test_limits_come_before_memory(start):
 
 
 def codes_of_every_block():
-    """A lossless 512 x 512 in which each block of 4 x 4 has five prefix codes of its own: 16,384 sets of them, for each of
-    which libwebp keeps tables of 12 KB and more. Bits from the lowest on, as RFC 9649 has them."""
+    """A lossless 512 x 512 in which each block of 4 x 4 has five prefix codes of its own: 16,384 sets of them, and libwebp keeps
+    tables of 12 KB and more for each. Bits begin with the lowest, as in RFC 9649."""
     bits = []
 
     def put(value, count):
         bits.extend(value >> i & 1 for i in range(count))
 
     def only(symbol):
-        put(1, 1), put(0, 1), put(0, 1), put(symbol, 1)  # simple, one symbol, told in one bit
+        put(1, 1), put(0, 1), put(0, 1), put(symbol, 1)  # simple, one symbol, written in one bit
 
     def of_256(symbols_more):
-        """All codes 8 bits long, said by a code of lengths that has the length 8 alone and so takes no bits."""
+        """All codes are 8 bits long, by a code of lengths that has only the length 8 and so takes no bits."""
         put(0, 1), put(12 - 4, 4), put(0, 33), put(1, 3)
         put(symbols_more, 1)
         if symbols_more:
@@ -302,14 +302,14 @@ def test_a_bomb_of_codes_is_refused(start):
     check_problem(fresh.post(PLAIN, bomb), 422, "memory", "codec_memory_bytes")
     assert max(memory(pid, "VmHWM") for pid in fresh.children()) < 180 << 20
     assert fresh.works()
-    # It is no more than that: with room it is black.
+    # It is only large: with room it decodes, to black.
     roomy = start("--codec-memory-bytes", "512MiB")
     answer = roomy.post(PLAIN, bomb)
     assert answer.status == 200 and answer.image.shape == (512, 512, 3) and not answer.image.any()
 
 
 def of_one_colour(width, height):
-    """A lossless picture all of whose pixels are one code of no bits: 14 bytes, whatever its sides."""
+    """A lossless picture whose pixels are all one code of no bits: 14 bytes for any sides."""
     number, bits = 0, 0
     for value, count in [(0x2f, 8), (width - 1, 14), (height - 1, 14), (0, 4), (0, 3), *[(1, 4)] * 5]:
         number |= value << bits
@@ -318,11 +318,11 @@ def of_one_colour(width, height):
 
 
 def test_pixels_that_take_no_bytes_are_refused(daemon):
-    """A byte stands for 32768 pixels at most, in the picture or on the canvas around it."""
-    told = {"still": riff(of_one_colour(16383, 4096)), "first frame": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 16383, 4096, of_one_colour(16383, 4096))),
-            "lossless on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSLESS)),
-            "lossy on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSY))}
-    for name, data in told.items():
+    """A byte yields at most 32768 pixels, in the picture or on the canvas around it."""
+    files = {"still": riff(of_one_colour(16383, 4096)), "first frame": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 16383, 4096, of_one_colour(16383, 4096))),
+             "lossless on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSLESS)),
+             "lossy on a canvas": riff(vp8x(2, 16383, 4096), ANIM, anmf(0, 0, 40, 30, LOSSY))}
+    for name, data in files.items():
         assert len(data) < 16383 * 4096 // 32768, name
         for path in (PLAIN, "/mean"):
             problem = check_problem(daemon.post(path, data), 422, "16383 x 4096", "at least 2048 bytes")
@@ -341,7 +341,7 @@ def test_one_colour_is_read_where_its_bytes_allow_it(daemon):
 
 
 def test_a_picture_of_no_data_costs_nothing(daemon):
-    """16383 x 4000 pixels of VP8 take 64 KB and more; of a header alone nothing is decoded."""
+    """16383 x 4000 pixels of VP8 take 64 KB and more; nothing is decoded from a header alone."""
     head = bent(bent(bent(bent(LOSSY[8:], 6, 0xff), 7, 0x3f), 8, 0xa0), 9, 0x0f)
     problem = check_problem(daemon.post(PLAIN, riff(chunk(b"VP8 ", head))), 422)
     assert "16383 x 4000" in problem["message"] and "cut off" in problem["message"]

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts deliberate mistakes into the sources, one at a time, and sees whether the tests notice.
+"""Puts deliberate mistakes into the sources, one at a time, and checks that the tests notice.
 
-The working tree is copied into a temporary folder, and what is there is built and tested without any mistake first:
-whatever fails then is no judge. Then, for each row of table.py, the mistake is put into the copy, the copy is built,
-and the row's tests run: the mistake is noticed when one of them fails. A row whose file or text is not there, or there
-twice, is an error: whoever renames something takes the table along. So is one that does not build.
+The working tree is copied into a temporary folder, built and tested there without any mistake first: a test that fails then
+cannot judge. Then, for each row of table.py, the mistake is put into the copy, the copy is built, and the row's tests run:
+the mistake is noticed when one of them fails. A row whose file or text does not exist, or exists twice, is an error: a
+rename has to change the table too. So is a row that does not build.
 
 Ends with 0 where there is no error and 95 % or more are noticed. Needs what `make test` needs, and no GPU.
 """
@@ -24,7 +24,7 @@ import time
 from table import TABLE
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-TIMEOUT_S = 600  # of a build or a test; a test that hangs has noticed something
+TIMEOUT_S = 600  # for a build or a test; a test that hangs counts as failed
 WANTED = 0.95
 
 
@@ -47,7 +47,7 @@ def pattern(text):
 
 
 class Tree:
-    """A copy of the working tree in which to err."""
+    """A copy of the working tree to put mistakes into."""
 
     def __init__(self, folder, names):
         self.folder, self.names = folder, names
@@ -74,7 +74,7 @@ class Tree:
             f.write(text)
 
     def mutated(self, end, text, instead):
-        """The file's name and what is to stand in it."""
+        """The file's name and its text with the mistake."""
         name, wanted = self.source(end), pattern(text)
         before = self.read(name)
         count = len(wanted.findall(before))
@@ -85,7 +85,7 @@ class Tree:
         return name, before, wanted.sub(lambda _: instead, before)
 
     def run(self, command):
-        """Whether it succeeds, and what it said."""
+        """Whether it succeeds, and its output."""
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    errors="replace", start_new_session=True)
         try:
@@ -103,7 +103,7 @@ class Tree:
         return os.path.join("build/cpu", name[:-2])
 
     def commands(self, test):
-        """What to build, and what to run then."""
+        """The command that builds, and the command that tests."""
         kind, _, rest = test.partition(" ")
         if kind == "unit":
             program = self.test_program(rest)
@@ -121,7 +121,7 @@ class Tree:
         return self.run(command)
 
     def notices(self, row):
-        """Puts the mistake in and takes it out."""
+        """Puts the mistake in, runs the tests, and takes it out."""
         _, end, text, instead, test = row
         name, before, after = self.mutated(end, text, instead)
         self.write(name, after)
@@ -132,7 +132,7 @@ class Tree:
 
 
 def check_unchanged(tree, rows):
-    """Every row can be put in, and every test passes as long as none is."""
+    """Every mistake can be put in, and every test passes without one."""
     for row in rows:
         tree.mutated(*row[1:4])
         tree.commands(row[4])
@@ -188,7 +188,7 @@ def main():
     rows = [(number, row) for number, row in enumerate(TABLE, 1)
             if not wanted or any(word == str(number) or not word.isdigit() and word in row[0] for word in wanted)]
     if not rows:
-        parser.error("no row of that number or name; --list tells them")
+        parser.error("no row of that number or name; --list lists them")
     if options.list:
         for number, (name, file, text, instead, test) in rows:
             print(f"{number:3} {file}: {name}\n      `{text}` -> `{instead}`\n      {test}")

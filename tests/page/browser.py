@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium without a window, driven by Debian's selenium, and what the tests of the page ask of it.
+"""Chromium without a window, driven by Debian's selenium, and the queries that the tests of the page make.
 
-Its headless shell draws nothing that nobody sees, and takes two thirds of the whole browser's time. Downloads lie in a
-folder of the tests' own. Whatever it asks of the network goes through a proxy that is not
-there, but for 127.0.0.1: a request to the outside would fail, and stand in the log."""
+The headless shell does not draw what is not looked at, and takes two thirds of the whole browser's time. Downloads go to a
+folder of the tests' own. Every network request except to 127.0.0.1 goes to a proxy that does not exist, so a request to the
+outside fails and is in the log."""
 import base64
 import os
 import pathlib
@@ -22,7 +22,7 @@ try:
 except ImportError:
     webdriver = None
 
-# Not what stands in the path: that is a script, which would end alone.
+# Not the program of that name in the path: that is a script, which would end alone.
 CHROMIUM, DRIVER = shutil.which("chromium-headless-shell", path="/usr/lib/chromium"), shutil.which("chromedriver")
 missing = [name for name, found in (("python3-selenium", webdriver), ("chromium-headless-shell", CHROMIUM), ("chromium-driver", DRIVER)) if not found]
 needs_browser = pytest.mark.skipif(bool(missing), reason="not installed: " + ", ".join(missing))
@@ -36,7 +36,7 @@ class Browser:
         options.binary_location = CHROMIUM
         flags = ["--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", "--disable-gpu",
-                 # Processes are dear: as few as there may be.
+                 # Processes are expensive: as few as possible.
                  "--disable-site-isolation-trials", "--process-per-site", "--in-process-gpu", "--enable-features=NetworkServiceInProcess2",
                  "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",
                  "--force-prefers-reduced-motion",  # each frame of a transition is drawn by the processor
@@ -50,8 +50,8 @@ class Browser:
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
         self.driver.set_script_timeout(3 * PATIENCE_S)
-        self.daemons = []  # whose pages were open
-        self.asked = []  # addresses, by pages that were left
+        self.daemons = []  # daemons whose pages were open
+        self.asked = []  # addresses requested by pages that are closed
         self.size(1440, 900)
 
     def quit(self):
@@ -63,7 +63,7 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def wait(self, condition, what=None, patience_s=PATIENCE_S):
-        """Until the JavaScript expression is true; its value."""
+        """Waits until the JavaScript expression is true; returns its value."""
         value = self.driver.execute_async_script(f"""
             const [patience, done] = arguments, end = performance.now() + patience;
             (function look() {{
@@ -96,14 +96,14 @@ class Browser:
     def open_page(self, url, address=""):
         self.daemons.append(url)
         self.asked += self.requests()
-        if address:  # what differs in its fragment alone is the same page, and is not loaded again
+        if address:  # an address that differs only in its fragment is the same page, and is not loaded again
             self.driver.get("about:blank")
         self.driver.get(url + address)
         self.run("performance.setResourceTimingBufferSize(1e6)")
         self.wait("document.documentElement.hasAttribute('data-ready')", "the page is ready")
 
     def choose_file(self, path):
-        """By the dialog: the file is given to its input."""
+        """Like the file dialog: the file is given to its input."""
         self.find("#file-input").send_keys(str(path))
 
     def opened(self):
@@ -113,11 +113,11 @@ class Browser:
         self.run("document.querySelector(`#palette [data-operator=\"${arguments[0]}\"]`).click()", operator)
 
     def shown(self, text):
-        """The result of just these steps is on the screen."""
+        """The result of exactly these steps is on the screen."""
         self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown")
 
     def set_field(self, operator, name, value):
-        """As a person types, and leaves the field."""
+        """Like a person who types and leaves the field."""
         self.run("""
             const box = document.querySelector(`.step[data-operator="${arguments[0]}"] input[name="${arguments[1]}"]`);
             box.focus(); box.value = arguments[2];
@@ -125,7 +125,7 @@ class Browser:
                  operator, name, str(value))
 
     def canvas_digest(self, left, top, width, height):
-        """SHA-256 of what canvas_pixels returns: megabytes of pixels as text take longer than all else that a test does."""
+        """SHA-256 of canvas_pixels' samples: megabytes of pixels as text would take longer than the rest of a test."""
         return self.run("""
             const data = document.getElementById('canvas').getContext('2d').getImageData(...arguments).data;
             return crypto.subtle.digest('SHA-256', data)
@@ -133,7 +133,7 @@ class Browser:
                         left, top, width, height)
 
     def canvas_pixels(self, left, top, width, height):
-        """RGB samples of the viewer's canvas, at full size, where the picture's corner is at the canvas's."""
+        """RGB samples of the viewer's canvas, at full size, with the picture's corner at the canvas's."""
         data = self.run("""
             const canvas = document.getElementById('canvas');
             const data = canvas.getContext('2d').getImageData(arguments[0], arguments[1], arguments[2], arguments[3]).data;
@@ -145,20 +145,20 @@ class Browser:
     # ---- what must not be
 
     def errors(self):
-        """Lines of the console that are errors or warnings, but for what the tests themselves cause: they read the canvas back,
-        and leave the page without ever having touched it."""
+        """Lines of the console that are errors or warnings, except those that the tests cause: they read the canvas back, and leave
+        the page without ever having touched it."""
         ours = ("willReadFrequently", "Blocked attempt to show a 'beforeunload'")
         return [line for line in self.driver.get_log("browser")
                 if line["level"] in ("SEVERE", "WARNING") and not any(words in line["message"] for words in ours)]
 
     def requests(self):
-        """Addresses that the page has asked for, with those that failed; each is returned once."""
+        """Addresses that the page requested, failed ones too; each is returned once."""
         return self.run("""
             const asked = performance.getEntriesByType('resource').map((request) => request.name);
             performance.clearResourceTimings();
             return asked;""")
 
     def strangers(self):
-        """What was asked of anyone but the daemons, since the last call."""
+        """Requests to other servers than the daemons, since the last call."""
         asked, self.asked = self.asked + self.requests(), []
         return [url for url in asked if not url.startswith((*self.daemons, *("blob:" + url for url in self.daemons)))]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the page have: a browser and a daemon for all of a run, and the page for each test. A file of tests names this
-one in pytest_plugins. After each test: no error in the console, and nothing was asked of anyone but the daemon."""
+"""Fixtures of the page's tests: a browser and a daemon for the whole run, and the page for each test. A test file names this
+one in pytest_plugins. After each test: no error is in the console, and every request went to the daemon."""
 import pathlib
 
 import pytest
@@ -28,7 +28,7 @@ def daemon():
 
 @pytest.fixture(scope="session")
 def photo(tmp_path_factory):
-    """A real photograph, as a PNG: no decoder has a say in its pixels."""
+    """A real photograph, as a PNG, so no decoder changes its pixels."""
     path = tmp_path_factory.mktemp("photo") / "rocket.png"
     Image.open(ROCKET).convert("RGB").save(path)
     return path

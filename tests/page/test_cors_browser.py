@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's example for web front ends, as it stands there, run by a real browser on a page of another origin.
+"""README's example for web front ends works as printed, in a real browser on a page of another origin.
 
 covers: server/http/cors.c"""
 import base64
@@ -55,7 +55,7 @@ def example(daemon):
 
 
 def run(browser, script, *arguments):
-    """SCRIPT is the body of an async function; what it returns, or the text of what it throws."""
+    """Runs SCRIPT, the body of an async function; returns its result, or the text of its exception."""
     return browser.driver.execute_async_script(
         f"const done = arguments[arguments.length - 1];"
         f"(async (...given) => {{ {script} }})(...arguments).then(done, problem => done(String(problem)));", *arguments)
@@ -80,7 +80,7 @@ def test_the_example(browser, serve, shop):
 
 
 def test_headers_and_times_can_be_read(browser, serve, shop):
-    """After a preflight too: of a body with a type of its own, of a header, of PUT."""
+    """After a preflight too: for a body with a type of its own, a header, PUT."""
     daemon = serve("--cors-origins", shop)
     browser.driver.get(shop)
     got = run(browser, """
@@ -100,7 +100,7 @@ def test_headers_and_times_can_be_read(browser, serve, shop):
 
 
 @pytest.mark.parametrize("flags", [(), ("--cors-origins", "https://shop.example")], ids=["off", "another site"])
-def test_who_is_not_named_reads_nothing(browser, serve, shop, flags):
+def test_an_unlisted_origin_reads_nothing(browser, serve, shop, flags):
     daemon = serve(*flags)
     browser.driver.get(shop)
     got = run(browser, example(daemon) + POST, base64.b64encode(jpeg(smooth(96, 64))).decode())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live width of a carving step: every width that the browser makes of the map of seams is, pixel for pixel, what the
-daemon makes of the picture in that width; and it is made without asking anybody.
+"""The live width of a carving step: every width that the browser makes from the map of seams equals, pixel for pixel, the
+daemon's picture of that width; and it is made without a request.
 
 covers: server/http/handle_page.c"""
 import base64
@@ -21,10 +21,10 @@ pytest_plugins = "page_fixtures"
 pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
 
 
-# ---- what the page's modules make of PNGs, the page aside
+# ---- the page's modules on PNGs, without the page
 
 def png(samples, filters=(0,)):
-    """Of 8 or 16 bits and 1 to 4 channels, the rows by these filters in turn."""
+    """A PNG of 8 or 16 bits and 1 to 4 channels, its rows with these filters in turn."""
     height, width, channels = samples.shape
     size = channels * samples.itemsize
     rows = samples.astype(samples.dtype.newbyteorder(">")).reshape(height, -1).view(np.uint8)
@@ -44,7 +44,7 @@ def png(samples, filters=(0,)):
 
 
 def shown(data):
-    """RGBA as a screen has it, of a PNG or samples: of 16 bits the upper eight. OpenCV reads it."""
+    """RGBA as on a screen, of a PNG or samples: the upper eight of 16 bits. OpenCV reads it."""
     picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     picture = (picture >> 8).astype(np.uint8) if picture.dtype == np.uint16 else picture
     if picture.ndim == 2:
@@ -53,7 +53,7 @@ def shown(data):
 
 
 def made_by_the_page(page, source, map_, widths):
-    """RGBA of the PNG SOURCE in each width, of that and the PNG of its map."""
+    """RGBA in each width, made by the page's modules from the PNG SOURCE and the PNG of its map."""
     found = page.run("""
         const [source, map, widths] = arguments;
         const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
@@ -74,7 +74,7 @@ KINDS = [(channels, depth) for channels in (1, 2, 3, 4) for depth in (8, 16)]
 
 
 def test_every_width_is_the_daemons(page, daemon):
-    """Hidden colours under transparent pixels too, which no canvas gives back."""
+    """Hidden colours under transparent pixels are kept too, which a canvas loses."""
     for (channels, depth), (width, height) in itertools.product(KINDS, ((1, 3), (2, 1), (3, 7), (13, 42), (40, 9))):
         source = png(noise(width, height, channels, depth, seed=width).reshape(height, width, channels))
         most = width // 2
@@ -104,11 +104,11 @@ CANVAS = (700, 500)  # of its middle, in a window of usual size
 
 def press(page):
     page.run("document.querySelector('.live-of button').click()")
-    page.wait("document.documentElement.dataset.liveWidth", "the map is there", 2 * PATIENCE_S)  # a second of a quiet core
+    page.wait("document.documentElement.dataset.liveWidth", "the map is there", 2 * PATIENCE_S)  # a second on an idle core
 
 
 def slide(page, width):
-    """The slider is moved, and held."""
+    """Moves the slider, and holds it."""
     page.run("""const slider = document.querySelector('.step[data-operator=carve] input[type=range]');
         slider.value = arguments[0]; slider.dispatchEvent(new Event('input', { bubbles: true }));""", width)
 
@@ -128,7 +128,7 @@ def canvas_at(page, width, height):
 
 
 def check_widths(page, text, size, widths):
-    """TEXT: the steps with the width as %d. What is live is what comes from the daemon then, translucent pixels too. SIZE: of the picture."""
+    """TEXT: the steps with the width as %d. The live picture equals the daemon's, translucent pixels too. SIZE: of the picture."""
     def shown(width):
         show_output_alone(page)
         return middle_digest(page, width, size[1])
@@ -143,7 +143,7 @@ def check_widths(page, text, size, widths):
         assert shown(width) == live, f"{width}: other pixels"
 
 
-def test_the_slider_asks_nobody(page, photo, tmp_path):
+def test_the_slider_makes_no_request(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -190,7 +190,7 @@ def test_every_kind_of_picture(page, photo, tmp_path, kind):
 
 
 def test_other_steps_and_masks(page, photo, tmp_path):
-    """A step before it is in the map, and its mask; one after it is done to the result alone."""
+    """The map includes the step before it and its mask; a step after it applies to the result alone."""
     mask = np.zeros((480, 320), np.uint8)
     mask[200:280] = 255
     path = tmp_path / "remove.png"
@@ -217,7 +217,7 @@ def test_other_steps_and_masks(page, photo, tmp_path):
 
 
 def test_of_a_large_picture_it_is_the_preview(page, tmp_path):
-    """In the picture's own units; the result is the picture's."""
+    """Widths are in the picture's own units; the result has the picture's size."""
     picture = np.tile(smooth(200, 150), (7, 12, 1))
     path = tmp_path / "large.png"
     path.write_bytes(encode(picture, "PNG", compress_level=1))
@@ -238,8 +238,8 @@ def test_of_a_large_picture_it_is_the_preview(page, tmp_path):
     assert page.run("return document.getElementById('canvas').ariaLabel").endswith("after carve, 2,390 by 1,050 pixels")
 
 
-def test_another_way_to_look_for_seams_is_another_map(page, photo):
-    """Asked for when its result is there; until then, and for other changes, it is as ever."""
+def test_a_different_seam_search_has_a_different_map(page, photo):
+    """Such a map is requested when its result is there; until then, and for other changes, nothing is different."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -252,7 +252,7 @@ def test_another_way_to_look_for_seams_is_another_map(page, photo):
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (300, 500))  # in place of dx
     page.set_field("carve", "height", 300)
     page.shown("carve:width=500,height=300,energy=sobel5")
-    assert page.text(".live-of .help") == "Of the width alone: reset height and dy."
+    assert page.text(".live-of .help") == "Works only for the width: reset height and dy."
     page.find('.step [aria-label="Reset height"]').click()
     page.shown("carve:width=500,energy=sobel5")
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (310,))
@@ -262,7 +262,7 @@ def test_another_way_to_look_for_seams_is_another_map(page, photo):
 
 
 def test_keys_move_it(page, photo, tmp_path):
-    """Each key shows its width, and the last one's comes from the daemon."""
+    """Each key shows its width, and the last width also comes from the daemon."""
     from selenium.webdriver.common.keys import Keys
     page.choose_file(photo)
     page.opened()
@@ -279,11 +279,11 @@ def test_keys_move_it(page, photo, tmp_path):
     assert len([path for path in page.run("return asked") if path.startswith("/pipeline")]) == 1
     page.driver.switch_to.active_element.send_keys(Keys.HOME)
     page.shown("carve:width=240")
-    page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # not left
+    page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # the field keeps the focus
     page.shown("carve:width=511")
 
 
-def test_what_is_enlarged_before_it_may_be_too_much(page, photo):
+def test_a_step_that_enlarges_before_it_may_be_too_much(page, photo):
     page.open_page(page.url, "#steps=resize:width=1800;carve")
     page.choose_file(photo)
     page.opened()
@@ -299,8 +299,8 @@ def test_what_is_enlarged_before_it_may_be_too_much(page, photo):
     page.wait("document.getElementById('label-after').textContent === 'Live'")
 
 
-def test_what_stands_in_its_way(page, daemon, photo, tmp_path):
-    """Is told: there is no picture; there is no room. It can be given up and tried again."""
+def test_what_prevents_it(page, daemon, photo, tmp_path):
+    """The page says what is missing: a picture, or room. A live width can be given up and tried again."""
     page.add_step("carve")
     assert page.text(".live-of .help") == "Open a picture first." and page.run("return document.querySelector('.live-of button').disabled")
     page.choose_file(photo)
@@ -311,7 +311,7 @@ def test_what_stands_in_its_way(page, daemon, photo, tmp_path):
             ? Promise.resolve(new Response('{"message":"no room for 3 more jobs"}', { status: 503 })) : real(target, options);""")
     page.find(".live-of button").click()
     page.wait("!document.getElementById('notice').hidden")
-    assert "No room for 3 more jobs. The daemon has no room just now. Try again in a moment." in page.text("#notice")
+    assert "No room for 3 more jobs. The daemon has no room now. Try again in a moment." in page.text("#notice")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
     page.find("#notice button").click()
     page.wait("document.documentElement.dataset.liveWidth")
@@ -333,8 +333,8 @@ def test_giving_up_ends_the_work(page, daemon, tmp_path):
     assert not page.visible("#notice")
 
 
-def test_zoomed_it_is_the_output_as_well(page, tmp_path):
-    """Its edge, too, where it was wider a moment before."""
+def test_zoomed_it_equals_the_output_too(page, tmp_path):
+    """Its edge too, where the picture was wider a moment before."""
     path = tmp_path / "wide.png"
     path.write_bytes(encode(np.tile(smooth(160, 90), (8, 8, 1)), "PNG", compress_level=1))
     open_live(page, path)
@@ -356,7 +356,7 @@ def test_zoomed_it_is_the_output_as_well(page, tmp_path):
 
 
 def test_frames_of_full_hd(page, tmp_path):
-    """How long they take is told, and that they come at all: the machine may be busy."""
+    """Frames are drawn; their time is printed only, as the machine may be busy."""
     path = tmp_path / "full-hd.png"
     path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
     open_live(page, path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page in a real browser: open a picture, change it, look at it, save it. What the canvas shows is compared with what
-`burin run` makes of the same file. After each test: no error in the console, and nothing was asked of anyone but the daemon.
+"""The page in a real browser: open a picture, change it, look at it, save it. The canvas is compared with the output of
+`burin run` on the same file. After each test: no error is in the console, and every request went to the daemon.
 
 covers: server/http/handle_page.c"""
 import base64
@@ -24,8 +24,8 @@ pytestmark = needs_browser
 
 
 @pytest.mark.parametrize("policy", [True, False])
-def test_a_request_to_a_stranger_is_seen(page, policy):
-    """At each test's end: the page's policy refuses it, and one that no policy refused stands among the requests."""
+def test_a_request_to_another_server_is_seen(page, policy):
+    """At each test's end: the page's policy refuses it, and without a policy it is among the requests."""
     page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": not policy})
     try:
         page.open_page(page.url)
@@ -39,7 +39,7 @@ def test_a_request_to_a_stranger_is_seen(page, policy):
 # ---- opening
 
 def give(browser, path, how):
-    """A drop or a paste, as the system makes them of a file."""
+    """A drop or a paste of a file, as the system makes them."""
     browser.run("""
         const bytes = Uint8Array.from(atob(arguments[0]), (c) => c.charCodeAt(0));
         const data = new DataTransfer();
@@ -76,7 +76,7 @@ def test_open_what_a_browser_cannot_read(page, tmp_path):
 
 
 def test_samples_are_shown_as_they_are(page, tmp_path):
-    """Whatever a file says of its colours: gamma and profile change nothing. A turned one is turned, as the daemon does it."""
+    """Gamma and profile change nothing. A picture with an orientation is turned, as the daemon does it."""
     picture = smooth(120, 80)
     plain = PngImagePlugin.PngInfo()
     plain.add(b"gAMA", (10000).to_bytes(4, "big"))
@@ -98,7 +98,7 @@ def test_samples_are_shown_as_they_are(page, tmp_path):
 
 
 def open_large(page, tmp_path, picture, operator):
-    """A picture that previews are smaller than, with one step."""
+    """Opens a picture large enough that its previews are smaller, with one step."""
     path = tmp_path / "large.png"
     path.write_bytes(encode(picture, "PNG", compress_level=1))
     open_live(page, path)
@@ -107,7 +107,7 @@ def open_large(page, tmp_path, picture, operator):
 
 
 def test_transparency(page, tmp_path):
-    """It is kept, in previews too; opaque pixels are exact."""
+    """Transparency is kept, in previews too; opaque pixels are exact."""
     picture = np.dstack([np.tile(smooth(200, 150), (8, 8, 1)), np.full((1200, 1600), 255, np.uint8)])
     picture[:, :800, 3] = 0
     open_large(page, tmp_path, picture, "brightness")
@@ -134,7 +134,7 @@ def test_what_is_no_picture(page, tmp_path):
 
 # ---- operators
 
-BEGUN = {"width": 120, "height": 80}  # half of the picture, where an operator must be told a size
+BEGUN = {"width": 120, "height": 80}  # half of the picture, for operators that need a size
 
 
 def operators(daemon):
@@ -142,7 +142,7 @@ def operators(daemon):
 
 
 def test_each_operator(page, daemon, photo, tmp_path):
-    """Every operator of GET /ops by itself, as it is when it is added."""
+    """Every operator of GET /ops works alone, with the parameters that it is added with."""
     small = tmp_path / "small.png"
     Image.open(photo).crop((100, 60, 340, 220)).save(small)
     page.choose_file(small)
@@ -158,7 +158,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
         fields = page.run("return [...document.querySelectorAll('.step-body > .field')].length")
         assert fields == len(operator["parameters"]) + len(operator["parts"])
         if operator.get("values"):
-            assert page.visible("#told table") and name in page.text("#told")
+            assert page.visible("#values table") and name in page.text("#values")
         else:
             check_canvas(page, run_pixels(tmp_path, small, text))
         page.find(f'.step[data-operator="{name}"] [aria-label^="Remove"]').click()
@@ -189,7 +189,7 @@ def test_change_parameters(page, photo, tmp_path):
 
 
 def test_forms_fit_what_they_are_for(page, photo, tmp_path):
-    """A wide range of decimals is dragged by ratios, places of a picture stand as they lie in it."""
+    """A wide range of decimals has a logarithmic slider; positions in a picture are arranged as in the picture."""
     page.choose_file(photo)
     page.opened()
     page.add_step("blur")
@@ -242,7 +242,7 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
 
 
 def test_a_step_of_the_address_has_what_stands_there(page, photo, tmp_path):
-    """And nothing to begin with: without a height it follows the width."""
+    """The step gets no initial values: without a height it follows the width."""
     page.open_page(page.url, "#steps=resize:width=100")
     page.choose_file(photo)
     page.opened()
@@ -267,7 +267,7 @@ def test_masks(page, photo, tmp_path):
 
 
 def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
-    """Whatever the steps before it did to its size: a preview that is refused would stand in the console."""
+    """A mask follows the picture's size behind any steps before it: a refused preview would be in the console."""
     mask = np.zeros((1600, 1200), np.uint8)
     mask[:, 200:280] = 255
     path = tmp_path / "remove.png"
@@ -316,23 +316,23 @@ def test_the_address_is_enough(page, daemon, photo, tmp_path):
 
 
 def test_values(page, photo, tmp_path):
-    """Numbers and lists are the command line's, also beside a picture."""
+    """Numbers and lists equal the command line's, also beside a picture."""
     page.choose_file(photo)
     page.opened()
     page.add_step("mean")
     page.shown("mean")
-    told = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
-    assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in told]
+    means = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
+    assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
     page.add_step("grayscale")
     page.add_step("histogram")
     page.shown("mean;grayscale;histogram")
-    counts = page.run("return [...document.querySelectorAll('#told details tbody td')].map((e) => Number(e.textContent.replaceAll(',', '')))")
+    counts = page.run("return [...document.querySelectorAll('#values details tbody td')].map((e) => Number(e.textContent.replaceAll(',', '')))")
     expected = subprocess.run([BURIN, "run", "grayscale", "histogram", str(photo), str(tmp_path / "out.png")], check=True, capture_output=True, text=True).stdout.split()
     assert counts == [int(n) for n in expected]
 
 
 def test_texts_and_a_pair(page, photo):
-    """A placeholder's text is the command line's, whatever the two numbers of its field are."""
+    """A placeholder's text equals the command line's, for any two numbers of its field."""
     page.choose_file(photo)
     page.opened()
     page.add_step("blurhash")
@@ -342,15 +342,15 @@ def test_texts_and_a_pair(page, photo):
             arguments[0].split(',').forEach((side, i) => { if (!side) return;
                 boxes[i].value = side; boxes[i].dispatchEvent(new Event('input')); boxes[i].dispatchEvent(new Event('change')); });""", sides)
         page.shown(steps)
-        told = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
-        assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [told]
+        text = subprocess.run([BURIN, "run", steps, str(photo)], check=True, capture_output=True, text=True).stdout.strip()
+        assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [text]
         assert page.run("return decodeURIComponent(location.hash)") == f"#steps={steps}"
 
 
 # ---- looking
 
 def test_the_divider_compares_one_place(page, photo, tmp_path):
-    """At any zoom and pan: left of it the input, right of it the output, each pixel where it belongs."""
+    """At any zoom and pan the input is left of it and the output right of it, each pixel at its place."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -381,7 +381,7 @@ def test_the_divider_compares_one_place(page, photo, tmp_path):
 
 
 def test_the_wheel_zooms_about_the_pointer(page, photo):
-    """The place under it stays under it; pinching with two fingers does the same about their middle."""
+    """The place under the pointer stays there; pinching with two fingers does the same about their middle."""
     page.choose_file(photo)
     page.opened()
     places = page.run("""return new Promise((done) => {
@@ -423,7 +423,7 @@ def test_each_stage_can_be_compared(page, photo, tmp_path):
         return (np.array(data, np.uint8).reshape(100, 4)[:, :3] == bright[100, :100]).all()
 
     assert wait_until(same)
-    # another value before it: the stage follows, in full; nobody's button goes away meanwhile
+    # a new value before it: the stage follows, in full, and no button goes away meanwhile
     page.run("window.buttons = [...document.querySelectorAll('#filmstrip button')]")
     page.set_field("brightness", "shift", 61)
     page.shown("brightness:shift=61;edge")
@@ -440,7 +440,7 @@ def strip(page):
 
 
 def test_the_strip_is_the_outputs(page, photo):
-    """No stage beside the output where the steps after it only tell values; after a failure, those of what is shown."""
+    """No stage beside the output where only value steps follow it; after a failure, the stages of the shown output."""
     page.choose_file(photo)
     page.opened()
     for name in ("brightness", "carve", "mean", "histogram"):
@@ -453,7 +453,7 @@ def test_the_strip_is_the_outputs(page, photo):
     page.set_field("brightness", "shift", 20)
     page.set_field("carve", "dx", -480)
     page.wait("!document.getElementById('notice').hidden")
-    assert page.text("#status") == "Not done: the output shown is the one before."
+    assert page.text("#status") == "Not done: the previous output is still shown."
     assert page.text("#notice").startswith("Not with these valuescarve: dx must be")
     assert strip(page) == ["Input", "1 brightness", "Output"] and page.text("#label-before") == "After step 1"
     assert page.run("return [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent.includes('×'))")
@@ -461,13 +461,13 @@ def test_the_strip_is_the_outputs(page, photo):
 
 
 def areas(page):
-    """How high the bars of each plot are, and the readout's rows."""
+    """The height of each plot's bars, and the readout's rows."""
     return page.run("""return [[...document.querySelectorAll('#histograms .area')].map((e) => e.getBBox().height),
         [...document.querySelectorAll('.readout tr')].map((e) => e.firstChild.textContent)]""")
 
 
 def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
-    """It has fewer pixels; its plot is as high. What is cancelled leaves the histogram of the output."""
+    """A preview has fewer pixels; its plot is as high. A cancelled run leaves the output's histogram."""
     last_row = "document.querySelector('.readout tr:last-child td')?.textContent === '%s'"
     path = tmp_path / "large.jpg"
     path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
@@ -506,23 +506,23 @@ def test_histograms_can_be_read(page, photo, tmp_path):
     assert [int(text.replace(",", "")) for text in rows] == [int(counts[i:i + 16].sum()) for i in range(0, 256, 16)]
 
 
-def test_the_account_is_the_reports(page, photo):
+def test_the_table_is_the_report(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
     page.shown("histeq")
-    rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.className, r.querySelector('th').textContent])")
+    rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.className, r.querySelector('th').textContent])")
     names = [name for _, name in rows]
     for name in ("receive", "queue", "decode", "upload", "compute", "download", "encode", "wait", "total"):
         assert name in names
     assert names[names.index("compute") + 1] == "histeq" and names[names.index("histeq") + 1] == "histogram"
-    assert "MP/s" in page.text("#account") and "480 × 320" in page.text("#account") and "cpu" in page.text("#account")
+    assert "MP/s" in page.text("#times") and "480 × 320" in page.text("#times") and "cpu" in page.text("#times")
     digest = page.text("#devices .digest") or page.wait("document.querySelector('#devices .digest')?.textContent")
     assert len(digest.split()[-1]) == 64
 
 
 def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
-    """They stand below their stage. There is no GPU here: the daemon's account is given the kernels of one."""
+    """They stand below their stage. This machine has no GPU: a GPU's kernels are put into the daemon's report."""
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const parse = JSON.parse;
         JSON.parse = (text, ...rest) => {
@@ -539,7 +539,7 @@ def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
         page.opened()
         page.add_step("histeq")
         page.shown("histeq")
-        rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.querySelector('th').textContent, r.className])")
+        rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.querySelector('th').textContent, r.className])")
         names = [name for name, _ in rows]
         decode = names.index("decode")
         assert [name for name, _ in rows[decode:decode + 4]] == ["decode", "walk", "transform", "upload"]
@@ -568,7 +568,7 @@ def huge(tmp_path_factory):
 
 
 def test_many_megapixels(page, huge):
-    """Opened, changed and looked at in full size, at both ends. Meanwhile the page goes on: its clock ticks."""
+    """It is opened, changed and looked at in full size, at both ends. The page stays responsive: its clock ticks."""
     page.run("window.ticks = 0; setInterval(() => ticks++, 20)")
     page.choose_file(huge)
     page.add_step("brightness")
@@ -601,7 +601,7 @@ def test_many_megapixels(page, huge):
 
 
 def test_cancel_while_it_is_read(page, photo, huge):
-    """Nothing is open then, and what was read is not shown later."""
+    """No picture is open then, and the cancelled one is not shown later."""
     page.choose_file(huge)
     page.wait("!document.getElementById('busy').hidden")
     assert page.text("#busy-text") == "Reading…"
@@ -670,7 +670,7 @@ NASTY = ["it's a \"photo\"; rm -rf, 100%.png", "-o.png", "$(touch pwned) `id`.pn
 
 
 def test_the_lines_are_what_they_say(page, photo, tmp_path):
-    """Both lines, through a shell, with names that a shell or curl could misread, and every kind of parameter."""
+    """Both lines work in a shell, with names that a shell or curl could misread, and every kind of parameter."""
     expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
     page.choose_file(photo)
     page.opened()
@@ -690,7 +690,7 @@ def test_the_lines_are_what_they_say(page, photo, tmp_path):
 
 
 def run_lines(lines, folder, name, expected):
-    """In a shell, in that folder: each makes the picture."""
+    """Runs each line in a shell, in that folder: it makes the expected picture."""
     before = set(os.listdir(folder))
     for line in lines:
         path = f"{os.path.dirname(os.path.abspath(BURIN))}:{os.environ['PATH']}"
@@ -716,7 +716,7 @@ def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
     assert page.wait("window.copied") == curl
 
 
-# ---- long runs, refusals, an end of the daemon
+# ---- long runs, refusals, the end of the daemon
 
 def test_cancel_and_progress(page, daemon, tmp_path):
     path = tmp_path / "large.jpg"
@@ -749,7 +749,7 @@ def test_a_refusal_says_what_to_do(page, photo):
 
 
 def test_a_file_that_is_too_large(page, tmp_path):
-    """Refused before it is read, and the page says so: not that the daemon is gone."""
+    """The page refuses it before reading it, and says so; it does not report a lost daemon."""
     daemon = Daemon("--body-bytes-max", "1000000")
     path = tmp_path / "large.png"
     path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
@@ -832,7 +832,7 @@ def test_a_users_operator_appears(with_users, photo):
     check_canvas(page, np.where(np.array(Image.open(photo)) > 90, 255, 0).astype(np.uint8))
 
 
-def test_parameters_called_as_what_every_object_has(with_users, photo):
+def test_parameters_named_like_members_of_every_object(with_users, photo):
     page = with_users
     page.open_page(page.url, "#steps=named:constructor=3,valueOf=80")
     page.choose_file(photo)
@@ -867,7 +867,7 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
     assert (shown == expected).all()
 
 
-def test_a_preview_has_as_much_less_of_what_is_counted_in_pixels(page, tmp_path):
+def test_a_preview_scales_parameters_in_pixels(page, tmp_path):
     open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "blur")
     page.run("""window.asked = []; const real = window.fetch; window.fetch = (...all) => { asked.push(String(all[0])); return real(...all); };""")
     page.set_field("blur", "sigma", 10)
@@ -880,7 +880,7 @@ def test_a_preview_has_as_much_less_of_what_is_counted_in_pixels(page, tmp_path)
 # ---- seams and devices
 
 def left_side(page, width, height):
-    """What stands left of the divider, which goes to the right end."""
+    """The part left of the divider, which moves to the right end."""
     from selenium.webdriver.common.keys import Keys
     page.run("document.getElementById('divider').focus()")
     page.driver.switch_to.active_element.send_keys(Keys.END)
@@ -889,7 +889,7 @@ def left_side(page, width, height):
 
 
 def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
-    """Every pixel of a seam has a colour, and no other; the first eighth of the seams has the first."""
+    """Every pixel of a seam has a colour, and no other pixel; the first eighth of the seams has the first colour."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -911,7 +911,7 @@ def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
 
 @pytest.mark.parametrize("alpha", [False, True])
 def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
-    """They cross what is to be removed, as those of the output do; also in a picture with transparent pixels."""
+    """They cross the pixels to be removed, as the output's seams do; also in a picture with transparent pixels."""
     before = np.array(Image.open(photo))
     if alpha:
         photo = tmp_path / "alpha.png"
@@ -947,7 +947,7 @@ def test_seams_without_an_order(page, photo):
     page.shown("carve")
     page.find("#show-seams").click()
     for values, text, said in (({}, "carve", "None: this step does not change the size."),
-                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Of both directions, without their order.")):
+                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Seams of both directions, without their order.")):
         for name, value in values.items():
             page.set_field("carve", name, value)
         page.wait(f"document.documentElement.dataset.seams === {text!r}")
@@ -956,7 +956,7 @@ def test_seams_without_an_order(page, photo):
 
 
 def test_cpu_and_gpu_side_by_side(page, photo):
-    """Where /readyz names both. There is none here: the page is told of one, and what it asks of it the CPU does."""
+    """The page offers both where /readyz names both. There is no GPU here: the page sees one, and the CPU does its work."""
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const real = window.fetch;
         window.fetch = async (target, options) => {
@@ -985,7 +985,7 @@ def test_cpu_and_gpu_side_by_side(page, photo):
         page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
-# ---- for everybody
+# ---- accessibility
 
 def test_nothing_is_wider_than_the_screen(page, photo):
     page.choose_file(photo)
@@ -1001,14 +1001,14 @@ def test_nothing_is_wider_than_the_screen(page, photo):
 
 
 def in_sight(page, selector):
-    """All of its height is on the screen, and nothing lies over its middle."""
+    """All of its height is on the screen, and nothing covers its middle."""
     return page.run("""const e = document.querySelector(arguments[0]), box = e.getBoundingClientRect();
         const over = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
         return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && (e.contains(over) || over.contains(e));""", selector)
 
 
 def test_what_went_wrong_is_in_sight(page, photo):
-    """Wherever the page is scrolled to; and where the window is large enough, adding steps leaves the picture where it is."""
+    """The message shows however the page is scrolled; and in a large window added steps leave the picture in place."""
     page.choose_file(photo)
     page.opened()
     for width, height in ((390, 844), (768, 1024), (1000, 520), (1280, 800)):
@@ -1030,7 +1030,7 @@ def test_what_went_wrong_is_in_sight(page, photo):
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
-def test_what_is_dropped_covers_what_was_there(page):
+def test_a_dropped_picture_covers_the_one_before(page):
     page.run("""const data = new DataTransfer();
         data.items.add(new File(['x'], 'a.png', { type: 'image/png' }));
         document.getElementById('canvas').dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));""")
@@ -1039,7 +1039,7 @@ def test_what_is_dropped_covers_what_was_there(page):
 
 
 def test_everything_that_acts_has_a_name(page, photo):
-    """As the browser tells it to a screen reader."""
+    """The browser's name of it, as for a screen reader."""
     page.choose_file(photo)
     page.opened()
     for name in ("carve", "convolve", "edge"):
@@ -1053,12 +1053,12 @@ def test_everything_that_acts_has_a_name(page, photo):
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory):
-    """axe-core as package-lock.json has it, its digest too."""
+    """axe-core as locked in package-lock.json, with its digest."""
     return (npm_packages(tmp_path_factory.mktemp("axe")) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 def test_axe_finds_nothing(page, photo, axe):
-    """In a large window, a telephone's, and in the dark: the schemes differ in colours alone, so only their rules are asked there."""
+    """In a large window, a telephone's, and in the dark: the schemes differ in colours alone, so only the colour rules run there."""
     def look():
         for width, scheme, rules in ((1440, "light", {}), (390, "light", {}), (1440, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}})):
             page.size(width, 900)
@@ -1068,7 +1068,7 @@ def test_axe_finds_nothing(page, photo, axe):
                 axe.run(arguments[0]).then((found) => done(found.violations.map((v) => [v.id, v.nodes.map((n) => n.html).slice(0, 3)])));""",
                                                     rules) == [], (width, scheme)
 
-    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for axe, which is no file of the daemon's
+    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for axe, which the daemon does not serve
     try:
         page.open_page(page.url)
         page.run(axe)

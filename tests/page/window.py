@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page's canvas shows, and what it should show."""
+"""The contents of the page's canvas, and the expected ones."""
 import hashlib
 import subprocess
 
@@ -10,21 +10,21 @@ from conftest import BURIN
 
 
 def run_pixels(tmp_path, source, *steps):
-    """RGB of what `burin run` makes of it."""
+    """RGB of `burin run`'s output."""
     out = tmp_path / "expected.png"
     subprocess.run([BURIN, "run", *steps, "--device", "cpu", str(source), str(out)], check=True, capture_output=True)
     return np.array(Image.open(out).convert("RGB"))
 
 
 def middle(page, width, height):
-    """Where a picture of that size lies that is in the middle of the canvas: left, top, width, height."""
+    """The rectangle of a picture of that size in the middle of the canvas: left, top, width, height."""
     across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
         const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
     return int(np.floor(across / 2 - width / 2 + 0.5)), int(np.floor(down / 2 - height / 2 + 0.5)), width, height
 
 
 def middle_pixels(page, width, height):
-    """RGBA samples of it."""
+    """RGBA samples of that rectangle."""
     return np.frombuffer(page.canvas_pixels(*middle(page, width, height)), np.uint8).reshape(height, width, 4)
 
 
@@ -33,7 +33,7 @@ def middle_digest(page, width, height):
 
 
 def show_output_alone(page):
-    """At its own size, its middle in the middle of the canvas where it was fitted before."""
+    """Shows the output at its own size, its middle in the middle of the canvas if it was fitted before."""
     if page.run("return document.getElementById('compare').ariaPressed") == "true":
         page.find("#compare").click()
     if page.text("#zoom") != "100 %":
@@ -42,7 +42,7 @@ def show_output_alone(page):
 
 
 def canvas_picture(page, width, height):
-    """RGB of the picture on the canvas, in the middle of it at its own size, nothing beside it."""
+    """RGB of the picture on the canvas, in the middle at its own size, nothing beside it."""
     show_output_alone(page)
     data = middle_pixels(page, width, height)
     assert (data[:, :, 3] == 255).all(), "the picture does not lie where it should"
@@ -59,7 +59,7 @@ def check_canvas(page, expected):
 
 
 def open_live(page, path):
-    """Until changes of it are previewed."""
+    """Opens a picture and waits until its changes are previewed."""
     page.choose_file(path)
     page.opened()
     page.wait("document.documentElement.hasAttribute('data-live')")

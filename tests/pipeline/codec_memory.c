@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Predicted memory of codecs: none where rows go straight through, and bounds elsewhere. */
-#include "pipeline/codec_memory.h"
+#include "pipeline/codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -100,8 +100,9 @@ static void bad_values(void **state) {
 static void every_setting_says_what_it_may_be(void **state) {
     (void)state;
     int count = 0;
+    char text[FORMAT_LIST_MAX];
     for (; encode_option_name(count); count++)
-        assert_in_range(strlen(encode_option_range(count)), 5, 80);
+        assert_in_range(strlen(encode_option_range(count, text)), 5, 80);
     assert_in_range(count, 7, 24);
     assert_null(encode_option_name(-1));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Headers of every kind: what they tell, cut off, contradicting themselves, over limits.
- * covers: pipeline/codecs/jpeg_header.c pipeline/codecs/png_header.c pipeline/codecs/exif.c */
+ * covers: pipeline/codecs/jpeg.c pipeline/codecs/png.c pipeline/codecs/common/exif.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 static const struct probe_limits limits = { .pixels_max = 1000000, .side_max = 5000 };
@@ -8,22 +8,6 @@ static const struct probe_limits limits = { .pixels_max = 1000000, .side_max = 5
 static enum status probe_bytes(const struct bytes *bytes, struct probe *probe,
                                struct failure *failure) {
     return probe_image(bytes->data, bytes->length, &limits, probe, failure);
-}
-
-static void test_names(void **state) {
-    (void)state;
-    assert_string_equal(format_name(FORMAT_JPEG), "jpeg");
-    assert_string_equal(format_name(FORMAT_PNG), "png");
-    assert_string_equal(format_name(FORMAT_PNM), "pnm");
-    assert_string_equal(format_media_type(FORMAT_JPEG), "image/jpeg");
-    assert_string_equal(format_media_type(FORMAT_PNG), "image/png");
-    assert_string_equal(format_media_type(FORMAT_PNM), "image/x-portable-anymap");
-    static const char *const names[] = { "png", "jpeg", "jpg", "pnm", "ppm", "pgm" };
-    static const enum format formats[] = { FORMAT_PNG, FORMAT_JPEG, FORMAT_JPEG,
-                                           FORMAT_PNM, FORMAT_PNM,  FORMAT_PNM };
-    for (int i = 0; i < 6; i++) assert_int_equal(format_from_name(names[i]), formats[i]);
-    assert_int_equal(format_from_name("gif"), FORMAT_NONE);
-    assert_int_equal(format_from_name(""), FORMAT_NONE);
 }
 
 static void test_strangers_are_named(void **state) {
@@ -249,7 +233,6 @@ static void test_bent_exif_is_upright(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
         cmocka_unit_test(test_strangers_are_named),
         cmocka_unit_test(test_png_facts),
         cmocka_unit_test(test_jpeg_facts),

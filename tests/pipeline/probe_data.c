@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How much data a header's pixels need at the least: never more than any file takes that decodes,
  * and no less than the smallest one.
- * covers: pipeline/probe.c pipeline/codecs/jpeg_header.c pipeline/codecs/png_header.c
+ * covers: pipeline/probe.c pipeline/codecs/jpeg.c pipeline/codecs/png.c
  * covers: pipeline/codecs/pnm.c */
 #include "tests/pipeline/codecs/made_files.h"
 

@@ -45,7 +45,7 @@ static struct answer found(const uint64_t lengths[101], int q, int least, uint64
         answer.last_made = search.quality;
         /* One that is given up is too long, whatever its length. */
         const uint64_t length = lengths[search.quality];
-        const bool given_up = length > max && !quality_search_tells(&search);
+        const bool given_up = length > max && !quality_search_reports(&search);
         if (!quality_search_next(&search, given_up ? max + 1 : length)) break;
     }
     answer.fits = search.fits;
@@ -114,7 +114,7 @@ static void a_refusal_names_both_sizes(void **state) {
     quality_search_begin(&search, &options);
     assert_true(quality_search_next(&search, 99999));
     assert_int_equal(search.quality, 10);
-    assert_true(quality_search_tells(&search));
+    assert_true(quality_search_reports(&search));
     assert_false(quality_search_next(&search, 5678));
     assert_int_equal(quality_search_refuse(&search, FORMAT_JPEG, &failure), STATUS_TOO_LARGE);
     assert_non_null(strstr(failure.message, "5678 bytes at quality 10"));

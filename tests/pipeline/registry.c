@@ -2,8 +2,8 @@
 /* The operators that this program was built with, and those that are added.
  * covers: pipeline/builtin_ops.c
  */
-#include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
+#include "pipeline/builtin_ops.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

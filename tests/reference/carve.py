@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seam carving in numpy, written from the specification alone: what `carve` has to put out, in every byte.
+"""Seam carving in numpy, written from the specification alone: the exact output of `carve`.
 
 Images are (height, width, channels) arrays of uint8 or uint16, channels 1 (gray), 2 (gray, alpha), 3 (RGB) or
 4 (RGB, alpha); masks are (height, width) arrays of bool. Vertical seams are described: a list of the column
@@ -54,7 +54,7 @@ def energy(luma, kind):
 # ---- one seam
 
 def costs(energies, keep, remove):
-    """What a pixel adds to its seam: first whether it is kept, then whether it is not to be removed, then energy.
+    """What a pixel adds to its seam, in order of weight: whether it is kept, whether it is not to be removed, energy.
     KEEP and REMOVE: arrays of bool."""
     return (keep.astype(np.int64) << 48) + ((~remove).astype(np.int64) << 32) + energies
 
@@ -72,8 +72,8 @@ def path_costs(cost):
 
 
 def find_seam(cost):
-    """(columns, total). Of those with the least total the one that is leftmost in the middle row, and then, row by
-    row outward from there, takes the smallest column that keeps the total."""
+    """(columns, total) of a seam of the least total: the leftmost one in the middle row, which then, row by row outward from
+    there, takes the smallest column that keeps the total."""
     height = cost.shape[0]
     from_top, from_bottom = path_costs(cost)
     middle = (height - 1) // 2
@@ -90,7 +90,7 @@ def find_seam(cost):
 
 
 def rank(total, length):
-    """Totals of seams of different length: kept pixels, minus the removed ones, energy."""
+    """A key to compare totals of seams of different length: kept pixels, minus the removed ones, energy."""
     return total - (length << 32)
 
 
@@ -108,7 +108,7 @@ class Picture:
     height = property(lambda self: self.planes[0].shape[0])
 
     def turned(self):
-        """Rows for columns."""
+        """The picture with rows and columns swapped."""
         return Picture(*(plane.swapaxes(0, 1) for plane in self.planes))
 
     def seam(self, kind):
@@ -122,7 +122,7 @@ class Picture:
         return Picture(*(plane[stays].reshape(shape + plane.shape[2:]) for plane in self.planes))
 
     def doubled(self, chosen):
-        """With a new pixel right of each pixel of CHOSEN (bool), of which every row has as many."""
+        """The picture with a new pixel right of each pixel of CHOSEN (bool), which has equally many in every row."""
         pixels, keep, remove, origin = self.planes
         height, width, channels = pixels.shape
         around = np.pad(pixels.astype(np.int64), ((0, 0), (1, 1), (0, 0)), "edge")
@@ -138,7 +138,7 @@ class Picture:
 # ---- from one size to the other
 
 def shrink(picture, columns, rows, kind, seen):
-    """One seam a step, of the cheaper direction while both are left. SEEN: origins of all pixels of seams."""
+    """Removes one seam a step, of the cheaper direction while both are needed. SEEN: origins of all pixels of seams."""
     while columns or rows:
         turned = picture.turned()
         down, down_total = picture.seam(kind) if columns else (None, 0)
@@ -155,7 +155,7 @@ def shrink(picture, columns, rows, kind, seen):
 
 
 def grow(picture, count, kind, seen):
-    """COUNT columns more: the pixels of the first COUNT seams that shrinking would take are doubled, all at once."""
+    """Adds COUNT columns: doubles the pixels of the first COUNT seams that shrinking would take, all at once."""
     height, width = picture.height, picture.width
     places = np.arange(height * width).reshape(height, width)
     left = Picture(*picture.planes[:3], places)
@@ -177,7 +177,7 @@ def grow_in_steps(picture, goal, kind, seen):
 # ---- the operator
 
 def with_red(image, seen):
-    """RGB of IMAGE, whose pixels of places SEEN are red; alpha stays."""
+    """RGB of IMAGE, with the pixels of places SEEN in red; alpha is kept."""
     colours = image[..., :1].repeat(3, 2) if image.shape[2] < 3 else image[..., :3].copy()
     places = np.concatenate([np.zeros(0, np.int64), *seen])
     colours.reshape(-1, 3)[places[places >= 0]] = (np.iinfo(image.dtype).max, 0, 0)
@@ -191,7 +191,7 @@ def energy_image(image, kind):
 
 
 def seam_map(picture, columns, rows, kind):
-    """16-bit gray: the number of the seam through each pixel, 0 where none goes."""
+    """16-bit gray: the number of the seam through each pixel, 0 without a seam."""
     seen = []
     shrink(picture, columns, rows, kind, seen)
     numbers = np.zeros(picture.height * picture.width, np.uint16)
@@ -201,7 +201,7 @@ def seam_map(picture, columns, rows, kind):
 
 
 def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="result", mask=None, rmask=None):
-    """IMAGE as `carve` with these parameters makes it; masks True where they are set."""
+    """The output of `carve` for IMAGE and these parameters; masks are True where they are set."""
     old_height, old_width, _ = image.shape
     width = old_width + dx if width is None else width
     height = old_height + dy if height is None else height

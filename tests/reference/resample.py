@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resampling in numpy, written from its definition alone: windows and integer weights of an axis, and both passes.
 
-Images are (height, width, channels) arrays of uint8 or uint16. By hand, the digests that tests/pipeline/rows/resample_weights.c
+Images are (height, width, channels) arrays of uint8 or uint16. To print the digests that tests/pipeline/rows/resample_weights.c
 compares with: /usr/bin/python3 tests/reference/resample.py"""
 import functools
 
@@ -28,7 +28,7 @@ def weigh(kernel, x):
 
 @functools.lru_cache(64)
 def windows(source, target, kernel):
-    """First pixel and weights, as integers of which 2^22 are 1, of each target pixel."""
+    """First pixel and weights of each target pixel, as integers in units of 2^-22."""
     made = []
     scale = source / target
     stretch = max(1.0, scale)
@@ -44,7 +44,7 @@ def windows(source, target, kernel):
 
 
 def along(image, target, kernel, axis):
-    """One pass: rounded half up, clamped, of the image's own depth. Its sums are below 2^53, which double holds exactly."""
+    """One pass: rounded half up, clamped, with the image's own depth. Its sums are below 2^53, which double holds exactly."""
     if image.shape[axis] == target:
         return image
     samples = np.moveaxis(image, axis, 0).astype(float)
@@ -73,14 +73,14 @@ def pairs(count):
 
 
 def mixed(words, start):
-    """A sum over all words that each word and its place in the row change."""
+    """A sum over all words that depends on each word and its place in the row."""
     golden, odd = np.uint64(0x9e3779b97f4a7c15), np.uint64(0xbf58476d1ce4e5b9)
     value = (words.astype(np.uint32).astype(np.uint64) + (np.arange(len(words), dtype=np.uint64) + np.uint64(start)) * golden) * odd
     return int((value ^ (value >> np.uint64(29))).sum())
 
 
 def digest(kernel, sizes):
-    """Of every window's first pixel, length and weights, one after the other."""
+    """A digest of every window's first pixel, length and weights, one after the other."""
     total = place = 0
     for source, target in sizes:
         words = np.concatenate([np.concatenate([[first, len(q)], q]) for first, q in windows(source, target, kernel)])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon for the tests of one file, which import `service` and `burin`: a request costs a tenth of a program's start.
-BURIN names the program, TEST_LIBRARY what it is built of: build/cpu/libburin.so. BURIN_DEVICE=cuda:0 has a GPU do the work."""
+BURIN names the program, TEST_LIBRARY the library it is built from: build/cpu/libburin.so. BURIN_DEVICE=cuda:0 selects a GPU."""
 import contextlib
 import ctypes
 import importlib.util
@@ -38,13 +38,13 @@ def service():
 
 @pytest.fixture(scope="session")
 def library():
-    """The program's functions. Python cannot load sanitized ones: then TEST_LIBRARY is empty."""
+    """The program's functions. Python cannot load a sanitized library: then TEST_LIBRARY is empty."""
     path = os.environ.get("TEST_LIBRARY")
     return ctypes.CDLL(path) if path else pytest.skip("TEST_LIBRARY names no library")
 
 
 def photograph(name):
-    """One of scikit-image's, without its modules, which take seconds to import."""
+    """One of scikit-image's photographs, without its modules, whose imports take seconds."""
     package = importlib.util.find_spec("skimage") or pytest.skip("scikit-image is not installed")
     path, = pathlib.Path(package.origin).parent.glob(f"data/{name}.[jp][pn]g")
     return np.array(Image.open(path))
@@ -56,8 +56,8 @@ def parameters(text):
 
 
 def burin(body, step, masks=None, **output):
-    """Returns the file BODY after STEP, which is written as for `burin run`. MASKS: files by the names of their parameters.
-    OUTPUT: type, compression and the like."""
+    """Returns the file BODY after STEP, written as for `burin run`. MASKS: files by the names of their parameters.
+    OUTPUT: type, compression and so on."""
     name, _, text = step.partition(":")
     path = f"/{name}?" + urllib.parse.urlencode([*parameters(text), *output.items(), ("device", DEVICE)])
     parts = [(part, file, part) for part, file in {"image": body, **(masks or {})}.items()]
@@ -67,10 +67,10 @@ def burin(body, step, masks=None, **output):
 
 
 def values(body, *steps):
-    """What STEPS tell of the file BODY, each written as for `burin run`."""
+    """The values that STEPS, each written as for `burin run`, compute from the file BODY."""
     split = [step.partition(":") for step in steps]
     operations = [{"operation": name, "params": dict(parameters(text))} for name, _, text in split]
     answer = running[-1].post_form(f"/pipeline?device={DEVICE}", [("image", body, "image"), ("operations", json.dumps(operations), None)])
     assert answer.status == 200, answer.body
-    assert [told["step"] for told in answer.json["values"]] == list(range(len(steps)))
-    return [told["value"] for told in answer.json["values"]]
+    assert [value["step"] for value in answer.json["values"]] == list(range(len(steps)))
+    return [value["value"] for value in answer.json["values"]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blur against OpenCV's GaussianBlur where that is installed, and against numpy where alpha weighs colours, which OpenCV does
-not know: weights of every sigma in steps of 0.01, pictures at many. By hand:
+"""blur against OpenCV's GaussianBlur where that is installed, and against numpy where alpha weighs colours, which OpenCV
+cannot: weights of every sigma in steps of 0.01, pictures at many. Alone:
 make reference PYTEST=tests/reference/test_blur.py"""
 import ctypes
 
@@ -25,7 +25,7 @@ class Gaussian(ctypes.Structure):
 
 @pytest.fixture
 def make(library):  # noqa: F811
-    """Weights by thousandths of sigma and depth."""
+    """Makes the weights for thousandths of sigma and a depth."""
     function = library.gaussian_make
     function.argtypes = [ctypes.POINTER(Gaussian), ctypes.c_long, ctypes.c_uint]
 
@@ -43,8 +43,8 @@ def gaussian_blur(image, sigma):
 @needs_cv2
 @pytest.mark.parametrize("depth", [8, 16])
 def test_weights(make, depth):
-    """A white sample in a row of black ones, where 1 - 1/M of a weight is left of it. Every other sigma in each depth: both are of
-    one rule, which differs in M."""
+    """Weights are read from a white sample in a row of black ones, which keeps 1 - 1/M of a weight. Sigmas alternate between the
+    depths: both have one rule, which differs in M."""
     row = np.zeros((1, 601), np.uint8 if depth == 8 else np.uint16)
     row[0, 300] = white = 2**depth - 1
     for sigma in range(300 if depth == 8 else 310, 64001, 20):
@@ -59,14 +59,14 @@ def test_weights(make, depth):
 
 
 def to_png(image):
-    """PNM has no alpha."""
+    """PNG where PNM cannot have alpha."""
     ok, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 0])
     assert ok
     return data.tobytes()
 
 
 def run(image, step):
-    """Channels in any order: what is done to one is done to all."""
+    """The order of channels does not matter: all are treated alike."""
     return cv2.imdecode(np.frombuffer(burin(to_png(image), step, type="png", compression=0), np.uint8), cv2.IMREAD_UNCHANGED)
 
 
@@ -76,7 +76,7 @@ def picture(shape, depth, channels, kind="noise"):
     maximum = 2**depth - 1
     if kind == "noise":
         values = rng.integers(0, maximum + 1, size)
-    else:  # black and white: as far as sums go
+    else:  # black and white: the largest sums
         values = rng.integers(0, 2, size) * maximum
     return values.astype(np.uint8 if depth == 8 else np.uint16)
 
@@ -118,7 +118,7 @@ def test_photograph(name):
 
 
 def weigh(image):
-    """As Pillow's RGBa: c a + 128 = t, (t + (t >> 8)) >> 8; of 16 bit (c a + 32767) / 65535."""
+    """Pillow's RGBa: c a + 128 = t, (t + (t >> 8)) >> 8; for 16 bits (c a + 32767) / 65535."""
     wide = image.astype(np.int64)
     product = wide[..., :-1] * wide[..., -1:]
     if image.dtype == np.uint8:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of seam carving against everything that can be tried: all paths of small images, pixels one by
-one, and other people's Sobel filters. No program is needed."""
+"""The reference of seam carving against exhaustive search: all paths of small images, pixels one by one, and independent
+Sobel filters. No program is needed."""
 import functools
 import itertools
 import random
@@ -58,14 +58,14 @@ def all_paths(height, width):
 
 
 def outward(height):
-    """Rows in the order in which a seam is settled."""
+    """The rows in the order in which a seam is settled."""
     middle = (height - 1) // 2
     return [*range(middle, -1, -1), *range(middle + 1, height)]
 
 
 def plain_seam(rows, kind, depth):
-    """(what it costs as (kept, -removed, energy), its columns): the least, and of equals the first in the order of
-    the columns in the middle row, those above it going up, those below it going down."""
+    """(its cost as (kept, -removed, energy), its columns): the cheapest seam and, among equals, the first by its column in the
+    middle row, then by those above it going up, then by those below it going down."""
     paths = all_paths(len(rows), len(rows[0]))
     each = np.arange(len(rows))
 
@@ -135,7 +135,7 @@ SMALL = [(1, 1), (1, 6), (6, 1), (2, 2), (3, 2), (2, 5), (4, 4), (5, 6), (6, 5),
 
 
 def small_picture(width, height, rng, depth=8, channels=1):
-    """Of few levels now and then, so that many paths cost the same."""
+    """A picture that sometimes has few levels, so that many paths cost the same."""
     levels = rng.choice([1, 2, 3, 256])
     samples = rng.integers(0, levels, (height, width, channels)) * (255 // max(levels - 1, 1))
     if depth == 16:
@@ -166,7 +166,7 @@ def test_energy(kind, depth):
                        [255, 255, 255, 255, 255]]),
 ])
 def test_greatest_energy(kind, bound, picture):
-    """An image that reaches it, and random ones that do not go beyond."""
+    """One image reaches the bound, and random ones stay within it."""
     assert carve.energy(np.array(picture), kind).max() == bound
     rng = np.random.default_rng(2)
     assert carve.energy(rng.integers(0, 2, (300, 300)) * 255, kind).max() <= bound
@@ -184,7 +184,7 @@ def test_sobel_is_opencvs(size, kind, length):
 
 @pytest.mark.parametrize("size", SMALL, ids=str)
 def test_path_costs(size):
-    """T and B of every pixel, and T + B - cost is the least through it."""
+    """T and B of every pixel are right, and T + B - cost is the least through it."""
     width, height = size
     rng = np.random.default_rng(5)
     paths = all_paths(height, width)
@@ -202,7 +202,7 @@ def test_path_costs(size):
 @pytest.mark.parametrize("size", SMALL, ids=str)
 @pytest.mark.parametrize("kind", carve.ENERGIES)
 def test_seam(size, kind):
-    """Least of all paths, and the one that the rule names of those that are equal; with masks too."""
+    """The seam has the least total of all paths and, among equals, is the one that the rule names; with masks too."""
     rng = np.random.default_rng(6)
     ties = 0
     for i in range(15):
@@ -219,8 +219,8 @@ def test_seam(size, kind):
 
 @pytest.mark.parametrize("size", SMALL, ids=str)
 def test_seam_is_the_leftmost(size):
-    """In every row no seam of the least total lies further left: where two of them cross, taking the left one of
-    both in each row gives a seam that costs as little. So the rule names the same seam from whichever row it starts."""
+    """In no row does a seam of the least total lie further left: where two of them cross, the left one of both in each row makes
+    a seam that costs as little. So the rule names the same seam from whichever row it starts."""
     width, height = size
     rng = np.random.default_rng(7)
     paths = all_paths(height, width)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's `carve` against the reference in carve.py, every byte. CARVE_CASES=5000 makes the random cases as many."""
+"""The program's `carve` equals the reference in carve.py in every byte. CARVE_CASES=5000 sets the number of random cases."""
 import itertools
 import os
 import random
@@ -39,7 +39,7 @@ def chunks(data):
 
 
 def unfiltered(kind, row, above, step):
-    """A row of a PNG, whose bytes are told as differences to the bytes STEP before and those ABOVE."""
+    """A row of a PNG, whose bytes are differences to the bytes STEP before and to those ABOVE."""
     for i in range(len(row)):
         left, up, corner = row[i - step] if i >= step else 0, above[i], above[i - step] if i >= step else 0
         near = left + up - corner
@@ -71,12 +71,12 @@ def shaped(image):
 # ---- the program
 
 def written(image):
-    """PNM has no alpha."""
+    """The file of IMAGE: PNG where PNM cannot have alpha."""
     return png(image) if image.shape[2] in (2, 4) else pnm(image[..., 0] if image.shape[2] == 1 else image)
 
 
 def run(image, mask=None, rmask=None, **parameters):
-    """What carve makes of IMAGE."""
+    """The output of carve for IMAGE."""
     step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
     masks = {name: written(shaped(plane)) for name, plane in (("mask", mask), ("rmask", rmask)) if plane is not None}
     if image.shape[2] in (2, 4):
@@ -129,7 +129,7 @@ SIZES = [(1, 1), (1, 2), (1, 9), (9, 1), (2, 1), (2, 2), (3, 3), (1, 97), (97, 1
 
 
 def goals(width, height):
-    """Targets that are worth a try, as few seams as show what there is to see."""
+    """Target sizes worth a try, with as few seams as show a difference."""
     def near(side):
         return max(side - 3, 1), side, side + 2
 
@@ -142,7 +142,7 @@ def goals(width, height):
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_sizes(size):
-    """Each goal with another energy, picture, number of channels and depth."""
+    """Each goal has a different energy, picture, number of channels and depth."""
     turn = sum(size)
     for i, (width, height) in enumerate(sorted(set(goals(*size)))):
         maker, kind = MAKERS[(turn + i) % 5], carve.ENERGIES[(turn + i) % 3]
@@ -161,7 +161,7 @@ def test_pictures(maker, kind):
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
 def test_all_the_way_down(kind):
-    """To a single pixel, by each way: until one count is used up, then with the other."""
+    """To a single pixel, by each way: one count is used up first, then the other."""
     for maker in (noise, constant, few_levels):
         check(maker(42, 13), width=1, height=1, energy=kind)
         check(maker(13, 42, 3), width=1, height=2, energy=kind)
@@ -182,7 +182,7 @@ def test_growing_in_steps(maker):
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha_rides_along(channels, depth):
-    """It has no say in the energy, is removed and averaged like any other sample."""
+    """Alpha does not count in the energy, and is removed and averaged like any other sample."""
     picture = noise(31, 22, channels, depth)
     even = picture.copy()
     even[..., -1] = 2 ** depth - 1
@@ -199,7 +199,7 @@ def test_energy_shown(kind):
                                               [(123, 66), (1, 5), (5, 1), (2, 2)]):
         check(maker(*size, channels, depth), show="energy", energy=kind)
     check(noise(64, 64), show="energy", energy=kind)
-    check(noise(64, 64), show="energy", energy=kind, dx=-5, dy=3)  # the input's, before the first step
+    check(noise(64, 64), show="energy", energy=kind, dx=-5, dy=3)  # the input's energy, before the first step
 
 
 def test_seams_shown():
@@ -212,7 +212,7 @@ def test_seams_shown():
 
 
 def test_map_shown():
-    """Of every kind of picture, to the last seam that there can be."""
+    """For every kind of picture, to the last possible seam."""
     for maker, (channels, depth) in zip(itertools.cycle(MAKERS), itertools.product((1, 2, 3, 4), (8, 16))):
         picture = maker(42, 33, channels, depth)
         for change in (dict(), dict(dx=-9), dict(dy=-9), dict(dx=21), dict(dy=16), dict(width=1), dict(height=1)):
@@ -223,7 +223,7 @@ def test_map_shown():
 
 
 def retargeted(picture, numbers, change):
-    """PICTURE with CHANGE columns more or less, as its map says."""
+    """PICTURE with CHANGE columns more or less, made from its map."""
     crossed = (numbers[..., 0] > 0) & (numbers[..., 0] <= abs(change))
     if change < 0:
         return picture[~crossed].reshape(picture.shape[0], -1, picture.shape[2])
@@ -235,7 +235,7 @@ def retargeted(picture, numbers, change):
 
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
 def test_a_map_is_every_width(masked):
-    """And every height of the turned picture's."""
+    """The map gives every width, and every height of the turned picture."""
     for i, kind in enumerate(carve.ENERGIES):
         picture = MAKERS[3 * i % 5](48, 21, (1, 3, 4)[i], (8, 16, 8)[i])
         masks = {name: mask_of(21, 48, 0.3, 5 * i + k) for k, name in enumerate(("mask", "rmask")) if masked}
@@ -279,9 +279,9 @@ def test_masks_of_everything_and_nothing():
 
 
 def test_masks_do_what_they_are_for():
-    """What is kept is there afterwards, what is to be removed is gone, though both stand against the energy."""
+    """Kept pixels remain and pixels to be removed are gone, though the energy says the opposite."""
     picture = constant(40, 30)
-    picture[5:12, 10:16] = noise(6, 7)          # costly, to be removed
+    picture[5:12, 10:16] = noise(6, 7)          # expensive, to be removed
     mask, rmask = np.zeros((2, 30, 40), np.uint8)
     rmask[5:12, 10:16] = 255
     mask[20:26, 5:20] = 255
@@ -291,7 +291,7 @@ def test_masks_do_what_they_are_for():
 
 
 def test_mask_in_colour():
-    """Its luma counts: green of 218 is 128, of 217 is 127."""
+    """The luma of a mask counts: green of 218 is 128, of 217 is 127."""
     picture, gray = noise(24, 18), np.zeros((18, 24), np.uint8)
     colour = np.zeros((18, 24, 3), np.uint8)
     colour[..., 1] = 217
@@ -318,7 +318,7 @@ def test_photographs(kind):
 
 
 def test_wide_and_high():
-    """Where rows are split among threads, and where there are more rows than anything else."""
+    """Rows are split among threads, and there are more rows than columns."""
     for kind, (width, height) in itertools.product(carve.ENERGIES, [(4097, 3), (3, 4097), (1025, 66)]):
         check(few_levels(width, height), dx=-2, energy=kind)
         check(noise(width, height), dy=-2, energy=kind)
@@ -327,7 +327,7 @@ def test_wide_and_high():
 
 @pytest.mark.parametrize("part", range(5))
 def test_random_cases(part):
-    """Everything at once, drawn by a fixed seed."""
+    """All options at once, drawn with a fixed seed."""
     for seed in range(part, CASES, 5):
         draw = random.Random(seed)
         width, height = draw.choice([(draw.randint(1, 12), draw.randint(1, 12)),
@@ -344,7 +344,7 @@ def test_random_cases(part):
 @pytest.mark.parametrize("size,change", [((257, 130), dict(dx=-3, dy=-3)), ((257, 130), dict(dx=4, energy="sobel5")), ((13, 42), dict(dx=-5)),
                                          ((1, 97), dict(dy=-9)), ((97, 1), dict(dx=30, energy="sobel3"))], ids=str)
 def test_any_number_of_threads(tmp_path, size, change):
-    """By `burin run`: a daemon chooses the number itself."""
+    """With `burin run`: a daemon chooses the number itself."""
     picture = noise(*size, 3)
     wanted = carve.carve(picture, **change)
     source, result = tmp_path / "in.pnm", tmp_path / "out.pnm"

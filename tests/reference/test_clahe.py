@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clahe against OpenCV's createCLAHE: gray of both depths, and colour, whose plane OpenCV equalizes and numpy puts back. By hand:
+"""clahe against OpenCV's createCLAHE: gray of both depths, and colour, whose plane OpenCV equalizes and numpy puts back. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_clahe.py"""
 import pathlib
 
@@ -11,14 +11,14 @@ from service import burin, service  # noqa: F401
 cv2 = pytest.importorskip("cv2")
 
 ROOT = pathlib.Path(__file__).parents[2]
-# 64x64 is divisible by most of TILES, 63x64 by none both ways: there a side that is divisible is padded by a whole tile each.
+# 64x64 is divisible by most of TILES, 63x64 not in both directions: OpenCV then pads a divisible side by a whole tile each.
 SHAPES = [(1, 1), (1, 17), (19, 1), (2, 2), (42, 13), (66, 123), (3, 4097), (513, 3), (64, 64), (63, 64), (240, 320)]
 TILES = [1, 2, 3, 7, 8, 16, 33, 64]
 CLIPS = ["0", "0.001", "0.5", "2", "3.7", "40", "100"]
 
 
 def run(image, step):
-    """Channels in OpenCV's order on both sides, which PNG has the other way round."""
+    """Channels are in OpenCV's order on both sides; PNG has the reverse order."""
     ok, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 0])
     assert ok
     made = burin(data.tobytes(), step, type="png", compression=0)
@@ -34,7 +34,7 @@ def noise(shape, depth, seed=1):
 
 
 def smooth(shape, depth):
-    """Tones of a few levels next to each other: counts far over any limit."""
+    """Tones of a few adjacent levels: counts far over any limit."""
     y, x = np.mgrid[:shape[0], :shape[1]]
     wave = 0.4 + 0.2 * np.sin(x / 31) * np.cos(y / 23)
     return (wave * (2**depth - 1)).astype(np.uint8 if depth == 8 else np.uint16)
@@ -51,7 +51,7 @@ def check(gray, tiles, clip):
 @pytest.mark.parametrize("tiles", TILES)
 @pytest.mark.parametrize("depth", [8, 16])
 def test_sizes(depth, tiles):
-    """Every size with every number of tiles; each clip comes up with some of them."""
+    """Every size with every number of tiles; each clip occurs with some of them."""
     if depth == 16 and tiles > 8:
         shapes = SHAPES[tiles % 4:][:1]  # OpenCV's tables of 16 bit are 512 MB at 64 tiles
     else:
@@ -77,7 +77,7 @@ def test_constant(depth):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random(seed):
-    """Sizes, tiles and clips as they come."""
+    """Random sizes, tiles and clips."""
     rng = np.random.default_rng(seed)
     height, width = (int(side) for side in rng.integers(1, 400, 2))
     tiles, clip = int(rng.integers(1, 65)), f"{rng.integers(0, 100001) / 1000:.3f}"

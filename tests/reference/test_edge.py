@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""edge, brightness, threshold and convolve against numpy written from their meaning, and against OpenCV and scikit-image
-where they are installed. By hand: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_edge.py"""
+"""edge, brightness, threshold and convolve against numpy written from their definitions, and against OpenCV and scikit-image
+where they are installed. Alone: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_edge.py"""
 import re
 
 import numpy as np
@@ -56,7 +56,7 @@ def name(image):
     return "x".join(map(str, image.shape)) + f"-{image.dtype}-{int(image.ravel()[0])}"
 
 
-# ---- meaning
+# ---- definitions
 
 
 def correlate(values, kernel):
@@ -113,8 +113,8 @@ def by_opencv(taps):
 
 
 def by_skimage(levels):
-    """Its weights are ours over 4, its differences the other way round; both vanish in the squares."""
-    filters = pytest.importorskip("skimage.filters")  # here, for the process that runs this: the import takes seconds
+    """scikit-image's weights are Burin's over 4, its differences have the opposite sign; the squares are the same."""
+    filters = pytest.importorskip("skimage.filters")  # imported here, only where this runs: it takes seconds
     return tuple(np.rint(4 * filters.sobel(levels.astype(np.float64), axis=axis, mode="nearest")).astype(np.int64)
                  for axis in (1, 0))
 

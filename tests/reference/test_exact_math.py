@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pipeline/skeletons/exact_math.h gives the same bits whoever compiles it, at every optimisation, calls nothing of libm or
-libc, errs by no more than it says, and compiles for GPUs where CUDA's run-time compiler is installed. Larger numbers of
-arguments: build/cpu/tests/bench/exact_math 5.
-By hand: /usr/bin/python3 -m pytest tests/reference/test_exact_math.py"""
+"""pipeline/skeletons/exact_math.h gives the same bits with every compiler and optimisation, calls nothing of libm or libc, has
+no greater error than it states, and compiles for GPUs where CUDA's run-time compiler is installed. More arguments:
+build/cpu/tests/bench/exact_math 5.
+Alone: /usr/bin/python3 -m pytest tests/reference/test_exact_math.py"""
 import ctypes
 import ctypes.util
 import functools
@@ -33,7 +33,7 @@ unsigned long long digest_of_loop(void (*loop)(const double *, const double *, d
     return digest;
 }
 """
-# The loops that users' operators make: compilers compute several elements at once.
+# Loops like those around users' operators: compilers compute several elements at once.
 LOOP = """
 void loop_{0}(const double *x, const double *y, double *out, int count) {{
     (void)y;
@@ -53,8 +53,7 @@ WAYS = {
 
 
 def flat(*paths):
-    """The text of headers with those that they include in their places, each once: as it is given to a compiler that may
-    open no file."""
+    """The text of headers with their own includes in place, each once: for a compiler that may open no file."""
     seen = set()
 
     def text(name):
@@ -96,7 +95,7 @@ def digests(library):
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """By way, each compiled once."""
+    """Libraries by way, each compiled once."""
     folder = tmp_path_factory.mktemp("libraries")
     return functools.lru_cache(None)(lambda way: build(folder, way))
 
@@ -114,7 +113,7 @@ def test_same_bits(libraries, plain, way):
     assert not [name for name in undefined if name not in ("U", "w") and not name.startswith(("_ITM", "__gmon", "__cxa"))]
 
 
-# As a user writes it: names of math.h, in both languages, a variable that has one of them, floats.
+# User code: names of math.h, in both languages, a variable with such a name, floats.
 USER = """
 QUALIFIERS double user(double x, int n) {
     const float half = (float)x / 2, round = sqrtf(fabsf(half)) + powf(half * half, 0.25f);
@@ -147,7 +146,7 @@ def test_names_of_math_h(tmp_path, compiler):
 
 
 def test_digest_notices_a_difference(tmp_path, plain):
-    """Contraction is what would go unnoticed most easily."""
+    """Contraction is the change that would be missed most easily."""
     if not re.search(r"\bfma\b", pathlib.Path("/proc/cpuinfo").read_text()):
         pytest.skip("no FMA here")
     library = tmp_path / "contracted.so"
@@ -157,7 +156,7 @@ def test_digest_notices_a_difference(tmp_path, plain):
 
 
 def truth(mp, name):
-    """The function in mpmath, with as many bits as reducing its argument takes."""
+    """The function in mpmath, with as many bits as the reduction of its argument needs."""
     own = {"exp2": lambda x: mp.mpf(2) ** x, "log2": lambda x: mp.log(x, 2), "pow": lambda x, y: x ** y,
            "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x))}
     function = own.get(name) or getattr(mp, name)
@@ -169,7 +168,7 @@ def truth(mp, name):
 
 
 def arguments(name, draw):
-    """Random ones for which the function has a value of no extreme size."""
+    """Random arguments for which the function has a value of no extreme size."""
     near = {"log": 1, "log2": 1, "log10": 1, "sqrt": 1, "asin": 0, "acos": 0, "exp": 0}.get(name, draw.choice([0, 1]))
     x = draw.choice([draw.uniform(-1, 1), draw.uniform(-700, 700), near + draw.choice([-1, 1]) * 2 ** draw.uniform(-40, 0),
                      draw.uniform(-1, 1) * 2 ** draw.uniform(-900, 900)])
@@ -222,7 +221,7 @@ def nvrtc():
 
 
 def compile_for_gpu(text):
-    """The size of what NVRTC makes of it, without a word of warning."""
+    """The size of NVRTC's output, which comes without a warning."""
     library, program, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
     assert library.nvrtcCreateProgram(ctypes.byref(program), text, b"all.c", 0, None, None) == 0
     options = [b"-arch=sm_90", b"--fmad=false"]

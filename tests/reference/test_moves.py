@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. By hand:
+"""extract, crop, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -44,7 +44,7 @@ def test_parts(depth, channels):
 
 
 def levels(maximum, gamma, values):
-    """floor(M (v / M)^(1 / gamma) + 1/2), in decimals that leave no doubt."""
+    """floor(M (v / M)^(1 / gamma) + 1/2), in decimals long enough to be exact."""
     with mpmath.workdps(40):
         power = 1 / mpmath.mpf(gamma)
         return [int(mpmath.floor(maximum * mpmath.power(mpmath.mpf(int(v)) / maximum, power) + mpmath.mpf("0.5"))) for v in values]

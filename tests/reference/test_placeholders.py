@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blurhash and thumbhash against the published encoders, given what Pillow makes of the image: the npm packages, and Debian's
+"""blurhash and thumbhash against the published encoders, on Pillow's reduction of the image: the npm packages, and Debian's
 python3-blurhash, which is the published C.
 covers: pipeline/ops/blurhash.c, pipeline/ops/thumbhash.c, pipeline/ops/placeholder.h
-By hand: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_placeholders.py"""
+Alone: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_placeholders.py"""
 import base64
 import io
 import json
@@ -51,7 +51,7 @@ def made():
 
 
 def small(image):
-    """As Pillow makes it: the longer side 32, the other rounded half up, at least 1."""
+    """Pillow's reduction: the longer side 32, the other rounded half up, at least 1."""
     width, height = image.size
     if width >= height:
         size = SIDE, max(1, (2 * height * SIDE + width) // (2 * width))
@@ -61,7 +61,7 @@ def small(image):
 
 
 def small_16(samples):
-    """Of 16 bits as resize makes it, which test_resize.py has against numpy; then (v + 128) / 257."""
+    """Resize's reduction of 16 bits, which test_resize.py compares with numpy; then (v + 128) / 257."""
     body = cv2.imencode(".png", samples)[1].tobytes()
     made_small = burin(body, "resize:width=32,height=32,fit=inside,kernel=linear", type="png", compression=0)
     pixels = (cv2.imdecode(np.frombuffer(made_small, np.uint8), cv2.IMREAD_UNCHANGED).astype(np.uint32) + 128) // 257
@@ -80,7 +80,7 @@ def all_pictures():
 
 
 @pytest.fixture(scope="module")
-def told(service):  # noqa: F811
+def placeholders(service):  # noqa: F811
     """(small picture, across, down, blurhash, thumbhash) of all."""
     rows = []
     for i, (body, picture) in enumerate(all_pictures()):
@@ -90,7 +90,7 @@ def told(service):  # noqa: F811
 
 
 def cosines():
-    """[x, cos x] of all that thumbhash asks for, each the nearest double."""
+    """[x, cos x] for every cosine of thumbhash, each the nearest double."""
     found = {}
     with mpmath.workprec(200):
         for side in range(1, SIDE + 1):
@@ -102,13 +102,13 @@ def cosines():
 
 
 @pytest.fixture(scope="module")
-def published(told, tmp_path_factory):
-    """What the npm packages say of the same."""
+def published(placeholders, tmp_path_factory):
+    """The npm packages' texts for the same pictures."""
     folder = tmp_path_factory.mktemp("encoders")
     modules = npm_packages(folder, HERE)
     (folder / "cosines.json").write_text(json.dumps(cosines()))
     jobs = [json.dumps({"width": picture.width, "height": picture.height, "across": across, "down": down,
-                        "pixels": base64.b64encode(picture.tobytes()).decode()}) for picture, across, down, _, _ in told]
+                        "pixels": base64.b64encode(picture.tobytes()).decode()}) for picture, across, down, _, _ in placeholders]
     done = subprocess.run(["node", HERE / "placeholders.mjs", modules, folder / "cosines.json"], input="\n".join(jobs) + "\n",
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -116,40 +116,40 @@ def published(told, tmp_path_factory):
 
 
 def largest(text):
-    """The largest variation of a BlurHash, of 83."""
+    """The largest variation in a BlurHash, of 83."""
     return "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".index(text[1])
 
 
-def test_blurhash_is_the_published_c(told):
+def test_blurhash_is_the_published_c(placeholders):
     encoder = pytest.importorskip("blurhash")
-    for picture, across, down, text, _ in told:
+    for picture, across, down, text, _ in placeholders:
         rgb = Image.fromarray(np.asarray(picture)[..., :3])
         assert text == encoder.encode(io.BytesIO(png(rgb)), across, down), (picture.size, across, down)
 
 
-def test_blurhash_is_the_published_javascript(told, published):
-    """That looks for the largest variation without its sign: where a negative one is the largest, it finds a smaller one."""
-    assert len(told) == len(published)
+def test_blurhash_is_the_published_javascript(placeholders, published):
+    """The JavaScript ignores the sign of a variation: where a negative one is the largest, it finds a smaller one."""
+    assert len(placeholders) == len(published)
     same = 0
-    for (picture, across, down, text, _), answer in zip(told, published):
+    for (picture, across, down, text, _), answer in zip(placeholders, published):
         same += text == answer["blurhash"]
         if text != answer["blurhash"]:
             assert largest(text) > largest(answer["blurhash"]), (picture.size, across, down)
             assert text[0] == answer["blurhash"][0] and text[2:6] == answer["blurhash"][2:6]
-    assert same > len(told) / 2
+    assert same > len(placeholders) / 2
 
 
-def test_thumbhash_is_the_published(told, published):
-    """With the nearest cosines always. With an engine's own, wherever no variation is none but for rounding: in photographs."""
-    for (picture, _, _, _, text), answer in zip(told, published):
+def test_thumbhash_is_the_published(placeholders, published):
+    """Always with the nearest cosines. With an engine's own, only where no variation is zero but for rounding: in photographs."""
+    for (picture, _, _, _, text), answer in zip(placeholders, published):
         assert text == answer["exact"], picture.size
     photos = len(list(photographs()))
     rows = len(COMPONENTS) * 3 + photos - 3
-    assert [text for *_, text in told[:rows]] == [answer["thumbhash"] for answer in published[:rows]]
+    assert [text for *_, text in placeholders[:rows]] == [answer["thumbhash"] for answer in published[:rows]]
 
 
-def test_alpha_is_told(told):
-    """An opaque alpha channel is none; one that is not is told."""
-    for picture, _, _, _, text in told:
+def test_alpha_is_in_the_text(placeholders):
+    """An opaque alpha channel is ignored; any other is in the text."""
+    for picture, _, _, _, text in placeholders:
         opaque = np.asarray(picture)[..., 3].min() == 255
         assert base64.b64decode(text)[2] >> 7 == (not opaque)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both passes of resampling against Pillow, byte for byte, and 16 bit against numpy; weights against numpy.
 covers: pipeline/rows/resample.c, pipeline/rows/resample_weights.c
-By hand: make reference PYTEST=tests/reference/test_resample.py"""
+Alone: make reference PYTEST=tests/reference/test_resample.py"""
 import ctypes
 import pathlib
 import random
@@ -44,7 +44,7 @@ def shape(array):
 
 
 def resized(library, image, size, kernel, window=None, way="best"):
-    """WINDOW is the part of the result that is wanted: left, top, width, height."""
+    """WINDOW is the wanted part of the result: left, top, width, height."""
     left, top, width, height = window or (0, 0, *size)
     image = np.ascontiguousarray(image)
     out = np.full((height, width, image.shape[2]), 77, image.dtype)
@@ -64,7 +64,7 @@ def picture(size, channels, kind, dtype=np.uint8):
     top = np.iinfo(dtype).max
     if kind == "noise":
         return rng.integers(0, top + 1, (size[1], size[0], channels)).astype(dtype)
-    if kind == "extremes":  # what overshoots most
+    if kind == "extremes":  # the largest overshoot
         return rng.integers(0, 2, (size[1], size[0], channels), dtype) * dtype(top)
     y, x = np.mgrid[:size[1], :size[0]]
     wave = 0.5 + 0.3 * np.sin(x / 9) + 0.2 * np.cos(y / 7)
@@ -111,14 +111,14 @@ def test_16_bit(library, kernel):  # noqa: F811
 
 
 def test_16_bit_is_near_pillow():
-    """The definition itself, beside Pillow's 32-bit integers, which are summed in double."""
+    """The definition itself is close to Pillow's 32-bit integers, which are summed in double."""
     image = picture((200, 150), 1, "noise", np.uint16)
     pillow = np.asarray(Image.fromarray(image[..., 0].astype(np.int32)).resize((61, 47), Image.Resampling.LANCZOS))
     assert abs(resample.resized(image, 61, 47, "lanczos3")[..., 0].astype(int) - np.clip(pillow, 0, 65535)).max() <= 2
 
 
 def test_parts(library):  # noqa: F811
-    """A part of the result is what the whole has there."""
+    """A part of the result equals that part of the whole."""
     random.seed(5)
     for _ in range(120):
         source, target = ([random.randint(1, 90) for _ in range(2)] for _ in range(2))

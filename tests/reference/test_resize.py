@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resize as a whole against Pillow's Image.resize, byte for byte, and what Pillow has not against numpy: 16 bits, light, smart.
+"""resize as a whole against Pillow's Image.resize, byte for byte, and against numpy where Pillow has no equal: 16 bits, light, smart.
 covers: pipeline/ops/resize.c, pipeline/ops/resize/scale.c, pipeline/ops/resize/light.c, pipeline/ops/resize/smart.c
-By hand: make reference PYTEST=tests/reference/test_resize.py"""
+Alone: make reference PYTEST=tests/reference/test_resize.py"""
 import ctypes
 import functools
 import io
@@ -55,7 +55,7 @@ def photo(name):
 
 
 def picture(size, mode, kind):
-    """Alpha has everything from clear to opaque, and much of both."""
+    """A picture whose alpha ranges from clear to opaque, with much of both."""
     rng = np.random.default_rng(size[0] * 7919 + size[1])
     if kind == "photo":
         colours = photo("astronaut").resize(size)
@@ -77,7 +77,7 @@ def assert_same(made, expected, what):
 
 
 def kernels_for(source, turn):
-    """With their filters. Of a large picture every other, by turns."""
+    """The kernels with Pillow's filters; every other one, by turns, for a large picture."""
     return list(FILTERS.items())[turn % 2::2] if source[0] * source[1] > 200000 else FILTERS.items()
 
 
@@ -150,10 +150,10 @@ def test_a_clear_canvas():
     assert (np.asarray(made)[10:30, :, 3] == 255).all()
 
 
-# ---- what must stay as it is
+# ---- what must not change
 
 def test_constant_pictures_stay():
-    """At 600 ratios a side, up and down: weights' sums are up to 28 of 2^22 off, and what overshoots is clamped."""
+    """At 600 ratios a side, up and down: sums of weights are up to 28 of 2^22 off, and the overshoot is clamped."""
     random.seed(11)
     for _ in range(300):
         (w, h), (width, height) = ([random.randint(1, random.choice([8, 60, 400])) for _ in range(2)] for _ in range(2))
@@ -169,7 +169,7 @@ def test_constant_pictures_stay():
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("linear", ["true", "false"])
 def test_the_same_size_is_a_copy(mode, linear):
-    """Colours under clear pixels too, which multiplying by alpha would lose."""
+    """Colours under clear pixels too, which a multiplication by alpha would lose."""
     for size in ((1, 1), (37, 23), (300, 1)):
         image = picture(size, mode, "noise")
         for kernel in [*FILTERS, "nearest"]:
@@ -264,7 +264,7 @@ def tables(library):  # noqa: F811
 
 
 def test_tables_of_light_are_exact(tables):
-    """By 40 digits; and how near any level comes to a rounding that another libm could turn is far more than doubles err."""
+    """By 40 digits; and no level is so close to a rounding that another libm's error could change it."""
     mpmath.mp.dps = 40
     nearest_tie = mpmath.mpf(1)
     bound = mpmath.mpf
@@ -277,7 +277,7 @@ def test_tables_of_light_are_exact(tables):
 
     for name, curve, count, most in (("of_8", light, 255, 65535), ("of_16", light, 65535, 65535), ("to_8", sample, 65535, 255),
                                      ("to_16", sample, 65535, 65535)):
-        step = 1 if count == 255 else 13  # every level of the small one; 5,042 of the others, and both ends
+        step = 1 if count == 255 else 13  # every level of the small table; 5,042 of the others, and both ends
         for i in [*range(0, count, step), count]:
             exact = curve(mpmath.mpf(i) / count) * most
             assert int(tables[name][i]) == int(mpmath.floor(exact + mpmath.mpf("0.5"))), (name, i)
@@ -316,7 +316,7 @@ def test_linear_light_of_16_bit(channels, tables):
 # ---- smart, and seams
 
 def smart_first(image, width, height):
-    """Left and top of what is kept of the scaled picture."""
+    """Left and top of the kept part of the scaled picture."""
     energy = carve.gradient(carve.luma8(image))
     axis = 0 if image.shape[1] > width else 1
     sums, count = energy.sum(axis), width if axis == 0 else height

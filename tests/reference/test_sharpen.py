@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sharpen against its definition over OpenCV's GaussianBlur. By hand:
+"""sharpen against its definition over OpenCV's GaussianBlur. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_sharpen.py"""
 import numpy as np
 import pytest

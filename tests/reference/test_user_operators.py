@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as they stand
+"""Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as printed
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
-  pipeline/skeletons/operators_dir.c server/operators.c
+  pipeline/skeletons/operators_dir.c server/user_operators.c
   server/cli/command_check.c server/cli/command_convert.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """
@@ -48,7 +48,7 @@ def operators(tmp_path_factory):
 
 
 def burin(operators, step, picture, tmp_path, threads=2):
-    """(picture after the step, text that it told)"""
+    """(picture after the step, printed values)"""
     source, result = tmp_path / "in.png", tmp_path / "out.png"
     source.write_bytes(to_png(picture))
     run = subprocess.run([BURIN, "run", "--operators-dir", operators, "--threads", str(threads), step, source, result],
@@ -82,7 +82,7 @@ def pictures(depth, seed=5):
     for height, width in SIZES:
         for channels in (1, 2, 3, 4):
             if depth == 16 and channels == 2:
-                continue  # nothing here writes such a file
+                continue  # this test cannot write such a file
             yield random.integers(0, 1 << depth, (height, width, channels)).astype(f"uint{depth}")
 
 
@@ -91,7 +91,7 @@ def colours(picture):
 
 
 def around(picture, reach):
-    """Every sample's window, border repeated: an array (height, width, channels, side * side) of int64."""
+    """Every sample's window, with the border repeated: an array (height, width, channels, side * side) of int64."""
     wide = np.pad(picture.astype(np.int64), ((reach, reach), (reach, reach), (0, 0)), mode="edge")
     height, width = picture.shape[:2]
     side = 2 * reach + 1
@@ -185,7 +185,7 @@ def two_levels(channel, bins=256):
 
 
 def odd_product(channel):
-    """Of 2 c + 1, in 64 bits, as the number r that 2 r + 1 is."""
+    """The product of all 2 c + 1, in 64 bits, as the r in 2 r + 1."""
     return int(np.multiply.reduce(2 * channel.astype(np.uint64) + np.uint64(1))) // 2  # such a product wraps
 
 
@@ -210,7 +210,7 @@ VALUES = [
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("half", [0, 1])
 def test_values(served, depth, half):
-    """Such steps pass the picture on: half of them are one plan, and tell in its order."""
+    """Value steps pass the picture on: half of them in one plan give their values in its order."""
     steps = [(step, meant) for deep, step, meant in VALUES if deep == depth][half::2]
     for picture in pictures(depth):
         found = service.values(to_png(picture), *(step for step, _ in steps))
@@ -221,25 +221,25 @@ def test_values(served, depth, half):
 
 def test_a_chain_of_users_and_built_in_operators(operators, tmp_path):
     picture = next(p for p in pictures(8) if p.shape == (66, 123, 3))
-    got, told = burin(operators, "median;solarize;menor;threshold:level=100;maior", picture, tmp_path)
+    got, values = burin(operators, "median;solarize;menor;threshold:level=100;maior", picture, tmp_path)
     wanted = np.sort(around(picture, 1), axis=-1)[..., 4]
     wanted = np.where(wanted > 127, 255 - wanted, wanted)
-    assert told.split("\n")[0] == " ".join(str(wanted[..., c].min()) for c in range(3))
+    assert values.split("\n")[0] == " ".join(str(wanted[..., c].min()) for c in range(3))
     np.testing.assert_array_equal(got, np.where(wanted > 100, 255, 0))
 
 
 def test_values_leave_the_picture_and_are_printed(operators, tmp_path):
-    """By `burin run`: a line for each step of a number for each channel, and for each channel's list."""
+    """`burin run` prints one line for a step with a number for each channel, and one for each channel's list."""
     for depth in 8, 16:
         steps = [(step, meant) for deep, step, meant in VALUES if deep == depth][-10:]
         picture = next(p for p in pictures(depth) if p.shape == (13, 42, 4))  # a pipeline takes 10 steps
-        got, told = burin(operators, ";".join(step for step, _ in steps), picture, tmp_path)
+        got, values = burin(operators, ";".join(step for step, _ in steps), picture, tmp_path)
         np.testing.assert_array_equal(got, picture)
         lines = []
         for _, meant in steps:
             of_channels = [meant(picture[..., c].ravel()) for c in range(3)]
             lines += [" ".join(map(str, line)) for line in ([of_channels] if np.ndim(of_channels[0]) == 0 else of_channels)]
-        assert told.splitlines() == lines
+        assert values.splitlines() == lines
 
 
 def test_threads_do_not_matter(operators, tmp_path):
@@ -266,7 +266,7 @@ def test_other_compilers_give_the_same(operators, tmp_path, monkeypatch, compile
     assert got[1] == wanted[1]
 
 
-# ---- what is told
+# ---- messages
 
 def said(arguments, environment=None):
     run = subprocess.run([BURIN, *map(str, arguments)], capture_output=True, text=True,
@@ -301,16 +301,16 @@ def test_the_compiler_speaks_at_the_users_lines(tmp_path):
 
 
 @pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the messages are gcc's")
-@pytest.mark.parametrize("body,told", [
+@pytest.mark.parametrize("body,message", [
     ("int (*g)(void) = 0; g(); return v;", "there is no function \"g\""),
     ("int *p = \"abc\"; return *p;", "incompatible pointer type"),
     ("int a[v + 1]; a[v] = 1; return a[v];", "variable length array"),
     ("typedef int (*call)(const char *); return ((call)system)(\"id\");", "system"),
 ])
-def test_what_only_the_compiler_sees(tmp_path, body, told):
+def test_what_only_the_compiler_sees(tmp_path, body, message):
     path = write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char f(unsigned char v, int i) {\n" + body + "\n}\n")
     code, _, error = said(["check", path])
-    assert code == 1 and error.startswith(f"{path}:3: ") and told in error
+    assert code == 1 and error.startswith(f"{path}:3: ") and message in error
 
 
 @pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the message is gcc's")
@@ -328,8 +328,8 @@ def test_a_macro_that_grows_without_bound_ends_the_compiler_alone(tmp_path):
     assert checked.returncode == 1 and "op.c:1: " in checked.stderr
 
 
-def test_what_c_leaves_open_is_as_on_a_gpu(tmp_path):
-    """char is signed, integers wrap, and bits may be looked at through a pointer of another type."""
+def test_what_c_leaves_open_equals_a_gpu(tmp_path):
+    """char is signed, integers wrap, and bits may be read through a pointer of a different type."""
     write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char open(unsigned char v, int i) {\n"
           "    char c = (char)v;\n    int most = 2147483647;\n    float f = v;\n"
           "    return (c < 0) + 2 * (most + v < most) + 4 * (*(int *)&f >> 23 & 15);\n}\n")
@@ -340,7 +340,7 @@ def test_what_c_leaves_open_is_as_on_a_gpu(tmp_path):
 
 
 def test_names_of_the_loops_are_free(tmp_path):
-    """Whatever the user's macros, types and functions are called, the loops around them compile and mean the same."""
+    """With any names of the user's macros, types and functions, the loops around them compile and mean the same."""
     write(tmp_path, "op.c", """
 #define pixel 7
 #define height sqrt
@@ -359,12 +359,12 @@ static T fold(E folds, E total) { return folds > total ? folds : total; }
 static void counts(unsigned char v, int *copies, int bins) { atomicAdd(copies + v % bins, value); }
 """)
     picture = np.arange(3 * 5 * 4, dtype=np.uint8).reshape(3, 5, 4)
-    got, told = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
+    got, values = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
     wanted = picture.copy()
     wanted[..., :3] = (wanted[..., :3] + 5) ^ 4
     np.testing.assert_array_equal(got, wanted)
     most = [str(wanted[..., c].max()) for c in range(3)]
-    assert told.split() == most + ["90"] * 3
+    assert values.split() == most + ["90"] * 3
 
 
 def test_every_function_of_the_prelude_is_there(tmp_path):
@@ -390,13 +390,13 @@ def test_a_wrong_file_is_left_out_and_the_others_serve(tmp_path):
     assert f"{tmp_path}/a.c:2: #P2P_FUNC: expected int, the pixel's index, found \"float\"" in error
 
 
-@pytest.mark.parametrize("mode,told", [(0o666, "everyone may write to it"), (0o664, "its group may write to it")])
-def test_a_file_that_others_may_write_is_refused(tmp_path, mode, told):
+@pytest.mark.parametrize("mode,reason", [(0o666, "everyone may write to it"), (0o664, "its group may write to it")])
+def test_a_file_that_others_may_write_is_refused(tmp_path, mode, reason):
     path = write(tmp_path, "op.c", GOOD, mode)
     code, _, error = said(["check", path])
-    assert code == 1 and error.startswith(f"{path}: not used: {told}")
+    assert code == 1 and error.startswith(f"{path}: not used: {reason}")
     code, _, error = said(["ops", "--operators-dir", tmp_path, "same"])
-    assert code == 2 and told in error
+    assert code == 2 and reason in error
 
 
 def test_a_folder_that_others_may_write_is_refused(tmp_path):
@@ -458,7 +458,7 @@ def pnm(picture):
 
 @pytest.fixture(scope="module")
 def programs(operators, tmp_path_factory):
-    """Every file of operators as a program of its own, its CPU part alone."""
+    """Each file of operators as a program of its own, its CPU part alone."""
     folder = tmp_path_factory.mktemp("programs")
     making = []
     for source in operators.glob("*.c"):
@@ -491,8 +491,8 @@ def test_a_converted_program_gives_the_same(programs, served, tmp_path, program,
     first, _, values = run.stdout.partition("\n")
     assert re.fullmatch(rf"{name}: CPU \d+\.\d+ ms", first)
     if program == "numbers" or name in ("menor", "r2vProcessor"):
-        told, = service.values(pnm(picture), step)
-        assert [int(value) for value in values.split()] == np.ravel(told).tolist()
+        expected, = service.values(pnm(picture), step)
+        assert [int(value) for value in values.split()] == np.ravel(expected).tolist()
     else:
         wanted = service.burin(pnm(picture), step, type="pnm")
         assert not values
@@ -507,7 +507,7 @@ NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
                     reason="there is no GPU to compare with, and BURIN_TEST_NVCC is not set")
 @pytest.mark.parametrize("kind", ["listings", "points", "windows", "numbers"])
 def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operators, tmp_path, kind):
-    """Without a GPU it is compiled for one generation and told that it cannot run."""
+    """Without a GPU it is compiled for one generation, and reports that it cannot run."""
     assert said(["convert", operators / f"{kind}.c", "-o", tmp_path / "p"])[0] == 0
     gpu = os.path.exists("/dev/nvidiactl")
     built = subprocess.run(["make", "-C", tmp_path / "p", f"NVCC={NVCC}", f"ARCH={'native' if gpu else 'sm_90'}"],
@@ -530,12 +530,12 @@ def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operator
 def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
     (tmp_path / "in.pgm").write_bytes(pnm(np.zeros((2, 2, 1), np.uint8)))
     op = programs / "points" / "op"
-    for arguments, told in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
-                            (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
-                            (["in.pgm", "nothing"], "there is no such operator"),
-                            (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
+    for arguments, message in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
+                               (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
+                               (["in.pgm", "nothing"], "there is no such operator"),
+                               (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
         run = subprocess.run([op, *arguments], cwd=tmp_path, capture_output=True, text=True)
-        assert told in run.stdout + run.stderr
+        assert message in run.stdout + run.stderr
 
 
 def test_convert_writes_over_nothing(operators, tmp_path):
@@ -564,7 +564,7 @@ def test_the_second_time_nothing_is_compiled(tmp_path):
 
 
 @pytest.mark.parametrize("harm", ["text", "library", "open"])
-def test_a_spoiled_entry_is_made_anew(tmp_path, harm):
+def test_a_damaged_entry_is_compiled_again(tmp_path, harm):
     cache = tmp_path / "cache"
     where = {"CACHE_DIRECTORY": str(cache)}
     path = write(tmp_path, "op.c", GOOD)
@@ -583,13 +583,13 @@ def test_a_spoiled_entry_is_made_anew(tmp_path, harm):
 
 
 def processor(cache):
-    """What the only entry's text has of the processor that it was compiled for."""
+    """The processor that the only entry's text names."""
     entry, = cache.glob("*.c")
     return re.search(r"CPU ([0-9a-f]{16})", entry.read_text())[1]
 
 
 def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
-    """As under systemd, whose ProcSubset=pid leaves no /proc/cpuinfo."""
+    """systemd's ProcSubset=pid leaves no /proc/cpuinfo."""
     hidden = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o subset=pid proc /proc && ! [ -e /proc/cpuinfo ] && exec "$@"', "sh"]
     if subprocess.run([*hidden, "true"], capture_output=True).returncode:
         pytest.skip("nothing of /proc can be hidden here")
@@ -601,7 +601,7 @@ def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
 
 
 def test_read_only_for_us_alone(tmp_path):
-    """As a service manager or a container mounts it: whoever is outside writes all the same."""
+    """A service manager or a container mounts it so, and processes outside can still write."""
     mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && '
                '! touch "$1/new" 2>/dev/null && shift && exec "$@"', "sh", tmp_path, tmp_path]
     if subprocess.run([*mounted, "true"], capture_output=True).returncode:
@@ -639,7 +639,7 @@ def test_nothing_of_a_file_runs_when_it_is_checked(tmp_path, start):
     ("#define P *\nstatic const int t = 1, P kept;\n" + GOOD.replace("return v", "kept += v; return kept != 0"), 2),
     ("static int *const kept = (int[1]){ 0 };\n" + GOOD.replace("return v", "return ++*kept"), None)])
 def test_no_variable_keeps_its_value_whatever_macros_hide(tmp_path, text, line):
-    """Else it would bring something of one client's picture to another's."""
+    """A kept value would carry data from one client's picture to another's."""
     path = write(tmp_path, "op.c", text)
     code, out, error = said(["check", path])
     assert code == 1 and "would keep its value" in error, (out, error)
@@ -682,7 +682,7 @@ def test_old_entries_go_when_a_new_one_comes(tmp_path):
         file.write_text("old")
     for file in first | {unused, foreign, left}:
         os.utime(file, (0, 0))
-    assert said(["check", path], where)[0] == 0  # used: young again
+    assert said(["check", path], where)[0] == 0  # used, so counted as new
     path.write_text(GOOD.replace("return v", "return v + 1"))
     assert said(["check", path], where)[0] == 0
     there = set(cache.iterdir())

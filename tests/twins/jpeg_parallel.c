@@ -4,7 +4,7 @@
  * then do not start where the one before ends are decoded again, and their successors while that
  * changes them, in rounds. Blocks of threads overlap, so that none waits for another. A picture
  * that needs too many rounds is hard: each of its subsequences is decoded from every block of an
- * MCU. 3: what still does not fit is replaced by such a candidate or decoded again; sums tell what
+ * MCU. 3: what still does not fit is replaced by such a candidate or decoded again; sums give what
  * lies before each subsequence. 4: coefficients are written as lists, and each thread proves that
  * it ends where the next one starts: so all of them together are the serial decode. 5, 6: the
  * transform; upsampling and colours. */
@@ -190,7 +190,7 @@ void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division
 
 /* ---- 3: join */
 
-/* Of a hard picture: the path through the decodings of its subsequences. */
+/* Chooses a hard picture's path through the decodings of its subsequences. */
 static void choose(struct jpeg_picture *picture, uint32_t subs) {
     uint32_t chosen = JPEG_WALKED;
     for (uint32_t sub = 1; sub < subs; sub++) {
@@ -206,8 +206,8 @@ static uint32_t find_misfits(const struct jpeg_picture *picture, uint32_t subs) 
     return count;
 }
 
-/* Of COUNT that are pending; all read where the one before ends before any is decoded again.
- * Returns how many are pending then. */
+/* Decodes COUNT pending subsequences again; all read where the one before ends before any decodes.
+ * Returns how many are pending afterwards. */
 static uint32_t repair_round(struct jpeg_picture *picture, uint32_t round, uint32_t count,
                              uint32_t subs) {
     uint32_t buffer[JPEG_SUB_WORDS], changed = 0;

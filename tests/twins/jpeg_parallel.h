@@ -21,7 +21,7 @@ struct jpeg_division {
     uint32_t lead;    /* subsequences that a block decodes before its own; < threads x run */
     uint32_t rounds;  /* after which a picture is hard */
     /* Or, not 0, if the picture is fit for it: no walk, but each subsequence of 2^short_log2 bits
-     * from all phases, after `phase_lead` others, and so many rounds of continuing. */
+     * from all phases, after `phase_lead` others, and `phase_rounds` rounds of continuing. */
     uint32_t short_log2, phase_lead, phase_rounds;
 };
 extern const struct jpeg_division jpeg_division_default;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a block of threads has decoded: a row for each of its subsequences. */
+/* The decodings of a block of threads: a row for each of its subsequences. */
 struct phases {
     struct jpeg_candidate made[JPEG_PHASE_SUBS][JPEG_GUESSES];
     uint32_t orders[JPEG_PHASE_SUBS]; /* of jpeg_continue */

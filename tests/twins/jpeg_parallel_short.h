@@ -10,7 +10,7 @@
 
 #include "pipeline/codecs/jpeg/picture.h"
 
-/* In place of a walk, with so many rounds of continuing. */
+/* Replaces the walk, with ROUNDS rounds of continuing. */
 void jpeg_parallel_walk_short(struct jpeg_picture *picture, uint32_t rounds);
 /* Puts the decodings on the path where the first ones stand. */
 void jpeg_parallel_choose_short(struct jpeg_picture *picture, uint32_t subs);

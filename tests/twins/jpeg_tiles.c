@@ -223,8 +223,8 @@ static void put_byte(struct file *file, uint8_t byte) {
     file->length++;
 }
 
-/* The bytes that end in string T, of which BEFORE bits stand before it. Returns whether they are as
- * many as its description told. */
+/* Writes the bytes that end in string T, which BEFORE bits precede. Returns whether their number
+ * is that of its description. */
 static bool write_string(const struct work *work, uint32_t t, uint64_t before, struct file *file) {
     const struct jpeg_string *string = &work->strings[t];
     const bool last = t + 1 == work->tiles;

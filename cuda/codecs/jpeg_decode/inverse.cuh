@@ -3,15 +3,14 @@
  *
  * Used by:  jpeg_decode.cu.
  *
- * How it works. Four threads a block, which lies in shared memory, dequantized: each takes a pair
- * of columns, those whose sums are bounded together (jpeg/inverse.h), then two rows. Blocks are 68
- * words apart, so that a warp's eight use all banks, in columns and in rows. They are neighbours in
- * their plane, not in the scan, so that a warp's stores fill whole sectors.
+ * How it works. Four threads share a block, which lies in shared memory, dequantized: each takes a
+ * pair of columns whose sums are bounded together (jpeg/inverse.h), then two rows. Blocks are 68
+ * words apart, so that a warp's eight blocks use all banks, in columns and in rows. They are
+ * neighbours in their plane, not in the scan, so that a warp's stores fill whole sectors.
  */
 #ifndef BURIN_JPEG_INVERSE_CUH
 #define BURIN_JPEG_INVERSE_CUH
 
-#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 #include "pipeline/codecs/jpeg/inverse.h"
 
@@ -29,7 +28,8 @@ static __device__ __forceinline__ void jpeg_load_steps(const struct jpeg_picture
         ((uint32_t *)shared.steps)[threadIdx.x] = ((const uint32_t *)picture->steps)[threadIdx.x];
 }
 
-/* QUARTER of the block's four threads. */
+/* Fills VALUES with dequantized coefficients. QUARTER: the thread's number within the block's
+ * four. */
 static __device__ __forceinline__ void jpeg_read_block(const struct jpeg_picture *picture,
                                                        uint32_t block, uint32_t quarter,
                                                        const uint16_t *steps, int32_t *values) {
@@ -48,7 +48,7 @@ static __device__ __forceinline__ void jpeg_read_block(const struct jpeg_picture
     __syncwarp();
 }
 
-/* Returns whether they are within the bound. */
+/* Returns whether the sums are within the bound. */
 static __device__ __forceinline__ bool jpeg_inverse_columns(int32_t *values, uint32_t quarter) {
     int32_t columns[2][8];
     const uint32_t first = jpeg_pair_first(quarter);
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(JPEG_BLOCK_THREADS)
     if (picture->facts->flags & ~JPEG_FLAG_SUM) return;
     jpeg_load_steps(picture, shared);
     __syncthreads();
-    /* Threads behind the last block do it once more: all of a warp meet at its barriers. */
+    /* Threads behind the last block repeat it: all of a warp must meet at its barriers. */
     for (int i = 0; i < JPEG_BLOCK_ROUNDS; i++, block += JPEG_BLOCKS_AT_ONCE)
         fits &= jpeg_inverse_block(picture, shared, min(block, last));
     if (!__all_sync(~0u, fits) && threadIdx.x % 32 == 0)

@@ -3,11 +3,11 @@
  *
  * Used by:  jpeg_decode.cu.
  *
- * How it works. A block a picture, of more threads where it has many subsequences. Of short ones
- * blocks made their paths, which are chained here (phases.cuh). Of hard pictures the path through
- * the candidates is followed by one thread, by tables of a tile that all threads made in shared
- * memory. Rounds of repairs are those of walk.cuh, over the whole picture. The sums go tile by
- * tile, four subsequences a thread.
+ * How it works. A block of threads takes a picture; it has more threads where the picture has many
+ * subsequences. For short subsequences, blocks have made paths (phases.cuh), which are chained
+ * here. In hard pictures one thread follows the path through the candidates, using tables of a tile
+ * that all threads have made in shared memory. Rounds of repairs, as in walk.cuh, cover the whole
+ * picture. The sums go tile by tile, four subsequences a thread.
  */
 #ifndef BURIN_JPEG_JOIN_CUH
 #define BURIN_JPEG_JOIN_CUH
@@ -17,7 +17,7 @@
 enum {
     JPEG_CHOICE_TILE = 1024,
     JPEG_SUM_RUN = 4,
-    JPEG_AT_ONCE = 4, /* loads of a thread */
+    JPEG_AT_ONCE = 4, /* loads of a thread that are under way together */
     JPEG_SHORT_BLOCKS = (JPEG_SHORT_SUBS + JPEG_PHASE_OWN - 1) / JPEG_PHASE_OWN,
 };
 
@@ -29,8 +29,9 @@ template <int THREADS> struct jpeg_join_shared {
             uint8_t chosen[JPEG_CHOICE_TILE];
         } choice;
         struct {
-            uint32_t into[JPEG_SHORT_BLOCKS]; /* its first from the last one before; then chosen */
-            uint32_t through[JPEG_SHORT_BLOCKS]; /* its last one from the last one before */
+            uint32_t into[JPEG_SHORT_BLOCKS];    /* from the last subsequence of the block before to
+                                               * this block's first; then the choice */
+            uint32_t through[JPEG_SHORT_BLOCKS]; /* the same, to this block's last subsequence */
         } blocks;
         struct jpeg_base warps[THREADS / 32];
     };
@@ -61,9 +62,9 @@ static __device__ void jpeg_choose_tile(const struct jpeg_picture *picture,
     __syncthreads();
 }
 
-/* ---- short subsequences: `pending_starts` has the paths from each block's first one */
+/* ---- short subsequences: `pending_starts` holds the paths from each block's first subsequence */
 
-/* Which decoding of each block's first subsequence: the chain of blocks is one thread's. */
+/* Chooses a decoding of each block's first subsequence; one thread follows the chain of blocks. */
 template <int THREADS>
 static __device__ void jpeg_choose_firsts(const struct jpeg_picture *picture,
                                           struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
@@ -91,7 +92,7 @@ static __device__ void jpeg_choose_firsts(const struct jpeg_picture *picture,
     __syncthreads();
 }
 
-/* Decoding 0 stands there already. */
+/* Decoding 0 is in place already. */
 template <int THREADS>
 static __device__ void jpeg_choose_short(const struct jpeg_picture *picture,
                                          struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
@@ -146,8 +147,7 @@ static __device__ void jpeg_repair_round(const struct jpeg_picture *picture,
                                          uint32_t subs) {
     const uint32_t count = shared.counts[round & 1], bits = 8 * picture->facts->bytes;
     const uint32_t *pending = picture->pending[round & 1];
-    const uint32_t first =
-        threadIdx.x < JPEG_REPAIR_THREADS ? threadIdx.x : count; /* who repairs */
+    const uint32_t first = threadIdx.x < JPEG_REPAIR_THREADS ? threadIdx.x : count;
     for (uint32_t i = first; i < count; i += JPEG_REPAIR_THREADS)
         picture->pending_starts[i] = picture->ends[pending[i] - 1];
     __syncthreads();
@@ -186,13 +186,13 @@ static __device__ uint32_t jpeg_repair_all(const struct jpeg_picture *picture,
 
 /* ---- sums */
 
-/* Of some subsequences; RESTART: one of them begins its sums of DC anew. */
+/* Sums of some subsequences; RESTART: one of them begins its sums of DC anew. */
 struct jpeg_sums {
     struct jpeg_base base;
     bool restart;
 };
 
-/* LATER behind EARLIER. */
+/* The sums of EARLIER followed by LATER. */
 static __device__ __forceinline__ struct jpeg_sums jpeg_sums_add(const struct jpeg_sums &earlier,
                                                                  const struct jpeg_sums &later) {
     struct jpeg_sums sums = later;
@@ -228,8 +228,8 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_of(const struct jpe
     return sums;
 }
 
-/* All before this thread's, from what lies before the block's; MINE becomes what lies behind the
- * block's last. */
+/* Returns the sums of all before this thread's, given those BEFORE the block's; BEHIND: including
+ * the block's last. */
 template <int THREADS>
 static __device__ __forceinline__ struct jpeg_sums
 jpeg_sums_scan(struct jpeg_join_shared<THREADS> &shared, const struct jpeg_sums &before,

@@ -3,13 +3,14 @@
  *
  * Used by:  jpeg_decode.cu, for batches with fewer subsequences than the GPU has threads.
  *
- * How it works. What makes a walk long is the block of the MCU, which comes into step late; from
- * all of them at once, the bit and the place do after a few hundred bits. A block of threads takes
- * JPEG_PHASE_SUBS neighbours, a thread each candidate, those of a subsequence in neighbouring
- * lanes, which then read the same bits. An end that no decoding of the next subsequence starts at
- * is continued there, in the place of one that follows no end, in rounds (jpeg_continue); a first
- * warp gives out the orders. At last it composes the tables of who follows whom to paths from the
- * block's first subsequence, into `pending_starts`, so that one thread a block is left to chain.
+ * How it works. A walk is long because it finds the block's number within the MCU late. Decodings
+ * that start from all blocks of an MCU find bit and coefficient after a few hundred bits. A block
+ * of threads takes JPEG_PHASE_SUBS neighbouring subsequences, a thread each candidate; candidates
+ * of one subsequence are in neighbouring lanes, which read the same bits. Where no decoding of the
+ * next subsequence starts at some end, that end is continued in the place of a decoding that
+ * follows no end, in rounds (jpeg_continue); the first warp hands out the orders. Finally it
+ * composes the tables of followers to paths from the block's first subsequence, into
+ * `pending_starts`, so that only one thread a block of them is left to chain (join.cuh).
  */
 #ifndef BURIN_JPEG_PHASES_CUH
 #define BURIN_JPEG_PHASES_CUH
@@ -18,12 +19,13 @@
 
 struct jpeg_short_shared {
     struct jpeg_walk_shared<JPEG_PHASE_THREADS> walk;
-    uint32_t starts[JPEG_PHASE_THREADS], ends[JPEG_PHASE_THREADS]; /* JPEG_GUESSES of each */
-    uint32_t orders[JPEG_PHASE_THREADS]; /* place of a decoding, and of the end, 16 bits each */
+    uint32_t starts[JPEG_PHASE_THREADS], ends[JPEG_PHASE_THREADS]; /* JPEG_GUESSES a subsequence */
+    uint32_t orders[JPEG_PHASE_THREADS]; /* place of a decoding | place of the end << 16 */
     uint32_t count;
 };
 
-/* Decoding PLACE of the block's, which begins at subsequence BEGIN; FIRST is its first own one. */
+/* Stores decoding PLACE of the block, whose subsequences begin at BEGIN; those from FIRST on are
+ * its own. */
 static __device__ __forceinline__ void jpeg_short_put(const struct jpeg_picture *picture,
                                                       struct jpeg_short_shared &shared,
                                                       const struct jpeg_candidate &candidate,
@@ -37,7 +39,7 @@ static __device__ __forceinline__ void jpeg_short_put(const struct jpeg_picture 
     if (number == 0) jpeg_put(picture, sub, &candidate);
 }
 
-/* The first warp's, a lane a subsequence: fills `orders` and `count`. */
+/* The first warp, a lane a subsequence: fills `orders` and `count`. */
 static __device__ __forceinline__ void jpeg_short_order(const struct jpeg_picture *picture,
                                                         struct jpeg_short_shared &shared,
                                                         uint32_t count) {
@@ -59,12 +61,12 @@ static __device__ __forceinline__ void jpeg_short_order(const struct jpeg_pictur
     }
 }
 
-/* Continues ends, as long as the rounds last; a barrier behind it. */
+/* Continues ends, ROUNDS times at most. The caller needs no barrier afterwards. */
 static __device__ __forceinline__ void jpeg_short_continue(const struct jpeg_picture *picture,
                                                            struct jpeg_short_shared &shared,
                                                            uint32_t begin, uint32_t first,
                                                            uint32_t count, uint32_t rounds) {
-    /* Few orders are for all warps, some lanes of each. */
+    /* Spreads few orders over all warps. */
     const uint32_t warps = JPEG_PHASE_THREADS / 32;
     const uint32_t mine = threadIdx.x % 32 * warps + threadIdx.x / 32;
     for (uint32_t round = 0; round < rounds; round++) {
@@ -86,7 +88,7 @@ static __device__ __forceinline__ void jpeg_short_continue(const struct jpeg_pic
     }
 }
 
-/* The first warp's: a lane each of the block's own. */
+/* The first warp, a lane each of the block's own subsequences. */
 static __device__ __forceinline__ void jpeg_short_paths(const struct jpeg_picture *picture,
                                                         const struct jpeg_short_shared &shared,
                                                         uint32_t begin, uint32_t first,

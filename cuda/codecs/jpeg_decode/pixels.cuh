@@ -4,23 +4,22 @@
  * Used by:  jpeg_decode.cu.
  *
  * How it works. Eight lanes make 64 pixels of two rows, so that narrow pictures fill a warp too;
- * each then goes on to the rows below, which have one row of chroma in common with it, and asks for
- * theirs before it works on its own. Of 4:2:0 Cb and Cr are weighed together, 16 bits each. A row's
- * 192 bytes go through shared memory, so that they leave in 16 bytes a thread. Pictures that are
- * turned, rows that do not start at 16 bytes and chroma of one or two columns are made pixel by
+ * each lane then goes on to the rows below, which share one row of chroma, and asks for their
+ * samples before it works on its own. In 4:2:0 Cb and Cr are weighed together, 16 bits each. A
+ * row's 192 bytes go through shared memory, so that a thread stores 16 bytes at a time. Rotated
+ * pictures, rows that do not start at 16 bytes and chroma of one or two columns are made pixel by
  * pixel, by jpeg/samples.h alone.
  */
 #ifndef BURIN_JPEG_PIXELS_CUH
 #define BURIN_JPEG_PIXELS_CUH
 
-#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 
 enum {
-    JPEG_SPAN = 8, /* pixels of a thread's row */
+    JPEG_SPAN = 8, /* pixels that a thread makes of a row */
     JPEG_GROUPS_OF_WARP = 32 / JPEG_TILE_LANES,
-    JPEG_WARP_WORDS = 32 * JPEG_SPAN * 3 / 4,   /* of all its groups' rows */
-    JPEG_ROW_QUADS = JPEG_TILE_COLUMNS * 3 / 16 /* 16 bytes of a group's row */
+    JPEG_WARP_WORDS = 32 * JPEG_SPAN * 3 / 4,   /* rows of all its groups */
+    JPEG_ROW_QUADS = JPEG_TILE_COLUMNS * 3 / 16 /* 16 bytes each, of a group's row */
 };
 
 /* ---- pixel by pixel */
@@ -46,8 +45,8 @@ static __device__ void jpeg_pixels_slowly(const struct jpeg_picture *picture, ui
 
 /* ---- eight pixels of a row */
 
-/* Chroma under 8 pixels from X on, one sample more on either side, of 4:2:2; the plane's own last
- * column goes on. */
+/* Chroma of 4:2:2 under 8 pixels from X on, with one sample more on either side; beyond the border
+ * the plane's last column repeats. */
 static __device__ __forceinline__ void jpeg_chroma_row(const uint8_t *row, uint32_t x,
                                                        uint32_t columns, uint32_t samples[6]) {
     const uint32_t first = x / 2;
@@ -70,7 +69,7 @@ static __device__ __forceinline__ void jpeg_chroma_spread(const uint32_t samples
     }
 }
 
-/* Bytes of 8 pixels, 24, as six words. */
+/* Packs the 24 bytes of 8 pixels into six words. */
 static __device__ __forceinline__ void jpeg_pack_span(uint2 luma, const int32_t cb[8],
                                                       const int32_t cr[8], uint32_t words[6]) {
     int32_t samples[24];
@@ -87,19 +86,19 @@ static __device__ __forceinline__ void jpeg_pack_span(uint2 luma, const int32_t 
             jpeg_pack(samples[4 * i], samples[4 * i + 1], samples[4 * i + 2], samples[4 * i + 3]);
 }
 
-/* Where a thread's pixels are. */
+/* The place of a thread's pixels. */
 struct jpeg_span {
     const struct jpeg_picture *picture;
-    uint32_t x;          /* of this thread */
-    uint32_t load_x;     /* the same, where its planes have samples */
-    uint32_t first_x;    /* of the group, and of all its warp's */
-    uint32_t group;      /* of the warp's */
+    uint32_t x;          /* of this thread's pixels */
+    uint32_t load_x;     /* the same, clamped to where the planes have samples */
+    uint32_t first_x;    /* of the group, the same for all groups of the warp */
+    uint32_t group;      /* its number in the warp */
     uint32_t group_rows; /* from one group to the next */
     uint32_t *shared;    /* JPEG_WARP_WORDS of its warp */
 };
 
-/* Row Y of this group; the others' lie GROUP_ROWS apart. 24 bytes a lane become 16; what is no row
- * or lies behind a row's end is left out. */
+/* Stores row Y of this group and the rows of the warp's other groups, GROUP_ROWS apart. Each lane
+ * gives 24 bytes and stores 16; rows outside and bytes behind a row's end are left out. */
 static __device__ __forceinline__ void jpeg_store_rows(const struct jpeg_span &span, uint32_t y,
                                                        const uint32_t words[6]) {
     const struct image *into = &span.picture->into;
@@ -127,7 +126,7 @@ static __device__ __forceinline__ void jpeg_store_rows(const struct jpeg_span &s
     __syncwarp();
 }
 
-/* A row that may lie outside stands for the nearest one. */
+/* A row outside the plane reads as the nearest one. */
 static __device__ __forceinline__ uint2 jpeg_load_luma(const struct jpeg_span &span, uint32_t y) {
     const struct jpeg_picture *picture = span.picture;
     const uint32_t row = (int32_t)y < 0 ? 0 : min(y, picture->height - 1);
@@ -135,7 +134,7 @@ static __device__ __forceinline__ uint2 jpeg_load_luma(const struct jpeg_span &s
                             span.load_x);
 }
 
-/* Row Y of the picture; rows and lanes beyond its end take part with whatever they have. */
+/* Row Y of the picture. Lanes and rows beyond its end take part with undefined pixels. */
 static __device__ __forceinline__ void jpeg_finish_row(const struct jpeg_span &span, uint32_t y,
                                                        uint2 luma, const int32_t cb[8],
                                                        const int32_t cr[8]) {
@@ -146,7 +145,7 @@ static __device__ __forceinline__ void jpeg_finish_row(const struct jpeg_span &s
 
 /* ---- 4:2:0: Cb in the lower half of a word, Cr in the upper one */
 
-/* As loaded: four samples of each plane, and those on either side. */
+/* Four samples of each plane, and the neighbours on either side. */
 struct jpeg_chroma_raw {
     uint32_t words[2], left[2], right[2];
 };
@@ -167,7 +166,7 @@ jpeg_load_chroma(const struct jpeg_span &span, uint32_t y, uint32_t columns, uin
     return raw;
 }
 
-/* Six samples of both planes; at the plane's ends its own last column goes on. */
+/* Six samples of both planes; beyond the plane's ends its last column repeats. */
 static __device__ __forceinline__ void jpeg_unpack_chroma(const struct jpeg_span &span,
                                                           struct jpeg_chroma_raw raw,
                                                           uint32_t columns, uint32_t samples[6]) {
@@ -188,7 +187,7 @@ static __device__ __forceinline__ void jpeg_unpack_chroma(const struct jpeg_span
         if (i >= valid) samples[i + 1] = samples[i];
 }
 
-/* Eight pixels of the row that NEAR is closer to. */
+/* Eight pixels of a row between two rows of chroma, the one that is closer in NEAR. */
 static __device__ __forceinline__ void
 jpeg_weigh_chroma(const uint32_t near[6], const uint32_t far[6], int32_t cb[8], int32_t cr[8]) {
     uint32_t sums[6];
@@ -205,8 +204,8 @@ jpeg_weigh_chroma(const uint32_t near[6], const uint32_t far[6], int32_t cb[8], 
     }
 }
 
-/* COUNT pairs from PAIR on, rows 2 PAIR - 1 and 2 PAIR each: they lie between the same two rows of
- * chroma. */
+/* COUNT pairs from PAIR on. A pair is rows 2 PAIR - 1 and 2 PAIR, which lie between the same two
+ * rows of chroma. */
 static __device__ __forceinline__ void jpeg_pairs_420(const struct jpeg_span &span, uint32_t pair,
                                                       uint32_t count) {
     const struct jpeg_picture *picture = span.picture;
@@ -287,7 +286,7 @@ static __device__ __forceinline__ bool jpeg_is_plain(const struct jpeg_picture *
            ((uintptr_t)picture->into.pixels | picture->into.stride) % 16 == 0;
 }
 
-/* All lanes of a warp take the same way. */
+/* The picture's kind decides, so a warp does not diverge. */
 static __device__ __forceinline__ void jpeg_row_of(const struct jpeg_span &span, uint32_t y) {
     const struct jpeg_picture *picture = span.picture;
     if (picture->components == 1)
@@ -316,7 +315,7 @@ static __global__ void __launch_bounds__(JPEG_TILE_THREADS, 8)
     span.group = group % JPEG_GROUPS_OF_WARP;
     span.group_rows = 2 * pairs;
     span.shared = shared[threadIdx.x / 32];
-    if (2 * (pair - span.group * pairs) > height) return; /* of a warp all or none */
+    if (2 * (pair - span.group * pairs) > height) return; /* the same for a whole warp */
     const bool plain = jpeg_is_plain(picture);
     if (plain && picture->down == 2) {
         jpeg_pairs_420(span, pair, pairs);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/* units.cuh - which picture of a batch a block of threads works on.
+/* units.cuh - which picture of a batch a block of threads works on; sums and bytes for all kernels.
  *
  * Used by:  the kernels of cuda/codecs/jpeg_decode/.
  *
- * How it works. Each stage cuts each picture into units, a block of threads each. They are numbered
- * through the batch; a table tells each picture's first one. A warp searches it together, 32 places
- * at a time: two loads that wait for one another where a binary search has ten.
+ * How it works. Each stage cuts each picture into units, a block of threads each. Units are
+ * numbered through the batch; a table holds the number of each picture's first one. A warp searches
+ * the table together, 32 places at a time: two loads in sequence where a binary search has ten.
  */
 #ifndef BURIN_JPEG_UNITS_CUH
 #define BURIN_JPEG_UNITS_CUH
 
 #include "pipeline/codecs/jpeg/join.h"
+#include "pipeline/codecs/jpeg/samples.h"
 
 enum jpeg_stage {
     JPEG_STAGE_PIECES,
     JPEG_STAGE_PARTS,  /* of pictures that are walked */
-    JPEG_STAGE_SHORTS, /* of those of short subsequences */
+    JPEG_STAGE_SHORTS, /* of pictures with short subsequences */
     JPEG_STAGE_WRITES,
     JPEG_STAGE_BLOCKS,
     JPEG_STAGE_TILES,
@@ -26,20 +27,20 @@ enum {
     JPEG_PIECE_THREADS = 256,
     JPEG_WALK_THREADS = 128,
     JPEG_WALK_ROUNDS = 64,
-    JPEG_WALK_LEAD = 16, /* subsequences: pictures are in step after fewer */
+    JPEG_WALK_LEAD = 16, /* subsequences; pictures are in step after fewer */
     JPEG_PHASE_THREADS = JPEG_PHASE_SUBS * JPEG_GUESSES,
-    JPEG_REPAIR_THREADS = 256, /* of a picture; as many or more join it */
+    JPEG_REPAIR_THREADS = 256, /* of a picture; at least as many join it */
     JPEG_BLOCK_THREADS = 128,  /* of the transform, 4 a block */
     JPEG_BLOCK_ROUNDS = 2,     /* of a unit */
     JPEG_BLOCKS_AT_ONCE = JPEG_BLOCK_THREADS / 4,
     JPEG_BLOCKS_OF_UNIT = JPEG_BLOCKS_AT_ONCE * JPEG_BLOCK_ROUNDS,
     JPEG_TILE_THREADS = 128,
-    JPEG_TILE_LANES = 8, /* that make a row's pixels, a group */
+    JPEG_TILE_LANES = 8, /* lanes that make a row's pixels, a group */
     JPEG_TILE_COLUMNS = 8 * JPEG_TILE_LANES,
     JPEG_TILE_GROUPS = JPEG_TILE_THREADS / JPEG_TILE_LANES,
 };
 
-/* What every kernel is given. */
+/* The argument of every kernel. */
 struct jpeg_units {
     const struct jpeg_picture *pictures;
     const uint32_t *firsts; /* JPEG_UNIT_STAGES tables of count + 1 */
@@ -52,7 +53,7 @@ static inline __host__ __device__ uint32_t jpeg_divide_up(uint32_t value, uint32
     return (value + by - 1) / by;
 }
 
-/* Subsequences that are a block of threads' own. */
+/* Subsequences that a block of threads writes; the others are its lead. */
 static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run) {
     return JPEG_WALK_THREADS * run - JPEG_WALK_LEAD;
 }
@@ -87,8 +88,8 @@ static __device__ __forceinline__ struct jpeg_unit jpeg_unit_of(const struct jpe
     return { units.pictures + low, blockIdx.x - firsts[low] };
 }
 
-/* Sum over the block's threads before this one, and of all of them. A barrier on both sides.
- * SHARED: a word a warp. */
+/* Returns the sum of VALUE over the block's threads before this one; TOTAL is that of all. Has a
+ * barrier on both sides. SHARED: a word a warp. */
 static __device__ __forceinline__ uint32_t jpeg_scan_block(uint32_t value, uint32_t *shared,
                                                            uint32_t *total) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -107,6 +108,18 @@ static __device__ __forceinline__ uint32_t jpeg_scan_block(uint32_t value, uint3
     }
     *total = all;
     return before + sum - value;
+}
+
+/* One instruction clamps two numbers and packs them in front of the given word. */
+static __device__ __forceinline__ uint32_t jpeg_pack(int32_t a, int32_t b, int32_t c, int32_t d) {
+#if defined(__CUDA_ARCH__)
+    uint32_t high, word;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(d), "r"(c), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(b), "r"(a), "r"(high));
+    return word;
+#else
+    return jpeg_clamp(a) | jpeg_clamp(b) << 8 | jpeg_clamp(c) << 16 | jpeg_clamp(d) << 24;
+#endif
 }
 
 #endif

@@ -15,22 +15,23 @@
 
 enum { JPEG_THREAD_BYTES = JPEG_PIECE_BYTES / JPEG_PIECE_THREADS };
 
-/* A thread's bytes, one before and one behind. */
+/* A thread's bytes, and one byte on either side. */
 struct jpeg_bytes {
-    uint32_t words[5]; /* byte 0 is the one before */
-    uint32_t count;    /* of its own that are the scan's */
+    uint32_t words[5]; /* byte 0 is the one before the thread's first */
+    uint32_t count;    /* its own bytes within the scan */
 };
 
 static __device__ __forceinline__ uint32_t jpeg_byte(const struct jpeg_bytes &bytes, int i) {
     return bytes.words[i / 4] >> 8 * (i % 4) & 255;
 }
 
-/* Of the scan, where this thread's begin. */
+/* Position in the scan of this thread's first byte. */
 static __device__ __forceinline__ uint32_t jpeg_bytes_at(uint32_t piece) {
     return piece * JPEG_PIECE_BYTES + threadIdx.x * JPEG_THREAD_BYTES;
 }
 
-/* In front of the scan stands 0; behind it, in the file too, the last marker's 0xff. */
+/* Byte 0 stands for the one before the scan; after the scan comes the next marker's 0xff, in the
+ * file too. */
 static __device__ __forceinline__ struct jpeg_bytes
 jpeg_bytes_load(const struct jpeg_picture *picture, uint32_t piece) {
     const uint32_t at = jpeg_bytes_at(piece);
@@ -53,7 +54,7 @@ jpeg_bytes_load(const struct jpeg_picture *picture, uint32_t piece) {
     return bytes;
 }
 
-/* ---- 1 */
+/* ---- first kernel: tables and counts */
 
 static __device__ void jpeg_count_piece(const struct jpeg_picture *picture, uint32_t piece) {
     __shared__ uint32_t shared[JPEG_PIECE_THREADS / 32];
@@ -91,7 +92,7 @@ static __device__ void jpeg_make_lookup(const struct jpeg_picture *picture, uint
         lookup->longs[i] = jpeg_lookup_long(lookup, i);
 }
 
-/* Four blocks a picture for its tables, behind those of the pieces. */
+/* Behind the blocks of the pieces come four of each picture, one a table. */
 static __global__ void __launch_bounds__(JPEG_PIECE_THREADS)
     jpeg_count_kernel(const struct jpeg_units units, uint32_t pieces) {
     if (blockIdx.x >= pieces) {
@@ -103,13 +104,13 @@ static __global__ void __launch_bounds__(JPEG_PIECE_THREADS)
     jpeg_count_piece(unit.picture, unit.index);
 }
 
-/* ---- 2 */
+/* ---- second kernel: the bits */
 
 struct jpeg_before {
     uint32_t kept, restarts;
 };
 
-/* What the pieces before PIECE keep. */
+/* The sums over the pieces before PIECE. */
 static __device__ __forceinline__ struct jpeg_before
 jpeg_sum_pieces(const struct jpeg_picture *picture, uint32_t piece, uint32_t *shared) {
     struct jpeg_before before = { 0, 0 };
@@ -122,7 +123,7 @@ jpeg_sum_pieces(const struct jpeg_picture *picture, uint32_t piece, uint32_t *sh
     return before;
 }
 
-/* Behind the last piece: the length, and ones for whoever reads past it. */
+/* Behind the last piece: stores the length, and ones for reads past the end. */
 static __device__ void jpeg_end_bits(const struct jpeg_picture *picture, uint32_t kept,
                                      uint32_t restarts) {
     if (threadIdx.x < JPEG_BITS_PADDING) picture->bits[kept + threadIdx.x] = 0xff;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* walk.cuh - brings the subsequences of a batch's scans into step.
+/* walk.cuh - synchronizes the subsequences of a batch's scans: each starts where the last one ends.
  *
- * Used by:  jpeg_decode.cu.
+ * Used by:  jpeg_decode.cu, join.cuh, phases.cuh.
  *
- * How it works. A thread decodes RUN subsequences on end from a guess, its bits in shared memory:
- * from global memory a warp would wait at nearly each symbol for what one of its lanes loads. Then,
- * in rounds, those are decoded again that do not start where the one before ends; they are dealt to
- * the first threads, so that few warps stay. A block decodes the last subsequences of the block
- * before it too, so that none waits for another. Invariant: of a subsequence one thread writes, in
- * a round, and all have read the ends before any writes.
+ * How it works. A thread decodes a run of RUN subsequences from a guess, with its bits in shared
+ * memory: from global memory a warp would wait at nearly each symbol for what one of its lanes
+ * loads. Then come rounds, in which subsequences that do not start where the one before ends are
+ * decoded again; they are dealt to the first threads, so that few warps stay. A block also decodes
+ * the last subsequences of the block before, so that no block waits for another. Invariant: in a
+ * round one thread writes a subsequence, and all threads have read the ends before any writes.
  */
 #ifndef BURIN_JPEG_WALK_CUH
 #define BURIN_JPEG_WALK_CUH
 
 #include "cuda/codecs/jpeg_decode/units.cuh"
 
-/* The picture's tables, and a subsequence's words a thread. */
+/* The picture's tables, and a subsequence's words for each thread. */
 template <int THREADS> struct jpeg_walk_shared {
     struct jpeg_lookup lookups[4];
     uint32_t words[JPEG_SUB_WORDS * THREADS];
@@ -39,21 +39,21 @@ jpeg_words_of(const struct jpeg_walk_shared<THREADS> &shared) {
     return words;
 }
 
-/* 0 of a picture that is flawed already. */
+/* 0 for a picture that is known to be flawed. */
 static __device__ __forceinline__ uint32_t jpeg_subs_of(const struct jpeg_picture *picture) {
     return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
 }
 
-/* Subsequences of this block, its lead first, and what it knows of them. */
+/* Subsequences of this block, beginning with its lead. */
 template <int RUN> struct jpeg_part {
     struct jpeg_walk_shared<JPEG_WALK_THREADS> walk;
     uint32_t starts[JPEG_WALK_THREADS * RUN], ends[JPEG_WALK_THREADS * RUN];
     uint32_t pending[2][JPEG_WALK_THREADS];
-    uint32_t counts[2]; /* of those pending, in even and odd rounds */
+    uint32_t counts[2]; /* of pending subsequences, in even and odd rounds */
 };
 
 struct jpeg_part_range {
-    uint32_t begin, first, end; /* first: of its own */
+    uint32_t begin, first, end; /* `first` is the first that the block writes */
 };
 
 template <int RUN>
@@ -72,7 +72,7 @@ static __device__ __forceinline__ uint32_t jpeg_walk_sub(const struct jpeg_pictu
     return end;
 }
 
-/* Those pending at even or odd ROUND; their successors are the next round's. */
+/* Decodes the subsequences that are pending in ROUND; their successors become the next round's. */
 template <int RUN>
 static __device__ __forceinline__ void
 jpeg_walk_round(const struct jpeg_picture *picture, struct jpeg_part<RUN> &part,
@@ -140,7 +140,8 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 
 /* ---- hard pictures: from every block of an MCU, a thread each */
 
-/* Blocks of the grid take 128 decodings by turns, the first one where the picture before ended. */
+/* The grid's blocks take 128 decodings in turn; the first block of a picture follows the last block
+ * of the picture before. */
 static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
                                             struct jpeg_walk_shared<JPEG_WALK_THREADS> &shared,
                                             uint32_t turn) {
@@ -159,7 +160,7 @@ static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
     return turn + jpeg_divide_up(decodings, JPEG_WALK_THREADS);
 }
 
-/* Most batches have no such picture: then a few loads a block are all it takes. */
+/* Most batches have no such picture: a block returns after a few loads. */
 static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     jpeg_phases_kernel(const struct jpeg_units units) {
     __shared__ __align__(16) struct jpeg_walk_shared<JPEG_WALK_THREADS> shared;
@@ -172,17 +173,17 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     }
 }
 
-/* ---- write what is proven */
+/* ---- write what is checked */
 
-/* One thread of SPREAD writes a subsequence: where the GPU has threads to spare, a warp of few of
- * them diverges less, and waits for none that has more symbols. */
+/* One thread of SPREAD writes a subsequence: where the GPU has threads to spare, a warp with few of
+ * them diverges less and waits less for the one with most symbols. */
 static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     jpeg_write_kernel(const struct jpeg_units units, uint32_t spread) {
     __shared__ __align__(16) struct jpeg_walk_shared<JPEG_WALK_THREADS> shared;
     __shared__ uint32_t groups[JPEG_GROUP * JPEG_WALK_THREADS];
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_WRITES);
     const struct jpeg_picture *picture = unit.picture;
-    /* Other blocks may flag it meanwhile: this one's threads go by what they see together. */
+    /* Other blocks may set flags meanwhile; all threads of this one must see the same. */
     const bool flawed = __syncthreads_or(picture->facts->flags != 0);
     const uint32_t subs = flawed ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
     const uint32_t own = JPEG_WALK_THREADS / spread;

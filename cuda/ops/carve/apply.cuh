@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply.cuh - the pixels follow the seams that were found: shrinking, growing, gathering.
+/* apply.cuh - lets the pixels follow the seams that were found: shrinking, growing, gathering.
  *
- * Used by:  carve.cu, once a phase; show.cuh takes its launch shape.
+ * Used by:  carve.cu, once a phase; showing takes its launch shape.
  * Fails:    as check.cuh says.
  * Limits:   1 to 4 channels of 8 or 16 bits.
  *
  * How it works: shrinking goes from one plane to another, a thread a pixel. Growing may stay in its
- * plane: each line goes from its end to its start, so that what is written lies behind what is
+ * plane: each line goes from its end to its start, so that writes stay behind the pixels that are
  * still to be read. A pixel of any kind travels as four 16-bit samples. Where both directions
- * shrank, every pixel is gathered from where it came from.
+ * shrank, every pixel is gathered from its origin.
  */
 #ifndef BURIN_CARVE_APPLY_CUH
 #define BURIN_CARVE_APPLY_CUH
@@ -22,8 +22,8 @@ struct apply_args {
     uint8_t *to;
     size_t from_stride, to_stride; /* bytes */
     uint32_t width, height;        /* before */
-    uint32_t length;               /* of lines afterwards */
-    bool copies;                   /* new pixels are as their seam's, not a mean */
+    uint32_t length;               /* of lines, afterwards */
+    bool copies;                   /* a new pixel copies its seam's, instead of taking a mean */
 };
 
 template <class SAMPLE, int CHANNELS> DEVICE uint64_t get_pixel(const uint8_t *row, uint32_t x) {
@@ -75,7 +75,7 @@ template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam,
     return pixel;
 }
 
-/* HERE goes to its new place; behind it a new pixel, if a seam goes through. */
+/* Moves HERE to its new place, and puts a new pixel after it if a seam goes through. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t place, uint64_t left,
                       uint64_t here, uint64_t right) {
@@ -87,7 +87,7 @@ DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t pla
     put_place<SAMPLE, CHANNELS>(args, line, to + 1, added);
 }
 
-/* A warp a row. */
+/* A warp takes a row. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
     const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
@@ -107,7 +107,7 @@ static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_arg
     }
 }
 
-/* A thread a column. */
+/* A thread takes a column. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
     enum { STEP = 8 };
@@ -130,16 +130,16 @@ static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_
     }
 }
 
-/* ---- both directions at once: every pixel knows where it comes from */
+/* ---- both directions at once: every pixel has the number of its origin */
 
 struct gather_args {
     const uint32_t *origins;
-    uint32_t origin_stride; /* from row to row, and in the numbers */
+    uint32_t origin_stride; /* between rows; also in the numbers */
     struct image in, out;
-    uint32_t width, height; /* of what is left */
+    uint32_t width, height; /* of the remaining image */
 };
 
-/* Of a search that was broken off, numbers mean nothing. */
+/* After a search that was stopped the numbers are undefined, so they are clamped. */
 DEVICE uint2 origin_at(const struct gather_args &args, uint32_t x, uint32_t y) {
     const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
     return make_uint2(min(number % args.origin_stride, args.in.width - 1),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* byte_plane.cuh - what is searched: the luma of an image and its marks, as it lies or turned.
+/* byte_plane.cuh - the planes of a search: an image's luma and its marks, upright or turned.
  *
- * Used by:  carve.cu fills the planes of a phase; show.cuh reads and writes samples.
+ * Used by:  carve.cu fills the planes of a phase, and reads and writes samples to show them.
  * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_BYTE_PLANE_CUH
@@ -27,14 +27,15 @@ DEVICE void put_sample(const struct image &image, uint32_t x, uint32_t y, unsign
         ((uint16_t *)row)[at] = (uint16_t)sample;
 }
 
-/* A plane's bytes: an image's luma, which of a plane is what is in it; else what masks say. */
+/* Fills a plane of bytes with IMAGE's luma (a plane's luma is its content), or with the masks'
+ * marks. */
 struct fill_args {
-    uint32_t width, height; /* as they lie */
+    uint32_t width, height; /* before turning */
     uint8_t *to;
     uint32_t to_stride;
     bool turned;
     struct image image;
-    struct kernel_progress *progress; /* told TOTAL, if not NULL */
+    struct kernel_progress *progress; /* gets TOTAL; may be NULL */
     uint32_t total;
     struct image keep, remove; /* width 0: not given */
 };
@@ -52,7 +53,7 @@ DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
 
 enum { FILL_TILE = 32, FILL_ROWS = 8 };
 
-/* A block fills a tile, through shared memory, so that rows are read and written whole. */
+/* A block fills a tile through shared memory, so that rows are read and written whole. */
 static __global__ void fill_kernel(const __grid_constant__ struct fill_args args) {
     __shared__ uint8_t tile[FILL_TILE][FILL_TILE + 4];
     const uint32_t x0 = blockIdx.x * FILL_TILE, y0 = blockIdx.y * FILL_TILE;

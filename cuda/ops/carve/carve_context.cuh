@@ -2,12 +2,12 @@
 /* carve_context.cuh - one image on its way through carve.cu: its phases and its memory.
  *
  * Used by:  carve.cu, for counting scratch and for running.
- * Owns:     nothing; memory is the call's scratch, and NULL while it is only counted.
+ * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
  * Limits:   16 bytes a pixel and a little (carve.cu); PHASES_MAX phases.
  *
  * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
- * lays out the most that any of them wants. lay_out() does the same in memory that was counted
- * before, and takes the grid method where the device says something else by now.
+ * lays out the most that any of them needs. lay_out() does the same in the memory that was counted,
+ * and falls back to any_gpu where the device now gives another answer.
  */
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
@@ -19,7 +19,7 @@
 
 /* ---- the way of one image */
 
-/* Before a phase, or behind the last one. */
+/* The sizes before a phase, or after the last one. */
 struct phase {
     uint32_t width, height;
     struct carve_phase seams;
@@ -29,28 +29,27 @@ struct carve_context {
     const struct cuda_context *context;
     const struct op_call *call;
     struct failure *failure;
-    struct launch_queue queue; /* its stream and failure */
+    struct launch_queue queue; /* the context's stream and failure */
     uint32_t goal_width, goal_height;
-    bool masked, shows; /* the seams */
-    bool maps;          /* them, in place of the picture: of one phase */
+    bool masked, shows; /* `shows`: the seams */
+    bool maps;          /* the map of seams in place of the picture, of one phase */
     int phases;
     struct carve_limits limits;
-    enum carve_method methods[PHASES_MAX]; /* as chosen when memory was laid out */
-    bool timed; /* no phase goes by the grid method, which does not say where its time goes */
+    enum carve_method methods[PHASES_MAX]; /* chosen when memory was laid out */
+    bool timed;           /* no phase uses any_gpu, which does not measure its parts */
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
-    struct image now;      /* the image as far as it has come; from the first phase on in TO */
-    struct image to;       /* as large as it gets */
+    struct image now;      /* the image at its present stage; after the first phase in `to` */
+    struct image to;       /* at its largest */
     struct image kept;     /* marks of `now` from the second phase on: one channel */
     uint8_t *luma, *marks; /* of a search */
     uint32_t *origins;     /* where both directions shrink */
     uint32_t origin_stride;
-    struct origin_map
-        origin_map; /* counts the phases that are done; the lines of those to come have room */
+    struct origin_map origin_map; /* counts finished phases; has room for the lines of all */
 
-    /* What a phase has for itself: its seams and the method's scratch. The first one's lies where
-     * the images of later ones will be: until its seams are lines, there are none. */
+    /* Each phase's own memory: its seams and the method's scratch. The first phase's lies where the
+     * images of later phases will be: they do not exist before its seams have become lines. */
     uint8_t *first, *later;
 };
 
@@ -78,7 +77,7 @@ static uint32_t round16(uint32_t n) {
     return (n + 15) / 16 * 16;
 }
 
-/* Seams come first, the method's scratch behind them. */
+/* Seams come first, then the method's scratch. */
 static void lay_out_search(struct seam_search *search, struct arena *arena) {
     if (!search->rows)
         search->seams = arena_take<uint16_t>(arena, (size_t)search->columns * search->height);
@@ -111,10 +110,10 @@ static struct seam_mask present_mask(const struct carve_context *carve) {
 
 /* ---- memory */
 
-/* The most that any phase wants. */
+/* The most that any phase needs. */
 struct needs {
     size_t plane, first, later;
-    uint32_t width, height; /* of the images from the second phase on */
+    uint32_t width, height; /* of the images after the first phase */
     bool both;
 };
 
@@ -129,7 +128,7 @@ static struct needs needs_of(struct carve_context *carve) {
     carve->total = 0;
     carve->timed = true;
     for (; next_phase(carve, &phase); phase = behind(&phase), carve->phases++) {
-        /* Stands for memory to come, which is aligned likewise. */
+        /* an address with the alignment of real memory */
         alignas(256) static uint8_t some[1];
         struct carve_context counted = *carve;
         counted.luma = counted.marks = some;
@@ -144,7 +143,7 @@ static struct needs needs_of(struct carve_context *carve) {
         lay_out_search(&search, &own);
         raise_to(carve->phases ? &needs.later : &needs.first, own.bytes + choice.scratch);
         carve->methods[carve->phases] = choice.method;
-        carve->timed = carve->timed && choice.method != METHOD_GRID;
+        carve->timed = carve->timed && choice.method != METHOD_ANY_GPU;
         if (is_both(&phase)) continue;
         carve->origin_map.phases[carve->phases] = { { NULL, NULL, (search.width + 31) / 32,
                                                       search.height, search.width,
@@ -191,15 +190,15 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     }
     carve->origin_stride = in->width;
     if (needs.both) carve->origins = arena_take<uint32_t>(&arena, (size_t)image_pixels(in));
-    struct arena first = arena; /* the later images lie where the first phase has its own */
+    struct arena first = arena; /* later images lie over the first phase's memory */
     carve->first = arena_take<uint8_t>(&first, needs.first);
     lay_out_images(carve, &needs, &arena);
     carve->later = arena_take<uint8_t>(&arena, needs.later);
     return first.bytes > arena.bytes ? first.bytes : arena.bytes;
 }
 
-/* In the BYTES from BASE on, counted with what the device said then. Where the choice made now
- * wants more, the grid method, for which there is always enough, has all phases. */
+/* Lays out in the BYTES from BASE on, which were counted with the device's answers at that time.
+ * Where the present choice needs more, all phases use any_gpu, for which there is always enough. */
 static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
     if (lay_out_all(carve, base) <= bytes) return;
     carve->limits.capability = 0;

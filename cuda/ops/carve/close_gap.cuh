@@ -2,21 +2,21 @@
 /* close_gap.cuh - closes the gap that a seam leaves in a row of luma, energies or cells.
  *
  * Used by:  the removals of all three methods; the ladder of tests/bench/kernels.
- * Limits:   rows begin at 16 bytes; planes may be read up to 16 bytes behind their end.
+ * Limits:   rows begin at 16 bytes; planes must be readable up to 16 bytes past their end.
  */
 #ifndef BURIN_CARVE_CLOSE_GAP_CUH
 #define BURIN_CARVE_CLOSE_GAP_CUH
 
 #include "cuda/ops/carve/ptx.cuh"
 
-/* Bits of the 4 bytes at AT that lie at FROM or behind. */
+/* Mask of the bytes, of 4 at AT, that lie at FROM or after it. */
 DEVICE uint32_t from_mask(uint32_t at, uint32_t from) {
     if (from <= at) return ~0u;
     return from >= at + 4 ? 0 : ~0u << (8 * (from - at));
 }
 
-/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on; NEXT: the
- * word behind them. */
+/* The 16 bytes at AT, in which those from FROM on are replaced by the bytes BITS / 8 further on;
+ * NEXT: the word after them. */
 DEVICE uint4 shifted(uint4 old, uint32_t next, uint32_t at, uint32_t from, uint32_t bits) {
     uint32_t words[5] = { old.x, old.y, old.z, old.w, next };
 #pragma unroll
@@ -33,13 +33,13 @@ DEVICE uint4 shifted(uint4 old, uint32_t next, uint32_t at, uint32_t from, uint3
 }
 
 enum gap_row {
-    GAP_OWN,   /* in place, from the gap on, in a row that this block alone writes */
-    GAP_SHARED /* maybe to another plane, from START on, in a row that other blocks have written */
+    GAP_OWN,   /* in place, from the gap on, in a row that only this block writes */
+    GAP_SHARED /* from START on, perhaps to another plane; other blocks wrote the row */
 };
 
-/* A warp moves the bytes of a row behind GAP down by BITS / 8, at least those before END, FROM one
- * place TO another or in place; STRIDE bytes exist. BATCH vectors a lane are one round: its loads
- * come before its stores, and rounds ascend, so that nothing is lost in place. */
+/* A warp moves a row's bytes after GAP down by BITS / 8, at least those before END, from FROM to TO
+ * or in place; STRIDE bytes exist. A round is BATCH vectors a lane: its loads come before its
+ * stores, and rounds ascend, so that nothing is lost in place. */
 template <enum gap_row ROW, uint32_t BATCH>
 DEVICE void close_gap(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t gap, uint32_t end,
                       uint32_t stride, uint32_t bits) {
@@ -49,7 +49,7 @@ DEVICE void close_gap(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t
     for (uint32_t base = start & ~15u; base < end; base += BATCH * SPAN) {
         const uint32_t at = base + lane * 16;
         uint4 old[BATCH];
-        uint32_t behind = 0; /* what comes after the round's last vector */
+        uint32_t behind = 0; /* the word after the round's last vector */
 #pragma unroll
         for (uint32_t k = 0; k < BATCH; k++) {
             const uint4 *vector = (const uint4 *)(from + at + k * SPAN);
@@ -64,10 +64,10 @@ DEVICE void close_gap(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t
         __syncwarp();
 #pragma unroll
         for (uint32_t k = 0; k < BATCH; k++) {
-            /* Lane 0 has what lane 31 needs, the first word of the next span. */
+            /* Lane 31 needs the first word of the next span, which lane 0 has. */
             const uint32_t after = k + 1 < BATCH ? old[(k + 1) % BATCH].x : behind;
             const uint32_t next = __shfl_sync(~0u, lane ? old[k].x : after, (int)lane + 1);
-            /* Of a gap in the first vector only that has bytes that stay. */
+            /* Only the first vector of a gap in place has bytes that stay. */
             const bool may_stay = ROW == GAP_SHARED || k == 0;
             if (at + k * SPAN < end)
                 *(uint4 *)(to + at + k * SPAN) =

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* energy.cuh - the energy of a pixel, from whatever source its luma comes.
+/* energy.cuh - the energy of a pixel, from any source of luma.
  *
- * Used by:  all three methods, and show.cuh.
- * Source:   pipeline/ops/carve/definition.h says what energy is.
+ * Used by:  all three methods, and carve.cu.
+ * Source:   pipeline/ops/carve/definition.h defines energy.
  *
- * A source is anything with at(x, y), any x and y: it replicates the border itself. What wants the
- * distance from the pixel too has a tap() of its own.
+ * A source is anything with at(x, y), for any x and y: it replicates the border itself. A source
+ * that needs the distance from the pixel too has a tap() of its own.
  */
 #ifndef BURIN_CARVE_ENERGY_CUH
 #define BURIN_CARVE_ENERGY_CUH
@@ -34,7 +34,7 @@ DEVICE int sobel_slope(int reach, int distance) {
     return (reach == 1 ? 0x10 : 0x120) >> 4 * distance & 15;
 }
 
-/* ROWS: how many of them are one piece of code; all, where a source wants DY to be a constant. */
+/* ROWS: the rows that are one piece of code; all, where a source needs DY to be constant. */
 template <int REACH, int ROWS, class SOURCE>
 DEVICE uint32_t energy_sobel(const SOURCE &luma, int x, int y) {
     int gx = 0, gy = 0;

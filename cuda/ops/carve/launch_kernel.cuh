@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
+/* launch_kernel.cuh - launches kernels of carving, which take one struct by value.
  *
  * Used by:  every file of carving that has a kernel.
  * Fails:    as check.cuh says.
@@ -12,7 +12,7 @@
 
 struct launch_queue {
     cudaStream_t stream;
-    struct failure *failure; /* told what goes wrong */
+    struct failure *failure; /* gets the failure of a launch */
 };
 
 template <class ARGS>
@@ -36,7 +36,7 @@ static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t 
                   dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
 }
 
-/* May lie outside. */
+/* May lie outside the image. */
 DEVICE uint2 thread_pixel() {
     return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
                       blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
@@ -44,7 +44,7 @@ DEVICE uint2 thread_pixel() {
 
 /* ---- blocks that wait for one another */
 
-/* The first attribute alone is what occupancy depends on. */
+/* Occupancy depends on the first attribute only. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,
                                                 cudaLaunchAttribute attributes[2],

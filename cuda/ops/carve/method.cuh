@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* method.cuh - which method takes the seams out of a search, and running it.
+/* method.cuh - chooses the method that removes the seams of a search, and runs it.
  *
- * Used by:  carve_context.cuh chooses once a phase; carve.cu runs what was chosen.
- * Fails:    as check.cuh says. A method whose blocks the device does not hold at once gives way to
- *           the grid method, which runs with any number of blocks.
+ * Used by:  carve_context.cuh chooses once a phase; carve.cu runs the choice.
+ * Fails:    as check.cuh says. A fast method whose blocks the device does not hold at once gives
+ *           way to any_gpu, which runs with any number of blocks.
  * Threads:  any.
  *
  * How it works: the choice is a function of carve_limits and of the search (carve.cu has the
- * table). Scratch is always enough for the grid method too, so that it can take over at the last
- * moment. The one thing that the device is asked is how many blocks of a kernel are resident at
- * once: an answer is kept for the life of the process, a question that failed is asked again.
+ * table). Scratch is always enough for any_gpu too, which can take over at the last moment. The
+ * only question to the device is how many blocks of a kernel are resident at once: an answer is
+ * kept for the life of the process, a question that failed is asked again.
  */
 #ifndef BURIN_CARVE_METHOD_CUH
 #define BURIN_CARVE_METHOD_CUH
 
-#include "cuda/ops/carve/cluster/cluster.cuh"
-#include "cuda/ops/carve/dual/dual.cuh"
-#include "cuda/ops/carve/grid/grid.cuh"
+#include "cuda/ops/carve/any_gpu/any_gpu.cuh"
+#include "cuda/ops/carve/fast_both_axes/fast_both_axes.cuh"
+#include "cuda/ops/carve/fast_one_axis/fast_one_axis.cuh"
 
 /* ---- resident blocks */
 
-/* False where it could not be told at present. */
+/* False where there is no answer at present. */
 typedef bool (*residency_question)(const void *argument, uint32_t *blocks);
 
-/* What was found before, or what QUESTION says now, which is kept in *KEPT (+ 1; 0: not known) only
- * if it could be told. Two threads that are first at once find the same. */
+/* Returns the kept answer, or asks QUESTION and keeps the answer in *KEPT (+ 1; 0: unknown) unless
+ * the question fails. Two threads that ask at once find the same. */
 static inline uint32_t residency_find(uint32_t *kept, residency_question question,
                                       const void *argument) {
     uint32_t blocks = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
@@ -49,7 +49,7 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     int clusters = 0;
     config.numAttrs = 1;
     cudaError_t error = cudaFuncGetAttributes(&facts, kernel);
-    /* Made from the code of an older generation the kernel is empty. */
+    /* Compiled for an older generation the kernel is empty. */
     const bool empty = !error && facts.ptxVersion < 90;
     if (!error && !empty)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -62,10 +62,10 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     return !error;
 }
 
-/* NULL where there are more devices than are known. */
-static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t cluster) {
+/* NULL for a device whose number is too large. */
+static inline uint32_t *residency_kept(enum fast_kernel_id kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
-    static uint32_t kept[DEVICES_MAX][CLUSTER_KERNELS][CLUSTER_BLOCKS_MAX + 1];
+    static uint32_t kept[DEVICES_MAX][FAST_KERNELS][CLUSTER_BLOCKS_MAX + 1];
     int device = 0;
     if (cudaGetDevice(&device) == cudaSuccess && device < DEVICES_MAX)
         return &kept[device][kernel][cluster];
@@ -73,13 +73,13 @@ static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t c
     return NULL;
 }
 
-static inline uint32_t residency_of(const struct carve_limits *limits,
-                                    enum cluster_kernel_id kernel, uint32_t cluster) {
-    const void *const kernels[CLUSTER_KERNELS] = {
-        (const void *)(cluster_kernel_pointer)cluster_kernel<6>,
-        (const void *)(cluster_kernel_pointer)cluster_kernel<8>,
-        (const void *)(dual_kernel_pointer)dual_kernel<6>,
-        (const void *)(dual_kernel_pointer)dual_kernel<8>,
+static inline uint32_t residency_of(const struct carve_limits *limits, enum fast_kernel_id kernel,
+                                    uint32_t cluster) {
+    const void *const kernels[FAST_KERNELS] = {
+        (const void *)(one_axis_kernel_pointer)one_axis_kernel<6>,
+        (const void *)(one_axis_kernel_pointer)one_axis_kernel<8>,
+        (const void *)(both_axes_kernel_pointer)both_axes_kernel<6>,
+        (const void *)(both_axes_kernel_pointer)both_axes_kernel<8>,
     };
     const struct residency_launch launch = { kernels[kernel], cluster, limits->shared_bytes };
     uint32_t *const kept = residency_kept(kernel, cluster);
@@ -93,29 +93,29 @@ static inline struct carve_limits limits_of(const struct cuda_context *context) 
 
 /* ---- the choice */
 
-enum carve_method { METHOD_CLUSTER, METHOD_DUAL, METHOD_GRID };
+enum carve_method { METHOD_FAST_ONE_AXIS, METHOD_FAST_BOTH_AXES, METHOD_ANY_GPU };
 
 struct method_choice {
     enum carve_method method;
-    size_t scratch; /* bytes: for the method, and for the grid's in its place */
+    size_t scratch; /* bytes: for the method, or for any_gpu in its place */
 };
 
-/* The quickest for SEARCH, of which pointers need only be NULL or not. */
+/* The quickest for SEARCH; of its pointers only NULL or not NULL counts. */
 static inline struct method_choice method_choose(const struct carve_limits *limits,
                                                  const struct seam_search *search) {
-    struct cluster_plan cluster;
-    struct dual_plan dual;
-    struct method_choice choice = { METHOD_GRID, grid_scratch(search) };
+    struct one_axis_plan one;
+    struct both_axes_plan both;
+    struct method_choice choice = { METHOD_ANY_GPU, any_gpu_scratch(search) };
     size_t bytes = 0;
-    if (cluster_plan_make(&cluster, limits, search, NULL))
-        choice.method = METHOD_CLUSTER, bytes = cluster.bytes;
-    else if (dual_plan_make(&dual, limits, search, NULL))
-        choice.method = METHOD_DUAL, bytes = dual.bytes;
+    if (one_axis_plan_make(&one, limits, search, NULL))
+        choice.method = METHOD_FAST_ONE_AXIS, bytes = one.bytes;
+    else if (both_axes_plan_make(&both, limits, search, NULL))
+        choice.method = METHOD_FAST_BOTH_AXES, bytes = both.bytes;
     if (bytes > choice.scratch) choice.scratch = bytes;
     return choice;
 }
 
-/* ---- running it; *FITS is false where the blocks do not fit at once and nothing was taken out */
+/* ---- running it; *FITS is false where the blocks do not fit at once and nothing was removed */
 
 template <class PLAN, class MAKE, class QUEUE>
 static enum status plan_run(const struct cuda_context *context, const struct carve_limits *limits,
@@ -137,13 +137,13 @@ static inline enum status method_run(const struct cuda_context *context,
     bool fits = false;
     enum status status = STATUS_OK;
     if (!search->columns && !search->rows) return STATUS_OK;
-    if (method == METHOD_CLUSTER)
-        status = plan_run<struct cluster_plan>(context, limits, search, cluster_plan_make,
-                                               cluster_queue, &fits, failure);
-    if (method == METHOD_DUAL)
-        status = plan_run<struct dual_plan>(context, limits, search, dual_plan_make, dual_queue,
-                                            &fits, failure);
-    return fits || status ? status : grid_run(context, search, failure);
+    if (method == METHOD_FAST_ONE_AXIS)
+        status = plan_run<struct one_axis_plan>(context, limits, search, one_axis_plan_make,
+                                                one_axis_queue, &fits, failure);
+    if (method == METHOD_FAST_BOTH_AXES)
+        status = plan_run<struct both_axes_plan>(context, limits, search, both_axes_plan_make,
+                                                 both_axes_queue, &fits, failure);
+    return fits || status ? status : any_gpu_run(context, search, failure);
 }
 
 #endif

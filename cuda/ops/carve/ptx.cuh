@@ -2,13 +2,14 @@
 /* ptx.cuh - the PTX instructions that CUDA C has no function for, each in a function of its name.
  *
  * Used by:  every kernel of carving. No other file of carving has inline assembly.
- * Threads:  one thread each, cluster_barrier() and the copies excepted, which say so.
- * Limits:   mbarrier_*, *_cluster*, cluster_* and what is the copy engine's need compute capability
- *           9.0.
+ * Threads:  each of one thread, except cluster_barrier() and the copies, which say so.
+ * Limits:   mbarrier_*, *_cluster*, cluster_* and the copy engine's functions need compute
+ *           capability 9.0.
  * Source:   PTX ISA, chapters Memory Consistency Model and Data Movement.
  *
- * How it works: each is volatile and clobbers memory where it orders anything, so that the compiler
- * moves no access across it; relaxed ones only make sure that a word is neither torn nor cached.
+ * How it works: each is volatile, and clobbers memory where it orders anything, so that the
+ * compiler moves no access across it; relaxed ones only ensure that a word is neither torn nor
+ * cached.
  */
 #ifndef BURIN_CARVE_PTX_CUH
 #define BURIN_CARVE_PTX_CUH
@@ -21,9 +22,9 @@
 
 #define DEVICE static __device__ __forceinline__
 
-/* ---- who and when */
+/* ---- thread and time */
 
-/* threadIdx.x, asked for each time: what is computed from it needs no register, or worse, memory,
+/* threadIdx.x, read each time: values computed from it then need no register, or worse, memory,
  * from one use to the next. */
 DEVICE uint32_t thread_index() {
     uint32_t thread;
@@ -38,7 +39,7 @@ DEVICE uint64_t global_timer() {
     return now;
 }
 
-/* ---- global memory, seen by the whole GPU: relaxed accesses are whole, in no order */
+/* ---- global memory, seen by the whole GPU: relaxed accesses are whole and unordered */
 
 #define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \
     DEVICE WORD NAME(const WORD *from) {                                                           \
@@ -94,7 +95,7 @@ DEVICE void store_release(uint32_t *to, uint32_t word) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
 }
 
-/* Behind a fence: who acquires the counter raised sees what was written before. */
+/* After a fence: a thread that acquires the raised counter sees all that was written before. */
 DEVICE void add_release(uint64_t *counter, uint64_t by) {
     __threadfence();
     atomicAdd((unsigned long long *)counter, (unsigned long long)by);
@@ -106,7 +107,7 @@ DEVICE void mbarrier_init(uint32_t barrier, uint32_t count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
 
-/* Those that were made are seen by the cluster, behind its next barrier. */
+/* Makes the initialised barriers visible to the cluster, after its next barrier. */
 DEVICE void mbarrier_init_fence() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -130,28 +131,28 @@ DEVICE void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
                      : "memory");                                                                  \
         return passed;                                                                             \
     }
-PTX_MBARRIER_WAIT(try_wait)  /* may linger for a while before it says no */
-PTX_MBARRIER_WAIT(test_wait) /* never lingers */
+PTX_MBARRIER_WAIT(try_wait)  /* may wait a while before it returns false */
+PTX_MBARRIER_WAIT(test_wait) /* never waits */
 
 /* ---- the cluster's shared memory */
 
-/* The address of ADDRESS in the shared memory of the cluster's block RANK. */
+/* ADDRESS in the shared memory of the cluster's block RANK. */
 DEVICE uint32_t cluster_address(uint32_t address, uint32_t rank) {
     uint32_t there;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
     return there;
 }
 
-/* All threads of all blocks of the cluster, whole warps. */
+/* For all threads of all blocks of the cluster, whole warps. */
 DEVICE void cluster_barrier() {
     asm volatile("barrier.cluster.arrive.release.aligned;\n"
                  "barrier.cluster.wait.acquire.aligned;" ::
                      : "memory");
 }
 
-/* Words that another block of the cluster writes carry their own tag, so whoever reads one while it
- * is written asks again. For racecheck, which takes that for a fault, they are atomics: a build
- * with CARVE_RACECHECK is its. */
+/* Words that another block of the cluster writes carry their own tag, so that a reader who meets an
+ * unfinished write reads again. Racecheck reports that as a fault: a build with CARVE_RACECHECK,
+ * for that tool, uses atomics. */
 #ifdef CARVE_RACECHECK
 DEVICE void store_cluster(uint32_t there, uint32_t word) {
     uint32_t before;
@@ -206,13 +207,12 @@ DEVICE uint2 load_shared2(uint32_t address) {
 
 /* ---- the copy engine (TMA) */
 
-/* What ordinary stores wrote to global memory is seen by this thread's copies from now on. */
+/* Makes ordinary stores to global memory visible to this thread's later copies. */
 DEVICE void fence_proxy_async() {
     asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
-/* One box of PLANE at COLUMN and ROW, in its elements, to shared memory; BARRIER counts its bytes.
- */
+/* One box of PLANE at COLUMN and ROW, in elements, to shared memory; BARRIER counts its bytes. */
 DEVICE void copy_box(uint32_t to, const CUtensorMap &plane, int column, int row, uint32_t barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
@@ -220,12 +220,12 @@ DEVICE void copy_box(uint32_t to, const CUtensorMap &plane, int column, int row,
                  : "memory");
 }
 
-/* What threads did with shared memory before is before what copies do with it from now on. */
+/* Orders the threads' accesses to shared memory before later copies. */
 DEVICE void fence_proxy_async_shared() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* BYTES to shared memory; BARRIER counts them. They and both addresses are multiples of 16. */
+/* BYTES to shared memory; BARRIER counts them. BYTES and both addresses are multiples of 16. */
 DEVICE void copy_words(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(to),
@@ -233,7 +233,8 @@ DEVICE void copy_words(uint32_t to, const void *from, uint32_t bytes, uint32_t b
                  : "memory");
 }
 
-/* BYTES from shared memory, a group of their own. They and both addresses are multiples of 16. */
+/* BYTES from shared memory, as a group of their own. BYTES and both addresses are multiples of
+ * 16. */
 DEVICE void store_words(void *to, uint32_t from, uint32_t bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
                  "cp.async.bulk.commit_group;" ::"l"(__cvta_generic_to_global(to)),
@@ -241,7 +242,7 @@ DEVICE void store_words(void *to, uint32_t from, uint32_t bytes) {
                  : "memory");
 }
 
-/* Until what this thread's groups store has been read. */
+/* Waits until the stores of this thread's groups have been read. */
 DEVICE void wait_stored_read() {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }

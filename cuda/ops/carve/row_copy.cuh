@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* row_copy.cuh - the bytes of a row from memory to shared memory, and from there to another row.
+/* row_copy.cuh - copies the bytes of a row from memory to shared memory, and from there to a row.
  *
  * Used by:  retarget.cuh.
- * Threads:  all of a block call row_begin() once, then each of the others together, with the same
+ * Threads:  all of a block call row_begin() once, then each other function together, with the same
  *           arguments.
- * Limits:   rows of any alignment and length, also of none.
+ * Limits:   rows of any alignment and length, even 0.
  * Source:   PTX ISA, Asynchronous copies and cp.async.bulk; CUDA Programming Guide, on the Tensor
  *           Memory Accelerator.
  *
- * How it works: a row is 16-byte words and, at both ends, less than one, which goes a byte a
- * thread. From compute capability 9.0 on the copy engine takes the words, which one thread asks
- * for. Before, each thread takes some; those of 8.0 and more do not wait for what they fetch. */
+ * How it works: a row is 16-byte words and, at both ends, a part of one, which goes a byte a
+ * thread. From compute capability 9.0 on the copy engine moves the words, for one thread. Before,
+ * each thread moves some; from 8.0 on without waiting for its loads. */
 #ifndef BURIN_CARVE_ROW_COPY_CUH
 #define BURIN_CARVE_ROW_COPY_CUH
 
@@ -20,7 +20,7 @@
 
 enum { ROW_WORD = 16 /* bytes */ };
 
-/* The parts of BYTES from AT on: up to the first word, words, and what is behind them. */
+/* The parts of BYTES from AT on: up to the first word, whole words, the rest. */
 struct row_span {
     uint32_t head, words, tail;
 };
@@ -42,7 +42,7 @@ DEVICE void row_copy_ends(uint8_t *to, const uint8_t *from, const struct row_spa
 /* ---- whole words */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-/* The fence: the copy engine is to see the barrier. A phase of that is a fetch. */
+/* The fence makes the barrier visible to the copy engine. A fetch is a phase of the barrier. */
 DEVICE void row_begin(uint32_t barrier) {
     if (threadIdx.x != 0) return;
     mbarrier_init(barrier, 1);
@@ -51,7 +51,7 @@ DEVICE void row_begin(uint32_t barrier) {
 
 DEVICE void row_fetch_words(uint8_t *to, const uint8_t *from, uint32_t words, uint32_t barrier) {
     if (threadIdx.x != 0) return;
-    mbarrier_expect(barrier, words * ROW_WORD); /* a phase of none ends at once */
+    mbarrier_expect(barrier, words * ROW_WORD); /* a phase without words ends at once */
     if (words) copy_words(shared_address(to), from, words * ROW_WORD, barrier);
 }
 
@@ -59,7 +59,7 @@ DEVICE void row_wait(uint32_t barrier, uint32_t fetch) {
     while (!mbarrier_try_wait(barrier, fetch % 2)) continue;
 }
 
-/* Between what threads do with shared memory and what the engine does with it. */
+/* Orders threads' and the engine's accesses to shared memory. */
 DEVICE void row_fence() {
     fence_proxy_async_shared();
 }
@@ -68,7 +68,7 @@ DEVICE void row_store_words(uint8_t *to, const uint8_t *from, uint32_t words) {
     if (threadIdx.x == 0 && words) store_words(to, shared_address(from), words * ROW_WORD);
 }
 
-/* The engine has read all of them: others may be put there, or the block may end. */
+/* Waits until the engine has read all words: the memory may be reused, or the block may end. */
 DEVICE void row_stored() {
     wait_stored_read();
 }
@@ -96,7 +96,7 @@ DEVICE void row_store_words(uint8_t *to, const uint8_t *from, uint32_t words) {
 DEVICE void row_stored() {}
 #endif
 
-/* The words begin LATE bytes, 1 to 3, before those of 32 bits in FROM. */
+/* The words begin LATE bytes, 1 to 3, before a multiple of 32 bits in FROM. */
 DEVICE void row_store_late(uint8_t *to, const uint8_t *from, uint32_t words, uint32_t late) {
 #pragma unroll 1
     for (uint32_t w = threadIdx.x; w < words; w += blockDim.x) {
@@ -113,30 +113,31 @@ DEVICE void row_store_late(uint8_t *to, const uint8_t *from, uint32_t words, uin
 
 /* ---- rows */
 
-/* To shared memory; both lie alike in their 16-byte words. BARRIER, 64 bits of shared memory, went
- * through row_begin(). It returns while words are under way: row_fetched() waits for them. */
+/* Copies to shared memory, to the same address modulo 16. BARRIER, 64 bits of shared memory, went
+ * through row_begin(). Returns while words are under way: row_fetched() waits for them. */
 DEVICE void row_fetch(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t barrier) {
     const struct row_span span = row_span_of(from, bytes);
     row_fetch_words(to + span.head, from + span.head, span.words, barrier);
     row_copy_ends(to, from, span);
 }
 
-/* FETCH: how many came before this one. The block's barrier lies between row_begin() and the first
- * of these; this ends with one. */
+/* FETCH: the number of fetches before this one. The block's barrier lies between row_begin() and
+ * the first row_fetched(); each row_fetched() ends with one. */
 DEVICE void row_fetched(uint32_t barrier, uint32_t fetch) {
     row_wait(barrier, fetch);
     __syncthreads();
 }
 
-/* The block's barrier, after which what threads have put in shared memory may be written to a row,
- * and what they have read of it may be fetched over. */
+/* The block's barrier: afterwards threads' stores to shared memory may be written to a row, and
+ * what they have read may be overwritten by a fetch. */
 DEVICE void row_made() {
     row_fence();
     __syncthreads();
 }
 
-/* From shared memory, behind row_made(); that is free again behind the block's next barrier. FROM
- * lies in its 16-byte word as TO does, rounded down to 32 bits; up to 3 bytes behind are read. */
+/* Copies from shared memory, after row_made(); that memory is free again after the block's next
+ * barrier. FROM modulo 16 equals TO's, rounded down to 32 bits; up to 3 bytes past the end are
+ * read. */
 DEVICE void row_write(uint8_t *to, const uint8_t *from, uint32_t bytes) {
     const struct row_span span = row_span_of(to, bytes);
     const uint32_t late = (uint32_t)(size_t)to % 4;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* seam_mask.cuh - which pixels of an image the seams of one phase go through.
+/* seam_mask.cuh - the pixels of an image that the seams of one phase go through.
  *
- * Used by:  carve.cu builds it; apply.cuh and show.cuh ask it; carve_context.cuh keeps all phases'.
+ * Used by:  carve.cu builds it; it and apply.cuh read it; carve_context.cuh keeps all
+ *           phases'.
  * Fails:    as check.cuh says.
  * Limits:   PHASES_MAX phases.
  *
  * How it works: a line is a row for vertical seams, a column for horizontal ones; each seam has one
- * pixel of every line. Seams are known by the place that their pixel had when it was taken out;
- * here they become one bit a pixel, and for every word of bits how many are set before it (a rank).
- * Followed back through the masks of all phases a place leads to the input; that of a new pixel
- * leads to the seam's that it was inserted for. So no plane of 4 bytes a pixel has to be carved
- * along: the masks of all phases that grow are at most 3/4 byte a pixel of the last one's image,
- * since each makes a side half as long again.
+ * pixel of every line. A search names a pixel by its place at the time it was removed. Here seams
+ * become one bit a pixel, and every word of bits has the number of bits before it (a rank).
+ * Followed back through the masks of all phases, a place leads to the input; a new pixel's place
+ * leads to that of the seam for which it was inserted. So no plane of 4 bytes a pixel has to be
+ * carved along: the masks of all growing phases are at most 3/4 byte for a pixel of the last image,
+ * since each phase makes a side half as long again.
  */
 #ifndef BURIN_CARVE_SEAM_MASK_CUH
 #define BURIN_CARVE_SEAM_MASK_CUH
@@ -21,7 +22,7 @@
 
 struct seam_mask {
     uint32_t *bits;  /* [line][word] */
-    uint16_t *ranks; /* likewise */
+    uint16_t *ranks; /* [line][word]: bits before the word */
     uint32_t words;  /* of a line */
     uint32_t count, length;
     bool turned; /* lines are columns */
@@ -37,7 +38,7 @@ DEVICE uint32_t place_of(const struct seam_mask &mask, uint32_t x, uint32_t y) {
 
 struct crossing {
     bool seam;       /* goes through here */
-    uint32_t before; /* so many go through pixels before */
+    uint32_t before; /* the number through pixels before this one */
 };
 
 DEVICE struct crossing crossing_at(const struct seam_mask &mask, uint32_t line, uint32_t place) {
@@ -46,7 +47,7 @@ DEVICE struct crossing crossing_at(const struct seam_mask &mask, uint32_t line, 
     return { (word & bit) != 0, mask.ranks[at] + (uint32_t)__popc(word & (bit - 1)) };
 }
 
-/* Place of the N-th set bit, 0 for the first, of a word that has more than N. */
+/* Place of bit N, 0 for the first, among the set bits of WORD, which has more than N. */
 DEVICE uint32_t nth_bit(uint32_t word, uint32_t n) {
     uint32_t place = 0;
 #pragma unroll
@@ -64,7 +65,7 @@ struct mask_args {
     struct seam_mask mask;
     const uint16_t *seams; /* [seam][line] */
     uint32_t seam_count;
-    struct image map; /* 16-bit gray, cleared: told the seams' numbers; width 0: nothing is told */
+    struct image map; /* 16-bit gray, cleared: gets the seams' numbers; width 0: none */
 };
 
 /* A lane's words of a line: first..end-1. */
@@ -77,7 +78,7 @@ DEVICE uint32_t left_in(const struct seam_mask &mask, uint32_t i, uint32_t bits)
     return ~bits & (rest < 32 ? (1u << rest) - 1 : ~0u);
 }
 
-/* Where it was; the line's length if there are no so many. */
+/* Marks the pixel and returns its place; the line's length if there are no N more. */
 DEVICE uint32_t mark_nth(const struct seam_mask &mask, uint32_t *bits, struct word_share share,
                          uint32_t n) {
     for (uint32_t i = share.first; i < share.end; i++) {
@@ -92,8 +93,8 @@ DEVICE uint32_t mark_nth(const struct seam_mask &mask, uint32_t *bits, struct wo
     return mask.length;
 }
 
-DEVICE void tell_number(const struct mask_args &args, uint32_t line, uint32_t place,
-                        uint32_t number) {
+DEVICE void store_number(const struct mask_args &args, uint32_t line, uint32_t place,
+                         uint32_t number) {
     if (!args.map.width || place >= args.mask.length) return;
     const uint32_t x = args.mask.turned ? line : place, y = args.mask.turned ? place : line;
     ((uint16_t *)(args.map.pixels + y * args.map.stride))[x] = (uint16_t)number;
@@ -108,8 +109,8 @@ DEVICE uint32_t sum_up_to(uint32_t value) {
     return value;
 }
 
-/* Marks seam after seam: the lane that has the pixel is the first up to which more are left. Seams
- * of a search that was broken off may name pixels that are not there. */
+/* Marks seam after seam: the pixel is with the first lane that reaches its number. Seams of a
+ * stopped search may name pixels that do not exist. */
 DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word_share share,
                        uint32_t line) {
     const uint32_t lane = threadIdx.x % 32;
@@ -125,7 +126,8 @@ DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word
         if (beyond == 0) continue;
         const uint32_t holder = (uint32_t)__ffs((int)beyond) - 1;
         if (lane == holder) {
-            tell_number(args, line, mark_nth(args.mask, bits, share, place - (up_to - own)), s + 1);
+            store_number(args, line, mark_nth(args.mask, bits, share, place - (up_to - own)),
+                         s + 1);
             own--;
         }
         if (lane >= holder) up_to--;
@@ -160,29 +162,29 @@ static inline enum status mask_build(const struct launch_queue &queue,
                   dim3(32 * MASK_WARPS), queue, args);
 }
 
-/* ---- where a pixel stood in the image that all phases began with */
+/* ---- a pixel's place in the image that all phases began with */
 
-/* A side grows from 1 to 65535 in 28 phases; all that shrinks does so in one. */
+/* A side grows from 1 to 65535 in 28 phases; one phase does all shrinking. */
 enum { PHASES_MAX = 57 };
 
 struct origin_phase {
-    struct seam_mask mask; /* of the image before it */
+    struct seam_mask mask; /* of the image before the phase */
     bool grows;
 };
 
 struct origin_map {
     struct origin_phase phases[PHASES_MAX];
-    int count; /* that lie behind */
+    int count; /* finished phases */
 };
 
-/* Where the first pixel of a word that is left stands after the phase. */
+/* The place after the phase of a word's first remaining pixel. */
 DEVICE uint32_t word_stands(const struct origin_phase &phase, size_t at, uint32_t word) {
     const uint32_t before = phase.mask.ranks[at + word];
     return phase.grows ? 32 * word + before : 32 * word - before;
 }
 
-/* The bit of a word that stands at PLACE in it, or is the seam's of what does, when each bit that
- * is set has a new one behind it. */
+/* The bit that has PLACE in the word, when each set bit has a new pixel behind it; for a new pixel
+ * its seam's bit. */
 DEVICE uint32_t grown_bit(uint32_t word, uint32_t place) {
     uint32_t n = 0;
 #pragma unroll
@@ -193,13 +195,13 @@ DEVICE uint32_t grown_bit(uint32_t word, uint32_t place) {
     return n;
 }
 
-/* X, Y: after the phase; then where that pixel was before it. Bits of a search that was broken off
- * may lead anywhere within the image. */
+/* X, Y: after the phase; becomes the place before it. Bits of a stopped search may lead anywhere
+ * within the image. */
 DEVICE void step_back(const struct origin_phase &phase, uint32_t &x, uint32_t &y) {
     const struct seam_mask &mask = phase.mask;
     const uint32_t after = place_of(mask, x, y);
     const size_t at = (size_t)line_of(mask, x, y) * mask.words;
-    uint32_t word = 0; /* the last one that stands at the place or before it */
+    uint32_t word = 0; /* the last one that begins at the place or before it */
     for (uint32_t count = mask.words; count > 1;) {
         const uint32_t half = count / 2;
         const bool before = word_stands(phase, at, word + half) <= after;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* batch.cuh - the planes of a batch of images as clahe's kernels see them, and what they share.
+/* batch.cuh - the planes of a batch of images as clahe's kernels see them, and their common state.
  *
  * Used by:  the other files of clahe.
  * Limits:   CUDA_BATCH_MAX planes a launch.
  *
- * How it works. Each plane is a picture of its own: an image by value or luma is one, by each
- * channel it is three. A launch has blocks for some rows of tiles of every picture, numbered one
- * picture after the other; tables go to a ring that holds one more row of tiles than a launch makes
- * (or all there are), since the cells above a row look at the row before.
+ * How it works. Each plane is a picture of its own: an image by value or luma is one, by channel it
+ * is three. A launch has blocks for some rows of tiles of every picture, numbered one picture after
+ * another; tables go to a ring that holds one more row of tiles than a launch makes (or all), since
+ * the cells above a row read the tables of the row before.
  */
 #ifndef BURIN_CLAHE_BATCH_CUH
 #define BURIN_CLAHE_BATCH_CUH
@@ -22,8 +22,8 @@ struct clahe_picture {
     const uint8_t *in;
     uint8_t *out;
     uint32_t in_stride, out_stride, width, height;
-    uint32_t limit;                   /* as struct clahe_grid has it */
-    uint16_t tile_width, tile_height; /* no more than a side, which has 16 bits */
+    uint32_t limit;                   /* see struct clahe_grid */
+    uint16_t tile_width, tile_height; /* at most a side, which has 16 bits */
     uint32_t channel;                 /* of CLAHE_EACH */
     uint32_t first_part;              /* number of its first block among those that make tables */
     uint32_t first_strip;             /* and among those that look up */
@@ -32,22 +32,22 @@ struct clahe_picture {
 
 struct clahe_batch {
     int count;
-    uint32_t tiles;              /* as the request has them */
-    uint32_t first_row, end_row; /* rows of tiles that this launch is for */
+    uint32_t tiles;              /* of the request */
+    uint32_t first_row, end_row; /* rows of tiles of this launch */
     uint32_t ring_rows;
     uint32_t tables_made; /* by this launch */
     uint32_t parts;       /* blocks that share the counting of a tile */
     uint32_t strips;      /* blocks that look up */
     uint8_t *tables;
-    uint32_t *counts;  /* of 8 bit: 256 a table, where several blocks share one; else 65536 */
-    uint32_t *tickets; /* a table each, of blocks that share one */
+    uint32_t *counts;  /* 8 bits: 256 a table, where several blocks share one; else 65536 */
+    uint32_t *tickets; /* one a table, for the blocks that share it */
     struct clahe_picture pictures[CUDA_BATCH_MAX];
 };
-static_assert(sizeof(struct clahe_batch) <= 4096, "any driver takes it as a parameter");
+static_assert(sizeof(struct clahe_batch) <= 4096, "fits the parameters of any driver");
 
 /* ---- on both sides */
 
-/* Rows of tiles of GRID that the launch makes, and rows of cells that it looks up. */
+/* The end of the launch's rows of tiles in GRID, and of the rows of cells that it looks up. */
 HOST_DEVICE uint32_t clahe_end(uint32_t end, uint32_t most) {
     return end < most ? end : most;
 }
@@ -58,7 +58,7 @@ HOST_DEVICE uint32_t clahe_tile_rows(const struct clahe_batch *batch,
     return end > batch->first_row ? end - batch->first_row : 0;
 }
 
-/* With the last tiles goes what lies behind their middles. */
+/* The last tiles include what lies behind their middles. */
 HOST_DEVICE uint32_t clahe_cell_rows(const struct clahe_batch *batch,
                                      const struct clahe_grid *grid) {
     const uint32_t rows = clahe_tile_rows(batch, grid);
@@ -76,7 +76,7 @@ template <int DEPTH> static __device__ __forceinline__ uint32_t clahe_bins(void)
     return DEPTH == 8 ? 256 : 65536;
 }
 
-/* What takes the longest of it, divisions of integers and doubles, was done by the host. */
+/* The host did the slowest part, divisions of integers and doubles. */
 static __device__ __forceinline__ struct clahe_grid
 clahe_picture_grid(const struct clahe_batch &batch, const struct clahe_picture &picture,
                    uint32_t max) {
@@ -97,7 +97,7 @@ clahe_table(const struct clahe_batch &batch, const struct clahe_picture &picture
     return batch.tables + table * (clahe_bins<DEPTH>() * (DEPTH / 8));
 }
 
-/* The picture whose block NUMBER is; FIRST is what its blocks are numbered by. */
+/* The picture that block NUMBER belongs to; FIRST: the member that numbers its blocks. */
 static __device__ __forceinline__ const struct clahe_picture &
 clahe_find(const struct clahe_batch &batch, uint32_t clahe_picture::*first, uint32_t number) {
     int low = 0, high = batch.count;

@@ -3,17 +3,16 @@
  *
  * Used by:  cuda/ops/clahe.cu, fused8.cuh.
  *
- * How it works. A block has up to CLAHE_STRIP_ROWS rows of a cell, whose four tables are the same
- * for all of its samples. Of 8 bits the four levels of a value are put into one word of shared
- * memory, so that a sample is one look-up; tables of 16 bits stay where they are. A thread takes
- * four pixels that begin at a multiple of four, those of other cells left alone, and goes down
- * with them: their weights stay in registers. One warp finds out what the block has to do, for that
- * is as long as several pixels.
+ * How it works. A block has up to CLAHE_STRIP_ROWS rows of a cell, with the same four tables for
+ * all samples. With 8 bits the four levels of a value are joined in one word of shared memory, so
+ * that a sample is one look-up; tables of 16 bits stay in global memory. A thread takes four pixels
+ * that begin at a multiple of four, skips those of other cells, and goes down: their weights stay
+ * in registers. One warp finds the block's part for all, since that takes as long as several
+ * pixels.
  */
 #ifndef BURIN_CLAHE_BLEND_CUH
 #define BURIN_CLAHE_BLEND_CUH
 
-#include "cuda/ops/clahe/mix.cuh"
 #include "cuda/ops/clahe/pixels.cuh"
 
 #include <stdint.h>
@@ -26,16 +25,14 @@ enum { BLEND_BLOCKS = 4 };
 enum { BLEND_BLOCKS = 5 };
 #endif
 
-/* ---- a block's threads as columns and rows, so that each goes straight down
- *
- * So many columns that there are at least four rows of threads: then no more than a fifth of the
- * threads are in none. What is wider is gone through in several turns. In the last of them, and
- * where the rows of the picture's part are no multiple of the threads', others have nothing to do
- * either. */
+/* ---- a block's threads as columns and rows, so that each goes straight down. There are at least
+ * four rows of threads, so that at most a fifth of the threads are in none. Wider parts take
+ * several turns. In the last turn, and where the part's rows are no multiple of the threads', other
+ * threads are idle too. */
 
 struct column_walk {
     uint32_t columns, rows; /* of threads */
-    uint32_t first, end;    /* this thread's first column; END where it has none */
+    uint32_t first, end;    /* this thread's first column; `end` where it has none */
     uint32_t row;
 };
 
@@ -59,7 +56,7 @@ struct cell_tables {
     const uint8_t *table[4];
 };
 
-/* The part of a cell that a block has. */
+/* A block's part of a cell. */
 struct cell_strip {
     struct cell_tables tables;
     uint32_t left, right, top, bottom; /* ends exclusive */
@@ -67,7 +64,7 @@ struct cell_strip {
     float row;                         /* of cells, less one */
 };
 
-/* What the threads of a block share. */
+/* Shared by the threads of a block. */
 template <class K> struct blend_shared {
     struct cell_strip strip;
     uint32_t joined[K::DEPTH == 8 ? 256 : 1];
@@ -107,7 +104,7 @@ cell_strip_of(const struct clahe_batch &batch, const struct clahe_picture &pictu
     return strip;
 }
 
-/* The four levels of a VALUE, each as mix_levels wants it. */
+/* The four levels of VALUE, each as mix_levels() takes it. */
 template <class K>
 static __device__ __forceinline__ void
 look_up(uint32_t (&levels)[4], const struct blend_shared<K> &shared, uint32_t value) {
@@ -135,25 +132,25 @@ blend_words(uint32_t (&words)[K::PIXEL], const struct blend_shared<K> &shared,
     }
 }
 
-/* What clahe_place_of says of a row of the strip, whose cell is known. */
+/* clahe_place_of() for a row of the strip, whose cell is known. */
 static __device__ __forceinline__ float blend_lower(const struct cell_strip &strip, uint32_t y) {
     return (float)y * strip.down - 0.5f - strip.row;
 }
 
-/* Four neighbours in all rows: which of them are the strip's, and their weights. */
+/* Four adjacent pixels in all rows: the strip's pixels among them, and their weights. */
 struct blend_four {
-    uint32_t x, first, end; /* the first's column; FIRST to END - 1 are written */
-    uint32_t pixels;        /* that the row has from X on */
+    uint32_t x, first, end; /* column of the first; pixels `first` to `end` - 1 are written */
+    uint32_t pixels;        /* of the row from X on */
     bool aligned;
     struct mix_weights across[4];
 };
 
-/* In rows TOP, TOP + STEP and so on. WHOLE: all four are the strip's, and aligned. */
+/* Rows TOP, TOP + STEP and so on. WHOLE: all four are the strip's, and aligned. */
 template <class K, bool WHOLE>
 static __device__ __forceinline__ void
 blend_rows(const struct clahe_picture &picture, const struct blend_shared<K> &shared,
            const struct blend_four &four, uint32_t top, uint32_t step) {
-    constexpr int ROWS = K::PIXEL == 1 ? 4 : K::PIXEL < 4 ? 2 : 1; /* loaded together */
+    constexpr int ROWS = K::PIXEL == 1 ? 4 : K::PIXEL < 4 ? 2 : 1; /* under way together */
     const struct cell_strip &strip = shared.strip;
     const uint32_t channel = picture.channel, bottom = strip.bottom;
     for (uint32_t y = top; y < bottom; y += ROWS * step) {
@@ -185,7 +182,7 @@ blend_column(const struct clahe_picture &picture, const struct blend_shared<K> &
 #pragma unroll
     for (int p = 0; p < 4; p++)
         four.across[p] = mix_weights_of(clahe_place_of(x + p, strip.across).second);
-    /* Two ways make the kernel longer. Pixels of four bytes lose by it: RGBA of 1080p took 11.1
+    /* Two versions make the kernel longer, and pixels of four bytes slower: RGBA of 1080p took 11.1
      * instead of 9.8 us an image in batches of 32 on an H200. */
     if (K::PIXEL < 4 && aligned && four.first == 0 && four.end == 4)
         blend_rows<K, true>(picture, shared, four, top, step);
@@ -208,7 +205,7 @@ static __device__ __forceinline__ void blend_strip(const struct clahe_picture &p
                         aligned);
 }
 
-/* The first warp: the block's part. */
+/* Called by the first warp: finds the block's part. */
 template <class K>
 static __device__ __forceinline__ void blend_begin(struct blend_shared<K> &shared,
                                                    const struct clahe_batch &batch,
@@ -218,13 +215,13 @@ static __device__ __forceinline__ void blend_begin(struct blend_shared<K> &share
     if (threadIdx.x == 0) shared.strip = strip;
 }
 
-/* What clahe_scaled8 divides by. */
+/* Reciprocals of the values that clahe_scaled8 divides by. */
 template <class K>
 static __device__ __forceinline__ void blend_reciprocals(struct blend_shared<K> &shared) {
     if (K::RATIO8 && threadIdx.x < 256) shared.reciprocals[threadIdx.x] = 1.0f / (float)threadIdx.x;
 }
 
-/* A value a thread, once the tables are there. */
+/* Joins the tables, a value a thread, once they are there. */
 template <class K>
 static __device__ __forceinline__ void join_tables(struct blend_shared<K> &shared) {
     if (K::DEPTH == 16) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* count.cuh - a block goes through its part of a tile; and the block that comes last.
+/* count.cuh - counts a block's part of a tile, and finds the block that comes last.
  *
  * Used by:  table8.cuh, table16.cuh, fused8.cuh.
  *
- * How it works. A thread takes a chunk of a row at a time, and has the next one's load under way.
- * What lies beyond the image is reflected: rows as a whole, columns one by one, for there are never
+ * How it works. A thread takes a chunk of a row at a time, with the next one's load under way. The
+ * part beyond the image is reflected: rows as a whole, columns one by one, since there are never
  * more than 64 of them.
  */
 #ifndef BURIN_CLAHE_COUNT_CUH
@@ -12,12 +12,58 @@
 
 #include "cuda/ops/clahe/pixels.cuh"
 
-/* Samples of a tile; right and bottom may lie beyond the image. Ends are exclusive. */
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* ---- sums over the threads of a warp or of a block */
+
+/* Sum over the lanes up to this one. */
+static __device__ __forceinline__ uint32_t warp_scan(uint32_t own) {
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const uint32_t left = __shfl_up_sync(~0u, own, step);
+        if (threadIdx.x % 32 >= step) own += left;
+    }
+    return own;
+}
+
+/* Sum over all lanes. */
+static __device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
+#pragma unroll
+    for (unsigned step = 16; step; step /= 2) own += __shfl_xor_sync(~0u, own, step);
+    return own;
+}
+
+struct block_sums {
+    uint32_t upto; /* over the threads up to this one */
+    uint32_t all;
+};
+
+/* Called by every thread of the block; TOTALS has a word a warp. */
+template <int THREADS>
+static __device__ __forceinline__ struct block_sums block_scan(uint32_t own, uint32_t *totals) {
+    constexpr unsigned WARPS = THREADS / 32;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t upto = warp_scan(own);
+    __syncthreads(); /* all have read the totals of the scan before */
+    if (lane == 31) totals[warp] = upto;
+    __syncthreads();
+    uint32_t before = 0, all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < WARPS; w++) {
+        const uint32_t total = totals[w];
+        if (w < warp) before += total;
+        all += total;
+    }
+    return { before + upto, all };
+}
+
+/* Samples of a tile; `right` and `bottom` may lie beyond the image. Ends are exclusive. */
 struct clahe_area {
     uint32_t left, right, top, bottom;
 };
 
-/* A tile, and the part of it that a block has. */
+/* A tile, and the block's part of it. */
 struct clahe_tile {
     uint32_t column, row; /* of tiles */
     uint32_t table;       /* its number in this launch */
@@ -46,7 +92,7 @@ static __device__ __forceinline__ const uint8_t *count_row(const struct clahe_pi
     return picture.in + (uint64_t)reflect((int32_t)y, picture.height) * picture.in_stride;
 }
 
-/* The pixels of a chunk that are LEFT to RIGHT - 1 of its row; it begins with X. */
+/* Counts columns LEFT to RIGHT - 1 of a chunk that begins at X. */
 template <class K, class COUNT>
 static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CHUNK_WORDS],
                                                    uint32_t x, uint32_t left, uint32_t right,
@@ -61,9 +107,8 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CH
         if (x + p - left < right - left) count(clahe_chunk_value<K>(words, p, channel));
 }
 
-/* The area's columns that the image has: up to RIGHT, of which there is one at least. That is
- * count_area's guarantee, for no area is without columns: a tile has one, and of a region
- * fused8_fits says so. */
+/* Counts the area's columns within the image, up to RIGHT. There is at least one: a tile has one,
+ * and fused8_fits() ensures it for a region. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_columns(const struct clahe_picture &picture,
                                                      const struct clahe_area &area, uint32_t right,
@@ -89,7 +134,7 @@ static __device__ __forceinline__ void count_columns(const struct clahe_picture 
     }
 }
 
-/* Those beyond the image: LEFT and on. */
+/* Counts the columns beyond the image, from LEFT on. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_reflected(const struct clahe_picture &picture,
                                                        const struct clahe_area &area, uint32_t left,
@@ -114,8 +159,8 @@ static __device__ __forceinline__ void count_area(const struct clahe_picture &pi
         count_reflected<K, THREADS>(picture, area, max(area.left, picture.width), count);
 }
 
-/* All threads: whether this block is the last of those that share a table. The fences order its
- * additions before its ticket, and the last ticket before what reads them. */
+/* Called by all threads: whether this block is the last of those that share a table. The fences
+ * order its additions before its ticket, and the last ticket before the reads that follow. */
 static __device__ __forceinline__ bool clahe_is_last(uint32_t *ticket, uint32_t parts) {
     __shared__ bool last;
     __syncthreads();

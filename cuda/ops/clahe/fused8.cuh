@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fused8.cuh - the kernel that makes tables of 8-bit samples and looks them up, of one picture.
+/* fused8.cuh - the kernel that makes tables of 8-bit samples and looks them up, for one picture.
  *
  * Used by:  cuda/ops/clahe.cu.
- * Fails:    spin_limit.cuh's trap, if a tile's counts never become complete.
+ * Fails:    with spin_limit.cuh's trap, if a tile's counts never become complete.
  * Threads:  all blocks run at once (cooperative.cuh).
  * Limits:   FUSED_TILES tiles a side; every tile and every cell has samples of the image
  *           (fused8_fits). 8 tiles are 256 regions, for which a GPU needs 128 multiprocessors: an
@@ -13,23 +13,23 @@
  * down, belongs to one tile and to one cell. So a block counts a region, or some of its rows, adds
  * its counts to those of the tile in global memory and waits for those of its cell's four tiles. It
  * makes their tables in shared memory, a warp each, and goes over its samples again.
- * A tile's counts are their own barrier: nothing is missing when they sum to its pixels. A warp
- * that has looked at them draws a ticket; the one with the last leaves zeros behind.
+ * A tile's counts are their own barrier: they are complete when they sum to its pixels. A warp that
+ * has read them draws a ticket; the warp with the last ticket clears them.
  *
- * Why this is well defined, although every access to counts and tickets is relaxed:
- * - They are accessed only by 32-bit relaxed operations of gpu scope; a vector access is as many
+ * This is well defined, although every access to counts and tickets is relaxed:
+ * - They are accessed only by 32-bit relaxed operations of gpu scope; a vector access is several
  *   scalar ones ("Vector Data-types"). So all are "Morally Strong", and there is no data race.
- * - Until it is cleared a count only grows, and no addition is lost ("Atomicity"). A look that
- *   sums to the tile's pixels has read the final count of every bin, for whatever else it might
- *   have read is less, a cleared count too. The counts hand over nothing but themselves: no order
- *   among them is needed, no acquire, no release.
- * - A warp draws its ticket only if its look found that sum, so the last ticket tells that all
- *   looks have. These are not ordered before the clearing in "Causality Order", for a relaxed
- *   ticket does not synchronize; a look that found the sum depends on no such order, as said, and
- *   none is still to come.
- * - A lane clears the bins that it has looked at itself: it observed all additions to them, so by
+ * - Until it is cleared a count only grows, and no addition is lost ("Atomicity"). A read that sums
+ *   to the tile's pixels has the final count of every bin, since any other value of a bin, 0 after
+ *   the clearing included, is less. The counts publish only themselves: no order among them is
+ *   needed, no acquire, no release.
+ * - A warp draws its ticket only if its read found that sum, so the last ticket proves that all
+ *   reads did. These are not ordered before the clearing in "Causality Order", since a relaxed
+ *   ticket does not synchronize; but a read that found the sum depends on no such order, and no
+ *   read is still to come.
+ * - A lane clears the bins that it has read itself: it observed all additions to them, so by
  *   "Coherence" none is applied to a cleared count.
- * - The next kernel of the stream begins when this one has ended. Nobody else has these words.
+ * - The next kernel of the stream begins when this one has ended. No other kernel has these words.
  * No fence is needed, and so the first cache still has the samples when they are read again.
  */
 #ifndef BURIN_CLAHE_FUSED8_CUH
@@ -41,16 +41,16 @@
 
 enum {
     FUSED_THREADS = 512,
-    FUSED_TILES = 8, /* a side */
+    FUSED_TILES = 8, /* of a side */
     FUSED_HALVES = 2 * FUSED_TILES,
     FUSED_REGIONS = 4, /* of a tile */
-    /* Of warps that look at a tile's counts, if regions are not shared: each of four halves across
-     * does, those at a border twice, and as many down. */
+    /* Warps that read a tile's counts, if regions are not shared: one for each of four halves
+     * across, two at a border, and as many down. */
     FUSED_TICKETS = 16,
     FUSED_STUCK = 1, /* spin_limit.cuh's WHERE */
 };
 
-/* On a multiprocessor. That of 7.5 has 64 KB of shared memory, room for one. */
+/* Blocks of a multiprocessor. That of 7.5 has 64 KB of shared memory, room for one. */
 static constexpr int fused8_blocks(int capability) {
     return capability < 80 ? 1 : 2;
 }
@@ -58,7 +58,7 @@ static constexpr int fused8_blocks(int capability) {
 #ifdef __CUDA_ARCH__
 enum { FUSED_BLOCKS = fused8_blocks(__CUDA_ARCH__ / 10) };
 #else
-enum { FUSED_BLOCKS = 1 }; /* of no account on the host */
+enum { FUSED_BLOCKS = 1 }; /* not used on the host */
 #endif
 
 struct clahe_fused {
@@ -67,12 +67,12 @@ struct clahe_fused {
     uint32_t parts;                                             /* blocks of a region */
     uint32_t *counts;                                           /* BINS8 a tile */
     uint32_t *tickets;                                          /* drawn, a word a tile */
-    uint32_t columns[FUSED_HALVES + 1], rows[FUSED_HALVES + 1]; /* where halves begin */
+    uint32_t columns[FUSED_HALVES + 1], rows[FUSED_HALVES + 1]; /* first samples of the halves */
 };
 
-/* What a block has to do. */
+/* A block's work. */
 struct fused_region {
-    struct clahe_area area; /* to be counted; what is beyond the image is not looked up */
+    struct clahe_area area; /* to be counted; its part beyond the image is not looked up */
     uint32_t tile;
     uint32_t column, row; /* of cells */
 };
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void fused_strip(struct cell_strip &strip,
     strip.row = (float)region.row - 1;
 }
 
-/* Of the cell: left and right above, left and right below. */
+/* Tiles of the cell: left and right above, left and right below. */
 static __device__ __forceinline__ uint32_t fused_tile(const struct clahe_fused &fused,
                                                       const struct fused_region &region,
                                                       uint32_t which) {
@@ -123,7 +123,7 @@ static __device__ __forceinline__ uint32_t fused_tile(const struct clahe_fused &
 
 /* ---- counts */
 
-/* All samples of the block's region, into those of its tile. */
+/* Adds all samples of the block's region to the tile's counts. */
 template <class K>
 static __device__ __forceinline__ void
 fused_count(const struct clahe_fused &fused, const struct fused_region &region, uint4 *counters) {
@@ -136,7 +136,7 @@ fused_count(const struct clahe_fused &fused, const struct fused_region &region, 
     if (own) atomicAdd(fused.counts + region.tile * BINS8 + threadIdx.x, own);
 }
 
-/* Four counts, 16-byte aligned. */
+/* Loads four counts, 16-byte aligned. */
 static __device__ __forceinline__ void load_counts(const uint32_t *from, uint32_t *count) {
     asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3])
@@ -149,7 +149,8 @@ static __device__ __forceinline__ void clear_counts(uint32_t *to) {
                  : "memory");
 }
 
-/* A warp waits until a tile's COUNTS have all its PIXELS; then a lane has those of eight bins. */
+/* Called by a warp: waits until a tile's COUNTS sum to its PIXELS; then each lane has eight
+ * bins. */
 static __device__ __forceinline__ void fused_look(uint32_t (&count)[8], const uint32_t *counts,
                                                   uint32_t pixels) {
     const uint32_t *const from = counts + threadIdx.x % 32 * 8;
@@ -166,14 +167,14 @@ static __device__ __forceinline__ void fused_look(uint32_t (&count)[8], const ui
         LOOKS_MAX);
 }
 
-/* A warp has looked at TILE. Lane 0 is told which of its tickets that was, from 1 on. */
+/* Called by a warp that has read TILE. Returns its ticket in lane 0, from 1 on. */
 static __device__ __forceinline__ uint32_t fused_draw(const struct clahe_fused &fused,
                                                       uint32_t tile) {
-    __syncwarp(); /* the other lanes' looks come before: shuffles order no memory */
+    __syncwarp(); /* the other lanes' reads come first: shuffles order no memory */
     return threadIdx.x % 32 == 0 ? atomicAdd(fused.tickets + tile, 1u) + 1 : 0;
 }
 
-/* The last that looked at TILE leaves zeros. Between its TICKET and this was a barrier. */
+/* The last reader of TILE clears its counts. There was a barrier after the TICKET was drawn. */
 static __device__ __forceinline__ void fused_clear(const struct clahe_fused &fused, uint32_t tile,
                                                    uint32_t ticket) {
     const uint32_t lane = threadIdx.x % 32;
@@ -233,13 +234,13 @@ static __global__ void __launch_bounds__(FUSED_THREADS, FUSED_BLOCKS)
 
 /* ---- on the host */
 
-/* Whether its regions are those of GRID. Both sides have one number of tiles, X->OF. */
+/* Whether the kernel's regions fit GRID. Both sides have the same number of tiles, X->OF. */
 static inline bool fused8_fits(const struct clahe_grid *grid) {
     const struct clahe_side *x = &grid->x, *y = &grid->y;
     return x->of <= FUSED_TILES && x->cells == x->of + 1 && y->cells == y->of + 1;
 }
 
-/* Behind the last half the padding ends. */
+/* The padding ends with the last half. */
 static inline void fused8_halves(uint32_t *starts, const struct clahe_side *side) {
     for (uint32_t half = 0; half <= 2 * side->of; half++)
         starts[half] = half % 2 ? clahe_cell_start(side, half / 2 + 1) : half / 2 * side->tile;

@@ -1,29 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
-/* pixels.cuh - neighbouring pixels: what clahe equalizes of them, and what they become. Four are
- * looked up together, a chunk of them is counted: of one channel of 8 bits 16, else four.
+/* pixels.cuh - adjacent pixels: the values that clahe equalizes, and the results. Four are looked
+ * up together; a chunk is counted: 16 of one channel of 8 bits, else four.
  *
  * Used by:  count.cuh, blend.cuh.
+ *
+ * How it works. A level in the lowest bits of the float 2^23 makes the float 2^23 + level. Times a
+ * weight w, minus 2^23 w (which has no more bits than w), rounded once: that is level times w,
+ * rounded. The lowest bits of the sum plus 2^23 are the nearest integer. It is never above the
+ * largest sample: weights are 0..1, and the two of a pair sum to 1 within 2^-24.
  */
 #ifndef BURIN_CLAHE_PIXELS_CUH
 #define BURIN_CLAHE_PIXELS_CUH
 
 #include "cuda/ops/clahe/batch.cuh"
-#include "cuda/ops/clahe/mix.cuh"
 #include "cuda/ops/histeq/fixed_point.h"
 #include "pipeline/reflect.h"
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* ---- clahe_mix and clahe_scaled8, exact to the bit, without conversions to and from float */
+
+#define MIX_BASE      8388608.0f /* 2^23 */
+#define MIX_BASE_BITS 0x4B000000 /* its bits */
+
+struct mix_weights {
+    float left, right, left_base, right_base; /* times -2^23 */
+};
+
+static __device__ __forceinline__ struct mix_weights mix_weights_of(float right) {
+    const float left = 1.0f - right;
+    return { left, right, left * -MIX_BASE, right * -MIX_BASE };
+}
+
+/* Levels above 2^23: byte I of a word; 16 bits. */
+static __device__ __forceinline__ uint32_t mix_byte(uint32_t word, int i) {
+    return __byte_perm(word, MIX_BASE_BITS, 0x7440 + i);
+}
+
+static __device__ __forceinline__ uint32_t mix_short(uint32_t level) {
+    return MIX_BASE_BITS | level;
+}
+
+static __device__ __forceinline__ float mix_pair(uint32_t left, uint32_t right,
+                                                 const struct mix_weights &weights) {
+    return __fmaf_rn(__uint_as_float(left), weights.left, weights.left_base) +
+           __fmaf_rn(__uint_as_float(right), weights.right, weights.right_base);
+}
+
+/* The level, below MIX_BASE_BITS, which the caller ignores. LEVELS: left and right above, left and
+ * right below. */
+static __device__ __forceinline__ uint32_t mix_levels(const uint32_t (&levels)[4],
+                                                      const struct mix_weights &across, float upper,
+                                                      float lower) {
+    const float above = mix_pair(levels[0], levels[1], across),
+                below = mix_pair(levels[2], levels[3], across);
+    return __float_as_uint(above * upper + below * lower + MIX_BASE);
+}
+
+/* clahe_scaled8, whose whole part is below 2^16, in the same way; sums with floats that end at zero
+ * drop the fraction. */
+static __device__ __forceinline__ uint32_t mix_scaled8(uint32_t sample, uint32_t value,
+                                                       uint32_t level, float reciprocal) {
+    const uint32_t bits = sample * level + (value / 2 + MIX_BASE_BITS);
+    const float whole = __uint_as_float(bits) - (MIX_BASE - 0.5f);
+    const uint32_t scaled = __float_as_uint(__fadd_rz(whole * reciprocal, MIX_BASE));
+    return value ? min(scaled, MIX_BASE_BITS + 255u) : level;
+}
 
 /* Images of CHANNELS and DEPTH, by MODE. */
 template <int CHANNELS_, int DEPTH_, int MODE_> struct clahe_kind {
     static constexpr int CHANNELS = CHANNELS_, DEPTH = DEPTH_, MODE = MODE_;
-    static constexpr int PIXEL = CHANNELS * DEPTH / 8; /* bytes; and words of four pixels */
+    static constexpr int PIXEL = CHANNELS * DEPTH / 8; /* bytes; also the words of four pixels */
     static constexpr int32_t MAX = DEPTH == 8 ? 255 : 65535;
     static constexpr bool ALPHA = CHANNELS % 2 == 0;
-    static constexpr bool WHOLE = CHANNELS == 1 || MODE != CLAHE_EACH; /* all channels at once */
+    static constexpr bool WHOLE = CHANNELS == 1 || MODE != CLAHE_EACH; /* all channels together */
     static constexpr bool RATIO8 = CHANNELS > 2 && DEPTH == 8 && MODE != CLAHE_EACH;
     static constexpr int CHUNK = PIXEL == 1 ? 16 : 4, CHUNK_WORDS = CHUNK / 4 * PIXEL;
 };
 
-/* What is equalized of pixel P, which is a constant. */
+/* The value to equalize of pixel P, which is a constant. */
 template <class K>
 static __device__ __forceinline__ uint32_t clahe_value(const uint32_t (&words)[K::PIXEL], int p,
                                                        uint32_t channel) {
@@ -36,7 +92,7 @@ static __device__ __forceinline__ uint32_t clahe_value(const uint32_t (&words)[K
     return K::MODE == CLAHE_LUMA ? luma(first, second, third) : max(max(first, second), third);
 }
 
-/* COUNT pixels from X on, 1 to 4, all within the row. */
+/* Loads COUNT pixels from X on, 1 to 4, all within the row. */
 template <class K>
 static __device__ __forceinline__ void clahe_load(uint32_t (&words)[K::PIXEL], const uint8_t *row,
                                                   uint32_t x, uint32_t count, bool aligned) {
@@ -49,8 +105,8 @@ static __device__ __forceinline__ void clahe_load(uint32_t (&words)[K::PIXEL], c
     }
 }
 
-/* The chunk that begins with X, which is a multiple of its pixels; ALIGNED: the row starts at 16
- * bytes. Behind the row's end it is of no account. */
+/* The chunk that begins at X, a multiple of its pixels; ALIGNED: the row starts at 16 bytes. Pixels
+ * after the row's end are undefined. */
 template <class K>
 static __device__ __forceinline__ void clahe_load_chunk(uint32_t (&words)[K::CHUNK_WORDS],
                                                         const uint8_t *row, uint32_t x,
@@ -65,7 +121,7 @@ static __device__ __forceinline__ void clahe_load_chunk(uint32_t (&words)[K::CHU
         for (int i = 0; i < K::CHUNK_WORDS; i++) words[i] = __ldg((const uint32_t *)from + i);
 }
 
-/* What is equalized of pixel P of a chunk. */
+/* The value to equalize of pixel P of a chunk. */
 template <class K>
 static __device__ __forceinline__ uint32_t
 clahe_chunk_value(const uint32_t (&words)[K::CHUNK_WORDS], int p, uint32_t channel) {
@@ -80,8 +136,8 @@ clahe_load_reflected(uint32_t (&words)[K::PIXEL], const uint8_t *row, uint32_t x
     load_unaligned(words, row + reflect((int32_t)x, width) * K::PIXEL, K::PIXEL);
 }
 
-/* Pixel P gets the new LEVEL of its VALUE; bits of LEVEL above a sample are of no account.
- * RECIPROCAL: of VALUE, for RATIO8 alone. */
+/* Pixel P gets the new LEVEL of its VALUE; bits of LEVEL above a sample are ignored. RECIPROCAL: of
+ * VALUE, used with RATIO8 only. */
 template <class K>
 static __device__ __forceinline__ void clahe_set(uint32_t (&words)[K::PIXEL], int p, uint32_t value,
                                                  uint32_t level, float reciprocal,
@@ -111,12 +167,12 @@ static __device__ __forceinline__ void clahe_put(const uint32_t (&words)[WORDS],
         ((uint16_t *)to)[i] = (uint16_t)chunk_sample<16>(words, i);
 }
 
-/* Whether sample C of a pixel is this picture's to write: the first plane has alpha too. */
+/* Whether this picture writes sample C of a pixel: the first plane writes alpha too. */
 template <class K> static __device__ __forceinline__ bool clahe_writes(int c, uint32_t channel) {
     return K::WHOLE || c == channel || (K::ALPHA && c == K::CHANNELS - 1 && channel == 0);
 }
 
-/* Pixels FIRST to END - 1 of four. */
+/* Stores pixels FIRST to END - 1 of four. */
 template <class K>
 static __device__ __forceinline__ void clahe_store(const uint32_t (&words)[K::PIXEL], uint8_t *to,
                                                    uint32_t first, uint32_t end, bool aligned,

@@ -4,16 +4,14 @@
  * Used by:  cuda/ops/clahe.cu.
  *
  * How it works. 65536 counters are more than shared memory holds, so they are in global memory,
- * which is the L2 cache; zero before, and zero again when the table is made. Few tiles have
- * counters each, and several blocks share one, the last of which makes the table. Many tiles go
- * through few blocks, each with counters of its own: so they never are more than the GPU has room
- * for.
+ * which is the L2 cache; they are zero before, and again when the table is made. With few tiles
+ * each has counters, and several blocks share a tile; the last one makes the table. With many tiles
+ * there are only as many blocks as the GPU has room for, each with counters of its own.
  */
 #ifndef BURIN_CLAHE_TABLE16_CUH
 #define BURIN_CLAHE_TABLE16_CUH
 
 #include "cuda/ops/clahe/count.cuh"
-#include "cuda/ops/clahe/scan.cuh"
 
 enum { TABLE16_THREADS = 1024, BINS16 = 65536 };
 
@@ -33,7 +31,7 @@ static __device__ __forceinline__ uint32_t sum_excess(const uint32_t *counts, ui
     return block_scan<TABLE16_THREADS>(excess, totals).all;
 }
 
-/* Four bins a thread at a time; SUM is what all bins before them have. Leaves zeros. */
+/* Four bins a thread at a time; SUM is that of all bins before. Leaves zeros. */
 static __device__ __forceinline__ void
 write_table16(const struct clahe_grid &grid, uint32_t *counts, uint16_t *table, uint32_t *totals) {
     const uint32_t limit = grid.limit ? grid.limit : UINT32_MAX;

@@ -3,20 +3,18 @@
  *
  * Used by:  cuda/ops/clahe.cu, fused8.cuh.
  *
- * How it works. Each counter is there once for each lane, in its own bank, so that lanes never meet
- * whatever they count. Where a launch has fewer tiles than the GPU has room for, several blocks
- * share one: they add their counts in global memory, and the last makes the table and leaves zeros
- * behind.
+ * How it works. Each lane has a copy of each counter in its own bank, so that lanes never conflict.
+ * Where a launch has fewer tiles than the GPU has room for, several blocks share one: they add
+ * their counts in global memory, and the last makes the table and clears them.
  */
 #ifndef BURIN_CLAHE_TABLE8_CUH
 #define BURIN_CLAHE_TABLE8_CUH
 
 #include "cuda/ops/clahe/count.cuh"
-#include "cuda/ops/clahe/scan.cuh"
 
 enum { TABLE8_THREADS = 512, BINS8 = 256, COPIES8 = 32 };
 
-/* The first BINS8 threads: a bin each, over all of its copies, from different banks. */
+/* The first BINS8 threads sum all copies of a bin each, from different banks. */
 static __device__ __forceinline__ uint32_t sum_copies(const uint32_t *counters) {
     if (threadIdx.x >= BINS8) return 0;
     uint32_t sum = 0;
@@ -27,7 +25,7 @@ static __device__ __forceinline__ uint32_t sum_copies(const uint32_t *counters) 
 }
 
 /* Adds the block's COUNTs of a table's bins to the others'. True for the last block, whose COUNTs
- * are then all of them. */
+ * are then the totals. */
 static __device__ __forceinline__ bool share_counts(const struct clahe_batch &batch, uint32_t table,
                                                     uint32_t *count) {
     uint32_t *shared = batch.counts + table * BINS8 + threadIdx.x;
@@ -39,12 +37,12 @@ static __device__ __forceinline__ bool share_counts(const struct clahe_batch &ba
     return true;
 }
 
-/* What a bin of COUNT keeps. */
+/* COUNT, clipped. */
 static __device__ __forceinline__ uint32_t clip8(const struct clahe_grid &grid, uint32_t count) {
     return grid.limit ? min(count, grid.limit) : count;
 }
 
-/* Of BIN, up to which the bins keep SUM. */
+/* The level of BIN; SUM: of the clipped bins up to it. */
 static __device__ __forceinline__ uint8_t level8(const struct clahe_grid &grid,
                                                  struct clahe_share share, uint32_t bin,
                                                  uint32_t sum) {

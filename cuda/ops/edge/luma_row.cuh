@@ -2,23 +2,93 @@
 /* luma_row.cuh - one row of a thread's strip: loaded, turned into luma, brightened, with the pixels
  * to its left and right (the halo).
  *
- * Used by:  sobel.cuh, output.cuh, kernel.cuh.
+ * Used by:  sobel.cuh, edge.cu.
  *
- * How it works. A thread holds 16 bytes of luma of a row, which it computes from as many bytes for
- * each channel. The halo, a word or a few at each side, it loads as well: that is in the L1 cache,
- * and no thread waits for another.
+ * How it works. A thread holds 16 bytes of a row's luma, computed from 16 bytes of each channel. It
+ * also loads the halo, one or a few words on either side, which is in the L1 cache, so that no
+ * thread waits for another.
  */
 #ifndef BURIN_EDGE_LUMA_ROW_CUH
 #define BURIN_EDGE_LUMA_ROW_CUH
 
-#include "cuda/ops/edge/strip.cuh"
+#include "cuda/batch.cuh"
+#include "pipeline/ops/edge.h"
 
-/* ---- rows as they lie in memory */
+/* ---- kinds of image and window, and the strip of the input that a thread goes down */
 
-/* The halo is unset where the image ends, and not used then. */
+/* A kind of image and window. PLAIN: neither brightness nor threshold, binary or a border of 0 is
+ * wanted, and every row starts at 16 bytes. */
+template <int SAMPLE_BITS, int WINDOW_REACH, int IN_CHANNELS, bool IS_PLAIN> struct edge_traits {
+    static constexpr int DEPTH = SAMPLE_BITS, REACH = WINDOW_REACH, CHANNELS = IN_CHANNELS;
+    static constexpr bool PLAIN = IS_PLAIN;
+    static constexpr int PIXELS = 128 / DEPTH, SAMPLES = 32 / DEPTH; /* of a chunk, of a word */
+    static constexpr int PIXEL_BYTES = CHANNELS * DEPTH / 8;
+    static constexpr bool ALPHA = CHANNELS % 2 == 0;
+    /* Words read on either side: as many as one load takes. */
+    static constexpr int HALO_WORDS_NEEDED = (REACH * PIXEL_BYTES + 3) / 4;
+    static constexpr int HALO_WORDS = HALO_WORDS_NEEDED == 3 ? 4 : HALO_WORDS_NEEDED;
+};
+
+/* A selector for __byte_perm: samples A and B of two words, numbered through both. */
+template <int DEPTH>
+static __device__ __forceinline__ constexpr uint32_t pair_selector(int a, int b) {
+    return DEPTH == 8 ? a | b << 4 : (0x10 + 0x22 * a) | (0x10 + 0x22 * b) << 8;
+}
+
+struct input_strip {
+    const uint8_t *next_row; /* own chunk of the row that is loaded next */
+    uint32_t stride;
+    int rows_below;           /* rows of the image below that one */
+    int pixels, pixels_right; /* existing pixels of the chunk, and to its right */
+    bool leftmost;            /* the chunk is the first of its row */
+    bool aligned;             /* every row starts at 16 bytes */
+    /* For __byte_perm: the pixels on both sides of the chunk's left end and of its right end; the
+     * two before the chunk and the two after it. */
+    uint32_t end_selector[2], outer_selector[2];
+};
+
+/* Beyond the image's border the outermost pixel repeats. */
+template <class TRAITS>
+static __device__ __forceinline__ void set_selectors(struct input_strip &input) {
+    constexpr int DEPTH = TRAITS::DEPTH, LAST = TRAITS::SAMPLES - 1, NEXT = LAST + 1;
+    const int right = input.pixels_right;
+    const uint32_t here = pair_selector<DEPTH>(NEXT, NEXT), end = pair_selector<DEPTH>(LAST, LAST);
+    input.end_selector[0] = input.leftmost ? here : pair_selector<DEPTH>(LAST, NEXT);
+    input.end_selector[1] = right ? pair_selector<DEPTH>(LAST, NEXT) : end;
+    input.outer_selector[0] = input.leftmost ? here : pair_selector<DEPTH>(LAST - 1, LAST);
+    input.outer_selector[1] = right > 1 ? pair_selector<DEPTH>(NEXT, NEXT + 1) : right ? here : end;
+}
+
+template <class TRAITS>
+static __device__ __forceinline__ struct input_strip
+input_strip_of(const struct batch_image &image, struct chunk_position position, uint32_t top) {
+    const uint32_t x = position.x * TRAITS::PIXELS, left = image.width - x;
+    struct input_strip input;
+    input.pixels = (int)min(left, (uint32_t)TRAITS::PIXELS);
+    input.pixels_right = (int)left - input.pixels;
+    input.leftmost = position.x == 0;
+    const uint32_t row = top - min(top, (uint32_t)TRAITS::REACH);
+    input.rows_below = (int)(image.height - 1 - row);
+    input.stride = image.in_stride;
+    input.next_row = image.in + (uint64_t)row * image.in_stride + (uint64_t)x * TRAITS::PIXEL_BYTES;
+    input.aligned = TRAITS::PLAIN || image.aligned;
+    set_selectors<TRAITS>(input);
+    return input;
+}
+
+/* Below the image the last row repeats. */
+static __device__ __forceinline__ void advance_row(struct input_strip &input) {
+    const int step = min(input.rows_below, 1);
+    input.rows_below -= step;
+    input.next_row += (uint64_t)(uint32_t)step * input.stride;
+}
+
+/* ---- rows in memory */
+
+/* The halo is unset, and unused, where the image ends. */
 template <class TRAITS> struct raw_row {
     uint32_t words[4 * TRAITS::CHANNELS];
-    /* Up to the chunk, and from its end on. */
+    /* before the chunk, and after it */
     uint32_t left_halo[TRAITS::HALO_WORDS], right_halo[TRAITS::HALO_WORDS];
 };
 
@@ -67,7 +137,7 @@ static __device__ __forceinline__ void load_row(struct raw_row<TRAITS> &raw,
 
 /* ---- luma of pixels */
 
-/* Luma of the pixel at BYTE, times 256, and less than 256 more. */
+/* The luma of the pixel at BYTE, times 256, plus less than 256. */
 template <class TRAITS, int WORDS>
 static __device__ __forceinline__ uint32_t weighted_luma(const uint32_t (&words)[WORDS], int byte) {
     constexpr uint32_t WEIGHTS = 77 | 150 << 8 | 29 << 16; /* alpha's is 0 */
@@ -79,7 +149,7 @@ static __device__ __forceinline__ uint32_t weighted_luma(const uint32_t (&words)
     return __dp2a_hi(high, weights, __dp2a_lo(low, weights, 128u));
 }
 
-/* Luma of the pixels at bytes A and B: the two bytes twice, or a half each. */
+/* The luma of the pixels at bytes A and B: the two bytes twice, or a half each. */
 template <class TRAITS, int WORDS>
 static __device__ __forceinline__ uint32_t luma_pair(const uint32_t (&words)[WORDS], int a, int b) {
     if (TRAITS::CHANNELS > 2)
@@ -102,7 +172,7 @@ static __device__ __forceinline__ uint32_t luma_word(const uint32_t (&words)[4 *
     return __byte_perm(two, luma_pair<TRAITS>(words, first + 2 * BYTES, first + 3 * BYTES), 0x5410);
 }
 
-/* Of the halo's pixels, from byte FIRST on. */
+/* Luma of the halo's pixels, from byte FIRST on. */
 template <class TRAITS>
 static __device__ __forceinline__ uint32_t luma_halo(const uint32_t (&words)[TRAITS::HALO_WORDS],
                                                      int first) {
@@ -123,7 +193,7 @@ static __device__ __forceinline__ uint32_t brighten(uint32_t word, struct bright
                       : __vadd2(__vminu2(__vmaxu2(word, low), high), more);
 }
 
-/* Samples behind the row's end become copies of its last pixel. */
+/* Samples after the row's end become copies of its last pixel. */
 template <class TRAITS>
 static __device__ __forceinline__ void replicate_last_pixel(uint32_t *words, int pixels) {
     const int end = pixels * TRAITS::DEPTH / 8 - 1, word = end / 4, byte = end % 4;
@@ -142,7 +212,7 @@ static __device__ __forceinline__ void replicate_last_pixel(uint32_t *words, int
 template <class TRAITS>
 static __device__ __forceinline__ uint32_t alpha_word(const uint32_t (&words)[4 * TRAITS::CHANNELS],
                                                       int w) {
-    constexpr int APART = TRAITS::CHANNELS / 2; /* words of a pixel of 16 bit */
+    constexpr int APART = TRAITS::CHANNELS / 2; /* words between pixels of 16 bits */
     const uint32_t *of = words + w * TRAITS::CHANNELS;
     if (TRAITS::DEPTH == 16) return __byte_perm(of[APART - 1], of[2 * APART - 1], 0x7632);
     if (APART == 1) return __byte_perm(of[0], of[1], 0x7531);
@@ -153,8 +223,8 @@ static __device__ __forceinline__ uint32_t alpha_word(const uint32_t (&words)[4 
 /* ---- the row */
 
 /* The chunk's words; the pairs of pixels across the ends of each word, from the first one's left
- * end on; the pair before the chunk's first pixel and that behind its last, which only windows of
- * reach 2 use. A pair is in the lower bytes, or in both halves. */
+ * end on; and, for windows of reach 2 only, the pair before the chunk's first pixel and the pair
+ * after its last. A pair is in the lower bytes, or in both halves. */
 template <class TRAITS> struct luma_row { uint32_t words[4], across[5], outer[2]; };
 
 template <class TRAITS, bool WHOLE>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sobel.cuh - rows of luma in, rows of gradient magnitudes out, one thread alone: a window that
- * slides down in registers.
+/* sobel.cuh - rows of luma in, rows of gradient magnitudes out, by one thread: a window that slides
+ * down in registers.
  *
- * Used by:  kernel.cuh.
+ * Used by:  edge.cu.
  *
- * How it works. The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. So with
- * the sums of the four pixels around each corner between pixels, p = that of a pixel's lower right
- * corner minus that of its upper left, q = that of its upper right minus that of its lower left,
+ * How it works. The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. Take the
+ * sums of the four pixels around each corner between pixels. With p = the sum at a pixel's lower
+ * right corner minus that at its upper left, q = upper right minus lower left,
  *     gx = p + q,   gy = p - q,   gx^2 + gy^2 = 2 (p^2 + q^2).
- * sobel5 is the same with the luma smoothed by (1 2 1) both ways before: (1 1) * (1 1), so that
- * sums of four are made three times over. Both take fewer additions than gx and gy on their own,
- * and of the rows above only one row of luma and a row of sums are kept.
+ * sobel5 is the same after smoothing the luma by (1 2 1) both ways: (1 1) * (1 1), so that sums of
+ * four are made three times over. Both take fewer additions than gx and gy separately, and only one
+ * row of luma and one row of sums are kept of the rows above.
  *
  * Sums are floats in units of 2^-24 above an offset that is the same for all and cancels in
  * differences: no integer is converted to float.
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 /* ---- magnitudes: floor(sqrt(2 (p^2 + q^2))), p and q floats in units of 2^-24, exact up to the
- * depth's largest sample; above that, any value above it */
+ * depth's largest sample; for larger results, any larger value */
 
 static __device__ __forceinline__ float sqrt_approx(float n) {
     float root;
@@ -35,21 +35,21 @@ static __device__ __forceinline__ float sqrt_approx(float n) {
  * exact there below 2^22. floor(sqrt(2 s + 1/2)) = floor(sqrt(2 s)), and 1/2 leaves the approximate
  * root (relative error up to 2^-22, and 2^-25 of the root of 2) room on both sides: below k^2 the
  * nearest is k^2 - 1/2, 1 / 4k under k, above it is k^2 + 1/2; k 2^-21 < 1 / 4k for k < 512, and
- * from 256 on it is clamped, so that larger sums may round as they like.
+ * results from 256 on are clamped, so that larger sums need no exact rounding.
  * tests/bench/kernels/edge.cu tries every p and q on the device. The product with the root of 2,
- * times 2^-125, which brings the root down among the smallest floats, spaced 2^-149, is rounded to
- * zero: its bits are the floor. */
+ * times 2^-125, which makes the root one of the smallest floats, spaced 2^-149, is rounded to zero:
+ * its bits are the floor. */
 static __device__ __forceinline__ uint32_t magnitude8(float p, float q) {
     const float root = sqrt_approx(__fmaf_rn(p, p, __fmaf_rn(q, q, 0x1p-50f)));
     return __float_as_uint(__fmul_rz(root, 0x1.6a09e6p-125f));
 }
 
 /* Exact up to 65535, above it at least 65535. With the gradients x = p + q and y = p - q it is
- * floor(sqrt(n)), n = x^2 + y^2. The square root of the rounded n, approximate, is within 0.02 of
- * the true one up to 65536 (2^-24 of itself, and 2^-22). So NEAREST, the integer beside it (which
- * the smallest floats round to again), is the floor or 1 more, and 1 more where n < nearest^2. What
- * is left of n, n - nearest^2 = y^2 - (nearest - x) (nearest + x), is below 2^17 then, an integer,
- * and no step towards it rounds: y^2 is the float SQUARE and the float that this was rounded by. */
+ * floor(sqrt(n)), n = x^2 + y^2. The approximate square root of the rounded n is within 0.02 of the
+ * true one up to 65536 (2^-24 of itself, and 2^-22). So NEAREST, the integer next to it (to which
+ * the smallest floats round again), is the floor or 1 more, and 1 more where n < nearest^2. The
+ * rest, n - nearest^2 = y^2 - (nearest - x) (nearest + x), is then an integer below 2^17, and no
+ * step towards it rounds: y^2 is the float SQUARE and the float of its rounding error. */
 static __device__ __forceinline__ uint32_t magnitude16(float p, float q) {
     const float x = __fadd_rn(p, q), y = __fadd_rn(p, -q);
     const float square = __fmul_rn(y, y);
@@ -60,7 +60,7 @@ static __device__ __forceinline__ uint32_t magnitude16(float p, float q) {
     return __float_as_uint(smallest) + (uint32_t)(__float_as_int(left) >> 31);
 }
 
-/* Four of them, each at most 255, as bytes. */
+/* Packs four magnitudes, each at most 255, as bytes. */
 static __device__ __forceinline__ uint32_t pack_bytes(const uint32_t *magnitudes) {
     uint32_t high, word;
     asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
@@ -72,7 +72,7 @@ static __device__ __forceinline__ uint32_t pack_bytes(const uint32_t *magnitudes
     return word;
 }
 
-/* Two of them, each at most 65535. */
+/* Packs two magnitudes, each at most 65535. */
 static __device__ __forceinline__ uint32_t pack_halves(const uint32_t *magnitudes) {
     uint32_t word;
     asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(word) : "r"(magnitudes[1]), "r"(magnitudes[0]));
@@ -81,9 +81,9 @@ static __device__ __forceinline__ uint32_t pack_halves(const uint32_t *magnitude
 
 /* ---- the window */
 
-/* What is kept: the last row of luma and its sums at the corners (of the chunk and its ends); for
- * sobel5 the sums of two neighbours in the last row of each smoothing step; the alpha of the rows
- * whose edges are not stored yet, where there is any. */
+/* Kept from row to row: the last row of luma and its sums at the corners (of the chunk and its
+ * ends); for sobel5 the sums of two neighbours in the last row of each smoothing step; and the
+ * alpha, if any, of the rows whose edges are not stored yet. */
 template <class TRAITS> struct sliding_window {
     struct luma_row<TRAITS> luma;
     uint32_t alpha[TRAITS::REACH][4];
@@ -91,7 +91,7 @@ template <class TRAITS> struct sliding_window {
     float pair_sums1[TRAITS::PIXELS + 2], pair_sums2[TRAITS::PIXELS + 1];
 };
 
-/* The word that holds the pixels at both sides of corner K, which is at the left end of pixel K. */
+/* The word with the pixels on both sides of corner K, which is at the left end of pixel K. */
 template <class TRAITS>
 static __device__ __forceinline__ uint32_t samples_at_corner(const struct luma_row<TRAITS> &luma,
                                                              int k) {

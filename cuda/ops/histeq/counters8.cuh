@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /* counters8.cuh - the histogram in global memory that all blocks of a launch share.
  *
- * Used by:  equalize8.cuh, table8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
- *           its own ticket says that nothing is missing.
- * Fails:    spin_limit.cuh's trap, if the counters never become complete.
+ * Used by:  equalize8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
+ *           its own ticket shows that they are complete.
+ * Fails:    with spin_limit.cuh's trap, if the counters never become complete.
  * Threads:  all blocks run at once (cooperative.cuh), or there is only one.
  * Limits:   fewer than 2^32 pixels an image.
  * Source:   PTX ISA, chapter Memory Consistency Model: the names in quotes are its sections.
  *
- * How it works. Each block adds its counts, two counters in one 64-bit addition. Then it looks at
- * all counters until they sum to the number of pixels: nothing is missing then, so the counters are
- * their own barrier. The last block that has looked at an image's counters clears them for the next
- * launch: a ticket for each image counts the chunks of the blocks that have.
+ * How it works. Each block adds its counts, two counters in one 64-bit addition. Then it reads all
+ * counters until they sum to the number of pixels: then they are complete, so that the counters are
+ * their own barrier. The last block that has read an image's counters clears them for the next
+ * launch: a ticket for each image counts the chunks of the blocks that have read them.
  *
- * Why this is well defined, although every access is relaxed:
+ * This is well defined, although every access is relaxed:
  * - Within a kernel a pair of counters is accessed only by 64-bit relaxed operations of gpu scope:
- *   atomicAdd, ld.relaxed.gpu and st.relaxed.gpu; a vector access is as many scalar ones ("Vector
+ *   atomicAdd, ld.relaxed.gpu and st.relaxed.gpu; a vector access is several scalar ones ("Vector
  *   Data-types"). Any two of them overlap completely or not at all, so all are "Morally Strong" and
  *   there is no data race, neither of one size nor of mixed sizes ("Conflict and Data-races").
  * - Additions are atomic ("Atomicity"): none is lost, and the lower half of a pair never carries
- *   into the upper one. Until it is cleared a counter only grows, so a look reads the final count
- *   or less, and if what it reads sums to the number of pixels, all of it is final. No order among
- *   the counters is needed, and they hand over nothing but themselves: no acquire, no release.
- * - A block draws its ticket after its looks have found that sum, and clearing waits for the
- *   tickets of all blocks of the image: no block misses the counts. Even a look that read a cleared
- *   counter would only find a sum that is too small.
- * - The block that clears has itself read the final counts, so the additions precede its looks in
- *   "Observation Order", and its looks precede its clearing stores in "Causality Order" (bar.sync
+ *   into the upper one. Until it is cleared a counter only grows, so a read returns the final count
+ *   or less, and if the counts sum to the number of pixels, all are final. No order among the
+ *   counters is needed, and they publish only themselves: no acquire, no release.
+ * - A block draws its ticket after its reads have found that sum, and clearing waits for the
+ *   tickets of all blocks of the image: no block misses the counts. Even a read of a cleared
+ *   counter would only give a sum that is too small.
+ * - The block that clears has itself read the final counts, so the additions precede its reads in
+ *   "Observation Order", and its reads precede its clearing stores in "Causality Order" (bar.sync
  *   is between). Thus the additions precede the stores in causality order and, by the axiom
  *   "Coherence", in coherence order: none is applied to a cleared counter. (One ticket for all
- *   images would not do: its last block need not have looked at each of them.)
- * - The next kernel of the stream begins when this one has ended. Nobody else has these counters.
+ *   images would not be enough: its last block need not have read each of them.)
+ * - The next kernel of the stream begins when this one has ended. No other kernel has these
+ *   counters.
  */
 #ifndef BURIN_HISTEQ_COUNTERS8_CUH
 #define BURIN_HISTEQ_COUNTERS8_CUH
@@ -38,14 +39,14 @@
 #include "cuda/ops/histeq/layout8.cuh"
 #include "cuda/spin_limit.cuh"
 
-/* Where the counter of LEVEL is. Four levels from a multiple of four on are adjacent. */
+/* Index of the counter of LEVEL. Four levels from a multiple of four on are adjacent. */
 static __device__ __forceinline__ uint32_t counter_index(uint32_t level) {
     return level / 8 * SECTOR_WORDS + level % 8;
 }
 
 /* ---- add */
 
-/* Two threads sum one level's copies; they start at such places that eight neighbours read from all
+/* Two threads sum one level's copies; their starts are such that eight neighbours read from all
  * banks. Tables are adjacent in shared and in global memory. */
 template <class L>
 static __device__ __forceinline__ void publish_counts(const uint32_t *table, uint32_t *counts) {
@@ -68,7 +69,7 @@ static __device__ __forceinline__ void publish_counts(const uint32_t *table, uin
 
 /* ---- wait */
 
-/* Four counters, 16-byte aligned, by two 64-bit reads. */
+/* Loads four counters, 16-byte aligned, by two 64-bit reads. */
 static __device__ __forceinline__ void load_counters(const uint32_t *counts, uint32_t *c) {
     uint64_t low, high;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
@@ -78,13 +79,13 @@ static __device__ __forceinline__ void load_counters(const uint32_t *counts, uin
     c[2] = (uint32_t)high, c[3] = (uint32_t)(high >> 32);
 }
 
-/* Eight levels of a lane: their counts, summed up from the first of them on; the sum of the eight;
- * and that of all lanes up to this one. */
+/* Eight levels of a lane: their counts, summed up from the first one on; their sum; the sum of all
+ * lanes up to this one. */
 struct lane_counts {
     uint32_t cumulative[8], own, upto;
 };
 
-/* One warp: looks until COUNTS holds all PIXELS. */
+/* Called by one warp: reads until COUNTS holds all PIXELS. */
 static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
                                                                      uint32_t pixels) {
     const unsigned lane = threadIdx.x % 32;
@@ -92,7 +93,7 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
     const uint32_t since = (uint32_t)clock();
     while ((uint32_t)clock() - since < FIRST_LOOK_CYCLES) {
     }
-    uint32_t looks = 0; /* counted at the end: any other way the compiler repeats the loop */
+    uint32_t looks = 0; /* counted at the end: otherwise the compiler repeats the loop */
     for (;;) {
         load_counters(counts + lane * SECTOR_WORDS, c.cumulative);
         load_counters(counts + lane * SECTOR_WORDS + 4, c.cumulative + 4);
@@ -110,15 +111,15 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
     }
 }
 
-/* Last of the levels that share a bin with LEVEL. */
+/* The last level that shares a bin with LEVEL. */
 static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bins) {
     if (bins >= LEVELS) return level;
-    const uint32_t bin = histeq_bin(level, bins, LEVELS - 1);
+    const uint32_t bin = levels_bin(level, bins, LEVELS - 1);
     return ((bin + 1) * LEVELS + bins - 1) / bins - 1;
 }
 
-/* One warp: waits until COUNTS holds all PIXELS, then writes the cumulative counts, and that of the
- * first bin in use. */
+/* Called by one warp: waits until COUNTS holds all PIXELS, then writes the cumulative counts, and
+ * that of the first bin in use. */
 static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_t bins,
                                 uint32_t *cdf, uint32_t *cdf_min) {
     const unsigned lane = threadIdx.x % 32;
@@ -137,9 +138,9 @@ static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_
 
 /* ---- clear */
 
-/* This block has looked at an image's counters, of which COUNT chunks are its own. Returns for how
- * many chunks that was so before. The result is not awaited here; of atomicAdd the compiler makes
- * one addition for the warp, whose result all its threads await. */
+/* This block has read an image's counters, and COUNT chunks are its own. Returns the number of
+ * chunks whose blocks had read them before. The result is not awaited here: of atomicAdd the
+ * compiler makes one addition for the warp, whose result all its threads await. */
 static __device__ __forceinline__ uint32_t draw_ticket(uint32_t *chunks_done, uint32_t count) {
     uint32_t before;
     asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"

@@ -2,7 +2,7 @@
 /* histogram16.cuh - the kernel that counts 16-bit samples, window by window in shared memory, and
  * its launch.
  *
- * Used by:  launch16.cuh, cuda/ops/histogram.cu.
+ * Used by:  equalize16.cuh, cuda/ops/histogram.cu.
  * Fails:    as check.cuh says.
  */
 #ifndef BURIN_HISTEQ_HISTOGRAM16_CUH
@@ -10,8 +10,8 @@
 
 #include "cuda/ops/histeq/layout16.cuh"
 
-/* Counts the bins of table T from LOW on that fit the window, over the block's share of an image.
- */
+/* Counts the bins of table T from LOW on that fit the window, over the block's share of an
+ * image. */
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ void
 count16_range(const struct batch_image &image, struct chunk_range range,
@@ -35,7 +35,7 @@ count16_range(const struct batch_image &image, struct chunk_range range,
     }
 }
 
-/* The window's sums into COUNTS; leaves the window zero. Eight bins a thread, so that reads
+/* Adds the window's counts to COUNTS and clears the window. Eight bins a thread, so that reads
  * overlap. */
 static __device__ __forceinline__ void flush_window16(uint32_t *window, uint32_t *counts,
                                                       uint32_t bins) {
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void flush_window16(uint32_t *window, uint32_t
     }
 }
 
-/* The same where there are 32 copies of each bin; a lane starts at its own bank. */
+/* The same with 32 copies of each bin; a lane starts at its own bank. */
 static __device__ __forceinline__ void flush_copies16(uint32_t *window, uint32_t *counts,
                                                       uint32_t bins) {
     for (uint32_t bin = threadIdx.x; bin < bins; bin += THREADS16) {
@@ -121,7 +121,8 @@ static enum status launch_count16(const struct cuda_context *context, struct bat
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            context->shared_bytes));
     CUDA_TRY(failure, cudaMemsetAsync(args.counts, 0, tables * args.pitch * 4, context->stream));
-    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
+    /* A block adds up to `bins` counters to the global ones; it should have at least half as many
+     * pixels. */
     const uint32_t least = args.bins / layout16<CHANNELS, MODE>::PIXELS / 2;
     const unsigned blocks = batch_divide(
         batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16, context->multiprocessors);

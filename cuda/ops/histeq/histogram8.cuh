@@ -6,7 +6,7 @@
 #ifndef BURIN_HISTEQ_HISTOGRAM8_CUH
 #define BURIN_HISTEQ_HISTOGRAM8_CUH
 
-#include "cuda/ops/histeq/chunks8.cuh"
+#include "cuda/ops/histeq/layout8.cuh"
 
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WORDS], int p,
@@ -17,7 +17,7 @@ static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WO
                          4 * L::COPIES * (t * LEVELS + lookup_value<CHANNELS, MODE>(words, p, t)));
 }
 
-/* A chunk that is not whole is shifted so that each pixel in turn is its first: less code. */
+/* An incomplete chunk is shifted so that each pixel in turn is its first: less code. */
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WORDS],
                                                    uint32_t pixels, uint32_t column) {
@@ -41,7 +41,7 @@ template <class L> static __device__ __forceinline__ void zero_counters(uint32_t
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
-/* CHUNKS still hold the last step's pixels at the end. */
+/* At the end CHUNKS still hold the last step's pixels. */
 template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 count_range(const struct batch_image &image, struct chunk_range range,

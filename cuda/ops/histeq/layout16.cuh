@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* layout16.cuh - how histeq holds pixels of 16-bit samples, and what its three kernels are given.
+/* layout16.cuh - how histeq holds pixels of 16-bit samples, and its three kernels' arguments.
  *
  * Used by:  the other files of 16-bit histeq.
  */
@@ -11,30 +11,30 @@
 
 enum { THREADS16 = 1024 };
 
-/* How pixels of one kind are held. */
+/* The layout of one kind of pixels. */
 template <int CHANNELS, int MODE> struct layout16 {
     static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
     static constexpr int WORDS = CHANNELS == 3 ? 12 : 4;
     static constexpr int PIXELS = 2 * WORDS / CHANNELS;
-    static constexpr int BYTES = 2 * CHANNELS; /* a pixel */
+    static constexpr int BYTES = 2 * CHANNELS; /* of a pixel */
 };
 
 /* Scratch and parameters of a batch. */
 struct histeq16_args {
     uint32_t *counts;   /* [image][table][pitch] */
-    uint32_t *identity; /* [image][table]: the image has one bin in use and stays as it is */
+    uint32_t *identity; /* the image has one bin in use and does not change */
     uint16_t *levels;   /* [image][table][pitch] */
     uint32_t bins, pitch;
-    uint32_t window, copies_log2; /* bins that are in shared memory; 2^0 or 2^5 copies of each */
+    uint32_t window, copies_log2; /* bins in shared memory; 2^0 or 2^5 copies of each */
     int tables, scale;
-    bool levels_fit; /* into shared memory, all tables */
+    bool levels_fit; /* all tables fit into shared memory */
 };
 
 static __device__ __forceinline__ uint32_t bin16(uint32_t value, uint32_t bins) {
     return value * bins >> 16;
 }
 
-/* What is looked up for pixel P: sample T for `each`, else V. */
+/* The value to look up for pixel P: sample T for `each`, else V. */
 template <int CHANNELS, int MODE, int WORDS>
 static __device__ __forceinline__ uint32_t lookup_value16(const uint32_t (&words)[WORDS], int p,
                                                           int t) {

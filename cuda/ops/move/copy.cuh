@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* copy.cuh - parts of images as images of their own, their rows in the same or the opposite order.
+/* copy.cuh - parts of images as images of their own, rows in the same or in the opposite order.
  *
- * Used by:  extract.cu, crop.cu, flip.cu, rotate.cu.
+ * Used by:  extract.cu, crop.cu, flip.cu, rotate.cu; zoom.cu, with a kernel of its own.
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *
- * How it works. A row is a sequence of bytes, whatever its pixels are. A thread writes 16 of them,
- * from wherever they lie.
+ * How it works. A row is a sequence of bytes, of any pixels. A thread writes 16 of them, read from
+ * any address.
  */
 #ifndef BURIN_MOVE_COPY_CUH
 #define BURIN_MOVE_COPY_CUH
@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(COPY_THREADS)
                 is_aligned(image, 16));
 }
 
-/* CALL as if each byte were a pixel; its input is the part that begins at LEFT, TOP. */
+/* CALL with each byte as a pixel; its input is the part that begins at LEFT, TOP. */
 static inline struct op_call copy_call(const struct op_call *call, uint32_t left, uint32_t top) {
     struct op_call bytes = *call;
     const uint32_t width = (uint32_t)image_row_bytes(&call->out);
@@ -62,7 +62,7 @@ static enum status copy_run(const struct cuda_context *context, const struct op_
     return STATUS_OK;
 }
 
-/* Of each call the part that begins where RULE says. */
+/* RULE gives the corner at which each call's part begins. */
 template <class RULE>
 static enum status copy_parts(const struct cuda_context *context, const struct op_call *calls,
                               int count, RULE rule, const char *name) {

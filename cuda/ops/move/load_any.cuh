@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* load_any.cuh - bytes from any address, by 16-byte loads.
  *
- * Used by:  copy.cuh, mirror.cuh.
- * Limits:   memory before and behind the bytes is read too, but only within the 16 that hold one of
- *           them: allocations begin and end at multiples of 256.
+ * Used by:  copy.cuh, mirror.cuh, smartcrop.cu.
+ * Limits:   reads memory before and after the bytes, but only within the 16 that hold one of them:
+ *           allocations begin and end at multiples of 256.
  */
 #ifndef BURIN_MOVE_LOAD_ANY_CUH
 #define BURIN_MOVE_LOAD_ANY_CUH
@@ -17,7 +17,7 @@ static __device__ __forceinline__ void drop_words(uint32_t (&words)[WORDS]) {
     for (int i = 0; i + COUNT < WORDS; i++) words[i] = words[i + COUNT];
 }
 
-/* What lies behind BYTES is not defined. */
+/* Words after BYTES are undefined. */
 template <int WORDS>
 static __device__ __forceinline__ void load_any(uint32_t (&words)[WORDS], const uint8_t *from,
                                                 uint32_t bytes) {

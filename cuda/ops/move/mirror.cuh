@@ -5,9 +5,9 @@
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *
- * How it works. A thread loads the pixels that its 16 or 48 bytes of the result are made of, from
- * the other end of the row, and turns them round in registers. At the end of a row, where they are
- * fewer, they come out at the upper end of the registers and are shifted down.
+ * How it works. A thread loads the pixels for its 16 or 48 bytes of the result from the other end
+ * of the row, and reverses them in registers. At the end of a row, where there are fewer pixels,
+ * they end up in the upper registers and are shifted down.
  */
 #ifndef BURIN_MOVE_MIRROR_CUH
 #define BURIN_MOVE_MIRROR_CUH

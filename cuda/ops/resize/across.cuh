@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/* across.cuh - rows of a batch of images to the wanted width, into an image between.
+/* across.cuh - scales rows of a batch of images to the wanted width, into an image between.
  *
- * Used by:  weigh.cuh, which has the sizes and shared memory.
+ * Used by:  weigh.cuh, which chooses sizes and shared memory.
  * Threads:  a block makes a tile: STAGE_ROWS rows of some columns. No block waits for another.
  * Limits:   those of table.cuh.
  *
- * How it works. A block reads what its columns need of its rows once, into shared memory; while
- * that comes a warp reads the weights it begins with. Then it makes groups of eight columns, all
- * planes of one, half of the rows after the other; in tiles of few groups another warp makes the
- * other half. The first half is summed while the other one's rows come, unless pixels are
- * multiplied by alpha or windows are long. Where all windows have one step a warp loads the weights
- * before the rows are there, and needs registers for a channel's sums alone: more blocks are under
- * way. Results go to memory with four rows a word, which is how down.cuh sums them. Where windows
- * are so long that shared memory does not hold them, they come piece by piece; then a tile is a
- * single group, and its two warps keep their sums.
+ * How it works. A block reads the part of its rows that its columns need once, into shared memory;
+ * meanwhile a warp reads the first weights that it uses. Then the warp makes groups of eight
+ * columns, all planes of one, one half of the rows after the other; in tiles of few groups another
+ * warp makes the other half. The first half is summed while the other one's rows come, unless
+ * pixels are multiplied by alpha or windows are long. Where all windows have one step, a warp loads
+ * the weights before the rows arrive, and needs registers for only one channel's sums, so that more
+ * blocks run at once. Results are stored with four rows a word, as down.cuh sums them. Windows that
+ * are too long for shared memory come piece by piece; then a tile is a single group, and its two
+ * warps keep their sums.
  *
- * An image alone is waited for, and most of its time is that of trips to memory. So where windows
- * are long its kernels take no more parameters than it needs, which are sooner on the GPU; and
- * among them are the words that tiles need of rows, so that rows are asked for before anything of
- * the table is there. Few blocks of it load the weights of a few steps ahead too.
+ * A single image's time is mostly that of trips to memory. So where its windows are long, its
+ * kernels get a smaller parameter block, which reaches the GPU sooner; and the parameters include
+ * the words that tiles need of rows, so that rows are requested before the table arrives. With few
+ * blocks the weights of a few steps are loaded ahead too.
  *
  * The image between: for each four rows, plane by plane, a word for each column; columns are
  * rounded up to 32, rows to STAGE_ROWS. It begins with the four rows that hold the first one
@@ -28,7 +28,6 @@
 #define BURIN_RESIZE_ACROSS_CUH
 
 #include "cuda/ops/resize/axis_sum.cuh"
-#include "cuda/ops/resize/overlap.cuh"
 #include "cuda/ops/resize/stage.cuh"
 #include "cuda/ops/resize/table.cuh"
 #include "cuda/ops/resize/tiles.cuh"
@@ -36,9 +35,9 @@
 #include <type_traits>
 
 enum {
-    ACROSS_COLUMNS = 64,      /* of a tile at most */
-    ACROSS_ALONE_TILES = 48,  /* beside one another, of an image alone */
-    ACROSS_EXPECTED_STEPS = 4 /* whose weights are asked for ahead */
+    ACROSS_COLUMNS = 64,      /* of a tile, at most */
+    ACROSS_ALONE_TILES = 48,  /* in a row of tiles, of a single image */
+    ACROSS_EXPECTED_STEPS = 4 /* whose weights are requested ahead */
 };
 
 struct across_image {
@@ -48,11 +47,11 @@ struct across_image {
     uint32_t in_stride, first_tile;
     uint32_t share;         /* of tiles_across: see tiles_row() */
     uint16_t width, height; /* of the input */
-    uint16_t columns;       /* wanted */
+    uint16_t columns;       /* of the result */
     uint16_t tile_columns, tiles_across;
     uint16_t span;      /* words of a row that a block has room for; a multiple of 8 */
-    uint16_t first_row; /* in fours: where the image between begins */
-    bool aligned;       /* rows of the input start at 16 bytes, or at 4 where they are made ready */
+    uint16_t first_row; /* of the image between, in fours */
+    bool aligned;       /* rows of the input start at 16 bytes, or at 4 if they are made ready */
 };
 
 struct across_batch {
@@ -62,7 +61,8 @@ struct across_batch {
     struct across_image images[CUDA_BATCH_MAX];
 };
 
-/* One image. Of each tile in a row of them: which words it needs, as of struct across_tile. */
+/* A single image, with the words that each tile in a row of tiles needs, as in struct
+ * across_tile. */
 struct across_alone {
     int count; /* 1 */
     struct work_rule rule;
@@ -70,19 +70,19 @@ struct across_alone {
     uint16_t word[ACROSS_ALONE_TILES], words[ACROSS_ALONE_TILES];
 };
 
-/* Words between the same row of two columns' fours. */
+/* Words between two planes of the same four rows. */
 static __host__ __device__ inline uint32_t between_pitch(uint32_t columns) {
     return (columns + 31) / 32 * 32;
 }
 
-/* What one block makes. */
+/* The work of one block. */
 struct across_tile {
-    uint32_t column, groups; /* the first column; how many groups */
+    uint32_t column, groups; /* the first column; groups of columns */
     uint32_t word, words;    /* of an input row: all that its columns need */
     uint32_t line;           /* of the image between, in fours of rows */
 };
 
-/* But for its words. */
+/* Sets all but the tile's words. */
 static __device__ __forceinline__ struct across_tile
 across_place_of(const struct across_image &image, uint32_t index, uint32_t *across) {
     struct across_tile tile = {};
@@ -121,9 +121,9 @@ across_tile_in(const struct across_alone &alone, const struct across_image &imag
 
 /* A warp's part of a tile. */
 struct across_part {
-    uint32_t first, steps; /* of its group; no steps: there is nothing to do */
+    uint32_t first, steps; /* of its group; 0 steps: an idle warp */
     const uint2 *pairs;
-    uint32_t half, halves; /* the first, and how many of them */
+    uint32_t half, halves; /* the first half, and the number of halves */
     uint32_t *to;          /* the lane's first word of the image between */
 };
 
@@ -145,7 +145,7 @@ across_part_of(const struct across_image &image, const struct across_tile &tile,
     return part;
 }
 
-/* What the lane will read of a part's weights, or of the first of many steps. */
+/* Prefetches the lane's weights of a part, or of the first of many steps. */
 static __device__ __forceinline__ void across_expect(const struct across_part &part) {
     const uint32_t steps = min(part.steps, (uint32_t)ACROSS_EXPECTED_STEPS);
     for (uint32_t s = 0; s < steps; s++)
@@ -155,16 +155,16 @@ static __device__ __forceinline__ void across_expect(const struct across_part &p
                 "prefetch.global.L1 [%0];" ::"l"(part.pairs + TABLE_STEP_PAIRS * s + 32 * d));
 }
 
-/* A step's weights. */
+/* Loads a step's weights. */
 static __device__ __forceinline__ void across_load_digits(uint2 (&digits)[3], const uint2 *pairs) {
 #pragma unroll
     for (int d = 0; d < 3; d++) digits[d] = overlap_load(pairs + 32 * d);
 }
 
-/* How many steps' weights a lane keeps: all of STEPS, or of any number one's. */
+/* Steps whose weights a lane keeps: all of STEPS, or one of any number. */
 template <int STEPS> static constexpr int ACROSS_KEPT = STEPS ? STEPS : 1;
 
-/* Those of HAVE steps; 0 of what would be behind them. */
+/* Loads the weights of HAVE steps, and 0 for the rest. */
 template <int STEPS>
 static __device__ __forceinline__ void across_load_steps(uint2 (&digits)[STEPS][3],
                                                          const uint2 *pairs, uint32_t have) {
@@ -176,7 +176,7 @@ static __device__ __forceinline__ void across_load_steps(uint2 (&digits)[STEPS][
                                               : make_uint2(0, 0);
 }
 
-/* The words of a step: AT is the lane's first, of the first of its two rows. */
+/* The words of a step: AT is the lane's first, in the first of its two rows. */
 template <class K>
 static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES][4],
                                                    const uint32_t *at, uint32_t pitch) {
@@ -193,7 +193,7 @@ static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES]
     stage_read<K>(planes, 3, other + HALF, pitch);
 }
 
-/* STEPS steps from PAIRS on, of which DIGITS are the first. */
+/* Adds STEPS steps from PAIRS on, of which DIGITS are the first. */
 template <class K>
 static __device__ __forceinline__ void across_add(struct axis_sums<K> &sums, uint2 (&digits)[3],
                                                   const uint2 *pairs, uint32_t steps,
@@ -210,7 +210,7 @@ static __device__ __forceinline__ void across_add(struct axis_sums<K> &sums, uin
     }
 }
 
-/* Both halves' words, or only the half's bytes of them. */
+/* Stores both halves' words, or only the half's bytes of them. */
 template <class K>
 static __device__ __forceinline__ void across_write(const struct across_part &part,
                                                     const uint32_t (&words)[K::PLANES][2],
@@ -229,7 +229,7 @@ static __device__ __forceinline__ void across_write(const struct across_part &pa
     }
 }
 
-/* Where the lane's first word of a part and half lies, with DONE words of the tile in pieces
+/* Address of the lane's first word of a part and half; in pieces, DONE words of the tile come
  * before. */
 template <class K>
 static __device__ __forceinline__ const uint32_t *
@@ -240,8 +240,8 @@ across_at(const struct across_part &part, const struct stage_source &source, uin
                        part.first + done - source.word + lane % 4);
 }
 
-/* A half of a part of a tile that is staged as a whole. STEPS: it has no more, and their weights
- * are DIGITS; 0: it has any, and they are loaded. */
+/* One half of a part, of a tile that is staged whole. STEPS: the most steps, whose weights are
+ * DIGITS; 0: any number, and weights are loaded here. */
 template <class K, int STEPS>
 static __device__ __forceinline__ void
 across_half(uint32_t (&words)[K::PLANES][2], uint2 (&digits)[ACROSS_KEPT<STEPS>][3],
@@ -263,8 +263,8 @@ across_half(uint32_t (&words)[K::PLANES][2], uint2 (&digits)[ACROSS_KEPT<STEPS>]
     }
 }
 
-/* The part of a tile whose rows come SPAN words at a time. Seldom, and so apart: it would take
- * registers from the others. */
+/* The part of a tile whose rows come SPAN words at a time. Rare, and not inlined, since it would
+ * take registers from the others. */
 template <class K, int WARPS>
 static __device__ __noinline__ void across_pieces(struct across_part part, struct across_tile tile,
                                                   uint32_t span, struct stage_source source,
@@ -276,7 +276,7 @@ static __device__ __noinline__ void across_pieces(struct across_part part, struc
     uint32_t left = part.steps, words[K::PLANES][2] = {};
     for (uint32_t done = 0; done < tile.words; done += span) {
         const uint32_t steps = min(left, most);
-        __syncthreads(); /* the last piece is read */
+        __syncthreads(); /* all have read the last piece */
         source.word = tile.word + done;
         source.words = min(tile.words - done, span);
         stage<K, WARPS>(source, rule, pitch, staged);
@@ -304,7 +304,8 @@ across_source(const struct across_image &image, const struct across_tile &tile) 
     return source;
 }
 
-/* While rows come. STEPS: the weights of the part itself, and where there is a NEXT one its own. */
+/* Work while rows come. With STEPS: loads the weights of the part itself, and requests those of the
+ * NEXT, if there is one. */
 template <class K, int WARPS, int STEPS>
 static __device__ __forceinline__ void
 across_ahead(uint2 (&digits)[ACROSS_KEPT<STEPS>][3], const struct across_part &part,
@@ -318,8 +319,8 @@ across_ahead(uint2 (&digits)[ACROSS_KEPT<STEPS>][3], const struct across_part &p
     if (next.steps) across_expect(next);
 }
 
-/* STEPS: no window has more, and the tile is staged as a whole; 0: they have any. HALVES: half of
- * the rows are summed while the others come. */
+/* STEPS: no window has more, and the tile is staged whole; 0: any number. HALVES: half of the rows
+ * are summed while the others come. */
 template <class K, int WARPS, int STEPS, bool HALVES, class B>
 static __device__ __forceinline__ void across_block(const B &batch) {
     constexpr bool ALONE = std::is_same<B, across_alone>::value;
@@ -369,18 +370,18 @@ static __device__ __forceinline__ void across_block(const B &batch) {
     }
 }
 
-/* Blocks of how many warps. Of few more are under way, one of which stages while others sum; many
- * share the long sums of long windows, and short ones' where all blocks are under way at once. What
- * is made ready first always has the former. */
+/* Warps of a block. With few, more blocks run at once, of which one stages while others sum; many
+ * share the long sums of long windows, and those of short ones where all blocks run at once. Images
+ * that are made ready first always use few. */
 enum { ACROSS_WARPS = 4, ACROSS_MORE_WARPS = 8, ACROSS_LONG_STEPS = 3 };
 
-/* How many warps a multiprocessor has registers for, by how many sums a lane keeps. */
+/* Warps that a multiprocessor has registers for, by the number of sums that a lane keeps. */
 template <class K> static constexpr int across_warps_most(void) {
     constexpr int SUMS = K::CHANNELS * K::PARTS * 4;
     return SUMS > 36 ? 16 : SUMS > 12 ? 24 : 32;
 }
 
-/* The same of windows of few steps, of which a lane keeps a channel's sums. */
+/* The same for windows of few steps, of which a lane keeps one channel's sums. */
 template <class K, int STEPS> static constexpr int across_warps(void) {
     if (STEPS == 1) return K::CHANNELS > 3 ? 24 : 32;
     return STEPS ? 16 : across_warps_most<K>();

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* axis_sum.cuh - sums of weights and samples along one axis, of AXIS_PIXELS beside one another and
- * of eight targets along the axis.
+/* axis_sum.cuh - sums of weights times samples along one axis, for AXIS_PIXELS adjacent pixels and
+ * eight targets along the axis.
  *
- * Used by:  across.cuh, where pixels lie below one another; down.cuh, where they lie in a row.
+ * Used by:  across.cuh, where the pixels are in a column; down.cuh, where they are in a row.
  * Threads:  all lanes of a warp together.
  * Limits:   those of resample_weights.h.
  *
- * How it works. Between reading and writing a pixel is so many planes of bytes: one for each
- * channel, or two where samples have 16 bits, the high byte's first. A word has four neighbours of
- * one plane, along the axis that is summed; table.cuh has the weights for it, as three words of
- * signed bytes. A sum is kept in parts, part e counting 2^(8 e): byte d of a weight and byte b of a
- * sample belong to part d + b. No part overflows: a weight's lowest byte is no larger than the
- * weight, and its others exist only where it is over 127, so that the |bytes| of a window's weights
- * are together under 1.6 * 2^22, times 255 under 2^31.
+ * How it works. Between reading and writing, a pixel is in planes of bytes: one for each channel,
+ * or two where samples have 16 bits, the high byte's first. A word has four neighbours of one
+ * plane, along the axis that is summed; table.cuh has the weights for it, as three words of signed
+ * bytes. A sum is kept in parts, part e counting 2^(8 e): byte d of a weight and byte b of a sample
+ * belong to part d + b. No part overflows: a weight's lowest byte is no larger than the weight, and
+ * its others exist only where it is over 127, so that the |bytes| of a window's weights are
+ * together under 1.6 * 2^22, times 255 under 2^31.
  *
  * The pixels are summed in halves of MATRIX_ROWS: with g = lane / 4 pixels 4 g + 2 and 4 g + 3 are
- * the matrix' rows g and g + 8, then 4 g and 4 g + 1. So a lane gets all four of targets 2 t and
+ * rows g and g + 8 of the matrix, then 4 g and 4 g + 1. So a lane gets all four of targets 2 t and
  * 2 t + 1, with t = lane % 4, as whole words.
  */
 #ifndef BURIN_RESIZE_AXIS_SUM_CUH
@@ -26,17 +26,17 @@
 
 enum { AXIS_HALVES = 2, AXIS_PIXELS = AXIS_HALVES * MATRIX_ROWS };
 
-/* What lies between reading and writing: CHANNELS of 8 bits, or of 16 where it is WIDE. */
+/* The planes between reading and writing: CHANNELS of 8 bits, or of 16 if WIDE. */
 template <int CHANNELS_, bool WIDE_> struct work_layout {
     static constexpr int CHANNELS = CHANNELS_, BYTES = WIDE_ ? 2 : 1;
     static constexpr bool WIDE = WIDE_;
     static constexpr int PLANES = CHANNELS * BYTES, PARTS = 2 + BYTES;
 };
 
-/* Four sums a lane, as matrix.cuh lays them out. */
+/* Four sums a lane, in the order of matrix.cuh. */
 template <class W> struct axis_sums { int32_t part[W::CHANNELS][W::PARTS][4]; };
 
-/* Sums of nothing. Those of 8 bits begin with what rounds them. */
+/* Sums before the first sample. Those of 8 bits begin with the rounding. */
 template <class W> static __device__ __forceinline__ struct axis_sums<W> axis_begin(void) {
     struct axis_sums<W> sums = {};
 #pragma unroll
@@ -59,7 +59,7 @@ static __device__ __forceinline__ void axis_add(struct axis_sums<W> &sums,
                        digits[d]);
 }
 
-/* The sums of one step alone, or of the first one: no registers are cleared for them. */
+/* The sums of a single step, or of the first one, without clearing registers. */
 template <class W>
 static __device__ __forceinline__ void axis_first(struct axis_sums<W> &sums,
                                                   const uint32_t (&planes)[W::PLANES][4],
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void axis_first(struct axis_sums<W> &sums,
     }
 }
 
-/* A sample of 8 bits, not clamped yet: the whole sum fits 32. */
+/* A sample of 8 bits, not yet clamped: the whole sum fits 32 bits. */
 template <class W>
 static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &sums, int channel,
                                                      int i) {
@@ -88,7 +88,7 @@ static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &
     return (int32_t)sum >> RESAMPLE_BITS;
 }
 
-/* One of 16 bits. */
+/* A sample of 16 bits. */
 template <class W>
 static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &sums, int channel,
                                                      int i) {
@@ -98,8 +98,8 @@ static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &
     return resample_result(sum, 65535);
 }
 
-/* Of each plane and of two targets four pixels, once both halves are there: each puts its two into
- * the lower bytes and moves up what was there. */
+/* Four pixels of each plane and of two targets, once both halves are there: each half puts its two
+ * into the lower bytes and moves the others up. */
 template <class W>
 static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2],
                                                   const struct axis_sums<W> &sums) {
@@ -118,7 +118,7 @@ static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2
         }
 }
 
-/* The words of windows of few steps, one channel after the other. */
+/* The words of windows of few steps, one channel after another. */
 template <class W, int STEPS>
 static __device__ __forceinline__ void axis_short(uint32_t (&words)[W::PLANES][2],
                                                   const uint32_t (&planes)[STEPS][W::PLANES][4],
@@ -147,12 +147,12 @@ static __device__ __forceinline__ void axis_short(uint32_t (&words)[W::PLANES][2
     }
 }
 
-/* The first of the lane's two. */
+/* The first of the lane's two targets. */
 static __device__ __forceinline__ uint32_t axis_target(void) {
     return threadIdx.x % 4 * 2;
 }
 
-/* The first of its pixels. */
+/* The first of the lane's pixels. */
 static __device__ __forceinline__ uint32_t axis_pixel(void) {
     return threadIdx.x % 32 / 4 * 4;
 }

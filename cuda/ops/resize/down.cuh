@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* down.cuh - the image that across.cuh has left between to the wanted height, and into the result.
+/* down.cuh - scales the image that across.cuh made to the wanted height, into the result.
  *
  * Used by:  weigh.cuh.
- * Threads:  a warp makes AXIS_PIXELS columns of a group of eight rows of a result, a block of
- *           DOWN_WARPS two as wide of two groups. No block waits for another.
+ * Threads:  a warp makes AXIS_PIXELS columns of a group of eight rows of a result; a block of
+ *           DOWN_WARPS two such widths of two groups. No block waits for another.
  * Limits:   those of table.cuh.
  *
- * How it works. What lies between has four rows a word, just as tensor cores want it: a warp's
- * words come from memory right into registers. Then a lane has four pixels of two rows. The sums of
- * four channels would leave registers for few warps: those are made one channel after the other.
- * Where all windows have one step that is done for any channels: all words come in one trip, and
- * more blocks are under way. Few blocks of an image alone do so of a few steps. Blocks begin at the
- * end, which across.cuh wrote last: the L2 cache has that.
+ * How it works. The image between has four rows a word, as tensor cores take them: a warp's words
+ * come from memory right into registers. Then a lane has four pixels of two rows. The sums of four
+ * channels would leave registers for few warps, so they are made one channel after another. Where
+ * all windows have one step, this is done for any number of channels: all words come in one trip,
+ * and more blocks run at once. A single image's few blocks do so for a few steps too. Blocks begin
+ * at the end, which across.cuh wrote last and the L2 cache still has.
  */
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
@@ -26,22 +26,22 @@ struct down_image {
     const struct table_group *groups;
     uint8_t *out;
     uint32_t out_stride, first_tile;
-    uint32_t share;         /* as of struct across_image */
-    uint16_t columns, rows; /* wanted */
-    uint16_t first_row;     /* as of struct across_image */
+    uint32_t share;         /* see struct across_image */
+    uint16_t columns, rows; /* of the result */
+    uint16_t first_row;     /* see struct across_image */
     uint16_t tiles_across;
     bool aligned; /* fours of pixels of the result start at whole words */
 };
 
 struct down_batch {
     int count;
-    uint32_t share;    /* as of struct across_batch */
+    uint32_t share;    /* see struct across_batch */
     unsigned channels; /* of the results */
     struct work_rule rule;
     struct down_image images[CUDA_BATCH_MAX];
 };
 
-/* One image. */
+/* A single image. */
 struct down_alone {
     int count; /* 1 */
     unsigned channels;
@@ -49,13 +49,13 @@ struct down_alone {
     struct down_image images[1];
 };
 
-/* What is summed at once: all channels; but of four, one after the other. */
+/* The channels summed together: all, but one of four. */
 template <class K> using down_some = work_layout<(K::CHANNELS > 3 ? 1 : K::CHANNELS), K::WIDE>;
 
 /* A lane's words of a step. */
 template <class W> struct down_words { uint4 near[W::PLANES], far[W::PLANES]; };
 
-/* Where it stands: it is under way before what follows waits for another one. */
+/* Volatile, so that it stays here, under way before later loads are waited for. */
 static __device__ __forceinline__ uint4 down_load(const uint32_t *from) {
     uint4 words;
     asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -65,8 +65,8 @@ static __device__ __forceinline__ uint4 down_load(const uint32_t *from) {
     return words;
 }
 
-/* FROM: the first of them, PITCH words between planes. Not through the read-only cache: the kernel
- * before may still have been writing when this one began. */
+/* FROM: the lane's first word, PITCH words between planes. Not through the read-only cache: the
+ * kernel before may still have been writing when this one began. */
 template <class K, class W>
 static __device__ __forceinline__ struct down_words<W> down_read(const uint32_t *from,
                                                                  uint32_t pitch) {
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void down_halves(uint32_t (&upper)[W::PLANES][
     }
 }
 
-/* Both halves. */
+/* Adds both halves. */
 template <class W>
 static __device__ __forceinline__ void down_add(struct axis_sums<W> (&sums)[AXIS_HALVES],
                                                 const uint2 (&digits)[3],
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void down_add(struct axis_sums<W> (&sums)[AXIS
     axis_add<W>(sums[1], lower, digits);
 }
 
-/* The sums of all channels. Those that are summed one after the other read ahead, the next
+/* The sums of all channels. Channels that are summed one after another read ahead, the next
  * channel's first words too. */
 template <class K>
 static __device__ __forceinline__ void
@@ -142,7 +142,7 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
     }
 }
 
-/* The same of windows of no more than STEPS steps: all words come at once. */
+/* The same for windows of at most STEPS steps: all words come at once. */
 template <class K, int STEPS>
 static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][2],
                                                   const uint2 (&digits)[STEPS][3], uint32_t steps,
@@ -159,7 +159,7 @@ static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][
     axis_short<K, STEPS>(planes, lower, digits);
 }
 
-/* Four pixels from column X on, or what there is of them. */
+/* Four pixels from column X on, or as many as exist. */
 template <class K, class B>
 static __device__ __forceinline__ void down_write(const B &batch, const struct down_image &image,
                                                   const uint32_t (&planes)[K::PLANES], uint32_t x,
@@ -183,13 +183,13 @@ static __device__ __forceinline__ void down_write(const B &batch, const struct d
     }
 }
 
-/* How many blocks a multiprocessor has registers for. */
+/* Blocks that a multiprocessor has registers for. */
 template <class K, int STEPS> static constexpr int down_blocks(void) {
     if (STEPS == 1) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
-    return K::PLANES == 3 ? 4 : 1; /* of three planes a few registers more would cost one */
+    return K::PLANES == 3 ? 4 : 1; /* a few registers more would cost one block */
 }
 
-/* BLOCK of the launch. STEPS: no window has more; 0: they have any. */
+/* BLOCK of the launch. STEPS: no window has more; 0: any number. */
 template <class K, int STEPS, class B>
 static __device__ __forceinline__ void down_block(const B &batch, uint32_t block) {
     const struct down_image &image = tiles_image(batch, block);

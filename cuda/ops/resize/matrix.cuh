@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* matrix.cuh - bytes that a warp's 32 lanes multiply as small matrices together; and what makes
- * bytes of sums.
+/* matrix.cuh - multiplies small matrices of bytes, by a warp's 32 lanes together; makes bytes of
+ * the sums.
  *
- * Used by:  axis_sum.cuh.
- * Threads:  all lanes of a warp call each function of "together" at once.
+ * Used by:  axis_sum.cuh, stage.cuh, table.cuh.
+ * Threads:  all lanes of a warp call each function of "together" together.
  *
  * How it works. Tensor cores multiply 16 rows of 32 unsigned bytes by 8 columns of 32 signed ones
  * and add 32-bit integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of the
  * samples, words t (bytes 4 t to 4 t + 3) of rows g and g + 8, then words t + 4 of both; of the
  * weights words t and t + 4 of column g; of the sums row g of columns 2 t and 2 t + 1, then row g +
- * 8 of both. Which picture's rows these are is the caller's choice: see axis_sum.cuh.
+ * 8 of both. The caller chooses the picture's rows: see axis_sum.cuh.
  */
 #ifndef BURIN_RESIZE_MATRIX_CUH
 #define BURIN_RESIZE_MATRIX_CUH
@@ -71,8 +71,7 @@ static __device__ __forceinline__ void matrix_first(int32_t (&sums)[4], int32_t 
 
 /* ---- each lane */
 
-/* LOW and HIGH as bytes 0 and 1, each no less than 0 and no more than 255; bytes 0 and 1 of UPPER
- * above them. */
+/* LOW and HIGH as bytes 0 and 1, each clamped to 0..255; bytes 0 and 1 of UPPER above them. */
 static __device__ __forceinline__ uint32_t pack_bytes(int32_t low, int32_t high, uint32_t upper) {
     uint32_t packed;
     asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(upper));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* smart.cuh - which part of a scaled picture is kept, found on the device and left there.
+/* smart.cuh - finds the part of a scaled picture to keep, on the device, and leaves it there.
  *
  * Used by:  resize.cu.
- * Threads:  no block waits for another; a block has an image alone where its window is chosen.
- * Limits:   those of pipeline/ops/resize/smart.h, which says what is computed.
+ * Threads:  no block waits for another; one block for each image chooses its window.
+ * Limits:   those of pipeline/ops/resize/smart.h, which defines the result.
  *
- * How it works. Blocks add the energies of their tiles up by column, or by row, into sums that are
+ * How it works. Blocks add the energies of their tiles by column, or by row, into sums that are
  * zero before. Then one block for each image weighs the sums, a run of neighbours a thread, makes
- * of them all sums from the first to each, and compares the windows, which are differences of two.
+ * prefix sums of them, and compares the windows, which are differences of two prefix sums.
  */
 #ifndef BURIN_RESIZE_SMART_CUH
 #define BURIN_RESIZE_SMART_CUH
@@ -20,8 +20,8 @@ enum { SMART_SIDE = 32, SMART_THREADS = 256, SMART_CHOOSERS = 256 };
 
 struct smart_image {
     const uint8_t *picture;
-    uint32_t *sums;    /* of each column or row; the last one's neighbour is where the window is */
-    uint64_t *weighed; /* all sums before each, and before none of them */
+    uint32_t *sums;    /* of each column or row; after the last comes the window's place */
+    uint64_t *weighed; /* the sum before each column or row, beginning with 0 */
     uint32_t stride, first_tile;
     uint16_t width, height;
     uint16_t count; /* columns or rows to keep */
@@ -47,7 +47,7 @@ static __device__ __forceinline__ uint32_t smart_luma(const struct smart_image &
                       DEPTH);
 }
 
-/* Of a column or row, wherever the thread's pixels are. */
+/* Adds the energies of a tile to the sums. */
 template <int CHANNELS, int DEPTH>
 static __global__ void __launch_bounds__(SMART_THREADS)
     smart_sum_kernel(const __grid_constant__ struct smart_batch batch) {
@@ -75,7 +75,7 @@ static __global__ void __launch_bounds__(SMART_THREADS)
 
 /* ---- the window */
 
-/* A window, and what it is judged by. */
+/* A window, and the keys by which windows are compared. */
 struct smart_window_rank {
     uint64_t sum;
     uint32_t apart, first;
@@ -91,7 +91,7 @@ static __device__ inline uint64_t smart_weighed(const uint32_t *sums, uint32_t i
     return (uint64_t)sums[i] * min(i + 1, n - i);
 }
 
-/* All threads: what those before it have, and BEFORE it. */
+/* Called by all threads: the sum of OWN over the threads before this one. */
 static __device__ inline uint64_t smart_sum_before(uint64_t own) {
     __shared__ uint64_t all[SMART_CHOOSERS];
     all[threadIdx.x] = own;

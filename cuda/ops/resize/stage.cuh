@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* stage.cuh - pieces of STAGE_ROWS rows of an image in shared memory, as tensor cores want them.
+/* stage.cuh - pieces of STAGE_ROWS rows of an image in shared memory, as tensor cores take them.
  *
  * Used by:  across.cuh.
- * Threads:  a block's WARPS put a piece there together; any may read it once all are at a barrier.
+ * Threads:  a block's WARPS store a piece together; after a barrier any of them may read it.
  *
- * How it works. Four neighbouring pixels of a row are a word of each plane. Bytes get to shared
- * memory as they lie in the image, without a register (cp.async). Those that are summed as they are
- * stay so, and only who reads them sorts them by planes; half of the rows come first, so that they
- * can be summed while the others come. With alpha whoever has copied pixels multiplies them where
- * they lie, before the barrier, and leaves the planes' words in their place. What is summed with 16
- * bits is made ready in registers, and lies plane by plane.
+ * How it works. Four neighbouring pixels of a row are a word of each plane. Bytes go to shared
+ * memory in the image's order, without a register (cp.async). Rows that are summed as they are keep
+ * that order, and readers sort them by planes; half of the rows come first, so that they can be
+ * summed while the others come. With alpha, the thread that copied pixels multiplies them in place,
+ * before the barrier, and replaces them by the planes' words. Rows that are summed with 16 bits are
+ * made ready in registers, and stored plane by plane.
  *
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
  * 8 i + g, and a slot's words are APART more than its span takes (stage_layout): then no two lanes
- * that are served at once meet in a bank.
+ * that are served together share a bank.
  *
- * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows beside
- * one another. So where pixels are multiplied a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
- * become a pair, which one load reads. The first one's slot keeps the pairs of the first half of
- * the planes, the second one's the others. Of RGBA that is two pairs for each word: they change
- * places where g & 2, again for the banks.
+ * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows next to
+ * each other. So where pixels are multiplied, a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
+ * become a pair, which one load reads. The first row's slot keeps the pairs of the first half of
+ * the planes, the second row's slot the others. With RGBA that is two pairs for each word: they
+ * swap places where g & 2, again for the banks.
  */
 #ifndef BURIN_RESIZE_STAGE_CUH
 #define BURIN_RESIZE_STAGE_CUH
@@ -29,16 +29,16 @@
 
 enum { STAGE_ROWS = AXIS_PIXELS };
 
-/* What is read of an image. */
+/* The piece to read of an image. */
 struct stage_source {
     const uint8_t *in;
-    uint32_t stride, width, height, row; /* the first */
-    uint32_t word, words;                /* of four pixels: the first, and how many */
+    uint32_t stride, width, height, row; /* `row`: the first */
+    uint32_t word, words;                /* of four pixels: the first, and the number */
     bool aligned;                        /* rows start at 16 bytes */
 };
 
-/* Where four pixels of a row begin in what is staged: words of WORD_STEP each; of
- * ROWS_PLANES planes each has its own rows. */
+/* Place of four pixels of a row in the piece: words of WORD_STEP each; each of ROWS_PLANES planes
+ * has rows of its own. */
 template <class K> struct stage_layout {
     static constexpr uint32_t WORD_STEP = K::BYTEWISE ? K::WORDS : 1;
     static constexpr uint32_t ROWS_PLANES = K::BYTEWISE ? 1 : K::PLANES;
@@ -50,7 +50,7 @@ template <class K> static __host__ __device__ inline uint32_t stage_pitch(uint32
     return span * stage_layout<K>::WORD_STEP + stage_layout<K>::APART;
 }
 
-/* Behind the last slot a step may read on. */
+/* A step may read past the end of the last slot. */
 template <class K> static __host__ __device__ inline uint32_t stage_bytes(uint32_t span) {
     return 4 * (stage_layout<K>::ROWS_PLANES * STAGE_ROWS * stage_pitch<K>(span) +
                 MATRIX_WORDS * stage_layout<K>::WORD_STEP);
@@ -60,9 +60,9 @@ static __device__ __forceinline__ uint32_t stage_slot(uint32_t row) {
     return (row & 3) << 3 | row >> 2;
 }
 
-/* ---- as in the image */
+/* ---- in the image's order */
 
-/* 16 bytes of memory to shared memory; both are aligned. */
+/* Copies 16 bytes to shared memory; both addresses are aligned. */
 static __device__ __forceinline__ void stage_copy(uint32_t *to, const uint8_t *from) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
@@ -72,14 +72,14 @@ static __device__ __forceinline__ void stage_copy(uint32_t *to, const uint8_t *f
 #endif
 }
 
-/* What the thread has begun to copy since the last call is a lot. */
+/* Makes a group of the copies that the thread has begun since the last call. */
 static __device__ __forceinline__ void stage_commit(void) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-/* Until all lots of the thread are there but the last LEFT, or the last MOST where that is less. */
+/* Waits for all groups of the thread but the last LEFT, or the last MOST if that is less. */
 template <int MOST> static __device__ __forceinline__ void stage_wait_but(uint32_t left) {
     if constexpr (MOST > 0)
         if (left < MOST) return stage_wait_but<MOST - 1>(left);
@@ -94,7 +94,7 @@ static __device__ __forceinline__ void stage_wait(void) {
 #endif
 }
 
-/* Of a row that begins anywhere. */
+/* Copies bytes of a row that begins anywhere. */
 static __device__ __forceinline__ void stage_shift(uint32_t *to, const uint8_t *from,
                                                    uint32_t bytes) {
     uint32_t words[4];
@@ -102,21 +102,22 @@ static __device__ __forceinline__ void stage_shift(uint32_t *to, const uint8_t *
     *(uint4 *)to = pack_vector(words);
 }
 
-/* The piece's first byte in a row, rounded down to what is copied at once. */
+/* The piece's first byte in a row, rounded down to the unit of copies. */
 template <class K>
 static __device__ __forceinline__ uint32_t stage_first_byte(const struct stage_source &source) {
     return source.word * (4 * K::WORDS) & ~15u;
 }
 
-/* And how many bytes from there on are copied. */
+/* The end of the bytes to copy, counted from there. */
 template <class K>
 static __device__ __forceinline__ uint32_t stage_end_byte(const struct stage_source &source) {
     return min((source.word + source.words) * (4 * K::WORDS), source.width * K::PIXEL_BYTES) -
            stage_first_byte<K>(source);
 }
 
-/* A warp's rows: which is WARP's first, and how far from it the one of INDEX is. They are pairs
- * that are eight rows apart, or of every WARPS-th slot, first rows 4 g + 2 and 4 g + 3. */
+/* A warp's rows: WARP's first one, and the distance from it of the one of INDEX. They are pairs
+ * that are eight rows apart, or those of every WARPS-th slot, with first rows 4 g + 2 and 4 g +
+ * 3. */
 template <class K> static __device__ __forceinline__ uint32_t stage_row(uint32_t warp) {
     return K::PAIRED ? warp / 4 * 16 + warp % 4 * 2 : 4 * warp;
 }
@@ -130,18 +131,17 @@ static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index)
 
 enum {
     STAGE_TURN = 32 * 16, /* bytes of a row that a warp copies at once */
-    STAGE_LOTS = 4        /* such turns under way, at most, while one is multiplied */
+    STAGE_LOTS = 4        /* turns under way, at most, while one is multiplied */
 };
 
-/* Where the turns for END bytes end. */
+/* The end of the turns for END bytes. */
 static __device__ __forceinline__ uint32_t stage_turns(uint32_t end) {
     return (end + STAGE_TURN - 1) / STAGE_TURN * STAGE_TURN;
 }
 
-/* A warp copies its rows all at once. Where rows are ALIGNED, 16 bytes are copied also
- * where a row ends, which are still its stride's; they meet weights of 0. What will be multiplied
- * comes in a lot for each turn, and all lanes have as many; the rest in one for each half of the
- * rows. */
+/* A warp copies its rows all at once. ALIGNED rows are copied in 16 bytes even at a row's end,
+ * within its stride; the surplus meets weights of 0. Bytes that will be multiplied come in a group
+ * for each turn, the same number for all lanes; others in one group for each half of the rows. */
 template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
@@ -173,9 +173,9 @@ static __device__ __forceinline__ void stage_bytes_of(const struct stage_source 
     }
 }
 
-/* ---- as in the image, with alpha */
+/* ---- in the image's order, with alpha */
 
-/* Words of pixels that lie AT, the planes of one after the other. */
+/* Words of the pixels AT, one plane after another. */
 template <class K>
 static __device__ __forceinline__ void stage_multiply(uint32_t (&words)[4], const uint32_t *at) {
     unpack_vector(words, *(const uint4 *)at);
@@ -209,7 +209,7 @@ static __device__ __forceinline__ void stage_pair(uint32_t *first, uint32_t *sec
     *(uint4 *)second = pack_vector(pairs[1]);
 }
 
-/* What the thread has copied, while more of it comes. */
+/* Multiplies what the thread has copied, while more comes. */
 template <class K, int WARPS>
 static __device__ __forceinline__ void stage_pairs(const struct stage_source &source,
                                                    uint32_t pitch, uint32_t *staged) {
@@ -236,7 +236,7 @@ struct stage_place {
     uint32_t row, word;
 };
 
-/* The place of the thread's next word, of rows of COUNT words. */
+/* The distance to the thread's next word, in rows of COUNT words. */
 struct stage_step {
     uint32_t count, rows, words;
 };
@@ -302,12 +302,12 @@ static __device__ __forceinline__ void stage(const struct stage_source &source,
         stage_bytes_of<K, WARPS, false>(source, pitch, staged);
 }
 
-/* Until the half of the rows that is summed first is there, where no pixels are multiplied. */
+/* Waits for the half of the rows that is summed first, where no pixels are multiplied. */
 static __device__ __forceinline__ void stage_half(void) {
     stage_wait_but<1>(1);
 }
 
-/* Until all that the thread has begun to copy is there, and ready. */
+/* Waits for all that the thread has begun to copy, and makes it ready. */
 template <class K, int WARPS>
 static __device__ __forceinline__ void stage_finish(const struct stage_source &source,
                                                     uint32_t pitch, uint32_t *staged) {
@@ -317,7 +317,7 @@ static __device__ __forceinline__ void stage_finish(const struct stage_source &s
         stage_wait();
 }
 
-/* Where word SOURCE.WORD + WORD of SLOT lies. */
+/* Address of word SOURCE.WORD + WORD of SLOT. */
 template <class K>
 static __device__ __forceinline__ const uint32_t *stage_at(const struct stage_source &source,
                                                            uint32_t pitch, const uint32_t *staged,
@@ -327,7 +327,7 @@ static __device__ __forceinline__ const uint32_t *stage_at(const struct stage_so
     return staged + slot * pitch + skipped + word * stage_layout<K>::WORD_STEP;
 }
 
-/* The word of each plane that lies AT, as one of the four words of a lane. */
+/* The word of each plane AT, as one of the four words of a lane. */
 template <class K>
 static __device__ __forceinline__ void stage_read(uint32_t (&planes)[K::PLANES][4], int index,
                                                   const uint32_t *at, uint32_t pitch) {
@@ -344,8 +344,8 @@ static __device__ __forceinline__ void stage_read(uint32_t (&planes)[K::PLANES][
     }
 }
 
-/* The pair of each plane, as words INDEX and INDEX + 1: FIRST lies in the first row's slot and
- * SECOND in the other's. */
+/* The pair of each plane, as words INDEX and INDEX + 1: FIRST is in the first row's slot and SECOND
+ * in the other's. */
 template <class K>
 static __device__ __forceinline__ void stage_read_pairs(uint32_t (&planes)[K::PLANES][4], int index,
                                                         const uint32_t *first,

@@ -2,21 +2,21 @@
 /* table.cuh - the weights of one axis as kernels read them: made by the host, kept by
  * device_tables.cuh.
  *
- * Used by:  group.cuh, which asks for them; across.cuh and down.cuh, which read them.
+ * Used by:  group.cuh, which requests them; across.cuh and down.cuh, which read them.
  * Limits:   those of resample_weights.h.
  *
  * How it works. Eight neighbouring targets are a group. Four neighbouring samples are a word; a
- * group's words are all that the windows of its targets touch, from `first` on, and are multiplied
+ * group's words are all that its targets' windows touch, from `first` on, and are multiplied
  * MATRIX_WORDS at a time, a step. Tensor cores take signed bytes: a weight is d2 * 2^16 + d1 * 2^8
  * + d0, each -128..127, as |weight| <= 2^22. So a step has three pieces of 32 pairs of words, one
- * for each digit, a pair for each lane as matrix.cuh wants it: of target lane / 4 the weights of
- * the step's words lane % 4 and lane % 4 + 4. Weights outside a target's window are 0, whatever
- * sample they meet, also behind the group's last word, where there may be no samples. Each group
- * keeps its own weights, though many are equal: shared ones are slower, as all multiprocessors
- * then read the same few lines of the L2 cache at once.
+ * for each digit, a pair for each lane as matrix.cuh takes it: the weights, for target lane / 4, of
+ * the step's words lane % 4 and lane % 4 + 4. Weights outside a target's window are 0, for any
+ * sample, even after the group's last word, where there may be no samples. Each group keeps its own
+ * weights, though many are equal: shared ones are slower, since all multiprocessors then read the
+ * same few lines of the L2 cache at once.
  *
- * An axis that keeps its size is one more table: windows of one pixel that weighs 2^22, which
- * leaves every sample as it is.
+ * An axis that keeps its size has a table too: windows of one pixel with weight 2^22, which leaves
+ * every sample unchanged.
  */
 #ifndef BURIN_RESIZE_TABLE_CUH
 #define BURIN_RESIZE_TABLE_CUH
@@ -42,7 +42,7 @@ static __host__ __device__ inline uint32_t table_steps(uint32_t words) {
     return (words + MATRIX_WORDS - 1) / MATRIX_WORDS;
 }
 
-/* The lane's pair of a group's first step and digit; the next digit's is 32 further. */
+/* The lane's pair of a group's first step and digit; that of the next digit is 32 further. */
 static __device__ __forceinline__ const uint2 *table_pairs(const struct table_group *group,
                                                            const struct table_group &own) {
     return (const uint2 *)((const uint8_t *)group + own.offset) + threadIdx.x % 32;
@@ -62,7 +62,7 @@ static inline struct resample_axis table_axis(const struct resample_axis *axis) 
     return changed;
 }
 
-/* Words of any group, or some more. */
+/* Words of the longest group, or some more. */
 static inline uint32_t table_words_most(const struct resample_axis *axis) {
     const struct resample_axis changed = table_axis(axis);
     const uint64_t apart = (uint64_t)(TABLE_GROUP - 1) * axis->from / axis->to + 2;
@@ -86,7 +86,7 @@ static inline uint32_t table_digits(int32_t weight) {
     return ((uint32_t)weight + 0x808080u) ^ 0x808080u;
 }
 
-/* Of target I the weights of the four samples of WORD. */
+/* The weights of target I for the four samples of WORD. */
 static inline void table_word(const struct resample_weights *made, uint32_t i, uint32_t word,
                               uint32_t digits[3]) {
     digits[0] = digits[1] = digits[2] = 0;
@@ -110,7 +110,7 @@ static inline void table_fill(const struct resample_weights *made, uint32_t i, u
     }
 }
 
-/* All that targets I to I + 7 touch. */
+/* The group of targets I to I + 7, with all words that they touch. */
 static inline struct table_group table_group_of(const struct resample_weights *made, uint32_t i) {
     const uint32_t behind = i + TABLE_GROUP < made->count ? i + TABLE_GROUP : made->count;
     const struct resample_window *const last = &made->windows[behind - 1];

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* weigh.cuh - pictures that are scaled by weights: their tables, what lies between the two passes,
+/* weigh.cuh - pictures that are scaled by weights: their tables, the image between the two passes,
  * and both passes over a batch.
  *
- * Used by:  resize.cu.
- * Owns:     nothing; what lies between is scratch.
+ * Used by:  resize.cu, group.cuh.
+ * Owns:     nothing; the image between is scratch.
  * Fails:    as tiles.cuh and device_tables.cuh say.
  * Limits:   between_bytes() of scratch a picture.
  *
- * How it works. What lies between has the result's columns and the source's rows, which may be far
- * more than both have: then the result is made in strips of columns, all pictures' first ones in
- * one pair of launches, then the second ones in the same scratch. Nearly always there is one strip.
+ * How it works. The image between has the result's columns and the source's rows, and may be far
+ * larger than both: then the result is made in strips of columns, the first strips of all pictures
+ * in one pair of launches, then the second ones in the same scratch. Nearly always there is one
+ * strip.
  */
 #ifndef BURIN_RESIZE_WEIGH_CUH
 #define BURIN_RESIZE_WEIGH_CUH
@@ -24,33 +25,33 @@ enum {
     ACROSS_SHARED_BYTES = 72 << 10,
     ACROSS_FEW_BLOCKS = 4, /* of a multiprocessor */
     DOWN_FEW_BLOCKS = 16,
-    ALONE_FEW_BLOCKS = 2, /* of an image alone: see ALONE_STEPS */
-    ALONE_STEPS = 3       /* whose words and weights a lane keeps all at once */
+    ALONE_FEW_BLOCKS = 2, /* of a single image: see ALONE_STEPS */
+    ALONE_STEPS = 3       /* steps whose words and weights a lane keeps together */
 };
 
 /* One picture. */
 struct weighing {
-    struct image in, to; /* `to`: as many columns and rows as are wanted */
+    struct image in, to; /* `to`: of the wanted size */
     struct resample_axis x, y;
     struct device_table across, down;
     uint32_t *between;
 };
 
-/* ---- what lies between */
+/* ---- the image between */
 
-/* Fours of rows from the first to the last that are needed, as many as across.cuh writes. */
+/* Fours of rows from the first to the last one needed, as many as across.cuh writes. */
 static inline uint32_t between_lines(const struct resample_axis *y) {
     const struct resample_window rows = resample_span(y);
     const uint32_t fours = (rows.first + rows.count + 3) / 4 - rows.first / 4;
     return tiles_over(fours, STAGE_ROWS / 4) * (STAGE_ROWS / 4);
 }
 
-/* Bytes of a column, its samples of BYTES. The last step of down.cuh may read on behind it. */
+/* Bytes of a column, of samples of BYTES. The last step of down.cuh may read past its end. */
 static inline size_t between_column_bytes(const struct weighing *weighing, unsigned bytes) {
     return (size_t)(between_lines(&weighing->y) + MATRIX_WORDS) * weighing->in.channels * bytes * 4;
 }
 
-/* Columns that are made at a time: all of them unless that took more than input and result. */
+/* Columns made at a time: all, unless that takes more than input and result. */
 static inline uint32_t strip_columns(const struct weighing *weighing, unsigned bytes) {
     const size_t least = (size_t)16 << 20;
     const uint64_t pixels =
@@ -67,31 +68,32 @@ static inline size_t between_bytes(const struct weighing *weighing, unsigned byt
 
 /* ---- tiles */
 
-/* Fewer than EACH for each multiprocessor. */
+/* Whether there are fewer than EACH for each multiprocessor. */
 static inline bool few_blocks(const struct cuda_context *context, uint64_t blocks, unsigned each) {
     return blocks < (uint64_t)context->multiprocessors * each;
 }
 
-/* Words of a row that COLUMNS targets in a row need at most, a multiple of 8: GROUP_WORDS behind
- * where their last group begins. */
+/* The most words of a row that COLUMNS adjacent targets need, a multiple of 8: GROUP_WORDS after
+ * the begin of their last group. */
 static inline uint32_t across_span(const struct resample_axis *x, uint32_t columns,
                                    uint32_t group_words) {
     const uint64_t apart = (uint64_t)(columns - TABLE_GROUP) * x->from / x->to + 2;
     return tiles_over((uint32_t)(apart / 4) + 2 + group_words, MATRIX_WORDS) * MATRIX_WORDS;
 }
 
-/* Windows of so many words are long: see ACROSS_MORE_WARPS. */
+/* Whether windows of GROUP_WORDS are long: see ACROSS_MORE_WARPS. */
 template <class K> static inline bool across_long(uint32_t group_words) {
     return K::BYTEWISE && table_steps(group_words) >= ACROSS_LONG_STEPS;
 }
 
-/* Of long windows a block has a warp for each group, so that tiles may be of any number. */
+/* For long windows a block has a warp for each group, so that a tile may have any number of
+ * groups. */
 template <class K> static inline uint32_t across_narrower(uint32_t columns, uint32_t group_words) {
     return across_long<K>(group_words) && columns > 16 ? columns - 16 : columns / 2;
 }
 
-/* Shared memory of a block. On GPUs of 9.0 three have room then, or of long windows as many as
- * registers have room for, but no fewer bytes. */
+/* Shared memory of a block. On GPUs of 9.0 three blocks then fit; with long windows as many as
+ * registers have room for, but with at least as many bytes. */
 template <class K>
 static inline size_t across_room(const struct cuda_context *context, uint32_t group_words) {
     const size_t all = (size_t)context->shared_bytes, reserved = 1 << 10; /* by each block */
@@ -100,7 +102,7 @@ static inline size_t across_room(const struct cuda_context *context, uint32_t gr
     return std::min(across_long<K>(group_words) ? std::max(room, share) : room, all);
 }
 
-/* The widest tile of ACROSS_COLUMNS and less that takes MOST bytes. */
+/* The widest tile, of ACROSS_COLUMNS or fewer, that takes MOST bytes. */
 template <class K>
 static inline uint32_t across_widest(const struct resample_axis *x, uint32_t group_words,
                                      size_t most) {
@@ -110,8 +112,8 @@ static inline uint32_t across_widest(const struct resample_axis *x, uint32_t gro
     return columns;
 }
 
-/* The widest tile, or one narrower where a launch of PICTURES, each LINES tiles high, has few
- * blocks of long windows. Where even a group is too much, its words come in pieces. Returns the
+/* The widest tile, or a narrower one where a launch of PICTURES, each LINES tiles high, has few
+ * blocks with long windows. Where even one group is too much, its words come in pieces. Returns the
  * bytes of shared memory. */
 template <class K>
 static inline size_t across_choose(const struct cuda_context *context, const struct weighing &weigh,
@@ -154,7 +156,7 @@ static inline void add_across(const struct cuda_context *context, const struct w
     tiles_add(tiles, image, across, lines);
 }
 
-/* The words that tiles of the only IMAGE of a batch need, by the windows of their columns. */
+/* The words that tiles of a batch's only IMAGE need, by the windows of their columns. */
 static inline void get_alone_words(const struct weighing &weighing,
                                    const struct across_image &image, struct across_alone *alone) {
     const struct table_group *const all = (const struct table_group *)weighing.across.memory;
@@ -170,8 +172,8 @@ static inline void get_alone_words(const struct weighing &weighing,
     }
 }
 
-/* WINDOW: the steps of the longest window of any picture. Where pixels are multiplied by alpha more
- * warps in a block are slower. */
+/* WINDOW: the steps of the longest window of any picture. Where pixels are multiplied by alpha,
+ * more warps in a block are slower. */
 template <class K>
 static inline enum status across_launch(const struct cuda_context *context,
                                         const struct tiles<across_batch> &tiles, uint32_t window,
@@ -192,8 +194,8 @@ static inline enum status across_launch(const struct cuda_context *context,
     return tiles_launch(tiles, kernel, 32 * (unsigned)warps, context->stream, failure);
 }
 
-/* The same for columns. Of few blocks the kernel of which more are under way is slower: nearly all
- * are then bound to the multiprocessors where the first pass ends first. */
+/* The same for columns. With few blocks the kernel that runs more of them at once is slower: nearly
+ * all are then bound to the multiprocessors where the first pass ends first. */
 template <class K>
 static inline enum status down_launch(const struct cuda_context *context,
                                       const struct tiles<down_batch> &tiles, uint32_t window,
@@ -224,15 +226,15 @@ static inline void add_down(const struct weighing &weighing, uint32_t first, uin
 
 /* ---- both passes */
 
-/* What they are launched with; windows in steps. */
+/* The launches of both passes; windows in steps. */
 struct passes {
     struct tiles<across_batch> across;
     struct tiles<down_batch> down;
     uint32_t across_window, down_window;
 };
 
-/* Of an image alone it is the only one, and its windows are long: with short ones the kernels of
- * batches are quicker. */
+/* Whether there is a single image, with long windows: with short ones the kernels of batches are
+ * quicker. */
 template <class K> static inline bool passes_are_alone(const struct passes &passes, int count) {
     const struct across_batch &across = passes.across.batch;
     return K::PLAIN && count == 1 && across.count == 1 &&
@@ -240,7 +242,7 @@ template <class K> static inline bool passes_are_alone(const struct passes &pass
            across.images[0].tiles_across <= ACROSS_ALONE_TILES;
 }
 
-/* Its blocks are few, and no window has more steps than a lane keeps. */
+/* Whether its blocks are few, and no window has more steps than a lane keeps. */
 template <class B>
 static inline bool alone_is_few(const struct cuda_context *context, const struct tiles<B> &tiles,
                                 uint32_t window) {
@@ -283,7 +285,7 @@ static inline enum status launch_passes(const struct cuda_context *context,
     return status ? status : down_launch<K>(context, passes.down, passes.down_window, failure);
 }
 
-/* Strips of number TURN; false where no picture has so many. */
+/* Makes the strips of number TURN; false where no picture has that many. */
 template <class K>
 static inline enum status
 weigh_turn(const struct cuda_context *context, const struct weighing *weighings, int count,
@@ -306,7 +308,7 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
     *some = passes.across.batch.count > 0;
     passes.down.overlaps = context->capability >= OVERLAP_CAPABILITY;
     const enum status status = launch_passes<K>(context, weighings[0], count, passes, failure);
-    if (!status && *some) cuda_record_kernel(context, "weigh"); /* between them nothing fits */
+    if (!status && *some) cuda_record_kernel(context, "weigh"); /* one time for both */
     return status;
 }
 

@@ -4,9 +4,9 @@
  * Used by:  stage.cuh, which reads; down.cuh, which writes.
  *
  * How it works. Four neighbouring pixels are a few words; their bytes are sorted into one word for
- * each plane. Where 16 bits of alpha are multiplied in, or light made linear, samples are taken out
- * of the words first, changed as pipeline/ops/resize/definition.h says, and put into planes one by
- * one. Alpha of 8 bits, which is always multiplied in, has quicker ways to the same bytes.
+ * each plane. Where 16 bits of alpha are multiplied in, or light is made linear, samples are first
+ * taken out of the words, changed as pipeline/ops/resize/definition.h says, and put into planes one
+ * by one. Alpha of 8 bits, which is always multiplied in, has quicker ways to the same bytes.
  */
 #ifndef BURIN_RESIZE_WORK_PIXELS_CUH
 #define BURIN_RESIZE_WORK_PIXELS_CUH
@@ -15,28 +15,28 @@
 #include "cuda/ops/resize/axis_sum.cuh"
 #include "pipeline/ops/resize/definition.h"
 
-/* What is done to samples on the way, the same for a batch. */
+/* Changes of samples on the way, the same for a batch. */
 struct work_rule {
     bool multiplied;          /* by alpha */
-    const uint16_t *to_light; /* linear light of each sample; NULL: as they are */
+    const uint16_t *to_light; /* linear light of each sample; NULL: unchanged */
     const void *from_light;   /* the sample of each linear light, in the image's depth */
 };
 
-/* An image of CHANNELS and DEPTH, worked on with 16 bits where it is WIDE. */
+/* An image of CHANNELS and DEPTH, processed with 16 bits if it is WIDE. */
 template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<CHANNELS_, WIDE_> {
     static constexpr int DEPTH = DEPTH_, PIXEL_BYTES = CHANNELS_ * DEPTH / 8;
     static constexpr int WORDS = PIXEL_BYTES; /* of four pixels */
     static constexpr int COLOURS = CHANNELS_ < 3 ? 1 : 3;
     static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
     static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;   /* of a sample between */
-    static constexpr bool BYTEWISE = DEPTH == 8 && !WIDE_; /* bytes are what lies between */
-    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* and are summed as they are, */
+    static constexpr bool BYTEWISE = DEPTH == 8 && !WIDE_; /* the planes hold the image's bytes */
+    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* which are summed unchanged, */
     static constexpr bool PAIRED = BYTEWISE && ALPHA;      /* or multiplied by alpha before */
 };
 
 /* ---- reading */
 
-/* Four pixels, or the BYTES that there are of them. 0 bytes: nothing is read. */
+/* Loads four pixels, or the BYTES that exist of them. With 0 bytes nothing is read. */
 template <int WORDS>
 static __device__ __forceinline__ void work_load(uint32_t (&words)[WORDS], const uint8_t *from,
                                                  uint32_t bytes, bool aligned) {
@@ -51,8 +51,8 @@ static __device__ __forceinline__ void work_load(uint32_t (&words)[WORDS], const
     }
 }
 
-/* Bytes AT[0..3] of WORDS as one word; where they lie in three neighbouring words, two permutations
- * do it. Numbers are constants once loops are unrolled. */
+/* Bytes AT[0..3] of WORDS as one word; two permutations are enough if they are in three adjacent
+ * words. Numbers are constants once loops are unrolled. */
 template <int WORDS>
 static __device__ __forceinline__ uint32_t pick_bytes(const uint32_t (&words)[WORDS],
                                                       const int (&at)[4]) {
@@ -84,7 +84,7 @@ static __device__ __forceinline__ uint32_t gather_bytes(const uint32_t (&words)[
     return pick_bytes(words, { first, first + step, first + 2 * step, first + 3 * step });
 }
 
-/* One pixel's samples, made ready. */
+/* Prepares one pixel's samples. */
 template <class K>
 static __device__ __forceinline__ void work_prepare(uint32_t (&samples)[K::CHANNELS],
                                                     const struct work_rule &rule) {
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void work_prepare(uint32_t (&samples)[K::CHANN
     }
 }
 
-/* Four pixels as a word of each plane. */
+/* Sorts four pixels into a word of each plane. */
 template <class K>
 static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES],
                                                    const uint32_t (&words)[K::WORDS],
@@ -127,8 +127,8 @@ static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES]
 
 /* ---- alpha of 8 bits */
 
-/* Byte AT of WORDS times 257 ALPHA, rounded: resize_multiply()'s result is byte 2 of it, as
- * ((t >> 8) + t) >> 8 = 257 t >> 16 and 257 (255 * 255 + 128) fits 24 bits. FACTOR is 257 ALPHA. */
+/* Byte AT of WORDS times 257 ALPHA, rounded: byte 2 of it is resize_multiply()'s result, as ((t >>
+ * 8) + t) >> 8 = 257 t >> 16 and 257 (255 * 255 + 128) fits 24 bits. FACTOR is 257 ALPHA. */
 template <int WORDS>
 static __device__ __forceinline__ uint32_t work_product(const uint32_t (&words)[WORDS], int at,
                                                         uint32_t factor) {
@@ -136,7 +136,7 @@ static __device__ __forceinline__ uint32_t work_product(const uint32_t (&words)[
     return at % 4 < 2 ? __dp2a_lo(half, word, 128u * 257) : __dp2a_hi(half, word, 128u * 257);
 }
 
-/* Four pixels as a word of each plane, colours multiplied by alpha. */
+/* Sorts four pixels into a word of each plane, with colours multiplied by alpha. */
 template <class K>
 static __device__ __forceinline__ void work_multiply(uint32_t (&planes)[K::PLANES],
                                                      const uint32_t (&words)[K::WORDS]) {
@@ -158,22 +158,22 @@ static __device__ __forceinline__ void work_multiply(uint32_t (&planes)[K::PLANE
     planes[ALPHA] = gather_bytes(words, ALPHA, K::CHANNELS);
 }
 
-/* To within 1 of the last place. */
+/* The reciprocal, within 1 of the last place. */
 static __device__ __forceinline__ float work_reciprocal(float value) {
     float result;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
     return result;
 }
 
-/* What takes ALPHA out of colours that are no more than it, by multiplication: quotients are the
- * products' highest bytes. It is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a
+/* Multiplication by this factor divides colours, which are at most ALPHA, by it: quotients are the
+ * products' highest bytes. The factor is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a
  * product's excess is less than 2^24 / ALPHA, and no quotient is nearer than that to the next whole
  * number. */
 static __device__ __forceinline__ uint32_t work_factor(uint32_t alpha) {
     return (uint32_t)(work_reciprocal((float)alpha) * ((255 << 10 | 1) * 16384.0f));
 }
 
-/* Colours as resize_divide() makes them, each the highest byte of its word. */
+/* Divides colours as resize_divide() does; each is the highest byte of its word. */
 template <class K>
 static __device__ __forceinline__ void work_divide(uint32_t (&samples)[K::CHANNELS]) {
     const uint32_t alpha = samples[K::CHANNELS - 1];
@@ -185,7 +185,7 @@ static __device__ __forceinline__ void work_divide(uint32_t (&samples)[K::CHANNE
 
 /* ---- writing */
 
-/* Pixel INDEX of the four that PLANES hold. */
+/* Pixel INDEX of the four in PLANES. */
 template <class K>
 static __device__ __forceinline__ void
 work_samples(uint32_t (&samples)[K::CHANNELS], const uint32_t (&planes)[K::PLANES], int index) {
@@ -197,7 +197,7 @@ work_samples(uint32_t (&samples)[K::CHANNELS], const uint32_t (&planes)[K::PLANE
     }
 }
 
-/* Bytes FIRST to FIRST + 3 of pixels of as many bytes as there are PLANES. */
+/* Bytes FIRST to FIRST + 3 of pixels of PLANES bytes. */
 template <int PLANES>
 static __device__ __forceinline__ uint32_t interleave_bytes(const uint32_t (&planes)[PLANES],
                                                             int first) {
@@ -207,7 +207,7 @@ static __device__ __forceinline__ uint32_t interleave_bytes(const uint32_t (&pla
     return pick_bytes(planes, at);
 }
 
-/* One pixel's samples in the image's own terms. */
+/* Converts one pixel's samples to the image's range. */
 template <class K>
 static __device__ __forceinline__ void work_finish(uint32_t (&samples)[K::CHANNELS],
                                                    const struct work_rule &rule) {
@@ -235,7 +235,7 @@ static __device__ __forceinline__ void store_sample(uint8_t *pixel, int index, u
         ((uint16_t *)pixel)[index] = (uint16_t)sample;
 }
 
-/* Four pixels of words of each plane, in the image's own terms. */
+/* Makes the words of four pixels from a word of each plane, in the image's range. */
 template <class K>
 static __device__ __forceinline__ void work_pack(uint32_t (&words)[K::WORDS],
                                                  const uint32_t (&planes)[K::PLANES],
@@ -267,7 +267,8 @@ static __device__ __forceinline__ void work_pack(uint32_t (&words)[K::WORDS],
     }
 }
 
-/* To a pixel of CHANNELS, as many as there are samples or more: gray becomes RGB, alpha opaque. */
+/* Stores a pixel of CHANNELS, at least as many as there are samples: gray becomes RGB, alpha
+ * opaque. */
 template <class K>
 static __device__ __forceinline__ void work_store(uint8_t *pixel, unsigned channels,
                                                   const uint32_t (&samples)[K::CHANNELS]) {

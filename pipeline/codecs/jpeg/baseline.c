@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Every segment is read as strictly as there are ways to read it: what any reader
- * might take otherwise is left to the cores, which judge it. */
+/* How it works. Each segment is read strictly: a file that some reader might understand differently
+ * is left to the cores. */
 #include "pipeline/codecs/jpeg/baseline.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/jpeg/scan.h"
@@ -8,16 +8,16 @@
 
 #include <string.h>
 
-/* Of what stands in front of the scan. It is read by the thread that serves a device, while others
- * wait: 64 MiB of empty comments would take 80 ms. */
+/* Limits of all before the scan. The thread that serves a device reads it, while other jobs wait:
+ * 64 MiB of empty comments would take 80 ms. */
 enum { HEADER_MAX = 2 << 20, SEGMENTS_MAX = 1000 };
 
 enum { TABLES = 4, COEFFICIENTS = 64, COUNTS = 16, DC_SIZE_MAX = 11 };
 
-/* What the segments before the scan define. */
+/* Definitions in the segments before the scan. */
 struct tables {
     const uint8_t *quantization[TABLES];   /* NULL: none yet */
-    struct jpeg_code codes[2][JPEG_CODES]; /* of DC and of AC; likewise */
+    struct jpeg_code codes[2][JPEG_CODES]; /* of DC and of AC; NULL: none yet */
     uint32_t interval;                     /* MCUs from restart to restart; 0: none */
 };
 
@@ -34,7 +34,7 @@ static bool read_quantization(const struct segment *segment, struct tables *tabl
     return true;
 }
 
-/* No code of DC may tell of more bits than a difference has, not even one that no block uses. */
+/* No DC code may announce more bits than a difference has, not even a code that no block uses. */
 static bool are_sizes(const uint8_t *symbols, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (symbols[i] > DC_SIZE_MAX) return false;

@@ -41,9 +41,8 @@ struct jpeg_baseline {
     uint8_t steps[JPEG_COMPONENTS][64];               /* of quantization, in zigzag order */
 };
 
-/* What stands in front of the scan, as jpeg_baseline_read reads it; the scan itself is not read:
- * whoever decodes it has to find its flaws. A microsecond; false where it is longer than 2 MiB or
- * 1,000 segments. */
+/* Reads all before the scan as jpeg_baseline_read does, but not the scan: its decoder must find its
+ * errors. Takes a microsecond; false if there are more than 2 MiB or 1,000 segments. */
 bool jpeg_baseline_read_header(const uint8_t *bytes, size_t length, const struct probe *probe,
                                const struct codec_limits *limits, struct jpeg_baseline *out);
 

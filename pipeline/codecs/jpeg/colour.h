@@ -18,7 +18,7 @@
 
 #include "pipeline/codecs/jpeg/packed_bytes.h"
 
-/* What turns a sample into a signed byte: the transform takes samples less 128. */
+/* Turns a sample into a signed byte: the transform takes samples less 128. */
 enum { JPEG_LEVEL = 0x80 };
 #define JPEG_LEVELS 0x80808080u
 

@@ -163,7 +163,7 @@ HOST_DEVICE uint32_t jpeg_quotient(int32_t coefficient, float reciprocal) {
     return jpeg_float_bits(fmaf((float)coefficient, reciprocal, JPEG_ROUNDER));
 }
 
-/* Where jpeg_forward reads the reciprocal of the coefficient at 8 * row + column. */
+/* The place at which jpeg_forward reads the reciprocal of the coefficient at 8 * row + column. */
 HOST_DEVICE int jpeg_reciprocal_place(int row, int column) {
     return column / 2 * 16 + row * 2 + column % 2;
 }
@@ -217,8 +217,8 @@ HOST_DEVICE uint64_t jpeg_forward(const uint32_t *samples, const float *reciproc
 /* ---- the same in loops, for a GPU that would wait for instructions: few images at once, where no
  * other warp has read them into a cache before */
 
-/* Where jpeg_forward_rolled stores: PLACES[16 p + i] is the number of the coefficient that comes
- * i-th of the columns 2p and 2p + 1. */
+/* Places for jpeg_forward_rolled: PLACES[16 p + i] is the number of the coefficient that comes i-th
+ * in the columns 2p and 2p + 1. */
 static inline void jpeg_places_init(uint8_t places[JPEG_BLOCK]) {
     const uint8_t number[JPEG_BLOCK] = JPEG_ZIGZAG_NUMBER;
     for (int p = 0; p < 4; p++)
@@ -250,7 +250,7 @@ HOST_DEVICE uint64_t jpeg_mask_of(const int16_t *coefficients) {
     return mask;
 }
 
-/* As jpeg_forward; COEFFICIENTS may lie where SAMPLES do. */
+/* Same result as jpeg_forward; COEFFICIENTS may overlap SAMPLES. */
 HOST_DEVICE uint64_t jpeg_forward_rolled(const uint32_t *samples, const float *reciprocals,
                                          const uint8_t *places, int16_t *coefficients) {
     const float *aligned = (const float *)__builtin_assume_aligned(reciprocals, 16);

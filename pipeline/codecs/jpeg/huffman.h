@@ -93,7 +93,7 @@ HOST_DEVICE void jpeg_put(struct jpeg_bits *bits, uint32_t value, uint32_t lengt
     bits->offset = end & 31;
 }
 
-/* What the last symbol left for a word of its own. */
+/* Writes the last word, which is not full. */
 HOST_DEVICE void jpeg_put_rest(struct jpeg_bits *bits) {
     if (bits->offset && bits->place < JPEG_STAGE_WORDS) bits->words[bits->place] = bits->word;
 }

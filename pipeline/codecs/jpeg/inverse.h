@@ -74,7 +74,7 @@ HOST_DEVICE void jpeg_inverse_column(int32_t v[8]) {
     jpeg_inverse_line(v, JPEG_COLUMN_SHIFT);
 }
 
-/* To samples, not clamped yet. */
+/* Makes samples, not clamped yet. */
 HOST_DEVICE void jpeg_inverse_row(int32_t v[8]) {
     v[0] += JPEG_ROW_LEVEL;
     jpeg_inverse_line(v, JPEG_ROW_SHIFT);

@@ -27,15 +27,15 @@
 
 enum {
     JPEG_ROUNDS_MAX = 512,
-    JPEG_PHASE_SUBS = 32,   /* that a block of threads decodes from all phases at once, */
-    JPEG_PHASE_OVERLAP = 6, /* of these so many are the block's before it */
+    JPEG_PHASE_SUBS = 32, /* subsequences that a block of threads decodes from all phases at once */
+    JPEG_PHASE_OVERLAP = 6, /* of them, those of the previous block */
     JPEG_PHASE_OWN = JPEG_PHASE_SUBS - JPEG_PHASE_OVERLAP,
     JPEG_PATH_STAY = 1 << 3 | 2 << 6 | 3 << 9 | 4 << 12 | 5 << 15,
     JPEG_WALKED = 6, /* the walk's own decoding, behind the candidates */
     JPEG_NONE = 7,
 };
 
-/* Of a picture of so many subsequences. Shorter ones cost less, and it takes more of them. */
+/* The most repairs for SUBS subsequences. Shorter ones cost less, and need more repairs. */
 HOST_DEVICE uint32_t jpeg_repairs_max(const struct jpeg_picture *picture, uint32_t subs) {
     return ((1u << 14) << (JPEG_SUB_LOG2 - picture->sub_log2)) + subs / 2;
 }
@@ -44,7 +44,7 @@ HOST_DEVICE uint32_t jpeg_rounds_max(const struct jpeg_picture *picture) {
     return (uint32_t)JPEG_ROUNDS_MAX << (JPEG_SUB_LOG2 - picture->sub_log2);
 }
 
-/* Where SUB truly starts, if all before it fit. */
+/* The true start of SUB, if all subsequences before it fit. */
 HOST_DEVICE uint32_t jpeg_true_start(const struct jpeg_picture *picture, uint32_t sub) {
     return sub ? picture->ends[sub - 1] : 0;
 }
@@ -106,7 +106,7 @@ HOST_DEVICE uint32_t jpeg_continue(const uint32_t *ends, const uint32_t *starts,
     return orders;
 }
 
-/* As jpeg_followers, of these; where nothing follows, decoding 0, which does not fit. */
+/* jpeg_followers for COUNT ends and starts; if nothing follows, decoding 0, which does not fit. */
 HOST_DEVICE uint32_t jpeg_path(const uint32_t *ends, uint32_t ends_step, const uint32_t *starts,
                                uint32_t starts_step, uint32_t count) {
     uint32_t path = 0;

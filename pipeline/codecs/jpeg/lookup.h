@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lookup.h - a prefix code of a JPEG's scan as tables that tell a symbol by the next bits.
+/* lookup.h - a prefix code of a JPEG's scan as tables, from the next bits to a symbol.
  *
  * An entry packs what a decoder needs to go on: bits of the code, bits of the number behind it, and
  * how far the symbol moves on in zigzag order. Bits that are no code, and symbols that baseline
@@ -8,11 +8,11 @@
  * Used by:  walk.h; the decoders that fill them, an entry a thread.
  * Limits:   the code is one (huffman_is_code), which keeps every index within its table.
  *
- * How it works. The next 9 bits tell all codes up to that length. Longer ones have the greatest
+ * How it works. The next 9 bits identify all codes up to that length. Longer ones have the greatest
  * values, as DHT numbers codes: a second table holds the 16-bit values from the first long one on.
- * Values beyond it, of rare tables, are found by the lengths' limits. Who only counts takes two
- * symbols at once where 9 bits show a coefficient and the code behind it: their steps are added,
- * and the entry's size is that of the second.
+ * Values beyond it, of rare tables, are found by the lengths' limits. A pass that only counts takes
+ * two symbols at once where 9 bits show a coefficient and the code behind it: their steps are
+ * added, and the entry's size is that of the second.
  */
 #ifndef BURIN_JPEG_LOOKUP_H
 #define BURIN_JPEG_LOOKUP_H
@@ -127,7 +127,7 @@ HOST_DEVICE uint16_t jpeg_lookup_pair(const struct jpeg_lookup *lookup, uint32_t
 
 /* ---- reading them */
 
-/* What comes next. */
+/* The next symbol. */
 struct jpeg_symbol {
     uint32_t length, size; /* bits of the code, or of two with a number between; of the number */
     uint32_t step;

@@ -87,8 +87,8 @@ static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *
     picture->by_mcus_across = divisor_of(picture->mcus_across);
 }
 
-/* As many as the longest codes and numbers take, each byte stuffed, with the restarts' markers:
- * what is longer is no picture's, and would take memory for it. */
+/* The bytes of the longest codes and numbers, each byte stuffed, and the markers of restarts. A
+ * longer scan is no picture, and would take memory. */
 static uint64_t scan_bytes_max(const struct jpeg_picture *picture) {
     const uint64_t block_bytes = (27 + 63 * 26 + 7) / 8;
     return 2 * block_bytes * picture->blocks + 4 * (uint64_t)picture->segments;

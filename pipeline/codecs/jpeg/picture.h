@@ -7,10 +7,10 @@
  * symbol belongs to the subsequence in which its first bit lies.
  *
  * Used by:  jpeg_parallel.c, and a GPU's kernels, which see the same struct.
- * Owns:     nothing; the arena is whoever's laid it out.
+ * Owns:     nothing; the caller that lays out the arena owns it.
  * Fails:    jpeg_picture_init: false for a scan too long for 32-bit positions.
- * Limits:   whatever the bits say, a step writes within the arrays below: lengths are known from
- *           the header and the file's length.
+ * Limits:   no scan makes a step write outside the arrays below, whose lengths follow from the
+ *           header and the file's length.
  */
 #ifndef BURIN_JPEG_PICTURE_H
 #define BURIN_JPEG_PICTURE_H
@@ -69,14 +69,14 @@ struct jpeg_head {
     int32_t dc;
 };
 
-/* What a subsequence holds, packed: blocks begun and coefficients in 12 bits each, bit 31: a
+/* Counts of a subsequence, packed: blocks begun and coefficients in 12 bits each; bit 31: a
  * restart, from which on DC differences count. */
 struct jpeg_tally {
     uint32_t counts;
     uint32_t dc[JPEG_PLANES]; /* sums modulo 2^32 */
 };
 
-/* What lies before a subsequence. */
+/* Sums of all subsequences before one. */
 struct jpeg_base {
     uint32_t blocks, coefficients;
     uint32_t dc[JPEG_PLANES];
@@ -88,7 +88,7 @@ struct jpeg_candidate {
     struct jpeg_tally tally;
 };
 
-/* What only decoding tells. */
+/* Known only after decoding. */
 struct jpeg_facts {
     uint32_t flags; /* enum jpeg_flag */
     uint32_t bytes; /* of the scan without stuffing and markers */
@@ -158,7 +158,7 @@ HOST_DEVICE struct jpeg_planes jpeg_picture_planes(const struct jpeg_picture *pi
     return planes;
 }
 
-/* Subsequences of 2^LOG2 bits in so many unstuffed bytes. */
+/* Subsequences of 2^LOG2 bits in BYTES unstuffed bytes. */
 HOST_DEVICE uint32_t jpeg_subs(uint32_t bytes, uint32_t log2) {
     return (8 * bytes + (1u << log2) - 1) >> log2;
 }

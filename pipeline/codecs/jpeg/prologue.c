@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    FULL_CHROMA_QUALITY = 95, /* and above: 4:4:4, below: 4:2:0, as jpeg_encoder.c has it */
+    FULL_CHROMA_QUALITY = 95, /* and above: 4:4:4, below: 4:2:0, as encoder.c has it */
     PROFILE_PIECE = 65519,    /* of an ICC profile in an APP2 segment */
     PROFILE_PIECE_HEAD = 18,  /* marker, length, name, number, count */
     DQT_BYTES = 5 + JPEG_BLOCK,

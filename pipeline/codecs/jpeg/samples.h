@@ -45,8 +45,8 @@ struct jpeg_spot {
     uint8_t shift, bias;      /* of the weighted sum; shift 0: the near sample alone */
 };
 
-/* Of two samples a pixel lies between, the farther: before the near one for even pixels, after it
- * for odd ones; the near one itself where the plane ends. */
+/* A pixel lies between two samples; this is the farther: before the near one for even pixels, after
+ * it for odd ones, or the near one itself at the edge of the plane. */
 HOST_DEVICE uint32_t jpeg_far(uint32_t pixel, uint32_t near, uint32_t length) {
     if (pixel & 1) return near + 1 < length ? near + 1 : near;
     return near ? near - 1 : 0;
@@ -89,7 +89,7 @@ HOST_DEVICE uint32_t jpeg_clamp(int32_t value) {
     return (uint32_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* What JFIF makes of a pixel, not clamped yet. Right shifts of what is below 0 round down. */
+/* A pixel's colours by JFIF, not clamped yet. Right shifts of negative numbers round down. */
 HOST_DEVICE int32_t jpeg_red(int32_t y, int32_t cr) {
     return y + ((91881 * (cr - 128) + (1 << 15)) >> 16);
 }
@@ -124,7 +124,7 @@ struct jpeg_place {
     uint32_t x, y;
 };
 
-/* Where pixel (X, Y) of the upright picture is stored: oriented_rows.c the other way round. WIDTH
+/* The stored place of pixel (X, Y) of the upright picture, the inverse of oriented_rows.c. WIDTH
  * and HEIGHT are the stored ones; ORIENTATION is EXIF's, 1..8. */
 HOST_DEVICE struct jpeg_place jpeg_stored_place(uint8_t orientation, uint32_t width,
                                                 uint32_t height, uint32_t x, uint32_t y) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Bits stand in a 64-bit window, filled eight bytes at a time where none of them is
- * 0xff. A table of all the next ten bits tells code, number and length at once; longer codes are
- * found by their lengths' first and last values. Of each block only the sums of magnitudes are
- * kept, by the columns that the transform's second pass adds up, to bound it. */
+/* How it works. A 64-bit window holds the next bits, filled eight bytes at a time if none of them
+ * is 0xff. A table of the next ten bits gives code, number and length at once; longer codes are
+ * found by the first and last values of their lengths. For each block only sums of magnitudes are
+ * kept, by the columns that the transform's second pass adds up, to bound that pass. */
 #include "pipeline/codecs/jpeg/scan.h"
 
 #include <string.h>
@@ -21,8 +21,7 @@ enum {
 
 /* ---- prefix codes */
 
-/* What the lowest SIZE bits of VALUE mean as a number, as T.81's EXTEND has it; SIZE is 1 or more.
- */
+/* EXTEND of T.81: the number in the lowest SIZE bits of VALUE; SIZE is 1 or more. */
 static int extend(int value, int size) {
     return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
 }
@@ -148,8 +147,8 @@ static inline bool read_symbol(struct bits *bits, const struct huffman *huffman,
 
 /* ---- blocks */
 
-/* Of a place in zigzag order: columns 0 and 4 are summed together, 1 and 5, 3 and 7; 2 and 6 each
- * on its own, as 2 and 4. */
+/* The sum for each place in zigzag order: columns 0 and 4 are summed together, 1 and 5, 3 and 7; 2
+ * and 6 each have a sum of their own, numbers 2 and 4. */
 static const uint8_t sum_of[BLOCK] = {
     0, 1, 0, 0, 1, 2, 3, 2, 1, 0, 0, 1, 2, 3, 0, 1, 0, 3, 2, 1, 0, 0, 1, 2, 3, 0, 1, 4, 3, 4, 1, 0,
     3, 2, 1, 0, 1, 2, 3, 0, 1, 4, 3, 3, 4, 1, 0, 3, 2, 3, 0, 1, 4, 3, 3, 4, 1, 0, 1, 4, 3, 3, 4, 3,
@@ -166,10 +165,10 @@ static bool walk_dc(struct bits *bits, const struct huffman *huffman, int *dc) {
     return magnitude(*dc) <= DC_MAX;
 }
 
-static bool walk_block(struct bits *told, const struct jpeg_scan *scan, int component, int *dc) {
+static bool walk_block(struct bits *stream, const struct jpeg_scan *scan, int component, int *dc) {
     const uint8_t *quantization = scan->quantization[component];
     const struct huffman *huffman = scan->ac[component];
-    struct bits bits = *told; /* in registers */
+    struct bits bits = *stream; /* in registers */
     uint32_t sums[SUMS] = { 0 }, all = 0;
     if (!walk_dc(&bits, scan->dc[component], dc)) return false;
     all = sums[0] = magnitude(*dc) * quantization[0];
@@ -184,7 +183,7 @@ static bool walk_block(struct bits *told, const struct jpeg_scan *scan, int comp
         sums[sum_of[k]] += share;
         all += share;
     }
-    *told = bits;
+    *stream = bits;
     for (int i = 0; all > SUM_MAX && i < SUMS; i++)
         if (sums[i] > SUM_MAX) return false;
     return true;

@@ -24,11 +24,11 @@
 
 enum { HUFFMAN_LOOKUP_BITS = 10, JPEG_SCAN_COMPONENTS = 3 };
 
-/* What the next bits begin with: a code, and the number behind it where both are within them. */
+/* A code at the start of the next bits, and the number behind it if they contain both. */
 struct huffman_entry {
     int16_t number; /* 0: none, or not within them: the symbol's lower half is its size */
     uint8_t symbol;
-    uint8_t bits; /* of the code, and of the number if told; 0: a longer code */
+    uint8_t bits; /* of the code, and of the number if there; 0: a longer code */
 };
 
 /* A prefix code: lengths and symbols as DHT has them. */

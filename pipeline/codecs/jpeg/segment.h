@@ -3,10 +3,9 @@
  *
  * Used by:  the readers of a JPEG's header.
  * Fails:    false where the bytes end, or a length makes no sense.
- * Limits:   none: bytes in front of a marker are skipped as libjpeg skips them, so that it and the
- *           probe always see the same segments. Whether so many may be skipped is the decoder's
- *           to judge. In front of SOI nothing is: an image is known by its first bytes, here and
- *           in browsers.
+ * Limits:   none: bytes before a marker are skipped as libjpeg skips them, so that libjpeg and the
+ *           probe see the same segments; the decoder limits their number. Nothing is skipped
+ *           before SOI: an image is known by its first bytes, here and in browsers.
  * Source:   ITU-T T.81, annex B; next_marker() of libjpeg's jdmarker.c.
  */
 #ifndef BURIN_JPEG_SEGMENT_H

@@ -2,10 +2,10 @@
 /* splice.h - strings of bits from tiles that know nothing of each other, joined into the bytes
  * of a JPEG with a zero after each 0xff.
  *
- * Where a string begins in its first byte, its phase, depends on all strings before it. So each
- * tells for all eight phases how many of its bytes are 0xff; from that and its length follow the
- * places of all strings, before a single byte is written. A byte that two strings share is the
- * later one's. The last byte of all is filled with ones.
+ * The bit at which a string begins in its first byte, its phase, depends on all strings before it.
+ * So each string counts its bytes of 0xff for all eight phases; these counts and the lengths give
+ * the places of all strings before a byte is written. A byte that two strings share belongs to the
+ * later one. The very last byte is filled with ones.
  *
  * Used by:  jpeg_tiles.c, cuda/codecs/.
  * Limits:   each string but the last has 8 bits or more.
@@ -22,7 +22,7 @@
 
 enum { JPEG_PHASES = 8, JPEG_PLACE_BYTES = 16 };
 
-/* What is known of a tile's string. */
+/* Facts about a tile's string. */
 struct jpeg_string {
     uint32_t bits;
     uint32_t place; /* in scratch, in JPEG_PLACE_BYTES; JPEG_NO_PLACE: no room there */
@@ -40,7 +40,7 @@ HOST_DEVICE uint32_t jpeg_ff_ends(uint32_t before, uint32_t word) {
     return (uint32_t)(ones & ones >> 4);
 }
 
-/* Where a string begins in its first byte, and what it adds to the file. */
+/* The phase of a string and what the string adds to the file. */
 struct jpeg_splice {
     uint32_t phase;
     uint32_t bytes;   /* that end in it */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* tile.h - a JPEG cut into tiles of 192 blocks, each of which is coded by itself: which block
- * is whose, which pixels it needs, and which DC its own is told from.
+ * is whose, which pixels a tile needs, and from which DC each difference is taken.
  *
  * A tile is 32 MCUs of 4:2:0, 64 of 4:4:4 or 192 of gray, one after another as the file has them,
  * over the ends of rows. One worker a block: those of one component stand together. Pixels are
@@ -116,18 +116,18 @@ HOST_DEVICE bool jpeg_block_fills(const struct jpeg_frame *frame, uint32_t colum
            (within & 2 && jpeg_lower_fills(frame, row));
 }
 
-/* Of the luma blocks of an MCU of 4:2:0 the last that is not there to fill it. */
+/* The last luma block of an MCU of 4:2:0 that is not padding. */
 HOST_DEVICE uint32_t jpeg_last_luma(const struct jpeg_frame *frame, uint32_t column, uint32_t row) {
     return (jpeg_lower_fills(frame, row) ? 0 : 2) + (jpeg_right_fills(frame, column) ? 0 : 1);
 }
 
-/* The block whose DC this one's is told from: in the same MCU, or in the one before. */
+/* The block from whose DC the difference is taken: in the same MCU, or in the one before. */
 struct jpeg_predecessor {
     bool same_mcu;
     uint32_t within;
 };
 
-/* Of block WITHIN of the MCU (COLUMN, ROW), which does not fill. */
+/* For block WITHIN of the MCU (COLUMN, ROW), which is not padding. */
 HOST_DEVICE struct jpeg_predecessor jpeg_predecessor_of(const struct jpeg_frame *frame,
                                                         uint32_t column, uint32_t row,
                                                         uint32_t within) {

@@ -5,7 +5,7 @@
  * Source:   ITU-T T.81, B.1.1.
  *
  * How it works. A 0 behind 0xff is stuffed; 0xff before anything else is a marker, which of all
- * markers only a restart may be here. So a byte and its two neighbours tell.
+ * markers only a restart may be here. So a byte and its two neighbours decide.
  */
 #ifndef BURIN_JPEG_UNSTUFF_H
 #define BURIN_JPEG_UNSTUFF_H

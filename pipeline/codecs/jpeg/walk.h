@@ -5,17 +5,17 @@
  * A state at a cut between subsequences: how many bits behind the cut the next symbol starts, its
  * place in zigzag order, its block of the MCU. Both uses are one function, so that they agree also
  * on bits that make no sense: a code that is none takes one bit, a place past the last one ends the
- * block, and where a segment ends the next one starts with a new MCU, whatever came before.
+ * block, and after the end of a segment the next one starts with a new MCU in any case.
  *
  * Used by:  jpeg_parallel.c, and a GPU's kernels.
  * Threads:  one a subsequence.
  * Limits:   each symbol takes a bit or more, so a call ends after JPEG_SUB_BITS at most. Heads and
  *           list are written within the picture's blocks and list_max alone.
  *
- * How it works. Two words of bits stand in registers, and one look-up tells a code with the size of
- * its number (lookup.h). What lanes of a warp would branch for at different symbols is done at
- * each: a chain of symbols is what a picture alone waits for, and each branch costs two barriers.
- * At most 7 bits, all ones, fill a segment's last byte: no code consists of ones alone, so fill is
+ * How it works. Two words of bits are in registers, and one look-up gives a code and the size of
+ * its number (lookup.h). Work for which lanes of a warp would branch at different symbols is done
+ * at each: the time of one picture is a chain of symbols, and each branch costs two barriers. At
+ * most 7 bits, all ones, fill a segment's last byte: no code consists of ones alone, so fill is
  * never taken for a symbol, nor a symbol for fill.
  */
 #ifndef BURIN_JPEG_WALK_H
@@ -152,7 +152,7 @@ HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, bool not_zero, int32_t va
         jpeg_sink_store(sink, sink->first, at + 1);
 }
 
-/* What is left of the last group. */
+/* Stores the rest of the last group. */
 HOST_DEVICE void jpeg_sink_flush(struct jpeg_sink *sink) {
     const uint32_t end = sink->base.coefficients, group = end / JPEG_GROUP * JPEG_GROUP;
     jpeg_sink_store(sink, group > sink->first ? group : sink->first, end);
@@ -181,7 +181,7 @@ HOST_DEVICE void jpeg_sink_head(struct jpeg_sink *sink, uint32_t component) {
 
 /* ---- segments */
 
-/* Of the bits, between restarts. */
+/* Bits between two restarts. */
 struct jpeg_segment_of_bits {
     uint32_t number;
     uint32_t end; /* bits behind the subsequence's first */
@@ -321,7 +321,7 @@ HOST_DEVICE uint32_t jpeg_tally_coefficients(const struct jpeg_tally *tally) {
     return tally->counts >> 12 & 0xfff;
 }
 
-/* What lies before the next subsequence. */
+/* Moves the base to the next subsequence. */
 HOST_DEVICE void jpeg_base_add(struct jpeg_base *base, const struct jpeg_tally *tally) {
     base->blocks += jpeg_tally_blocks(tally);
     base->coefficients += jpeg_tally_coefficients(tally);

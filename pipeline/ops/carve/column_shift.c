@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A seam moves by one row a column at most, so a tile of columns is cut by few rows:
- * those are chosen pixel by pixel, and all below moves as a whole. */
+/* How it works. A seam moves by at most one row a column, so it crosses a tile of columns in few
+ * rows. Those rows are chosen pixel by pixel; all rows below move up as a whole. */
 #include "pipeline/ops/carve/column_shift.h"
 
 #include <string.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Memory is one arena, laid out by the same functions whether it is counted or used.
- * What outlives a phase comes first; in the first phase, when nothing is kept yet, the search has
- * that room too. */
+/* How it works. All memory is one arena; the same functions count it and lay it out. What outlives
+ * a phase comes first. In the first phase nothing is kept yet, so the search uses that room too. */
 #include "pipeline/ops/carve/context.h"
 
 #include "pipeline/band.h"
-#include "pipeline/ops/carve/replay.h"
+#include "pipeline/ops/carve/picture.h"
 
 #include <string.h>
 
@@ -25,8 +24,8 @@ static struct image keep_image(struct carve_context *context, uint32_t width, ui
     return image;
 }
 
-/* What outlives phases is as large as the picture that the last one begins with: the picture never
- * shrinks after the first. */
+/* The memory that outlives phases has the size of the picture with which the last phase begins: the
+ * picture never shrinks after the first. */
 static void lay_kept(struct carve_context *context) {
     const struct image *in = &context->call->in;
     struct carve_phase phase;
@@ -51,19 +50,16 @@ struct energy_map carve_context_map(const struct carve_context *context, bool tu
                                 .turned = turned };
 }
 
-/* A side that was left is never come back to. */
-static bool is_first(const struct carve_context *context, uint32_t width, uint32_t height) {
-    return width == context->call->in.width && height == context->call->in.height;
-}
-
-/* In the first phase nothing is kept before its seams are found: where that will be, the search
- * has the maps that it alone needs. */
+/* In the first phase nothing is kept before its seams are found, so the maps that only the search
+ * needs lie where that will be. */
 void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,
                        uint32_t width, uint32_t height) {
+    const struct image *in = &context->call->in;
+    const bool first = width == in->width && height == in->height; /* no size comes back */
     const bool both = carve_phase_is_both(phase);
     size_t seams = (size_t)phase->columns * height + (size_t)phase->rows * width;
     if (both) seams = width > height ? width : height;
-    context->arena.used = is_first(context, width, height) ? 0 : context->kept;
+    context->arena.used = first ? 0 : context->kept;
     context->upright = carve_context_map(context, false);
     context->turned = carve_context_map(context, true);
     if (phase->columns) energy_map_lay(&context->upright, &context->arena, width, height, both);
@@ -152,20 +148,16 @@ static void fill_luma(const struct carve_context *context, const struct energy_m
         for (uint32_t x = 0; x < map->width; x++) energy_map_ids(map, y)[x] = y * map->width + x;
 }
 
-static void mark_row(const struct carve_context *context, const struct energy_map *map,
-                     uint32_t y) {
-    uint16_t *row = energy_map_energy(map, y);
-    memset(row, 0, map->width * sizeof *row);
-    for (uint32_t x = 0; map->masked && x < map->width; x++)
-        row[x] =
-            (uint16_t)((map->turned ? carve_mark_at(context, y, x) : carve_mark_at(context, x, y)) *
-                       ENERGY_KEEP);
-}
-
 static void fill_energy(const struct carve_context *context, const struct energy_map *map,
                         uint32_t first, uint32_t end) {
     for (uint32_t y = first; y < end; y++) {
-        mark_row(context, map, y);
+        uint16_t *row = energy_map_energy(map, y);
+        memset(row, 0, map->width * sizeof *row);
+        for (uint32_t x = 0; map->masked && x < map->width; x++) {
+            const unsigned mark =
+                map->turned ? carve_mark_at(context, y, x) : carve_mark_at(context, x, y);
+            row[x] = (uint16_t)(mark * ENERGY_KEEP);
+        }
         energy_map_update(map, y, 0, map->width);
     }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* context.h - one call of carving, phase by phase (definition.h tells what a phase is).
+/* context.h - one call of carving, phase by phase (definition.h defines a phase).
  *
- * The picture goes from `in` straight into `out` and grows there; show=seams, which draws on a copy
- * of `in`, keeps it in scratch. Of each phase remain the pixels, the marks of masks and, for
- * show=seams, the ids of pixels; everything else is laid out anew in the same memory.
+ * The picture goes from `in` straight into `out` and grows there. show=seams draws on a copy of
+ * `in`, so it keeps the picture in scratch. Each phase leaves the pixels, the marks of masks and,
+ * for show=seams, the pixels' ids; everything else is laid out anew in the same memory.
  *
  * Used by:  ops/carve.c begins it; picture.c works on it too.
  * Owns:     nothing; all memory is the operator's scratch.
+ * Fails:    STATUS_CANCELLED, STATUS_DEADLINE.
+ * Threads:  the call's own; carve_rows shares rows among its pool.
  */
 #ifndef BURIN_CARVE_CONTEXT_H
 #define BURIN_CARVE_CONTEXT_H
@@ -21,53 +23,50 @@ struct carve_context {
     bool drawn;  /* show=seams */
     bool mapped; /* show=map */
 
-    struct image now;                          /* the picture that the present phase begins with */
-    struct image marks, ids;                   /* of `now`; no pixels: call->aux, positions */
+    struct image now;        /* the picture with which the present phase begins */
+    struct image marks, ids; /* of `now`; no pixels: use call->aux and positions */
     struct image later_marks, later_ids, work; /* memory for later phases, or no pixels */
 
     struct energy_map upright, turned; /* of the present phase */
     uint16_t *seams, *origins;
     struct arena arena;
-    size_t kept; /* of the arena: what outlives a phase */
+    size_t kept; /* bytes of the arena that outlive a phase */
 
     uint32_t done, total; /* seams */
     int64_t ns[CARVE_TIMES];
 };
 
-/* A context for CALL; with MEMORY NULL nothing can be run, only carve_context_bytes asked. */
+/* Makes a context for CALL. With MEMORY NULL it can only answer carve_context_bytes. */
 void carve_context_begin(struct carve_context *context, const struct op_call *call,
                          uint32_t goal_width, uint32_t goal_height, void *memory);
 
-/* Scratch bytes of all that is to come. */
+/* Returns the scratch bytes of all phases. */
 size_t carve_context_bytes(struct carve_context *context);
 
-/* Lays out memory for PHASE, which begins with WIDTH x HEIGHT. */
 void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,
                        uint32_t width, uint32_t height);
 
-/* An energy map with nothing laid out yet. */
+/* Returns an energy map without memory. */
 struct energy_map carve_context_map(const struct carve_context *context, bool turned);
 
 typedef void carve_rows_work(const struct carve_context *context, const struct energy_map *map,
                              uint32_t first, uint32_t end);
 
-/* WORK on rows 0 to COUNT - 1 of whatever it is that it works on, by all threads. */
+/* Runs WORK on rows 0 to COUNT - 1, shared among all threads. */
 enum status carve_rows(const struct carve_context *context, const struct energy_map *map,
                        uint32_t count, carve_rows_work *work);
 
-/* The masks' value of pixel (X, Y) of the present picture: bits, as energies carry them
- * ENERGY_KEEP times. */
+/* Returns the masks' bits of pixel (X, Y) of the present picture; energies hold them times
+ * ENERGY_KEEP. */
 unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y);
 
-/* Fills MAP from the present picture; STATUS_CANCELLED, STATUS_DEADLINE. */
 enum status carve_fill_map(const struct carve_context *context, struct energy_map *map);
 
-/* Does PHASE take seams of both directions? */
 static inline bool carve_phase_is_both(const struct carve_phase *phase) {
     return phase->columns && phase->rows;
 }
 
-/* What WIDTH x HEIGHT is after PHASE. */
+/* Sets WIDTH x HEIGHT to the size after PHASE. */
 static inline void carve_phase_advance(const struct carve_phase *phase, uint32_t *width,
                                        uint32_t *height) {
     *width = phase->grow ? *width + phase->columns : *width - phase->columns;

@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-/* definition.h - seam carving: what both devices share, and what exactly is computed.
+/* definition.h - seam carving: the exact definition, and the arithmetic that both devices share.
  *
  * Method: S. Avidan and A. Shamir, Seam Carving for Content-Aware Image Resizing, 2007. Its dynamic
- * programme is run here from both ends at once: T[y][x] is the least cost of a path from the first
- * row to (y, x), B[y][x] of one from the last row, both with the cost of (y, x) itself. A seam
- * crosses the middle row m = (H - 1) / 2 at the leftmost least T + B - cost; from there, row by row
- * outward, it takes of the up to three neighbours with the least T (upwards) or B (downwards) the
- * one of the smallest column. So neither half waits for the other, and the seam is always the same.
+ * programme runs from both ends at once: T[y][x] is the least cost of a path from the first row to
+ * (y, x), B[y][x] of one from the last row, both with the cost of (y, x) itself. A seam crosses the
+ * middle row m = (H - 1) / 2 at the leftmost least T + B - cost. From there, row by row outward, it
+ * goes to the neighbour (of up to three) with the least T (upwards) or B (downwards), the leftmost
+ * of equal ones. So neither half waits for the other, and the seam is unique.
  *
- * Vertical seams are described; a horizontal one is a vertical one of the transposed image, with
- * the energy that the image itself has there.
+ * This describes vertical seams; a horizontal one is a vertical one of the transposed image, with
+ * the energies of the image itself.
  *
- * Costs: energy, or with masks a 64-bit key that puts kept pixels first, removed ones second.
- * Bounds: energy < 2^14, sides < 2^16, so the energy of a path < 2^30.
+ * Costs: energy, or with masks a 64-bit key: first the kept pixels, then the removed ones.
+ * Bounds:   energy < 2^14, sides < 2^16, so the energy of a path < 2^30.
  *
  * What happens to the pixels:
- *   a side that shrinks   one seam a step. Where both shrink, the direction of the cheaper seam
- *                         goes, the vertical one on a tie, until one count is used up. Energy is
- *                         computed anew after each step.
+ *   a side that shrinks   one seam a step. If both sides shrink, the cheaper of a vertical and a
+ *                         horizontal seam goes, on a tie the vertical one, until one count is
+ *                         used up. Energy is computed anew after each step.
  *   a side that grows     by k of at most max(1, half the present size) a step: the k first seams
  *                         that shrinking would take, all inserted at once, each new pixel right of
  *                         its seam's pixel, every sample (alpha too) the rounded mean of the left,
  *                         the seam's and the right pixel before the insertion, border replicated.
  *   masks                 move with the pixels; a new pixel has its seam pixel's.
- *   show=seams            the input as it is, with every pixel red that a seam of all of these
- *                         steps goes through, removed or doubled; new pixels do not show. RGB out,
- *                         alpha kept. For growth to at most twice as many pixels, or to 2^20 in
- *                         all.
+ *   show=seams            the input with every pixel red that a seam of any of the steps crosses,
+ *                         removed or doubled; new pixels do not show. RGB out, alpha kept. For
+ *                         growth to at most twice as many pixels, or to 2^20 in all.
  *   show=energy           the input's energy before the first step, gray: min(255, energy), times
  *                         257 for 16-bit images; alpha kept.
- *   show=map              the input's size in one 16-bit channel: the number of the seam that goes
- *                         through a pixel, 1 for the first; 0 where none does. Of one direction,
- *                         and as many seams as the side changes: where it grows, those that are
- *                         inserted at once, so at most max(1, half of it). Of k seams and of more
- *                         the first k are the same, so one map holds every size up to its own: the
- *                         pixels with 0 or a number above k, or all of them, those of 1 to k with a
- *                         new one behind.
+ *   show=map              the input's size in one 16-bit channel: the number of the seam that
+ *                         crosses the pixel, 1 for the first; 0 where none does. One direction,
+ *                         and as many seams as the side changes: where it grows, those inserted at
+ *                         once, so at most max(1, half of it). The first k seams never depend on
+ *                         their total, so one map serves every size up to its own. Smaller by k:
+ *                         the pixels with 0 or a number above k. Larger by k: all pixels, each
+ *                         numbered 1 to k with a new one after it.
  *
- * Scratch of the reference: at most 16 bytes a pixel of the input or, where that has more pixels,
- * of what is carved to (so for show=seams too, though its result is as large as the input). Rows
- * and columns have something of their own, up to 64 bytes for each of the input and of what is
- * carved to, and 16 KiB come on top: only where a side is under 160 pixels is that more than 16.
+ * Scratch of the reference: at most 16 bytes a pixel of the input or of the goal, whichever is
+ * larger (for show=seams too, though its result is as large as the input), plus up to 64 bytes for
+ * each row and column of both, plus 16 KiB. The additions matter only if a side is under 160
+ * pixels.
  *
  * Used by:  carve, on both devices.
  */
@@ -62,7 +61,7 @@ enum { CARVE_KEEP, CARVE_REMOVE };
 
 /* ---- energy: 16-bit, on 8-bit luma, border replicated */
 
-/* Luma of a pixel whose samples are 0..M, as 8 bits. */
+/* Returns the 8-bit luma of a pixel of samples of DEPTH bits. */
 HOST_DEVICE uint8_t carve_luma(uint32_t red, uint32_t green, uint32_t blue, unsigned depth) {
     return (uint8_t)(luma(red, green, blue) >> (depth - 8));
 }
@@ -71,7 +70,7 @@ HOST_DEVICE uint32_t carve_apart(uint32_t a, uint32_t b) {
     return a > b ? a - b : b - a;
 }
 
-/* 46341 / 65536 is 1 / sqrt(2), the diagonal neighbour's distance being sqrt(2). */
+/* 46341 / 65536 is 1 / sqrt(2): the diagonal neighbour's distance is sqrt(2). */
 HOST_DEVICE uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t below,
                                     uint32_t across) {
     return carve_apart(here, right) + carve_apart(here, below) +
@@ -81,40 +80,40 @@ HOST_DEVICE uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t belo
 /* Greatest energies: 690, 1140, 13072. */
 enum { CARVE_ENERGY_MAX = 13072 };
 
-/* Rows and columns around a pixel that its energy depends on. */
+/* Returns how many rows and columns around a pixel its energy depends on. */
 HOST_DEVICE int carve_reach(int energy) {
     return energy == CARVE_SOBEL5 ? 2 : 1;
 }
 
 /* ---- cost with masks */
 
-/* A path's key: kept pixels it crosses, then pixels that are not to be removed, then energy; sums
- * do not overflow into each other, since a path has fewer than 2^16 pixels. */
+/* A path's key: the number of kept pixels it crosses, then of pixels that are not to be removed,
+ * then energy. The sums do not carry into each other, since a path has fewer than 2^16 pixels. */
 HOST_DEVICE uint64_t carve_key(uint32_t energy, bool keep, bool remove) {
     return (uint64_t)keep << 48 | (uint64_t)!remove << 32 | energy;
 }
 
-/* Keys of whole seams of different length, made comparable: by the removed pixels crossed, not by
- * those left out. LENGTH is the seam's, less than 2^16. */
+/* Makes keys of seams of different length comparable: they then count removed pixels that are
+ * crossed, not others. LENGTH is the seam's, below 2^16. */
 HOST_DEVICE uint64_t carve_rank(uint64_t key, uint32_t length) {
     return key + ((uint64_t)(0xffff - length) << 32);
 }
 
-/* ---- the way from one size to the other */
+/* ---- from one size to another */
 
-/* One stretch of work. Shrinking: seams to remove of each direction, weighed against each other
- * while both are left. Growing: seams to insert, of one direction. */
+/* One phase. Shrinking: seams of each direction to remove, compared with each other while both
+ * remain. Growing: seams to insert, of one direction. */
 struct carve_phase {
     uint32_t columns, rows;
     bool grow;
 };
 
-/* How many seams at most are inserted at once where a side of SIDE pixels grows. */
+/* Returns the most seams that are inserted at once where a side of SIDE pixels grows. */
 HOST_DEVICE uint32_t carve_grow_most(uint32_t side) {
     return side / 2 > 1 ? side / 2 : 1;
 }
 
-/* The next phase on the way from WIDTH x HEIGHT; false where it is reached. */
+/* Sets the next PHASE from WIDTH x HEIGHT to the goal; false once it is reached. */
 HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width,
                             uint32_t goal_height, struct carve_phase *phase) {
     phase->columns = width > goal_width ? width - goal_width : 0;

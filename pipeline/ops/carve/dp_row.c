@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each cell compares its three predecessors, keeps which one it took in two bits,
- * and adds its own cost; 16-bit costs saturate, 32-bit ones cannot overflow, 64-bit ones are keys
- * with the sign turned, so that signed comparison orders them. Plain loops say what is meant; AVX2
- * does 16, 8 or 4 cells at once. Columns outside are fenced with the greatest cost. */
+/* How it works. Each cell compares its three predecessors, stores its choice in two bits, and adds
+ * its own cost. 16-bit costs saturate, 32-bit ones cannot overflow, 64-bit ones are keys with the
+ * sign bit inverted, so that signed comparison orders them. Plain loops define the result; AVX2
+ * does 16, 8 or 4 cells at once. The columns outside have the greatest cost. */
 #include "pipeline/ops/carve/dp_row.h"
 
 #include "pipeline/ops/carve/definition.h"
-#include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/intrinsics.h"
 
 #include <string.h>
@@ -15,12 +14,12 @@
 #define ALWAYS       static inline __attribute__((always_inline))
 #define SATURATED_16 65535u
 
-/* Marks decide first, then energy. */
+/* Marks decide before energy. */
 static inline uint64_t key_of(uint32_t energy) {
     return carve_key(energy & ENERGY_BITS, energy & ENERGY_KEEP, energy & ENERGY_REMOVE);
 }
 
-/* The cost at X; one column outside is the greatest there is. */
+/* Returns the cost at X, which may be one column outside. */
 ALWAYS uint64_t cost_at(const void *row, long x, enum cost_bits bits) {
     return bits == COST_16   ? ((const uint16_t *)row)[x]
            : bits == COST_32 ? ((const uint32_t *)row)[x]
@@ -36,7 +35,7 @@ ALWAYS void cost_put(void *row, long x, enum cost_bits bits, uint64_t cost) {
         ((uint64_t *)row)[x] = cost ^ BIAS;
 }
 
-/* What is outside never is the least. */
+/* Gives the columns outside the greatest cost, so that they are never chosen. */
 ALWAYS void fence(void *row, uint32_t width, enum cost_bits bits) {
     cost_put(row, -1, bits, UINT64_MAX);
     cost_put(row, width, bits, UINT64_MAX);
@@ -50,7 +49,7 @@ ALWAYS uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- plain: simple loops over few cells, which a compiler makes vectors of */
+/* ---- plain: simple loops over few cells, which a compiler vectorizes */
 
 enum { CELLS = 32 };
 
@@ -58,7 +57,7 @@ struct flags {
     uint8_t left[CELLS], straight[CELLS]; /* 0 or 1 */
 };
 
-/* Eight flags at a time: the product moves flag i from bit 8 i to bit 56 + i. */
+/* Packs eight flags at a time: the product moves flag i from bit 8 i to bit 56 + i. */
 ALWAYS uint32_t bits_plain(const uint8_t flags[CELLS]) {
     uint32_t bits = 0;
     for (int k = 0; k < CELLS; k += 8) {
@@ -75,7 +74,7 @@ static void cells_16_plain(const uint16_t *before, const uint16_t *energies, uin
         const uint16_t left = before[i - 1], straight = before[i], right = before[i + 1];
         const uint16_t one = left < straight ? left : straight, least = one < right ? one : right;
         const uint16_t cost = (uint16_t)(least + energies[i]);
-        next[i] = cost < least ? SATURATED_16 : cost; /* it has wrapped */
+        next[i] = cost < least ? SATURATED_16 : cost; /* overflow */
         flags->left[i] = left == least;
         flags->straight[i] = straight == least;
     }
@@ -131,7 +130,7 @@ struct sum {
     uint32_t column;
 };
 
-/* The leftmost least of columns FIRST to END - 1. */
+/* Returns the leftmost least sum of columns FIRST to END - 1. */
 ALWAYS struct sum least_sum(const void *upper, const void *lower, uint32_t first, uint32_t end,
                             enum cost_bits bits) {
     struct sum best = { .cost = UINT64_MAX };
@@ -167,7 +166,7 @@ AVX2 static inline void store(void *memory, __m256i value) {
     _mm256_storeu_si256(memory, value);
 }
 
-/* Masks of 2 x 16 lanes as 32 bits in order. */
+/* Packs masks of 2 x 16 lanes into 32 bits, in order. */
 AVX2 static inline uint32_t bits_of(__m256i low, __m256i high) {
     const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xd8);
     return (uint32_t)_mm256_movemask_epi8(bytes);
@@ -194,7 +193,7 @@ AVX2 static void row_16(const uint16_t *before, const uint16_t *energies, uint16
     }
 }
 
-/* 16 cells; the masks as 16-bit lanes in order. */
+/* Computes 16 cells; the masks are 16-bit lanes in order. */
 AVX2 static inline void cells_32(const uint32_t *before, const uint16_t *energies, uint32_t *next,
                                  __m256i *is_left, __m256i *is_straight) {
     __m256i left_masks[2], straight_masks[2];
@@ -225,7 +224,7 @@ AVX2 static void row_32(const uint32_t *before, const uint16_t *energies, uint32
     }
 }
 
-/* Four keys: energy stays, bit 14 moves to 48, bit 15 turned over to 32. */
+/* Makes four keys: energy stays, bit 14 moves to 48, bit 15 inverted to 32. */
 AVX2 static inline __m256i keys_of(const uint16_t *energies) {
     const __m256i e = _mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)energies));
     const __m256i energy = _mm256_and_si256(e, _mm256_set1_epi64x(ENERGY_BITS));
@@ -268,7 +267,7 @@ static void row_avx2(enum cost_bits bits, const void *before, const uint16_t *en
         row_64(before, energies, next, parents, width);
 }
 
-/* The lesser of each two of 16 columns' sums; which two does not matter. */
+/* Returns the lesser of each two of 16 columns' sums, in any pairing. */
 AVX2 static inline __m256i sums_16(const uint16_t *upper, const uint16_t *lower) {
     const __m256i below =
         _mm256_min_epu16(_mm256_min_epu16(load(lower - 1), load(lower)), load(lower + 1));
@@ -290,8 +289,8 @@ AVX2 static inline uint32_t least_lane(__m256i a) {
     return least;
 }
 
-/* The least sum first, then the first 16 columns that hold it; what is left of the row after whole
- * vectors is to the right of them. */
+/* Finds the least sum first, then the first 16 columns that hold it. The rest of the row after
+ * whole vectors lies right of them. */
 AVX2 static struct dp_meeting meet_16(const uint16_t *upper, const uint16_t *lower,
                                       uint32_t width) {
     const uint32_t whole = width / 16 * 16;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* energy_map.h - what of an image takes part in the search for its seams: luma, energies, marks.
+/* energy_map.h - the data of an image in which seams are searched: luma, energies, marks.
  *
- * A map's seams are vertical ones; horizontal seams are those of a turned map, whose rows are the
+ * A map's seams are vertical; horizontal seams are those of a turned map, whose rows are the
  * image's columns. Energies are the same turned or not, since each is symmetric in x and y. Every
- * row of luma always repeats its border pixels ENERGY_MARGIN columns to both sides.
+ * row of luma repeats its border pixels ENERGY_MARGIN columns to both sides.
  *
- * Used by:  context.c lays it out and fills it, seam_search.c takes seams out of it.
+ * Used by:  context.c lays it out and fills it; seam_search.c removes seams from it.
  * Owns:     nothing; all memory is the operator's scratch.
- * Threads:  each has rows of its own, unless the map is narrow.
+ * Threads:  each has its own rows, unless the map is narrow.
  */
 #ifndef BURIN_CARVE_ENERGY_MAP_H
 #define BURIN_CARVE_ENERGY_MAP_H
@@ -15,48 +15,50 @@
 #include "pipeline/arena.h"
 #include "pipeline/image.h"
 #include "pipeline/ops/carve/dp_row.h"
-#include "pipeline/ops/carve/energy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { UPPER, LOWER, HALVES };
 
-/* Maps laid out for fewer columns are one thread's: what reads a row's last vector reads on into
- * the next row, which else another thread may be closing up. Two threads gain nothing there. */
+/* Columns of luma read on each side of a run of pixels; elements behind a run's end that may be
+ * read, and written in energies. */
+enum { ENERGY_MARGIN = 2, ENERGY_SLACK = 48 };
+
+/* Maps laid out for fewer columns belong to one thread: loading a row's last vector reads into the
+ * next row, which another thread might be closing up. Two threads gain nothing there. */
 enum { ENERGY_MAP_NARROW = 224 };
 
 struct energy_map {
-    uint32_t width, height; /* at present */
+    uint32_t width, height; /* present size */
     int energy_kind;        /* CARVE_GRADIENT... */
     bool masked;            /* energies carry marks */
     bool turned;
     size_t stride;     /* elements from row to row of luma, energy and ids */
     uint8_t *luma;     /* column 0 of row 0 */
-    uint16_t *energy;  /* NULL: made row by row when wanted */
-    uint32_t *ids;     /* NULL, or a further map that is carved along */
+    uint16_t *energy;  /* NULL: made row by row on demand */
+    uint32_t *ids;     /* NULL, or a map of ids that is carved along */
     uint64_t *parents; /* dp_next_row's, `words` a row */
     size_t words;
     uint8_t *costs[HALVES][2]; /* column 0 of two rows a half */
-    uint16_t *line[HALVES];    /* energies of one row, where there is no map of them */
+    uint16_t *line[HALVES];    /* energies of one row, where no map stores them */
 
     enum cost_bits bits;
     const void *last[HALVES]; /* costs of the rows next to the middle */
     struct dp_meeting met;
-    uint16_t *seam; /* its column in every row */
-    bool open;      /* most rows of luma and all of energy still hold the seam's pixel */
+    uint16_t *seam; /* the seam's column in every row */
+    bool open;      /* most rows of luma and all of energy still contain the seam's pixel */
 };
 
-/* A map for WIDTH x HEIGHT pixels at most, of which luma and ids are to be filled. */
+/* Lays out a map for at most WIDTH x HEIGHT pixels; luma and ids are still to be filled. */
 void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width, uint32_t height,
                     bool with_ids);
 
-/* And its energies, to be filled too, where they are kept: they carry the marks, which are wanted
- * when the seams have been found and all else that energy_map_lay took is free again, but for ids.
- */
+/* Lays out the energies too, where they are stored, to be filled. They carry the marks, which are
+ * needed after the search, when everything else from energy_map_lay but the ids is free again. */
 void energy_map_lay_energy(struct energy_map *map, struct arena *arena, uint32_t height);
 
-/* The map is to hold WIDTH x HEIGHT pixels from now on, no more than it was laid out for. */
+/* Sets the map's size, at most that of its layout. */
 void energy_map_begin(struct energy_map *map, uint32_t width, uint32_t height);
 
 static inline bool energy_map_is_narrow(const struct energy_map *map) {
@@ -75,7 +77,6 @@ static inline uint32_t *energy_map_ids(const struct energy_map *map, uint32_t y)
     return map->ids + (size_t)y * map->stride;
 }
 
-/* Repeats the border pixels of a row of luma. */
 static inline void energy_map_pad_left(uint8_t *row) {
     for (int i = 1; i <= ENERGY_MARGIN; i++) *(row - i) = row[0];
 }
@@ -84,21 +85,22 @@ static inline void energy_map_pad_right(uint8_t *row, uint32_t width) {
     for (int i = 0; i < ENERGY_MARGIN; i++) row[width + (uint32_t)i] = row[width - 1];
 }
 
-/* Luma of image rows FIRST to END - 1, or columns where the map is turned, and their padding. */
+/* Fills luma, with padding, of image rows FIRST to END - 1, or of columns where the map is turned.
+ */
 void energy_map_luma_band(const struct energy_map *map, const struct image *image, uint32_t first,
                           uint32_t end);
 
 enum { ENERGY_MAP_RUN = 128 };
 
-/* Energies of COUNT columns, at most ENERGY_MAP_RUN, from FIRST on in row Y, as luma has them now.
- */
+/* Computes energies of COUNT columns, at most ENERGY_MAP_RUN, from FIRST on in row Y, from the
+ * present luma. */
 void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
                         uint16_t energies[ENERGY_MAP_RUN + ENERGY_SLACK]);
 
-/* The map's energies of columns FIRST to END - 1 of row Y := those; marks stay. */
+/* Stores those energies of columns FIRST to END - 1 of row Y in the map; marks stay. */
 void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t end);
 
-/* Energies of row Y, from the map or into the half's line. */
+/* Returns the energies of row Y, from the map or computed into the half's line. */
 const uint16_t *energy_map_energy_row(const struct energy_map *map, uint32_t y, int half);
 
 #endif

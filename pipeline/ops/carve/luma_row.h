@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* luma_row.h - the 8-bit luma of pixels of a row, which energies are made of.
+/* luma_row.h - the 8-bit luma of a row's pixels, from which energies are computed.
  *
- * Used by:  carve, and what else looks for detail: resize and smartcrop.
+ * Used by:  carve, resize and smartcrop.
  * Threads:  any; no state.
  */
 #ifndef BURIN_CARVE_LUMA_ROW_H
@@ -14,16 +14,12 @@
 
 static inline void carve_luma_run(const uint8_t *row, size_t first, uint32_t count, uint8_t *out,
                                   unsigned channels, unsigned depth) {
-    for (uint32_t i = 0; i < count; i++) {
-        const size_t at = (first + i) * channels;
-        const uint32_t red = sample_get(row, at, depth);
-        out[i] = channels < 3 ? (uint8_t)(red >> (depth - 8))
-                              : carve_luma(red, sample_get(row, at + 1, depth),
-                                           sample_get(row, at + 2, depth), depth);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        out[i] =
+            (uint8_t)(sample_luma(row, (first + i) * channels, channels, depth) >> (depth - 8));
 }
 
-/* COUNT pixels of row Y, from FIRST on. */
+/* Writes the luma of COUNT pixels of row Y from FIRST on. */
 static inline void carve_luma_row(const struct image *image, uint32_t y, uint32_t first,
                                   uint32_t count, uint8_t *out) {
     const uint8_t *row = image_row(image, y);
@@ -33,7 +29,7 @@ static inline void carve_luma_row(const struct image *image, uint32_t y, uint32_
         SPECIALISE(image->channels, image->depth, carve_luma_run, row, first, count, out);
 }
 
-/* All of row Y, and behind it its last pixel once more: the border is replicated. */
+/* Writes the luma of row Y and repeats its last pixel. */
 static inline void carve_luma_padded(const struct image *image, uint32_t y, uint8_t *out) {
     carve_luma_row(image, y, 0, image->width, out);
     out[image->width] = out[image->width - 1];

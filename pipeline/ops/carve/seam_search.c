@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A seam is a few sections of work that the team shares: two threads pass over the
- * halves of each map towards the middle; where they meet the seam is known, and each half goes its
- * way back and closes up its own rows. In two maps the other one is then cut crosswise. Energies
- * that are kept in a map are made again where the seam is in reach: a pixel's window, `reach`
- * columns to each side in `reach` rows above and below, in which the seam moves by as much again,
- * so 2 * reach columns left of the seam and as many from it on. */
+/* How it works. A seam takes a few sections of work that the team shares. Two threads pass over the
+ * halves of each map towards the middle. Where they meet the seam is known; each half traces its
+ * way back and closes up its own rows. With two maps the other one is then cut crosswise. Stored
+ * energies are recomputed where the seam is in reach: a pixel's window has `reach` columns to each
+ * side and `reach` rows above and below, in which the seam moves by as much again, so 2 * reach
+ * columns left of the seam and as many from it on. */
 #include "pipeline/ops/carve/seam_search.h"
 
 #include "pipeline/band.h"
 #include "pipeline/ops/carve/column_shift.h"
 #include "pipeline/ops/carve/definition.h"
-#include "pipeline/ops/carve/replay.h"
+#include "pipeline/ops/carve/picture.h"
 #include "pipeline/timing.h"
 
 #include <sched.h>
@@ -24,17 +24,17 @@ enum { SECTIONS_ALONE = 64, LONG_NS = 50000, OVER = -1 };
 
 struct work {
     struct seam_search *search;
-    struct energy_map *maps[MAPS];  /* to be passed over */
+    struct energy_map *maps[MAPS];  /* to be searched */
     struct energy_map *own, *other; /* the seam's map; its twin or NULL */
-    int64_t traced_ns;              /* upper half's */
+    int64_t traced_ns;              /* time of the upper half */
     atomic_int status;
-    uint32_t columns, rows; /* left to take */
+    uint32_t columns, rows; /* seams left to remove */
     uint32_t taken;
 
-    void (*section)(struct work *work, int index); /* what the team does */
+    void (*section)(struct work *work, int index); /* the team's present section */
     atomic_flag led;
-    int alone;                    /* sections that the leader is still to do alone; the leader's */
-    _Alignas(64) atomic_int open; /* pieces of the section that nobody has claimed; OVER */
+    int alone;                    /* sections that the leader still does alone; the leader's */
+    _Alignas(64) atomic_int open; /* unclaimed pieces of the section; OVER */
     _Alignas(64) atomic_int done;
 };
 
@@ -44,15 +44,15 @@ static bool stopped(struct work *work) {
     return status != STATUS_OK;
 }
 
-/* ---- the team: threads of a pool that stay together for a long row of short sections
+/* ---- the team: threads of a pool that stay together for many short sections
  *
- * A seam is found in a tenth of a millisecond; waking a pool's threads takes as long. So they are
- * fetched once, and wait for the next section by looking at one word, `open`. A member that lowers
- * it by one owns a piece, and the section cannot end, nor its fields change, until that piece is
- * done. A member that reads 0 touches nothing else. One member leads, whichever comes first; it
- * works too and waits for nobody who has not begun, so threads that never come cost nothing. Where
- * others want the cores too, a member may be off its core in the middle of a piece: a leader that
- * had to wait for long does the next sections alone. */
+ * A seam is found in a tenth of a millisecond, and waking a pool's threads takes as long. So the
+ * threads are fetched once and wait for the next section by polling one word, `open`. A member that
+ * decrements it owns a piece; the section cannot end, nor its fields change, until that piece is
+ * done. A member that reads 0 touches nothing else. The first member leads: it works too, and it
+ * waits only for pieces that were begun, so threads that never come cost nothing. On a busy machine
+ * a member may lose its core in the middle of a piece: a leader that waited long does the next
+ * sections alone. */
 
 static inline void breathe(int looks) {
 #ifdef __x86_64__
@@ -64,7 +64,7 @@ static inline void breathe(int looks) {
         sched_yield();
 }
 
-/* Works on one piece where one is open. */
+/* Works on one piece if one is open. */
 static bool take_piece(struct work *work, int open) {
     if (open <= 0 || !atomic_compare_exchange_weak_explicit(
                          &work->open, &open, open - 1, memory_order_acq_rel, memory_order_relaxed))
@@ -74,7 +74,7 @@ static bool take_piece(struct work *work, int open) {
     return true;
 }
 
-/* For the leader: SECTION of every index in 0..count-1, several at a time. */
+/* For the leader: runs SECTION for every index in 0..count-1, several at a time. */
 static void share(struct work *work, void (*section)(struct work *work, int index), int count) {
     if (work->alone) {
         work->alone--;
@@ -100,8 +100,8 @@ static uint32_t middle(const struct energy_map *map) {
     return (map->height - 1) / 2;
 }
 
-/* Luma of row Y loses the seam's pixel; WIDTH is left: nothing, where a picture of one column is to
- * grow. */
+/* Removes the seam's pixel from luma of row Y. WIDTH pixels remain: 0 where a picture of one column
+ * grows. */
 static void close_luma(const struct energy_map *map, uint32_t y, uint32_t width) {
     const uint32_t x = map->seam[y];
     uint8_t *luma = energy_map_luma(map, y);
@@ -115,21 +115,14 @@ static void close_energy(const struct energy_map *map, uint32_t y, uint32_t widt
     memmove(energy, energy + 1, (width - map->seam[y]) * sizeof *energy);
 }
 
-static void close_ids(const struct energy_map *map, uint32_t y, uint32_t width,
-                      const struct image *red) {
-    uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
-    if (red) carve_paint(red, *ids);
-    memmove(ids, ids + 1, (width - map->seam[y]) * sizeof *ids);
-}
-
-/* Energies of row Y in reach of the seam, from FIRST to END - 1. */
+/* Returns the columns of row Y, FIRST to END - 1, whose energies the seam changes. */
 static struct band reached(const struct energy_map *map, uint32_t y) {
     const uint32_t reach = 2 * (uint32_t)carve_reach(map->energy_kind), x = map->seam[y];
     return (struct band){ x < reach ? 0 : x - reach,
                           x + reach < map->width ? x + reach : map->width };
 }
 
-/* Rows of a half from its end to the middle. */
+/* Returns the rows of a half, from its end to the middle. */
 static uint32_t half_rows(const struct energy_map *map, int half) {
     const uint32_t upper = middle(map) + 1;
     return half == UPPER ? upper : map->height - upper;
@@ -139,14 +132,15 @@ static uint32_t half_row(const struct energy_map *map, int half, uint32_t i) {
     return half == UPPER ? i : map->height - 1 - i;
 }
 
-/* Rows that are closed up with the way back, since the other half's energies see them. */
+/* Returns the rows that are closed up during the way back, because the other half's energies need
+ * them. */
 static uint32_t shared_rows(const struct energy_map *map, int half) {
     const uint32_t reach = (uint32_t)carve_reach(map->energy_kind);
     const uint32_t rows = half_rows(map, half);
     return reach < rows ? reach : rows;
 }
 
-/* Before row I of a half is passed: closes up what its energies see that is open yet. */
+/* Before row I of a half is passed: closes up the open rows that its energies need. */
 static void close_ahead(const struct energy_map *map, int half, uint32_t i, uint32_t *closed) {
     const uint32_t open = half_rows(map, half) - shared_rows(map, half);
     const uint32_t seen = i + 1 + (uint32_t)carve_reach(map->energy_kind);
@@ -193,7 +187,7 @@ static void pass(struct work *work, int maps) {
     }
 }
 
-/* Energies grow as seams go: a map that was too dear for 16 bits stays with 32. */
+/* Energies grow as seams go, so a map too expensive for 16 bits keeps 32. */
 static void pass_exactly(struct work *work, struct energy_map *map) {
     if (work->status || map->met.exact) return;
     map->bits = COST_32;
@@ -201,7 +195,7 @@ static void pass_exactly(struct work *work, struct energy_map *map) {
     pass(work, 1);
 }
 
-/* Every map that a seam may come from; the cheaper one is chosen. */
+/* Passes every map that may lose a seam, and chooses the cheaper seam. */
 static void choose(struct work *work) {
     struct seam_search *search = work->search;
     struct energy_map *upright = work->columns ? search->upright : NULL;
@@ -252,7 +246,10 @@ static void close_part(struct work *work, int half) {
         const uint32_t y = half_row(map, half, i);
         if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
         if (map->energy) close_energy(map, y, map->width);
-        if (map->ids) close_ids(map, y, map->width, work->search->red);
+        if (!map->ids) continue;
+        uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
+        if (work->search->red) carve_paint(work->search->red, *ids);
+        memmove(ids, ids + 1, (map->width - map->seam[y]) * sizeof *ids);
     }
 }
 
@@ -266,7 +263,7 @@ static void shift_ids(const struct work *work, struct energy_map *upright, struc
                     band.first, band.end);
 }
 
-/* Luma's padding moves up with the first and the last column. */
+/* Repeats the padding where the first and the last column moved up. */
 static void pad_shifted(const struct energy_map *map, const uint16_t *seam, struct band band) {
     const uint32_t last = map->width - 1;
     for (uint32_t y = seam[0]; band.first == 0 && y + 1 < map->height; y++)
@@ -281,7 +278,7 @@ static void shift_piece(struct work *work, int index) {
     const struct band band = band_of(map->width, index, SHIFT_PIECES);
     if (band.first == band.end || stopped(work)) return;
     if (map->ids) shift_ids(work, map, band);
-    if (!work->columns || !work->rows) return; /* the twin is not searched any more */
+    if (!work->columns || !work->rows) return; /* the twin is no longer searched */
     column_shift_up(map->luma, 1, map->stride, map->height, seam, band.first, band.end);
     if (map->energy)
         column_shift_up(map->energy, sizeof *map->energy, map->stride, map->height, seam,
@@ -289,7 +286,7 @@ static void shift_piece(struct work *work, int index) {
     pad_shifted(map, seam, band);
 }
 
-/* The seam's own map is the twin's, turned: so are its energies. */
+/* Copies energies from the seam's own map to the twin, which is the same map turned. */
 static void energy_part(struct work *work, int index) {
     const struct energy_map *map = work->own;
     const struct band rows = band_of(map->height, index, HALVES);
@@ -304,7 +301,6 @@ static void energy_part(struct work *work, int index) {
 
 /* ---- seams */
 
-/* Two maps are closed up at once. */
 static void close_both(struct work *work) {
     struct energy_map *own = work->own;
     int64_t *ns = work->search->ns;
@@ -364,19 +360,15 @@ static void member(void *argument, int index) {
             breathe(looks < LOOKS_BEFORE_SLEEP ? looks++ : LOOKS_BEFORE_SLEEP + 1);
 }
 
-/* Threads that may share a section. */
-static int members(const struct seam_search *search) {
-    const struct energy_map *upright = search->upright, *turned = search->turned;
-    if ((upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned)))
-        return 1;
-    return upright && turned ? MAPS * HALVES : HALVES;
-}
-
 enum status seam_search_run(struct seam_search *search) {
     struct work work = {
         .search = search, .columns = search->columns, .rows = search->rows, .led = ATOMIC_FLAG_INIT
     };
-    const int most = members(search), threads = pool_threads(search->pool);
+    const struct energy_map *upright = search->upright, *turned = search->turned;
+    const bool narrow =
+        (upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned));
+    const int most = narrow ? 1 : upright && turned ? MAPS * HALVES : HALVES;
+    const int threads = pool_threads(search->pool);
     atomic_init(&work.status, STATUS_OK);
     atomic_init(&work.open, 0);
     atomic_init(&work.done, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Of bytes the four levels of a value are put into one word first, so that a sample
- * needs one look-up, not four; the words of a few samples are then mixed in vectors. AVX-512 VBMI
- * holds all four tables in sixteen registers, down all rows of a call, and mixes 64 samples. Tables
- * of 16 bits are looked up one by one, and what they say is mixed in vectors. */
+/* How it works. For bytes the four levels of a value are first put into one word, so that a sample
+ * needs one look-up instead of four; the words of a few samples are then mixed in vectors. AVX-512
+ * VBMI keeps all four tables in sixteen registers for all rows of a call, and mixes 64 samples at
+ * once. 16-bit tables are looked up one by one, and the levels mixed in vectors. */
 #include "pipeline/ops/clahe/blend.h"
 
 #include "pipeline/ops/clahe.h"
@@ -16,7 +16,7 @@
 typedef void (*blend_way)(const struct clahe_blend *blend, const struct image *in,
                           const struct image *out);
 
-/* ---- plain C, which says what is meant */
+/* ---- plain C, which defines the result */
 
 static inline int32_t level_of(const void *table, uint32_t value, unsigned depth) {
     return (int32_t)sample_get(table, value, depth);
@@ -42,7 +42,8 @@ static void blend_plain(const struct clahe_blend *blend, const struct image *in,
 
 enum { PIECE = 64 };
 
-/* The levels of a value, upper left in the lowest byte, lower right in the highest. */
+/* Joins the four levels of each value: upper left in the lowest byte, lower right in the highest.
+ */
 INLINE void join_tables(const struct clahe_blend *blend, uint32_t joined[256]) {
     const uint8_t *a = blend->upper[0], *b = blend->upper[1], *c = blend->lower[0],
                   *d = blend->lower[1];
@@ -102,7 +103,8 @@ static void blend_avx2(const struct clahe_blend *blend, const struct image *in,
 
 /* ---- AVX-512 VBMI */
 
-/* A quarter of a table each: a permutation of two vectors looks up 7 bits, the sign is the 8th. */
+/* Each vector has a quarter of a table: a permutation of two looks up 7 bits; the sign is the 8th.
+ */
 struct quarters {
     __m512i quarter[4];
 };
@@ -120,7 +122,7 @@ AVX512_VBMI static inline __m512i look_up(const struct quarters *q, __m512i valu
                                   _mm512_permutex2var_epi8(q->quarter[2], values, q->quarter[3]));
 }
 
-/* Sixteen of each table's levels, and their weights. */
+/* Mixes sixteen levels of two tables with their weights. */
 AVX512_VBMI static inline __m512 across(__m128i first, __m128i second, __m512 left, __m512 right) {
     const __m512 a = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(first)),
                  b = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(second));

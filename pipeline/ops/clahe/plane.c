@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/ops/clahe/plane.h"
 
-#include "pipeline/ops/histeq.h"
+#include "pipeline/ops/levels.h"
 #include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/rgb_luma.h"
 #include "pipeline/rows/rgb_scale.h"
@@ -17,7 +17,7 @@ INLINE uint32_t value_of(const uint8_t *row, size_t i, int mode, unsigned depth)
     return most > blue ? most : blue;
 }
 
-/* May the kernels of pipeline/rows/ do it? */
+/* Whether the kernels of pipeline/rows/ can be used. */
 static bool is_rgb8(struct clahe_plane plane, unsigned channels, unsigned depth) {
     return plane.mode != CLAHE_EACH && channels == 3 && depth == 8;
 }
@@ -65,7 +65,7 @@ INLINE void put_words(const uint8_t *in, const uint8_t *levels, uint8_t *out, si
         const uint32_t value = value_of(in, i, mode, 16), level = sample_get(levels, p, 16);
         for (unsigned c = 0; c < 3; c++)
             sample_put(out, i + c, 16,
-                       histeq_scaled(sample_get(in, i + c, 16), value, level, 65535));
+                       levels_scaled(sample_get(in, i + c, 16), value, level, 65535));
     }
 }
 
@@ -95,7 +95,7 @@ AVX2 static inline __m256i scaled_of(__m256i sample, __m256i value, __m256i leve
     return _mm256_min_epi32(_mm256_blendv_epi8(scaled, level, black), _mm256_set1_epi32(255));
 }
 
-/* Eight pixels of four bytes are a vector. */
+/* One vector holds eight pixels of four bytes. */
 AVX2 static void put_rgba_avx2(const uint8_t *in, const uint8_t *levels, uint8_t *out,
                                size_t pixels, int mode) {
     size_t p = 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* definition.h - resize: what both devices share, and what exactly is computed.
+/* definition.h - resize: the exact definition, and the arithmetic that both devices share.
  *
- * How large the picture becomes, what of it is kept and where that lies is frame.h's. The pixels,
- * where a side of the picture changes:
+ * frame.h defines the picture's size, which part is kept and where it lies. The pixels, where a
+ * side of the picture changes:
  *   light    with `linear` each sample of a colour goes through a table to 16 bits of linear light,
- *            alpha of 8 bits is multiplied by 257, and all that follows is done in 16 bits;
+ *            alpha of 8 bits is multiplied by 257, and the following steps use 16 bits;
  *   alpha    colours are multiplied by it (resize_multiply);
  *   weights  x first, then y, each where it changes (rows/resample.h);
  *   alpha    colours are divided by it again (resize_divide), and with `linear` go back through the
  *            inverse table, alpha to (a + 128) / 257.
- * `nearest` moves pixels: pixel i of an axis of n pixels that becomes m is pixel
- * floor((2 i + 1) n / (2 m)). A picture that keeps its size is copied.
+ * `nearest` moves pixels: when an axis of n pixels becomes m, pixel i is the source pixel floor((2
+ * i + 1) n / (2 m)). A picture that keeps its size is copied.
  *
  * Used by:  resize, on both devices.
  * Source:   alpha of 8 bits as Pillow's Convert.c has it, between RGBA and RGBa.
@@ -37,7 +37,7 @@ enum {
     RESIZE_SHARE
 };
 enum { FIT_COVER, FIT_CONTAIN, FIT_FILL, FIT_INSIDE, FIT_OUTSIDE, FIT_CARVE };
-/* The first four are those of enum resample_kernel. */
+/* The first four equal those of enum resample_kernel. */
 enum { KERNEL_LANCZOS3, KERNEL_CUBIC, KERNEL_LINEAR, KERNEL_BOX, KERNEL_NEAREST };
 enum {
     POSITION_CENTRE,

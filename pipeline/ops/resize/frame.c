@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. First the sides of the scaled picture, then of each axis on its own what is kept of
- * it and where that lies. */
+/* How it works. The sides of the scaled picture are found first, then for each axis which part is
+ * kept and where it lies. */
 #include "pipeline/ops/resize/frame.h"
 
 #include "pipeline/ops/resize/definition.h"
 
-/* What is wanted of one axis: its length, 0 where none is; a point in thousandths; -1, 0 or 1 for
- * the compass. */
+/* The request for one axis: its length, 0 if none; a point in thousandths, or -1; the compass as
+ * -1, 0 or 1. */
 struct wish {
     uint32_t size;
     long point;
     int compass;
 };
 
-/* Round half up, at least 1. Products of two sides and twice that fit easily. */
+/* Rounds half up, at least 1. Products of two sides, doubled, fit easily. */
 static uint64_t in_proportion(uint64_t side, uint64_t other_goal, uint64_t other) {
     const uint64_t rounded = (2 * side * other_goal + other) / (2 * other);
     return rounded ? rounded : 1;
@@ -33,21 +33,18 @@ static struct sides in_height(const struct image *in, uint32_t height) {
     return (struct sides){ in_proportion(in->width, height, in->height), height };
 }
 
-/* OUTSIDE: the picture covers both, else both contain it. */
-static struct sides in_both(const struct image *in, uint64_t width, uint64_t height, bool outside) {
-    const bool wide = width * in->height <= height * in->width;
-    return wide != outside ? in_width(in, (uint32_t)width) : in_height(in, (uint32_t)height);
-}
-
 static struct sides scaled(const struct params *params, const struct image *in,
                            const struct wish wishes[2]) {
     const uint32_t width = wishes[0].size, height = wishes[1].size;
     const long fit = params->number[RESIZE_FIT];
     struct sides sides = { width, height };
-    if (!width || !height)
+    if (!width || !height) {
         sides = width ? in_width(in, width) : in_height(in, height);
-    else if (fit != FIT_FILL)
-        sides = in_both(in, width, height, fit != FIT_INSIDE && fit != FIT_CONTAIN);
+    } else if (fit != FIT_FILL) {
+        const bool outside = fit != FIT_INSIDE && fit != FIT_CONTAIN;
+        const bool wide = (uint64_t)width * in->height <= (uint64_t)height * in->width;
+        sides = wide != outside ? in_width(in, width) : in_height(in, height);
+    }
     if (params->number[RESIZE_ENLARGE] || (sides.x <= in->width && sides.y <= in->height))
         return sides;
     if (fit != FIT_FILL || !width || !height) return (struct sides){ in->width, in->height };
@@ -55,9 +52,9 @@ static struct sides scaled(const struct params *params, const struct image *in,
                            sides.y < in->height ? sides.y : in->height };
 }
 
-/* ---- what is kept, and where it lies */
+/* ---- the kept part and its place */
 
-/* Of a window of COUNT pixels on LENGTH. */
+/* Returns the start of a window of COUNT pixels on LENGTH. */
 static uint32_t start_of(const struct wish *wish, uint64_t length, uint64_t count) {
     const uint64_t slack = length - count;
     if (wish->point < 0) return (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
@@ -66,12 +63,7 @@ static uint32_t start_of(const struct wish *wish, uint64_t length, uint64_t coun
     return (uint32_t)(start < slack ? start : slack);
 }
 
-static uint32_t place_of(const struct wish *wish, uint64_t slack) {
-    if (wish->point >= 0) return (uint32_t)(slack * (uint64_t)wish->point / 1000);
-    return (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
-}
-
-/* SHARE: percent of what is over that goes by seams. */
+/* SHARE is the percentage of the excess that is removed by seams. */
 static void cut(struct frame_side *side, const struct wish *wish, unsigned share) {
     const uint64_t over = side->to > wish->size ? side->to - wish->size : 0;
     side->seams = (uint32_t)((2 * over * share + 100) / 200);
@@ -80,11 +72,15 @@ static void cut(struct frame_side *side, const struct wish *wish, unsigned share
 }
 
 static void lay(struct frame_side *side, const struct wish *wish) {
+    const uint64_t slack = wish->size - side->to;
     side->out = wish->size;
-    side->at = place_of(wish, side->out - side->to);
+    if (wish->point >= 0)
+        side->at = (uint32_t)(slack * (uint64_t)wish->point / 1000);
+    else
+        side->at = (uint32_t)(wish->compass < 0 ? 0 : slack >> !wish->compass);
 }
 
-/* ---- judgement */
+/* ---- checks */
 
 static enum status check_wishes(const struct params *params, const struct wish wishes[2],
                                 struct failure *failure) {
@@ -131,7 +127,7 @@ static void read_wishes(const struct params *params, struct wish wishes[2]) {
                                    .compass = compass[number[RESIZE_POSITION]][i] };
 }
 
-/* By the parameters alone: the images of a batch stay alike. */
+/* Depends on parameters and channels alone, so the images of a batch stay alike. */
 static unsigned channels_of(const struct params *params, unsigned channels) {
     const uint32_t rgba = (uint32_t)params->number[RESIZE_BACKGROUND];
     const bool coloured =

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* light.h - tables between samples as they are stored and 16 bits of linear light.
  *
- * The curve is sRGB's whatever profile the picture has: with v in 0..1, light is v / 12.92 up to
+ * The curve is sRGB's for every profile: with v in 0..1, light is v / 12.92 up to
  * v = 0.04045, ((v + 0.055) / 1.055)^2.4 above, and back 12.92 light up to 0.0031308,
- * 1.055 light^(1 / 2.4) - 0.055 above; both in double, times the largest number, half up. What was
- * 8 bits comes back as it was.
+ * 1.055 light^(1 / 2.4) - 0.055 above; both in double, times the largest number, half up. An 8-bit
+ * sample comes back unchanged.
  *
- * Used by:  resize, on both devices: a GPU gets them uploaded.
- * Owns:     the tables, as long as the process; made when they are first asked for.
+ * Used by:  resize, on both devices; the host uploads them to a GPU.
+ * Owns:     the tables, until the process ends; they are made on first use.
  * Threads:  any.
  * Source:   IEC 61966-2-1.
  */

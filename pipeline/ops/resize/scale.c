@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Where pixels are weighed, rows/resample.h does it, and each row is changed before
- * and after: alpha alone, which is what there is to hurry for, by rows/alpha.h, whose arithmetic is
- * definition.h's; with light, everything as definition.h says it. Where pixels are moved, a row of
- * places says which of the source row each one is. */
+/* How it works. rows/resample.h weighs pixels, and each row is changed before and after. If only
+ * alpha must be changed, the time-critical case, rows/alpha.h does that with definition.h's
+ * arithmetic; with light everything follows definition.h here. Where pixels are moved, a row of
+ * places gives the source column of each. */
 #include "pipeline/ops/resize/scale.h"
 
 #include "pipeline/band.h"
@@ -14,20 +14,15 @@
 
 #include <string.h>
 
-/* The work on each row. */
 struct pixels_rule {
     unsigned channels;     /* of the picture */
     unsigned depth;        /* of the picture and of the result */
-    unsigned out_channels; /* no fewer: gray becomes colour, and what had no alpha opaque */
+    unsigned out_channels; /* at least `channels`: gray becomes colour, pixels without alpha become
+                         opaque */
     bool linear;
 };
 
-/* Bits a sample in between, while pixels are weighed. */
-static unsigned pixels_depth_between(const struct pixels_rule *rule) {
-    return rule->linear ? 16 : rule->depth;
-}
-
-/* Whether rows must be changed before they are weighed, and after. */
+/* Whether rows must be changed before and after they are weighed. */
 static bool pixels_change(const struct pixels_rule *rule) {
     return rule->linear || rule->channels == 2 || rule->channels == 4;
 }
@@ -71,7 +66,7 @@ INLINE void finish(const struct light_tables *light, const uint8_t *from, uint8_
     }
 }
 
-/* From the last pixel to the first: they lie in the same row. */
+/* Works from the last pixel to the first, because both lie in the same row. */
 INLINE void widen(uint8_t *row, size_t pixels, unsigned out_channels, unsigned channels,
                   unsigned depth) {
     const unsigned colours = channels < 3 ? 1 : 3, out_colours = out_channels < 3 ? 1 : 3;
@@ -88,14 +83,14 @@ INLINE void widen(uint8_t *row, size_t pixels, unsigned out_channels, unsigned c
     }
 }
 
-/* The row of PIXELS pixels of the picture's channels that begins ROW gets out_channels. */
+/* Gives the PIXELS pixels at ROW, of the picture's channels, out_channels channels. */
 static void pixels_widen(const struct pixels_rule *rule, uint8_t *row, size_t pixels) {
     if (rule->out_channels != rule->channels)
         SPECIALISE(rule->channels, rule->depth, widen, row, pixels, rule->out_channels);
 }
 
-/* PIXELS pixels of the picture become what is weighed, of as many channels and of the depth in
- * between, and back, of out_channels. FROM and TO are apart. */
+/* Converts PIXELS pixels for weighing, to as many channels of the depth in between; pixels_finish
+ * converts back, to out_channels. FROM and TO do not overlap. */
 static void pixels_prepare(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
     const struct pixels_rule *rule = argument;
     if (!rule->linear)
@@ -118,12 +113,8 @@ static void pixels_finish(const void *argument, const uint8_t *from, uint8_t *to
 
 /* ---- a job */
 
-static bool changes(const struct scale *job) {
-    return resample_changes(&job->x) || resample_changes(&job->y);
-}
-
 static bool moves(const struct scale *job) {
-    return job->nearest || !changes(job);
+    return job->nearest || (!resample_changes(&job->x) && !resample_changes(&job->y));
 }
 
 static struct pixels_rule rule_of(const struct scale *job) {
@@ -135,14 +126,14 @@ static struct pixels_rule rule_of(const struct scale *job) {
 
 /* ---- weighed */
 
-/* RULE stays as long as what is returned. */
+/* RULE must live as long as the result. */
 static struct resample weighing_of(const struct scale *job, const struct pixels_rule *rule) {
     const bool change = pixels_change(rule), widen = rule->out_channels != rule->channels;
     return (struct resample){ .in = job->in,
                               .out = job->out,
                               .x = job->x,
                               .y = job->y,
-                              .depth = pixels_depth_between(rule),
+                              .depth = rule->linear ? 16 : rule->depth,
                               .prepare = change ? pixels_prepare : NULL,
                               .premultiply = change && !rule->linear,
                               .finish = change || widen ? pixels_finish : NULL,
@@ -150,12 +141,6 @@ static struct resample weighing_of(const struct scale *job, const struct pixels_
                               .pool = job->pool,
                               .progress = job->progress,
                               .scratch = job->scratch };
-}
-
-static enum status weigh(const struct scale *job) {
-    const struct pixels_rule rule = rule_of(job);
-    const struct resample weighing = weighing_of(job, &rule);
-    return resample_run(&weighing);
 }
 
 /* ---- moved */
@@ -202,5 +187,8 @@ size_t scale_bytes(const struct scale *job) {
 }
 
 enum status scale_run(const struct scale *job) {
-    return moves(job) ? move(job) : weigh(job);
+    if (moves(job)) return move(job);
+    const struct pixels_rule rule = rule_of(job);
+    const struct resample weighing = weighing_of(job, &rule);
+    return resample_run(&weighing);
 }

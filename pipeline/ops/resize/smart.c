@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each band of rows goes down its rows with the luma of two of them at hand, and adds
- * the energies up: for columns into a row of sums of its own, which are added at the end. */
+/* How it works. Each band of rows keeps the luma of two rows and adds the energies up as it goes
+ * down. Sums of columns go into a row of the band's own; the bands' rows are added at the end. */
 #include "pipeline/ops/resize/smart.h"
 
 #include "pipeline/arena.h"
@@ -19,8 +19,8 @@ struct smart {
     bool columns;
     int bands;
     uint32_t *sums;      /* for each column of each band, or for each row */
-    uint8_t *luma;       /* two rows for each band, each with a pixel behind its end */
-    size_t sums_of_band; /* 0 where they are rows' */
+    uint8_t *luma;       /* two rows for each band, each with one more pixel */
+    size_t sums_of_band; /* 0 for sums of rows */
     struct progress *progress;
 };
 
@@ -34,7 +34,8 @@ uint32_t smart_window(const uint32_t *sums, uint32_t n, uint32_t count) {
         sum += (uint64_t)sums[i] * (i + 1 < n - i ? i + 1 : n - i);
         if (i + 1 < count) continue;
         const uint32_t first = i + 1 - count;
-        const uint32_t apart = carve_apart(2 * first, slack); /* twice its way from the middle */
+        const uint32_t apart =
+            carve_apart(2 * first, slack); /* twice its distance from the middle */
         if (best_apart == UINT32_MAX || sum > best_sum || (sum == best_sum && apart < best_apart))
             best = first, best_sum = sum, best_apart = apart;
         sum -= (uint64_t)sums[first] * (first + 1 < n - first ? first + 1 : n - first);
@@ -57,7 +58,7 @@ INLINE uint32_t row_sum(const uint8_t *here, const uint8_t *below, uint32_t widt
     return sum;
 }
 
-/* SUMS: of the columns, or what the row's is. */
+/* SUMS has the columns' sums, or receives the row's. */
 INLINE void add_row(const uint8_t *here, const uint8_t *below, uint32_t width, bool columns,
                     uint32_t *sums) {
     if (columns)
@@ -126,7 +127,7 @@ enum status smart_find(const struct image *picture, bool columns, uint32_t count
     smart.progress = progress;
     pool_run(pool, sum_band, &smart, smart.bands);
     const enum status status = progress_check(progress);
-    if (status) return status; /* then sums are missing */
+    if (status) return status; /* then sums are incomplete */
     for (int b = 1; columns && b < smart.bands; b++)
         for (uint32_t x = 0; x < picture->width; x++)
             smart.sums[x] += smart.sums[(size_t)b * smart.sums_of_band + x];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* atan.h - atan, atan2, asin, acos.
  *
- * All four are the angle of a point in the first quadrant, given in two doubles each. Of the angle
- * to the nearer axis the tangent's nearest sixteenth is looked up, and a series gives the rest.
+ * All four are the angle of a point in the first quadrant, each coordinate in two doubles. For the
+ * angle to the nearer axis the tangent's nearest sixteenth is looked up; a series gives the rest.
  *
  * Used by:  exact_math.h.
  * Source:   tests/pipeline/skeletons/exact_math_tables.py
@@ -60,7 +60,7 @@ BURIN_MATH_FN double burin_angle(double y, double y_low, double x, double x_low,
     const double both_0 = large == 0;
     double low, rest, rest_2;
     const double near = burin_atan_near(small, small_low, large + both_0, large_low, &low);
-    /* To the nearer axis, then pi/2 or pi minus it, or pi/2 plus it. */
+    /* The angle to the nearer axis, then pi/2 or pi minus it, or pi/2 plus it. */
     const double side = mirror ? 0x1.921fb54442d18p+1 : 0,
                  side_low = mirror ? 0x1.1a62633145c07p-53 : 0;
     const double base = swap ? 0x1.921fb54442d18p+0 : side;
@@ -68,8 +68,8 @@ BURIN_MATH_FN double burin_angle(double y, double y_low, double x, double x_low,
     const double sign = swap != mirror ? -1 : 1;
     const double sum = burin_short_sum(base, sign * near, &rest);
     const double angle = burin_short_sum(sum, rest + (base_low + sign * low), &rest_2);
-    /* So small an angle is the quotient but for far less than a bit, and may be below the least
-     * normal number: the division rounds it, once. */
+    /* A tiny angle equals the quotient within far less than a bit and may be below the least normal
+     * number: the division rounds it, once. */
     const double quotient = y / x, result = angle + rest_2;
     const int tiny = (y < x * 0x1p-500) & !mirror;
     return tiny ? quotient : result;
@@ -86,11 +86,11 @@ BURIN_MATH_FN double burin_atan2(double y, double x) {
     const double y_size = burin_fabs(y), x_size = burin_fabs(x), inf = BURIN_INF;
     const double large = y_size > x_size ? y_size : x_size;
     const double least = large < 0x1p-500 ? 0x1p600 : 1, scale = large > 0x1p500 ? 0x1p-600 : least;
-    /* Infinity is far above all that is finite, and equal to infinity. */
+    /* Infinity is far above everything finite, and equal to infinity. */
     const double a = y_size == inf ? 0x1p1000 : y_size * scale;
     const double b = x_size == inf ? 0x1p1000 : x_size * scale;
     const double angle = burin_angle(a, 0, b, 0, mirror);
-    /* Scaling may have taken bits of so small a y, which the quotient has. */
+    /* Scaling may have lost bits of a tiny y; the quotient has them. */
     const int tiny = (y_size < x_size * 0x1p-500) & !mirror;
     const double quotient = y_size / x_size, result = tiny ? quotient : angle;
     const int no_number = burin_is_nan(x) | burin_is_nan(y);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* base.h - bits of a double, and arithmetic with sums of two doubles.
  *
- * A value that a double is too short for is a sum high + low, low at most half an ulp of high. The
- * function returns high and stores low through its last parameter: no struct, since tcc copies
- * those by memmove, which is not there.
+ * A value that needs more bits than a double is a sum high + low, low at most half an ulp of high.
+ * A function returns high and stores low through its last parameter. It returns no struct, because
+ * tcc copies structs by memmove, which is not linked.
  *
  * Used by:  the other parts of exact_math.h.
- * Bounds:   no product of overflowing size; a product's low part is exact to 2^-106 of the product.
+ * Limits:   no product of overflowing size; a product's low part is exact to 2^-106 of the product.
  * Source:   T. J. Dekker, A floating-point technique for extending the available precision, 1971.
  */
 #ifndef BURIN_EXACT_MATH_BASE_H
 #define BURIN_EXACT_MATH_BASE_H
 
-/* What stands before every function, before those that are too long to be copied into each caller,
- * and before every table; the including program may choose its own. */
+/* Prefixes of every function, of those too long to be inlined, and of every table; the including
+ * program may define its own. */
 #ifndef BURIN_MATH_FN
 #ifdef __CUDACC__
 #define BURIN_MATH_FN   static __host__ __device__ __forceinline__ __attribute__((unused))
@@ -89,7 +89,7 @@ BURIN_MATH_FN float burin_float_from_bits(unsigned bits) {
 
 #endif
 
-/* The one NaN that leaves these functions: those of the machines differ. */
+/* The only NaN that these functions return: those of machines differ. */
 #define BURIN_NAN (burin_from_bits(0x7ff8000000000000ull))
 #define BURIN_INF (burin_from_bits(0x7ff0000000000000ull))
 

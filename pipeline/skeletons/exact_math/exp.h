@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* exp.h - exp, exp2, expm1, sinh, cosh, tanh.
  *
- * e^x = 2^k T e^r, where T = 2^(i/64) is looked up and |r| <= ln2/128. What e^x has beyond T stays
- * apart until T, T - 1 or T + 1 is added, so that nothing cancels in expm1, sinh and tanh.
+ * e^x = 2^k T e^r, where T = 2^(i/64) is looked up and |r| <= ln2/128. The part of e^x beyond T is
+ * kept apart until T, T - 1 or T + 1 is added, so that nothing cancels in expm1, sinh and tanh.
  *
  * Used by:  exact_math.h.
  * Source:   P. T. P. Tang, Table-driven implementation of the exponential function, 1989; numbers:
@@ -51,7 +51,7 @@ static const BURIN_MATH_TABLE double burin_exp_table[128] = {
     // clang-format on
 };
 
-/* T of e^(x + x_low) 2^-k, and what it has beyond T in tail and tail_low; any |x| < 2^20. */
+/* Returns T of e^(x + x_low) 2^-k, and the part beyond T in tail and tail_low; any |x| < 2^20. */
 BURIN_MATH_FN double burin_exp_parts(double x, double x_low, int *k, double *tail,
                                      double *tail_low) {
     const double rounder = 0x1.8p52;

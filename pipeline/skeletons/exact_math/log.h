@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* log.h - log, log2, log10, log1p, pow.
  *
- * x = 2^e m, and a factor of ten bits looked up by m's first bits brings m so near to 1 that a
- * polynomial does the rest. Around 1 factor and e are 1 and 0: nothing cancels. The result, in two,
- * is exact to 2^-68, since pow multiplies it by up to 2^10.
+ * x = 2^e m. A factor of ten bits, looked up by the first bits of m, brings m so near to 1 that a
+ * polynomial does the rest. Around 1 factor and e are 1 and 0, so nothing cancels. The result, in
+ * two doubles, is exact to 2^-68, because pow multiplies it by up to 2^10.
  *
  * Used by:  exact_math.h.
  * Source:   P. T. P. Tang, Table-driven implementation of the logarithm function, 1990; numbers:
@@ -183,7 +183,7 @@ BURIN_MATH_FN double burin_log_2(double x, double x_low, double *low) {
         sum, sum_low + sum_low_2 + (square_low + (rest - rest * r) + start_low + more), low);
 }
 
-/* What a logarithm gives for x that have none: NaN below 0, -infinity for 0, infinity. */
+/* The logarithms of special x: NaN below 0, -infinity for 0, infinity for infinity. */
 BURIN_MATH_FN double burin_log_special(double x, double result) {
     const double right = x > 0x1.fffffffffffffp1023 ? x : result;
     const double both = x == 0 ? -BURIN_INF : right;
@@ -221,7 +221,7 @@ BURIN_MATH_FN double burin_log1p(double x) {
     return burin_is_nan(x) ? BURIN_NAN : result;
 }
 
-/* y log|x| in two, held within what e^ of makes 0 or infinity. */
+/* y log|x| in two, limited to the range in which e^ of it is neither 0 nor infinite. */
 BURIN_MATH_FN double burin_pow_exponent(double x, double y, double *low) {
     double log_low;
     const double size = burin_fabs(x), high = burin_log_2(size, 0, &log_low);

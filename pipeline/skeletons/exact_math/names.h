@@ -59,7 +59,7 @@ BURIN_MATH_FLOAT_2(copysign)
 
 #ifndef BURIN_MATH_NO_NAMES
 
-/* A header of the compiler may have made macros of these. */
+/* A header of the compiler may have defined these as macros. */
 #undef isnan
 #undef isinf
 #undef isfinite

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* root.h - sqrt, cbrt, hypot.
  *
- * sqrt is the machine's, which IEEE 754 wants rounded correctly; where a compiler offers it by a
- * call of libm only, it is computed here, to the same bits.
+ * sqrt is the machine's, which IEEE 754 requires to be correctly rounded; if a compiler would call
+ * libm for it, it is computed here, with the same bits.
  *
  * Used by:  exact_math.h.
  */
@@ -90,7 +90,7 @@ BURIN_MATH_FN double burin_cbrt(double x) {
     return burin_is_nan(x) ? BURIN_NAN : special ? x : burin_copysign(scaled, x);
 }
 
-/* The larger side is brought to where no square overflows, and none that counts is lost. */
+/* Scales the larger side to where no square overflows and no significant one is lost. */
 BURIN_MATH_FN double burin_hypot(double x, double y) {
     const double x_size = burin_fabs(x), y_size = burin_fabs(y);
     const double large = x_size > y_size ? x_size : y_size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* round.h - floor, ceil, trunc, round, rint, fmod, fmin, fmax, abs and their like: exact.
  *
- * Adding and subtracting 2^52 rounds to the nearest integer, half to even; the others are one
- * comparison further. A result is NaN in one form only, whatever NaN came in.
+ * Adding and subtracting 2^52 rounds to the nearest integer, half to even; the other functions need
+ * one more comparison. A NaN result always has the same bits.
  *
  * Used by:  exact_math.h.
  */
@@ -41,7 +41,8 @@ BURIN_MATH_FN double burin_round(double x) {
     return burin_is_nan(x) ? BURIN_NAN : burin_copysign(result, x);
 }
 
-/* C leaves open what becomes of a number that no integer holds: here the least integer. */
+/* C does not define the conversion of a number that no integer holds: here it gives the least
+ * integer. */
 BURIN_MATH_FN long long burin_to_integer(double x) {
     return x >= -0x1p63 && x < 0x1p63 ? (long long)x : -0x7fffffffffffffffll - 1;
 }
@@ -54,7 +55,7 @@ BURIN_MATH_FN long long burin_llrint(double x) {
     return burin_to_integer(burin_rint(x));
 }
 
-/* The other one where one is NaN; -0 is less than +0. */
+/* Returns the other number where one is NaN; -0 is less than +0. */
 BURIN_MATH_FN double burin_fmin(double x, double y) {
     const int x_first = x < y || (x == y && (burin_bits(x) & BURIN_SIGN_BIT)) || burin_is_nan(y);
     const double result = x_first ? x : y;
@@ -81,14 +82,14 @@ BURIN_MATH_FN unsigned long long burin_mantissa(double x, int *power) {
     return exponent ? fraction | 0x10000000000000ull : fraction;
 }
 
-/* Division by hand, eleven bits at a time; at most 187 steps. */
+/* Divides in steps of eleven bits, at most 187. */
 BURIN_MATH_RARE double burin_fmod(double x, double y) {
     int x_power, y_power;
     unsigned long long rest = burin_mantissa(x, &x_power), divisor = burin_mantissa(y, &y_power);
     if (burin_is_nan(x) || burin_is_nan(y) || y == 0 || burin_fabs(x) == BURIN_INF)
         return BURIN_NAN;
     if (burin_fabs(x) < burin_fabs(y)) return x;
-    /* Where y's last bit is the smaller one, x's is brought there, eleven places a step. */
+    /* Shifts x to the weight of y's last bit, if that is smaller, eleven places a step. */
     while (x_power > y_power) {
         const int step = x_power - y_power < 11 ? x_power - y_power : 11;
         rest = (rest % divisor) << step;

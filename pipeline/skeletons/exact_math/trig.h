@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* trig.h - sin, cos, tan over all doubles.
  *
- * x = n pi/2 + r, |r| <= pi/4, r in two. Below 2^20 pi/2 that is x minus n times the parts of pi/2;
- * above, x is multiplied by those 192 bits of 2/pi that matter, in integers. The first two terms of
- * each series are computed in two doubles, the others in one.
+ * x = n pi/2 + r, |r| <= pi/4, r in two doubles. Below 2^20 pi/2 that is x minus n times the parts
+ * of pi/2; above, x is multiplied by the 192 relevant bits of 2/pi, in integers. The first two
+ * terms of each series are computed in two doubles, the others in one.
  *
  * Used by:  exact_math.h.
  * Source:   M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983; numbers:

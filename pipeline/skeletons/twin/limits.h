@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* limits.h - what <limits.h> and <stdint.h> have for users' operators, on both sides.
+/* limits.h - the contents of <limits.h> and <stdint.h> for users' operators, on both sides.
  *
  * Used by:  prelude.h and cuda/skeletons/prelude.cuh, as text.
  * Limits:   those of 64-bit Linux, which CUDA shares.

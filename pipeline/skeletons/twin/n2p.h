@@ -2,28 +2,28 @@
 /* n2p.h - the loop of an N2P operator's CPU twin: every colour sample from the window around it,
  * the image's border repeated outside, alpha kept.
  *
- * Rows above and below the image are the first and the last one, so the inner loop asks nothing;
- * the columns at both ends are done apart. Pasted behind the user's source once for each operator;
- * before it stand
+ * The first and the last row replace those above and below the image, so the inner loop has no
+ * tests; the columns at both ends are done separately. Pasted after the user's source once for each
+ * operator, after these definitions:
  *   BURIN_NAME(part)           a name of this operator's own
  *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
- *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS               the parameters' type
  *   BURIN_WINDOW               3 or 5
  *   BURIN_USES_POSITION        0: the function does not look at x and y
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
-/* In here no name but ours hides the user's. */
+/* Inside this function only our names hide the user's. */
 BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_w[BURIN_WINDOW][BURIN_WINDOW],
                                           int burin_x, int burin_y, BURIN_PARAMS burin_p) {
     (void)burin_p;
     return BURIN_FUNCTION(burin_w, burin_x, burin_y BURIN_PASS);
 }
 
-/* The sample at `at` of the middle row; its neighbours are `step` samples apart. */
+/* Does the sample at `at` of the middle row; its neighbours are `step` samples apart. */
 BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, long at, int step,
                                              int x, int y, BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
@@ -35,7 +35,7 @@ BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, l
     return BURIN_NAME(call)(window, x, y, burin_p);
 }
 
-/* The same for a column near an end: columns outside are the first or the last. */
+/* Does the same for a column near an end: columns outside are the first or the last. */
 BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int c, int channels,
                                            int width, int x, int y, BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
@@ -48,7 +48,7 @@ BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int
     return BURIN_NAME(call)(window, x, y, burin_p);
 }
 
-/* The columns FROM..TO-1, one by one. */
+/* Does the columns FROM..TO-1, one by one. */
 static __attribute__((noinline, unused)) void BURIN_NAME(ends)(const BURIN_SAMPLE *const *lines,
                                                                BURIN_SAMPLE *out, int from, int to,
                                                                int width, int y, int channels,
@@ -60,14 +60,14 @@ static __attribute__((noinline, unused)) void BURIN_NAME(ends)(const BURIN_SAMPL
                 BURIN_NAME(edge)(lines, c, channels, width, x, y, burin_p);
 }
 
-/* The samples FROM..TO-1, whatever channel they belong to; the next pixel's is STEP further. */
+/* Does the samples FROM..TO-1 of all channels; the next pixel's is STEP further. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *const *lines,
                                       BURIN_SAMPLE *__restrict__ out, long from, long to, int step,
                                       BURIN_PARAMS burin_p) {
     for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, 0, 0, burin_p);
 }
 
-/* The pixels FROM..TO-1; channels and colours are constants where this is called. */
+/* Does the pixels FROM..TO-1; channels and colours are compile-time constants. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
                                      BURIN_SAMPLE *__restrict__ out, int from, int to, int y,
                                      int channels, int colours, BURIN_PARAMS burin_p) {
@@ -77,7 +77,7 @@ BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
                 BURIN_NAME(inside)(lines, x * channels + c, channels, (int)x, y, burin_p);
 }
 
-/* The same as `samples` for the pixels FROM..TO-1, with alpha out of the way. */
+/* Does the pixels FROM..TO-1 with alpha replaced. */
 BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out,
                                          int from, int to, int channels, BURIN_PARAMS burin_p) {
     enum { REACH = BURIN_WINDOW / 2 };
@@ -95,7 +95,7 @@ BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN
     }
 }
 
-/* Channels and colours are constants where this is called. */
+/* Channels and colours are compile-time constants. */
 BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out, int width,
                                   int y, int channels, int colours, BURIN_PARAMS burin_p) {
     const int reach = BURIN_WINDOW / 2;

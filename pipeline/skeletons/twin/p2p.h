@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /* p2p.h - the loop of a P2P operator's CPU twin: every colour sample on its own, alpha kept.
  *
- * Pasted behind the user's source once for each operator; before it stand
+ * Pasted after the user's source once for each operator, after these definitions:
  *   BURIN_NAME(part)           a name of this operator's own
  *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
- *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS               the parameters' type
  *   BURIN_USES_POSITION        0: the function does not look at `index`
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
-/* In here no name but ours hides the user's. */
+/* Inside this function only our names hide the user's. */
 BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, int burin_i, BURIN_PARAMS burin_p) {
     (void)burin_p;
     return BURIN_FUNCTION(burin_v, burin_i BURIN_PASS);
 }
 
-/* Samples side by side, all of them colour. */
+/* Does contiguous samples, all of them colour. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
                                       BURIN_SAMPLE *__restrict__ out, long count,
                                       BURIN_PARAMS burin_p) {
     for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], 0, burin_p);
 }
 
-/* Pixels whose first one is at `index`; channels and colours are constants where this is called. */
+/* Does pixels, the first at `index`; channels and colours are compile-time constants. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
                                      BURIN_SAMPLE *__restrict__ out, int width, int index,
                                      int channels, int colours, BURIN_PARAMS burin_p) {
@@ -37,7 +37,7 @@ BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
     }
 }
 
-/* As `samples`, with alpha out of the way. */
+/* Does the same as `samples` with alpha replaced. */
 BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
                                          int channels, BURIN_PARAMS burin_p) {
     const int bits = 8 * sizeof(BURIN_SAMPLE);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* prelude.h - what stands before a user's operator in the source of its CPU twin.
+/* prelude.h - the beginning of the source of a CPU twin, before the user's operators.
  *
- * It stands for <stdint.h>, <limits.h>, <stdbool.h> and <stddef.h>, and exact_math.h behind it for
- * <math.h> and <stdlib.h>: a twin includes nothing and is linked with nothing.
+ * It replaces <stdint.h>, <limits.h>, <stdbool.h> and <stddef.h>, and exact_math.h after it
+ * replaces <math.h> and <stdlib.h>: a twin includes nothing and is linked with nothing.
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  any; no state.
  */
 #ifndef BURIN_TWIN_PRELUDE_H
@@ -31,7 +31,7 @@ typedef long ptrdiff_t;
 #define true 1
 #define false 0
 
-/* ---- memory: compilers call these where a program copies or clears, and no library is there */
+/* ---- memory: compilers call these to copy or clear, and no library provides them */
 
 #ifndef BURIN_HOSTED
 #ifdef __OPTIMIZE__
@@ -50,7 +50,7 @@ BURIN_NO_CALLS void *memcpy(void *to, const void *from, size_t size) {
     return to;
 }
 
-/* volatile: or a compiler makes a call of memmove of it. */
+/* volatile keeps the compiler from turning this into a call of memmove. */
 BURIN_NO_CALLS void *memmove(void *to, const void *from, size_t size) {
     if ((char *)to <= (const char *)from) return memcpy(to, from, size);
     for (size_t i = size; i-- > 0;) ((volatile char *)to)[i] = ((const char *)from)[i];
@@ -71,14 +71,14 @@ BURIN_NO_CALLS int memcmp(const void *a, const void *b, size_t size) {
 
 #endif
 
-/* One thread has its own counts here; on a GPU this is one. */
+/* Each thread has its own counts here, so this need not be atomic as on a GPU. */
 BURIN_INLINE int atomicAdd(void *sum, int value) {
     const int before = *(int *)sum;
     *(int *)sum = before + value;
     return before;
 }
 
-/* The same in an R2V's own function: a count outside its list of BINS is left out. */
+/* The same inside an R2V's function: a count outside its list of BINS is ignored. */
 BURIN_INLINE int burin_count(void *sum, int value, const void *list, int bins) {
     const unsigned long at = (unsigned long)((char *)sum - (const char *)list);
     return at < (unsigned long)bins * sizeof(int) ? atomicAdd(sum, value) : 0;
@@ -89,13 +89,13 @@ BURIN_INLINE int burin_count(void *sum, int value, const void *list, int bins) {
 typedef unsigned char burin_sample8;
 typedef unsigned short __attribute__((aligned(1), may_alias)) burin_sample16;
 
-/* A pixel of 2 or 4 samples as one number, its alpha in the high bits. */
+/* A pixel of 2 or 4 samples as one number, alpha in the high bits. */
 typedef unsigned short __attribute__((aligned(1), may_alias)) burin_pixel16;
 typedef unsigned int __attribute__((aligned(1), may_alias)) burin_pixel32;
 typedef unsigned long __attribute__((aligned(1), may_alias)) burin_pixel64;
 
-/* Alpha is never given to a function, and loops over neighbours are fast: so alpha is replaced by
- * the colour sample before it on the way in, and put back on the way out. */
+/* Functions never see alpha, and loops over contiguous samples are fast: so the colour sample
+ * before it replaces alpha on the way in, and alpha is restored on the way out. */
 #define BURIN_ALPHA(pixel, bits)                                                                   \
     BURIN_INLINE void pixel##_cover(const void *from, void *to, long pixels) {                     \
         const pixel *__restrict__ in = (const pixel *)from;                                        \
@@ -140,10 +140,10 @@ BURIN_INLINE void burin_restore(const void *from, void *to, long pixels, int cha
         burin_pixel64_16_restore(from, to, pixels);
 }
 
-/* Partial results of an R2S side by side: a multiple of 3, so that a lane keeps to one channel. */
+/* Number of an R2S's partial results: a multiple of 3, so that a lane belongs to one channel. */
 enum { BURIN_LANES = 192 };
 
-/* Pixels that a loop takes on at once where it needs a copy; their colours fill all lanes. */
+/* Pixels that a loop copies at once; their colours fill all lanes. */
 enum { BURIN_CHUNK = 3 * BURIN_LANES };
 
 /* Operators without parameters. */

@@ -2,20 +2,20 @@
 /* r2s.h - the loop of an R2S operator's CPU twin: all samples of a colour channel become one
  * number.
  *
- * The user's function may be applied in any order. Many partial results stand side by side, one a
- * lane, so that the inner loop has no chain of dependences; a lane keeps to one channel, since the
- * number of lanes is a multiple of 3. Pasted behind the user's source once for each operator and
- * depth; before it stand
+ * The user's function may be applied in any order. There are many partial results, one a lane, so
+ * that the inner loop has no chain of dependences; a lane belongs to one channel, since the number
+ * of lanes is a multiple of 3. Pasted after the user's source once for each operator and depth,
+ * after these definitions:
  *   BURIN_NAME(part)   a name of this operator's own
  *   BURIN_FUNCTION     the user's function
  *   BURIN_SAMPLE       a sample in memory
  *   BURIN_RESULT       the result's type
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
-/* In here no name but ours hides the user's. */
+/* Inside this function only our names hide the user's. */
 BURIN_INLINE BURIN_RESULT BURIN_NAME(call)(BURIN_RESULT burin_a, BURIN_RESULT burin_b) {
     return BURIN_FUNCTION(burin_a, burin_b);
 }
@@ -31,8 +31,8 @@ struct BURIN_NAME(lanes) {
     int started;
 };
 
-/* Samples of colour alone; the first one belongs to channel 0. The lanes are copied in and out, so
- * that the compiler knows that nothing else points at them. */
+/* Folds colour samples, the first of channel 0. The lanes are copied in and out, so that the
+ * compiler knows that nothing else points to them. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int colours,
                                       struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds) {
     struct BURIN_NAME(lanes) own = *lanes;
@@ -48,7 +48,7 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int co
     for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
 }
 
-/* Colour is put together, alpha left out; a chunk's colour samples fill all lanes. */
+/* Gathers the colours without alpha; a chunk's colour samples fill all lanes. */
 BURIN_INLINE void BURIN_NAME(leave_alpha)(const BURIN_SAMPLE *in, int width, int colours,
                                           struct BURIN_NAME(lanes) * lanes,
                                           struct burin_fold *folds) {
@@ -80,7 +80,7 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
         BURIN_NAME(fold)(&rows->folds[l % colours], lanes.lane[l]);
 }
 
-/* Another band's result into this one's. */
+/* Folds another band's result into this one's. */
 BURIN_EXPORT void BURIN_NAME(merge)(struct burin_fold *into, const struct burin_fold *from) {
     if (from->started) BURIN_NAME(fold)(into, (BURIN_RESULT)from->value);
 }

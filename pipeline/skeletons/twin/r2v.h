@@ -2,19 +2,19 @@
 /* r2v.h - the loop of an R2V operator's CPU twin: the samples of a colour channel are counted into
  * a list.
  *
- * Neighbouring pixels go to different copies of the list, so that equal ones do not wait for each
- * other's store; whoever calls adds the copies up. Pasted behind the user's source once for each
- * operator; before it stand
+ * Neighbouring pixels go to different copies of the list, so that equal ones need not wait for each
+ * other's store; the caller adds the copies up. Pasted after the user's source once for each
+ * operator, after these definitions:
  *   BURIN_NAME(part)           a name of this operator's own
  *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
- *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS, BURIN_RESULT the parameters' and the counts' type
  *
- * Used by:  twin_source.c, as text.
+ * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
-/* In here no name but ours hides the user's. */
+/* Inside this function only our names hide the user's. */
 BURIN_INLINE void BURIN_NAME(call)(BURIN_PIXEL burin_v, BURIN_RESULT *burin_list, int burin_bins,
                                    BURIN_PARAMS burin_p) {
     (void)burin_p;
@@ -27,7 +27,7 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, const struct burin_row
     const int bins = rows->bins;
     int *counts = rows->counts;
     long x = 0;
-    if (copies == 4) /* pixel by pixel the copy would be chosen anew */
+    if (copies == 4) /* else the copy would be chosen for each pixel */
         for (; x + 4 <= width; x += 4)
             for (long k = 0; k < 4; k++)
                 for (long c = 0; c < colours; c++) {

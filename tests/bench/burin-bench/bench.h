@@ -18,9 +18,9 @@ struct bench {
     const char *name;    /* of the operator or subject; "bench" in the JSON */
     const char *summary; /* one line of help */
     const char *notes;   /* lines of help, each indented by 12 spaces and ended by \n */
-    const struct bench_option *options; /* its own; NULL: none; NOTES tell of them */
+    const struct bench_option *options; /* its own; NULL: none; NOTES explain them */
 
-    /* Are the words that are no options understood? Prints a sentence if not. NULL: none may be
+    /* Are the words that are not options understood? Prints a sentence if not. NULL: none may be
      * given. */
     bool (*words)(const struct bench_options *options);
 

@@ -30,8 +30,8 @@ struct bench_case {
 typedef void (*case_report)(void *context, const struct bench_lane *lane,
                             const struct measurement *times, const struct measurement *core);
 
-/* Where both the CPU and a GPU are measured, all are compared with the first lane of the CPU, else
- * with PLAIN. Calls REPORT for each lane whose result is right. False if any failed or was
+/* Compares every lane with the first lane of the CPU where both the CPU and a GPU are measured,
+ * else with PLAIN. Calls REPORT for each lane whose result is right. False if any failed or was
  * wrong. */
 bool case_measure(const struct bench_case *one, const struct bench_options *options,
                   const struct lanes *lanes, case_report report, void *context);

@@ -7,11 +7,11 @@
  * sampling and quality, with everything that the CPU codec makes of them. jpeg_cores.c and
  * jpeg_batches.cu do the same work with the same subjects and give no time unless the result is
  * right. Rows are added as they come. */
-#include "tests/bench/burin-bench/nvjpeg_batches.h"
 #include "pipeline/registry.h"
 #include "tests/bench/burin-bench/bench.h"
 #include "tests/bench/burin-bench/jpeg_choice.h"
 #include "tests/bench/burin-bench/jpeg_cores.h"
+#include "tests/bench/burin-bench/nvjpeg_batches.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { CORE_ROUNDS_MAX = 5, QUICK_ROUNDS = 5, MANY_STREAMS = 3 };
 
 static const char *const work_names[] = { "decode", "encode", "both" };
 
-/* What all rows of a picture's kind share. */
+/* Common to all rows of one kind of picture. */
 struct scope {
     const struct bench_options *options;
     const struct lanes *lanes;
@@ -67,7 +67,7 @@ static void add_row(const struct scope *scope, const struct way *way, double us,
                print_row);
 }
 
-static bool tell(const struct scope *scope, const struct way *way, const struct failure *failure) {
+static bool warn(const struct scope *scope, const struct way *way, const struct failure *failure) {
     fprintf(stderr, "%s: %s of %ux%u, %s, quality %d, %s on %s, batches of %d: %s\n",
             scope->options->program, work_names[scope->batches.work], scope->size.width,
             scope->size.height, jpeg_kind_names[scope->kind], scope->quality, way->codec,
@@ -90,7 +90,7 @@ static bool measure_cores(const struct scope *scope, const struct bench_lane *la
             (double)(batches.work == JPEG_WORK_ENCODE ? batches.subjects[s].encoded.length
                                                       : batches.subjects[s].file.length) /
             batches.subject_count;
-    if (jpeg_cores_measure(&batches, lane->pool, &us, &failure)) return tell(scope, &way, &failure);
+    if (jpeg_cores_measure(&batches, lane->pool, &us, &failure)) return warn(scope, &way, &failure);
     add_row(scope, &way, us, &times);
     return true;
 }
@@ -105,7 +105,7 @@ static bool measure_batch(const struct scope *scope, const struct bench_lane *la
     batches.device = lane->index;
     batches.batch = batch;
     batches.streams = streams;
-    if (jpeg_batches_measure(&batches, &times, &failure)) return tell(scope, &way, &failure);
+    if (jpeg_batches_measure(&batches, &times, &failure)) return warn(scope, &way, &failure);
     add_row(scope, &way, times.batch_us / batch, &times);
     if (batch == 1 && streams == 1) add_row(scope, &alone, times.alone_us, &times);
     return true;
@@ -125,7 +125,7 @@ static bool measure_nvjpeg(const struct scope *scope, const struct bench_lane *l
     batches.batch = batch;
     batches.streams = 1;
     if (batches.rounds > CORE_ROUNDS_MAX) batches.rounds = CORE_ROUNDS_MAX;
-    if (nvjpeg_batches_measure(&batches, &times, &failure)) return tell(scope, &way, &failure);
+    if (nvjpeg_batches_measure(&batches, &times, &failure)) return warn(scope, &way, &failure);
     add_row(scope, &way, times.batch_us / batch, &times);
     if (batch == 1) add_row(scope, &alone, times.alone_us, &times);
     return true;

@@ -4,9 +4,9 @@
  * until the whole train is queued, so that the time is the device's alone. */
 #include "tests/bench/burin-bench/jpeg_batches.h"
 
-#include "tests/bench/burin-bench/jpeg_lines.cuh"
 #include "cuda/check.cuh"
 #include "pipeline/timing.h"
+#include "tests/bench/burin-bench/jpeg_lines.cuh"
 
 #include <algorithm>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * Used by:  jpeg.c.
  * Owns:     the choice, one for the process; strings are those of argv.
- * Fails:    an option that is refused is told by options.c.
+ * Fails:    options.c reports a refused option.
  * Limits:   JPEG_CHOICES_MAX of each.
  */
 #ifndef BURIN_JPEG_CHOICE_H
@@ -43,10 +43,10 @@ extern const struct bench_option jpeg_choice_options[];
     "            --photos FOLDER  cuts photographs to size; without it scenes are drawn\n"         \
     "            --quick          320x240 and 1080p, 4:2:0, quality 85, two batches, 5 rounds\n"
 
-/* What is measured after defaults. */
+/* The sizes that are measured after defaults are applied. */
 int jpeg_choice_sizes(struct jpeg_size sizes[JPEG_CHOICES_MAX]);
 bool jpeg_choice_pair(enum jpeg_kind kind, int quality);
-/* Of pictures of that size, sampling and quality, the smallest first. */
+/* The batches of pictures of that size, sampling and quality, the smallest first. */
 int jpeg_choice_batches(const struct jpeg_size *size, enum jpeg_kind kind, int quality,
                         int batches[JPEG_CHOICES_MAX]);
 bool jpeg_choice_work(enum jpeg_work work);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a core works in; it fails by itself. */
+/* The memory of one core, which fails by itself. */
 struct core {
     struct image pixels, worked;
     struct jpeg_bytes file;

@@ -10,9 +10,9 @@
 
 #include "tests/bench/burin-bench/jpeg_batches.h"
 
-/* Microseconds a picture: each core does all subjects in a round, beginning with another one; the
- * median of so many rounds as BATCHES say, the first not counted. Its device, batch and streams
- * are not looked at. POOL NULL: one core. */
+/* Microseconds a picture: each core does all subjects in a round, each beginning with a different
+ * one; the median of the rounds of BATCHES, the first not counted. BATCHES' device, batch and
+ * streams are ignored. POOL NULL: one core. */
 enum status jpeg_cores_measure(const struct jpeg_batches *batches, struct pool *pool,
                                double *picture_us, struct failure *failure);
 

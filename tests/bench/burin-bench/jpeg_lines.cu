@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each turn has files and pixels of its own, so many that all turns together are
+/* How it works. Each turn has files and pixels of its own, and all turns together are
  * larger than any cache; the decoder's arena, the operator's output, the encoder's scratch and
  * files are the line's. Memory is laid out twice by the same function: first to learn how much it
  * is, then for good. */
@@ -41,7 +41,7 @@ static enum status read_headers(struct jpeg_lines *lines, struct failure *failur
     return STATUS_OK;
 }
 
-/* As if all of the batch were the subject that needs most. */
+/* Sizes the decoder as if every subject of the batch were the one that needs most. */
 static enum status size_decoder(struct jpeg_lines *lines, struct failure *failure) {
     const int count = lines->of->batch;
     struct jpeg_picture *all = (struct jpeg_picture *)malloc(count * sizeof *all);

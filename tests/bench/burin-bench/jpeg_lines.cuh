@@ -9,9 +9,9 @@
 #ifndef BURIN_JPEG_LINES_CUH
 #define BURIN_JPEG_LINES_CUH
 
-#include "tests/bench/burin-bench/jpeg_batches.h"
 #include "cuda/codecs/jpeg_decode.h"
 #include "cuda/codecs/jpeg_encode.h"
+#include "tests/bench/burin-bench/jpeg_batches.h"
 
 enum { JPEG_LINES_SUBJECTS_MAX = 64 };
 
@@ -36,7 +36,7 @@ struct jpeg_line {
     int next; /* turn */
 };
 
-/* What all streams share, and how much memory each has. */
+/* Common to all streams, with the size of each stream's memory. */
 struct jpeg_lines {
     const struct jpeg_batches *of;
     struct jpeg_baseline headers[JPEG_LINES_SUBJECTS_MAX];

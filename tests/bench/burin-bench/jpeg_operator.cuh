@@ -9,9 +9,9 @@
 #ifndef BURIN_JPEG_OPERATOR_CUH
 #define BURIN_JPEG_OPERATOR_CUH
 
-#include "tests/bench/burin-bench/jpeg_batches.h"
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
+#include "tests/bench/burin-bench/jpeg_batches.h"
 
 static inline int jpeg_operator_attribute(int device, cudaDeviceAttr attribute) {
     int value = 0;

@@ -11,11 +11,11 @@
 
 #include "tests/bench/burin-bench/jpeg_batches.h"
 
-/* INTO has the shape that the file tells. */
+/* INTO has the shape that the file's header states. */
 enum status jpeg_work_decode(const struct jpeg_bytes *file, const struct image *into,
                              struct failure *failure);
 
-/* FILE has so many bytes of room, and then its length. */
+/* FILE's length is its room in bytes before the call, and its length after. */
 enum status jpeg_work_encode(const struct image *pixels, unsigned quality, struct jpeg_bytes *file,
                              struct failure *failure);
 

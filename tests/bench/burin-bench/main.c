@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin-bench, which `burin bench` starts: how fast the operators are on this machine. */
+#include "server/process/process.h"
 #include "tests/bench/burin-bench/bench.h"
-#include "server/stacks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const struct entry *find(const char *name) {
 
 int main(int argc, char **argv) {
     struct failure failure = { 0 };
-    if (!stacks_make_room(&failure)) {
+    if (!process_set_stacks(&failure)) {
         fprintf(stderr, "burin bench: %s\n", failure.message);
         return 1;
     }

@@ -18,7 +18,7 @@ double measurement_total_ms(const struct measurement *measurement) {
     return measurement->upload_ms + measurement->compute_ms + measurement->download_ms;
 }
 
-/* Of the double that stands OFFSET bytes into each of RUNS. */
+/* The median of the double at OFFSET bytes into each of RUNS. */
 static double median_at(const struct timing *runs, int count, size_t offset) {
     double *values = malloc((size_t)count * sizeof *values);
     if (!values) return 0;

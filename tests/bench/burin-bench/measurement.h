@@ -34,7 +34,7 @@ enum status measurement_take(struct measurement *measurement, struct lane *lane,
                              const void *context, int repeats, struct failure *failure);
 
 /* STATUS_OK if LANE's last result is EXPECTED, or if EXPECTED has no pixels. The result of a plan
- * of one step that tells values is a row: the bytes of these values. */
+ * of one value step is a row: the bytes of its values. */
 enum status measurement_check(const struct lane *lane, const struct image *expected,
                               struct failure *failure);
 

@@ -6,10 +6,10 @@
  * over more bytes than a cache holds. */
 #include "tests/bench/burin-bench/nvjpeg_batches.h"
 
-#include "tests/bench/burin-bench/jpeg_operator.cuh"
-#include "tests/bench/burin-bench/nvjpeg_library.cuh"
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
+#include "tests/bench/burin-bench/jpeg_operator.cuh"
+#include "tests/bench/burin-bench/nvjpeg_library.cuh"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct encoder {
     struct nvjpeg_settings *settings;
     uint8_t *out;
     size_t length;
-    int picture; /* whose file it has not told yet; -1: none */
+    int picture; /* whose file has not been fetched; -1: none */
 };
 
 struct bench {
@@ -193,8 +193,8 @@ static enum status fetch(struct bench *bench, struct encoder *encoder, struct fa
     if (encoder->picture < 0) return STATUS_OK;
     encoder->length = bench->room;
     encoder->picture = -1;
-    NVJPEG_TRY("tell its file", bench->api->fetch(bench->coder, encoder->state, encoder->out,
-                                                  &encoder->length, encoder->stream));
+    NVJPEG_TRY("get its file", bench->api->fetch(bench->coder, encoder->state, encoder->out,
+                                                 &encoder->length, encoder->stream));
     return STATUS_OK;
 }
 
@@ -273,7 +273,7 @@ static enum status decode_file(const uint8_t *bytes, size_t length, const struct
     return status;
 }
 
-/* Of the batch's picture NUMBER: what it is, and what it should be. */
+/* Fetches the batch's picture NUMBER into FOUND, and the right one into EXPECTED. */
 static enum status bring_results(struct bench *bench, int number, int slot, struct image *found,
                                  struct image *expected, struct failure *failure) {
     const struct jpeg_subject *subject = subject_of(bench, number);

@@ -8,7 +8,7 @@
  * Owns:     the library, as long as the process.
  * Fails:    a status and its sentence. Its samples are not libjpeg's: a result that differs from
  *           the CPU codec's by more than NVJPEG_DIFFERENCE_MAX a sample is a failure, and below
- *           that the difference is told.
+ *           that the difference is reported.
  * Threads:  one at a time.
  */
 #ifndef BURIN_NVJPEG_BATCHES_H

@@ -12,7 +12,7 @@
 
 enum { BENCH_REPEATS = 15 };
 
-/* As they are listed in every --help. */
+/* Listed in every --help. */
 #define BENCH_OPTIONS_HELP                                                                         \
     "  --json          print JSON and no table\n"                                                  \
     "  --device WHICH  all (default), cpu, cuda or cuda:N\n"                                       \
@@ -22,7 +22,7 @@ enum { BENCH_REPEATS = 15 };
 /* One that a single benchmark has; it keeps the value itself. */
 struct bench_option {
     const char *name;               /* "--size"; NULL ends a list */
-    const char *range;              /* as messages tell it; NULL: a switch, which has no value */
+    const char *range;              /* for messages; NULL: a switch, which has no value */
     bool (*set)(const char *value); /* false: not in the range; a switch is given NULL */
 };
 

@@ -34,7 +34,7 @@ static uint32_t energy_at(const struct strip *strip, const struct view *view, ui
                           here[below + right] >> 24);
 }
 
-/* Where the costs of LINE are least beside I or at it: the first such place. */
+/* The first place of the least cost in LINE among I and its neighbours. */
 static uint32_t least_beside(const struct strip *strip, const struct view *view, uint32_t line,
                              uint32_t i) {
     const uint32_t *costs = strip->costs + line * view->across;

@@ -11,7 +11,7 @@ static uint32_t rounded_ratio(uint64_t value, uint64_t divisor) {
     return (uint32_t)((2 * value + divisor) / (2 * divisor));
 }
 
-/* Of pixel X: the greatest of its colours. */
+/* The greatest colour of pixel X. */
 static uint32_t value_at(const struct image *image, const uint8_t *row, size_t x) {
     uint32_t value = 0;
     for (unsigned c = 0; c < image_colours(image); c++) {

@@ -27,7 +27,7 @@ void report_end(struct report *report, const char *name);
 /* Date, version, CPU, cores and GPUs: a new reference. */
 json_t *report_machine(void);
 
-/* Of a row: 0 and NULL where KEY is of another kind. */
+/* A field of a row: 0 and NULL where KEY has a different type. */
 double report_number(const json_t *row, const char *key);
 const char *report_text(const json_t *row, const char *key);
 

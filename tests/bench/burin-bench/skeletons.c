@@ -6,7 +6,7 @@
  * program is timed first (plain_skeletons.c), then the operator on every lane; a lane's time
  * becomes a row only if its result is that of the serial program. Without a C compiler the CPU's
  * lanes are left out, without libnvrtc the GPUs': the serial rows are always there. Rows without a
- * picture tell how long a GPU's kernel takes to be compiled and loaded, and to be loaded from the
+ * picture show how long a GPU's kernel takes to be compiled and loaded, and to be loaded from the
  * cache. */
 #include "cuda/skeletons/kernel_library.h"
 #include "cuda/skeletons/nvrtc.h"
@@ -193,7 +193,7 @@ static void print_compile_row(const json_t *row) {
            report_number(row, "compile_ms"), report_number(row, "from_cache_ms"));
 }
 
-/* The median of a few; -1: it cannot be done, and FAILURE tells why. */
+/* The median of a few; -1: it cannot be done, and FAILURE says why. */
 static double prepare_ms(struct lane *lane, const struct op *op, int repeats,
                          struct failure *failure) {
     double ms[COMPILE_REPEATS_MAX];

@@ -84,7 +84,7 @@ def names(offsets):
 
 
 def without_headers(calls, where):
-    """An inline function of a header counts as part of whoever calls it."""
+    """An inline function of a header counts as part of its caller."""
     inline = {o for o, (_, file) in where.items() if file.endswith(".h")}
     callers = {}
     for caller, callee in calls:

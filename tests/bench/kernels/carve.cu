@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for
- * all seams. Every seam of every rung is compared with a plain host program before a time is told.
- * Times are events' on the device, medians: `all` of the whole search with its preparations, `seam`
- * the rise from a quarter of the seams to all of them. */
+/* The ladder that led to cuda/ops/carve/fast_one_axis/fast_one_axis.cuh, from a launch a row to one
+ * launch for all seams. Every seam of every rung is compared with a plain host program before a
+ * time is printed. Times are events' on the device, medians: `all` of the whole search with its
+ * preparations, `seam` the rise from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "tests/bench/kernels/carve_cluster.cuh"
@@ -30,7 +30,7 @@ struct bench {
     std::vector<uint16_t> columns;      /* as they ought to be */
     uint8_t *original;
     uint64_t *trace;
-    uint32_t blocks, cluster; /* of the cluster method's last launch */
+    uint32_t blocks, cluster; /* of the last launch of fast_one_axis */
     cudaEvent_t begin, end;
 };
 
@@ -41,7 +41,7 @@ static void bench_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the cluster method does not take the search. */
+/* False where fast_one_axis does not take the search. */
 static bool strip_make(struct bench &bench, const struct strip_case &one) {
     struct seam_search &search = bench.search;
     search = {};
@@ -49,9 +49,9 @@ static bool strip_make(struct bench &bench, const struct strip_case &one) {
     search.energy = one.energy;
     search.luma_stride = (one.width + 63) / 64 * 64;
     const size_t bytes = (size_t)search.luma_stride * one.height;
-    struct cluster_plan plan;
+    struct one_axis_plan plan;
     bench.limits = limits_of(&bench.context);
-    if (!cluster_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    if (!one_axis_plan_make(&plan, &bench.limits, &search, NULL)) return false;
     bench.luma = paint(one.kind, one.width, one.height, search.luma_stride);
     bench.smaller = bench.luma;
     bench.columns = plain_carve(bench.smaller, one.width, one.height, search.luma_stride,
@@ -90,15 +90,15 @@ static bool rung_fits(const struct bench &bench, int rung) {
 }
 
 static void run_halves(struct bench &bench, uint32_t seams, uint64_t *trace) {
-    struct cluster_plan plan;
+    struct one_axis_plan plan;
     struct failure failure = {};
     bool fits = false;
     struct seam_search search = bench.search;
     search.columns = seams;
-    if (!cluster_plan_make(&plan, &bench.limits, &search, (uint8_t *)search.scratch)) exit(1);
+    if (!one_axis_plan_make(&plan, &bench.limits, &search, (uint8_t *)search.scratch)) exit(1);
     plan.args.timeline = trace;
     bench.blocks = plan.blocks, bench.cluster = plan.args.cluster;
-    if (cluster_queue(&bench.context, &plan, (uint8_t *)search.scratch, &fits, &failure) ==
+    if (one_axis_queue(&bench.context, &plan, (uint8_t *)search.scratch, &fits, &failure) ==
             STATUS_OK &&
         fits)
         return;
@@ -236,8 +236,8 @@ static int odd(struct bench &bench, uint32_t most) {
     return bad != 0;
 }
 
-/* Where a seam's time goes: means over the later half of the seams, from the end of the seam
- * before, in us. */
+/* Prints the parts of a seam's time: means over the later half of the seams, from the end of the
+ * seam before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = { "lead start", "lead end", "met",       "maps",
                                          "resolved",   "entry",    "walked",    "moved",
@@ -283,8 +283,8 @@ static int pinned(struct bench &bench) {
         struct failure failure = {};
         const double start = seconds();
         TRY(cudaMemcpyAsync(bench.search.luma, from, bytes, cudaMemcpyHostToDevice, stream));
-        if (method_run(&bench.context, &bench.limits, METHOD_CLUSTER, &bench.search, &failure) !=
-            STATUS_OK)
+        if (method_run(&bench.context, &bench.limits, METHOD_FAST_ONE_AXIS, &bench.search,
+                       &failure) != STATUS_OK)
             return 1;
         TRY(cudaMemcpy2DAsync(to, 1440, bench.search.luma, stride, 1440, one.height,
                               cudaMemcpyDeviceToHost, stream));
@@ -309,7 +309,7 @@ int main(int count, char **arguments) {
              "Ways to take seams out of a strip of luma, one direction, us a seam and in all.\n"
              "carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
              "carve odd [PIXELS]: other sizes, energies and pictures compared, all rungs that "
-             "fit, up to so many pixels.\n"
+             "fit, up to PIXELS pixels.\n"
              "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");
         return 0;
     }

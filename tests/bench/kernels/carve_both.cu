@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
- * method (dual.cuh), and on it the general one (grid.cuh). The origins of all pixels that are
- * left are compared with a plain host program's before a time is told. Times are events' on the
- * device, medians: `all` of the whole search with its preparations and origins, `step` the rise
- * from a quarter of the steps to all. */
+ * method (fast_both_axes.cuh), and on it the general one (any_gpu.cuh). The origins of all
+ * remaining pixels are compared with a plain host program's before a time is printed. Times are
+ * events' on the device, medians: `all` of the whole search with its preparations and origins,
+ * `step` the rise from a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "cuda/ops/carve/method.cuh"
@@ -92,7 +92,7 @@ static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
 
 /* ---- one search */
 
-struct dual_case {
+struct both_case {
     const char *name;
     uint32_t width, height, columns, rows;
     int energy;
@@ -119,9 +119,9 @@ static void context_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the cluster method does not take the search. Rows of the plain way lie close
+/* False where fast_one_axis does not take the search. Rows of the plain way lie close
  * together. */
-static bool strip_make(struct bench &bench, const struct dual_case &one) {
+static bool strip_make(struct bench &bench, const struct both_case &one) {
     struct seam_search &search = bench.search;
     search = {};
     search.width = one.width, search.height = one.height;
@@ -130,11 +130,11 @@ static bool strip_make(struct bench &bench, const struct dual_case &one) {
     search.luma_stride = (one.width + 15) / 16 * 16;
     search.origin_stride = one.width;
     const size_t bytes = (size_t)search.luma_stride * one.height + 16;
-    struct dual_plan plan;
+    struct both_axes_plan plan;
     bench.limits = limits_of(&bench.context);
-    if (!dual_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    if (!both_axes_plan_make(&plan, &bench.limits, &search, NULL)) return false;
     const size_t fast = plan.bytes;
-    const size_t general = grid_scratch(&search);
+    const size_t general = any_gpu_scratch(&search);
     bench.luma = paint(one.kind, one.width, one.height, one.width);
     bench.numbers = plain_both(bench.luma, search);
     TRY(cudaMalloc((void **)&bench.original, bytes));
@@ -160,7 +160,7 @@ static void strip_free(struct bench &bench) {
 
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, DUAL };
+enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, BOTH_AXES };
 static const char *const rung_names[] = { "",
                                           "1 a launch a row",
                                           "2 tiles, parallel way back",
@@ -170,26 +170,27 @@ static const char *const rung_names[] = { "",
 
 static bool rung_fits(const struct bench &bench, int rung) {
     struct solo_shape shape;
-    if (rung == GENERAL || rung == DUAL) return true;
+    if (rung == GENERAL || rung == BOTH_AXES) return true;
     return rungs_fit(bench.search.width) && rungs_fit(bench.search.height) &&
            (rung != CLUSTERS || weigh_cluster_shape(bench.weigh, shape));
 }
 
 static void run_general(struct bench &bench, const struct seam_search &search) {
     struct failure failure = {};
-    if (grid_run(&bench.context, &search, &failure) == STATUS_OK) return;
+    if (any_gpu_run(&bench.context, &search, &failure) == STATUS_OK) return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
 
-static void run_dual(struct bench &bench, const struct seam_search &search, bool trace) {
-    struct dual_plan plan;
+static void run_both_axes(struct bench &bench, const struct seam_search &search, bool trace) {
+    struct both_axes_plan plan;
     struct failure failure = {};
     bool fits = false;
     uint8_t *scratch = (uint8_t *)search.scratch;
-    if (!dual_plan_make(&plan, &bench.limits, &search, scratch)) exit(1);
+    if (!both_axes_plan_make(&plan, &bench.limits, &search, scratch)) exit(1);
     if (trace) plan.args.axes[plan.args.longer].timeline = bench.trace;
-    if (dual_queue(&bench.context, &plan, scratch, &fits, &failure) == STATUS_OK && fits) return;
+    if (both_axes_queue(&bench.context, &plan, scratch, &fits, &failure) == STATUS_OK && fits)
+        return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
@@ -210,7 +211,7 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     if (rung == TILES) rung_weigh_tiles(bench.weigh, search.columns, search.rows);
     if (rung == GENERAL) run_general(bench, search);
     if (rung == CLUSTERS) rung_weigh_cluster(bench.weigh, search.columns, search.rows);
-    if (rung == DUAL) run_dual(bench, search, trace);
+    if (rung == BOTH_AXES) run_both_axes(bench, search, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -218,8 +219,8 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     return ms;
 }
 
-/* Where every pixel that is left came from. */
-static bool right(struct bench &bench, const struct dual_case &one, const char *who) {
+/* Checks the origin of every pixel that is left. */
+static bool right(struct bench &bench, const struct both_case &one, const char *who) {
     std::vector<uint32_t> numbers(bench.numbers.size());
     TRY(cudaMemcpy(numbers.data(), bench.search.origins, 4 * numbers.size(),
                    cudaMemcpyDeviceToHost));
@@ -244,7 +245,7 @@ static float median(struct bench &bench, int rung, uint32_t part, int repeats) {
 
 /* ---- what main is asked for */
 
-static const struct dual_case ladder_cases[] = {
+static const struct both_case ladder_cases[] = {
     { "1024x1024", 1024, 1024, 32, 32, CARVE_GRADIENT, PHOTO },
     { "1080p", 1920, 1080, 48, 48, CARVE_GRADIENT, PHOTO },
     { "4K", 3840, 2160, 12, 12, CARVE_GRADIENT, PHOTO },
@@ -253,12 +254,12 @@ static const struct dual_case ladder_cases[] = {
 static int ladder(struct bench &bench) {
     int bad = 0;
     printf("%-28s %-10s %6s %12s %12s\n", "", "", "steps", "all (ms)", "step (us)");
-    for (const struct dual_case &one : ladder_cases) {
+    for (const struct both_case &one : ladder_cases) {
         if (!strip_make(bench, one)) {
             printf("%s does not fit\n", one.name);
             continue;
         }
-        for (int rung = ROWS; rung <= DUAL; rung++) {
+        for (int rung = ROWS; rung <= BOTH_AXES; rung++) {
             if (!rung_fits(bench, rung)) {
                 printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
                 continue;
@@ -268,7 +269,7 @@ static int ladder(struct bench &bench) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == ROWS ? 1 : rung == DUAL ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == BOTH_AXES ? 15 : 5;
             const float all = median(bench, rung, 1, repeats),
                         part = median(bench, rung, 4, repeats);
             const uint32_t steps = one.columns + one.rows;
@@ -294,13 +295,13 @@ static int odd(struct bench &bench) {
     for (const uint32_t *size : odd_sizes)
         for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
             for (int kind = PHOTO; kind < PICTURE_KINDS; kind++) {
-                const struct dual_case one = { "odd",   size[0], size[1],           size[2],
+                const struct both_case one = { "odd",   size[0], size[1],           size[2],
                                                size[3], energy,  (picture_kind)kind };
                 if (!strip_make(bench, one)) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                for (int rung = ROWS; rung <= DUAL; rung++) {
+                for (int rung = ROWS; rung <= BOTH_AXES; rung++) {
                     if (!rung_fits(bench, rung)) continue;
                     run(bench, rung, 1, false);
                     *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
@@ -311,18 +312,18 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
- * while both axes are at it, from the end of the step before, in us. */
+/* Prints the parts of a step's time, in the axis with more rows: means over the later half of the
+ * steps in which both axes are searched, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",
         "walked and verdict", "moved",    "",    "ready", "last jumps"
     };
-    for (const struct dual_case &one : ladder_cases) {
+    for (const struct both_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         const uint32_t most = one.columns > one.rows ? one.rows : one.columns;
         std::vector<uint64_t> marks(TIMELINE_MARKS * (one.columns + one.rows));
-        for (int i = 0; i < 3; i++) run(bench, DUAL, 1, true);
+        for (int i = 0; i < 3; i++) run(bench, BOTH_AXES, 1, true);
         TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
         printf("%-10s", one.name);
         for (int k = 0; k < TIMELINE_MARKS; k++) {
@@ -341,9 +342,9 @@ static int trace(struct bench &bench) {
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "ladder";
     if (strcmp(what, "--help") == 0) {
-        puts("dual_run [ladder]: times of all rungs.\n"
-             "dual_run odd: other sizes, energies and pictures compared, all rungs that fit.\n"
-             "dual_run trace: where a step's time goes.");
+        puts("both_run [ladder]: times of all rungs.\n"
+             "both_run odd: other sizes, energies and pictures compared, all rungs that fit.\n"
+             "both_run trace: where a step's time goes.");
         return 0;
     }
     int gpus = 0;

@@ -36,7 +36,7 @@ struct solo_part {
     bool ahead;
 };
 
-DEVICE struct solo_part part_of(const struct cluster_args &args, struct block_group block_group,
+DEVICE struct solo_part part_of(const struct axis_args &args, struct block_group block_group,
                                 uint32_t seam) {
     const uint32_t width = args.width - seam, all = (width + TILE_OWN - 1) / TILE_OWN;
     const uint32_t each = (all + block_group.blocks - 1) / block_group.blocks,
@@ -51,11 +51,11 @@ DEVICE struct solo_part part_of(const struct cluster_args &args, struct block_gr
     return part;
 }
 
-DEVICE int half_of(const struct cluster_args &args, uint32_t n) {
+DEVICE int half_of(const struct axis_args &args, uint32_t n) {
     return n >= args.halves[0].steps;
 }
 
-DEVICE uint32_t step_of(const struct cluster_args &args, uint32_t n) {
+DEVICE uint32_t step_of(const struct axis_args &args, uint32_t n) {
     return half_of(args, n) ? n - args.halves[0].steps : n;
 }
 
@@ -89,7 +89,7 @@ DEVICE void part_tell(const struct solo_part &part, uint32_t *costs, int x, uint
 /* The rows of step N. The last row of a half goes where the halves meet. */
 DEVICE void part_rows(const struct rung_memory &memory, const struct solo_part &part,
                       struct solo_memory &shared, uint32_t n, const uint2 (&energies)[STEP_ROWS]) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const int half = half_of(args, n), x = tile_column(part.number);
     const uint32_t step = step_of(args, n), lane = thread_index() % 32;
     struct tile tile = {};
@@ -119,7 +119,7 @@ DEVICE void solo_meet() {
 /* Energies of a step are fetched before the barrier that it waits for. */
 DEVICE void part_lead(const struct rung_memory &memory, const struct solo_part &part,
                       struct solo_memory &shared) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const bool works = part.number < part.all;
     uint2 energies[STEP_ROWS];
 #pragma unroll 1
@@ -137,7 +137,7 @@ DEVICE void part_lead(const struct rung_memory &memory, const struct solo_part &
 /* A tile's parents are enough for its own columns: a path of 16 rows stays within the halo. */
 DEVICE void part_jumps(const struct rung_memory &memory, const struct solo_part &part,
                        const uint32_t *parents, uint32_t n) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const int half = half_of(args, n);
     const uint32_t step = step_of(args, n), band = args.halves[half].first_band + step;
     const uint32_t lane = thread_index() % 32, first = part.number * TILE_OWN;
@@ -231,8 +231,8 @@ static cudaLaunchConfig_t solo_launch(const struct solo_shape &shape,
     return config;
 }
 
-/* The largest clusters of KERNEL of which the present device runs so many at once; false where it
- * has none that hold a row of WIDEST columns. Each half has a traceback block: two blocks at
+/* The largest clusters of KERNEL of which the present device runs CLUSTERS at once; false where
+ * none of them holds a row of WIDEST columns. Each half has a traceback block: two blocks at
  * least. */
 static bool solo_shape_make(struct solo_shape &shape, const void *kernel, uint32_t clusters,
                             uint32_t widest) {

@@ -35,7 +35,7 @@ static void check(cudaError_t error, const char *what) {
 #define TRY(call) check(call, #call)
 
 /* Everything that a band waits for in seam 0: costs, entries and crossings in column X. */
-static __global__ void tell_all(const __grid_constant__ struct cluster_args args, uint32_t x) {
+static __global__ void tell_all(const __grid_constant__ struct axis_args args, uint32_t x) {
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
     for (int half = 0; half < 2; half++)
@@ -46,7 +46,7 @@ static __global__ void tell_all(const __grid_constant__ struct cluster_args args
 }
 
 /* One thread's clock after each part. */
-static __device__ __noinline__ void once_a_seam(const struct cluster_args &args,
+static __device__ __noinline__ void once_a_seam(const struct axis_args &args,
                                                 const struct band &band, long long *times) {
     __syncthreads();
     times[0] = clock64();
@@ -61,7 +61,7 @@ static __device__ __noinline__ void once_a_seam(const struct cluster_args &args,
 }
 
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
-    measure(const __grid_constant__ struct cluster_args args, int axis, uint32_t *sums) {
+    measure(const __grid_constant__ struct axis_args args, int axis, uint32_t *sums) {
     const uint32_t bands = args.halves[0].bands;
     long long times[PARTS + 1];
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -78,28 +78,28 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     }
 }
 
-static struct cluster_plan make_plan(const struct cuda_context *context, uint32_t width,
-                                     uint32_t height) {
+static struct one_axis_plan make_plan(const struct cuda_context *context, uint32_t width,
+                                      uint32_t height) {
     struct seam_search search = {};
-    struct cluster_plan plan;
+    struct one_axis_plan plan;
     search.width = width, search.height = height, search.columns = 1;
     search.luma_stride = (width + 63) / 64 * 64;
     TRY(cudaMalloc((void **)&search.luma, (size_t)search.luma_stride * height + 16));
     TRY(cudaMalloc((void **)&search.seams, 2ull * height));
     TRY(cudaMemset(search.luma, 77, (size_t)search.luma_stride * height));
     const struct carve_limits limits = limits_of(context);
-    if (!cluster_plan_make(&plan, &limits, &search, NULL)) puts("does not fit"), exit(1);
+    if (!one_axis_plan_make(&plan, &limits, &search, NULL)) puts("does not fit"), exit(1);
     TRY(cudaMalloc(&search.scratch, plan.bytes));
-    cluster_plan_make(&plan, &limits, &search, (uint8_t *)search.scratch);
+    one_axis_plan_make(&plan, &limits, &search, (uint8_t *)search.scratch);
     TRY(cudaMemset((uint8_t *)search.scratch + plan.cleared_from, 0, plan.cleared));
     plan.args.late_bands = 0; /* they would wait for halves that never meet */
     return plan;
 }
 
-static void tell(const struct cuda_context *context, const char *name, uint32_t width,
+static void show(const struct cuda_context *context, const char *name, uint32_t width,
                  uint32_t height) {
     static const char *const axes[] = { "cold", "idle", "rehearsed" };
-    const struct cluster_plan plan = make_plan(context, width, height);
+    const struct one_axis_plan plan = make_plan(context, width, height);
     uint32_t *sums;
     TRY(cudaMalloc((void **)&sums, sizeof(uint32_t) * PARTS));
     TRY(cudaFuncSetAttribute(measure, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -133,7 +133,7 @@ int main(int count, char **arguments) {
     TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     context.capability = 10 * major;
     if (context.capability < 90) return puts("no clusters here"), 77;
-    tell(&context, "1080p", 1920, 1080);
-    tell(&context, "4K", 3840, 2160);
+    show(&context, "1080p", 1920, 1080);
+    show(&context, "4K", 3840, 2160);
     return 0;
 }

@@ -72,7 +72,7 @@ static uint32_t plain_energy(const plain &image, int x, int y) {
                       (46341 * std::abs(here - image.at(x + 1, y + 1)) >> 16));
 }
 
-/* The column of the least of three in row Y, the smallest of those. */
+/* The column of the least of three in row Y; of equal ones the smallest column. */
 static int plain_least(const plain &image, int x, int y) {
     const uint32_t *row = image.costs.data() + (size_t)y * image.stride;
     int best = std::max(0, x - 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a row of the seam programme costs a warp, by columns a lane, bits of a cost and rows between
- * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
- * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
- * not spoiled the middle. */
-#include "cuda/ops/carve/cluster/sweep.cuh"
+/* A warp's cost of one row of the seam programme, by columns a lane, bits of a cost and rows
+ * between shuffles: one block, up to two warps for each scheduler, energies in shared memory as
+ * 16-bit pairs. Cycles a row. Before that a few rows are compared, up to where the warp's ends
+ * spoil the middle. */
+#include "cuda/ops/carve/fast_one_axis/sweep.cuh"
 
 #include <cstdio>
 #include <cstdlib>
@@ -59,7 +59,7 @@ template <int C, int R> struct words {
     }
 };
 
-/* As shipped: what does not need a neighbour comes before what does. */
+/* The shipped order: work that needs no neighbour comes first. */
 template <int C> struct words_shipped {
     enum { COLUMNS = C, BETWEEN = 1 };
     static constexpr const char *NAME = "32 bits, neighbours last";
@@ -158,7 +158,7 @@ static void run(uint32_t *words, int warps, uint32_t (&got)[2]) {
     if (cudaMemcpy(got, words, sizeof got, cudaMemcpyDeviceToHost) != cudaSuccess) exit(1);
 }
 
-template <class Form> static void tell(uint32_t *memory) {
+template <class Form> static void time_form(uint32_t *memory) {
     enum { C = Form::COLUMNS, R = Form::BETWEEN };
     uint32_t plain[2], got[2];
     run<words<C, 1>, COMPARED, 1>(memory, 1, plain);
@@ -183,11 +183,11 @@ int main(int count, char **arguments) {
     }
     uint32_t *memory;
     if (cudaMalloc((void **)&memory, 8) != cudaSuccess) return puts("no GPU here"), 77;
-    tell<words<4, 1>>(memory), tell<words<4, 2>>(memory), tell<words<4, 4>>(memory);
-    tell<words<6, 2>>(memory);
-    tell<words<8, 1>>(memory), tell<words<8, 2>>(memory), tell<words<8, 4>>(memory);
-    tell<words_shipped<4>>(memory), tell<words_shipped<6>>(memory);
-    tell<words_shipped<8>>(memory), tell<pairs_plain<1>>(memory);
-    tell<pairs_plain<2>>(memory), tell<pairs_plain<4>>(memory);
+    time_form<words<4, 1>>(memory), time_form<words<4, 2>>(memory), time_form<words<4, 4>>(memory);
+    time_form<words<6, 2>>(memory);
+    time_form<words<8, 1>>(memory), time_form<words<8, 2>>(memory), time_form<words<8, 4>>(memory);
+    time_form<words_shipped<4>>(memory), time_form<words_shipped<6>>(memory);
+    time_form<words_shipped<8>>(memory), time_form<pairs_plain<1>>(memory);
+    time_form<pairs_plain<2>>(memory), time_form<pairs_plain<4>>(memory);
     return 0;
 }

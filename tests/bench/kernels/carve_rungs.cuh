@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_rungs.cuh - the way to the cluster method: what came before it, rung by rung.
+/* carve_rungs.cuh - the way to fast_one_axis: what came before it, rung by rung.
  *
  * 1 rows       a launch a row, all costs in memory, the way back row by row on one thread, all
  *              energies anew
  * 2 tiles      16 rows a launch in tiles with halos, parents kept; a jump over 16 rows at a time;
  *              energies only around the seam
  * 3 one launch the same, all seams in one launch, with grid barriers in place of launches
- * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/cluster/cluster.cuh. What a launch of 1 and 2 does is
- *   a function
- * on the device, with which carve_weigh.cuh climbs the same ladder for both directions.
+ * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/fast_one_axis/fast_one_axis.cuh. Each launch of 1
+ * and 2 is a function on the device, with which carve_weigh.cuh climbs the same ladder for both
+ * directions.
  */
 #ifndef BURIN_CARVE_RUNGS_CUH
 #define BURIN_CARVE_RUNGS_CUH
@@ -21,9 +21,9 @@
 
 /* Functions that are given a seam's number take it off the arguments' width. */
 struct rung_memory {
-    struct cluster_args args; /* bands of one step, everything in device memory */
-    uint32_t *costs;          /* all rows, rung 1 */
-    uint32_t *parents;        /* a row of parent_stride for each step of both halves */
+    struct axis_args args; /* bands of one step, everything in device memory */
+    uint32_t *costs;       /* all rows, rung 1 */
+    uint32_t *parents;     /* a row of parent_stride for each step of both halves */
     uint32_t parent_stride;
     uint32_t *cost;    /* what the seam costs */
     uint64_t *meeting; /* blocks that have come to meetings so far, in one launch */
@@ -32,15 +32,15 @@ struct rung_memory {
     cudaStream_t stream;
 };
 
-/* What the functions below can hold, of a search that the cluster method takes. */
+/* The heights that the functions below can hold, of those that fast_one_axis takes. */
 static bool rungs_fit(uint32_t height) {
     return height <= 2 * STEP_ROWS * BANDS_MAX;
 }
 
 static void rung_memory_make(struct rung_memory &memory, const struct cuda_context &context,
                              const struct seam_search &search) {
-    struct cluster_plan plan = {};
-    struct cluster_args &args = plan.args;
+    struct one_axis_plan plan = {};
+    struct axis_args &args = plan.args;
     args.width = search.width, args.height = search.height;
     args.energy = search.energy, args.reach = carve_reach(search.energy);
     args.luma = search.luma, args.luma_stride = search.luma_stride;
@@ -50,10 +50,10 @@ static void rung_memory_make(struct rung_memory &memory, const struct cuda_conte
     plan_bands(&args, 1);
     args.direct_bands = args.halves[0].bands;
     struct arena arena = {};
-    cluster_layout(&plan, &arena);
+    one_axis_layout(&plan, &arena);
     TRY(cudaMalloc((void **)&memory.scratch, plan.bytes));
     arena = { memory.scratch, 0 };
-    cluster_layout(&plan, &arena);
+    one_axis_layout(&plan, &arena);
     memory.args = args;
     memory.parent_stride = band_plane(args.width);
     memory.blocks = context.multiprocessors;
@@ -84,12 +84,12 @@ DEVICE struct block_group everyone() {
 
 /* ---- 1: a launch a row */
 
-DEVICE uint32_t fast_row(const struct cluster_args &args, int half, uint32_t i) {
+DEVICE uint32_t fast_row(const struct axis_args &args, int half, uint32_t i) {
     return half == 0 ? i : args.height - 1 - i;
 }
 
 /* Row I of a half, a thread a column. */
-static __device__ void row_costs(const struct cluster_args &args, uint32_t *costs, uint32_t width,
+static __device__ void row_costs(const struct axis_args &args, uint32_t *costs, uint32_t width,
                                  int half, uint32_t i) {
     const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
     if (x >= width || i >= args.halves[half].rows) return;
@@ -104,7 +104,7 @@ static __device__ void row_costs(const struct cluster_args &args, uint32_t *cost
     costs[(uint64_t)y * args.cost_stride + x] = least + energy_row(args, y)[x];
 }
 
-static __device__ uint32_t row_least(const struct cluster_args &args, const uint32_t *costs,
+static __device__ uint32_t row_least(const struct axis_args &args, const uint32_t *costs,
                                      uint32_t width, uint32_t x, uint32_t y) {
     const uint32_t *row = costs + (uint64_t)y * args.cost_stride;
     uint32_t best = x ? x - 1 : 0;
@@ -114,7 +114,7 @@ static __device__ uint32_t row_least(const struct cluster_args &args, const uint
 }
 
 /* One block finds the meeting point, one thread the axis; *COST: the seam's. */
-static __device__ void row_trace(const struct cluster_args &args, const uint32_t *costs,
+static __device__ void row_trace(const struct axis_args &args, const uint32_t *costs,
                                  uint32_t width, uint16_t *columns, uint32_t *cost) {
     __shared__ unsigned long long least;
     const uint32_t middle = (args.height - 1) / 2;
@@ -136,20 +136,20 @@ static __device__ void row_trace(const struct cluster_args &args, const uint32_t
         columns[y] = (uint16_t)(x = row_least(args, costs, width, x, y));
 }
 
-static __global__ void row_costs_kernel(struct cluster_args args, uint32_t *costs, uint32_t i) {
+static __global__ void row_costs_kernel(struct axis_args args, uint32_t *costs, uint32_t i) {
     row_costs(args, costs, args.width, (int)blockIdx.y, i);
 }
-static __global__ void row_trace_kernel(struct cluster_args args, const uint32_t *costs,
+static __global__ void row_trace_kernel(struct axis_args args, const uint32_t *costs,
                                         uint16_t *columns, uint32_t *cost) {
     row_trace(args, costs, args.width, columns, cost);
 }
-static __global__ void row_remove(struct cluster_args args, const uint16_t *columns) {
+static __global__ void row_remove(struct axis_args args, const uint16_t *columns) {
     close_own_gap(args.luma + (uint64_t)blockIdx.x * args.luma_stride, columns[blockIdx.x],
                   args.width, args.luma_stride, 8);
 }
 
 [[maybe_unused]] static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
-    struct cluster_args args = memory.args;
+    struct axis_args args = memory.args;
     for (uint32_t s = 0; s < seams; s++, args.width--) {
         uint16_t *columns = args.seam_columns + (uint64_t)s * args.height;
         const dim3 grid((args.width + 255) / 256, 2);
@@ -171,7 +171,7 @@ static __device__ uint32_t *step_parents(const struct rung_memory &memory, int h
 
 static __device__ void tiles_step(const struct rung_memory &memory, struct block_group block_group,
                                   uint32_t step, uint32_t seam) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const uint32_t tiles = (args.width - seam + TILE_OWN - 1) / TILE_OWN;
     const uint32_t warps = blockDim.x / 32 * block_group.blocks;
     /* Neighbouring warps on different blocks: they are few. */
@@ -197,7 +197,7 @@ static __device__ void tiles_step(const struct rung_memory &memory, struct block
 
 static __device__ void tiles_jumps(const struct rung_memory &memory, struct block_group block_group,
                                    uint32_t seam) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands, head = (seam + 1) << 16;
     for (uint32_t band = block_group.block; band < bands; band += block_group.blocks) {
         const int half = band >= args.halves[0].bands;
@@ -230,7 +230,7 @@ static __device__ void tiles_resolve(const struct rung_memory &memory,
 
 static __device__ void tiles_remove(const struct rung_memory &memory,
                                     struct block_group block_group, uint32_t seam) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands, width = args.width - seam;
     __shared__ uint32_t columns[STEP_ROWS];
     for (uint32_t band = block_group.block; band < bands; band += block_group.blocks) {
@@ -261,7 +261,7 @@ static __device__ void tiles_remove(const struct rung_memory &memory,
 
 static __device__ void tiles_renew(const struct rung_memory &memory, struct block_group block_group,
                                    uint32_t seam) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const int width = (int)(args.width - seam) - 1, spread = 2 * args.reach;
     const struct luma_plane luma = { args.luma, args.luma_stride, width, (int)args.height };
     for (uint32_t i = block_group.block * blockDim.x + threadIdx.x; i < 16 * args.height;

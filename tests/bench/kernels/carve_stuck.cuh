@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_stuck.cuh - where a wait that never ended was. Included before any kernel of carving: the
- * place is told through pinned memory, since the launch fails. */
+/* carve_stuck.cuh - the place of a wait that never ended. Included before any kernel of carving:
+ * the place is reported through pinned memory, since the launch fails. */
 #ifndef BURIN_CARVE_STUCK_CUH
 #define BURIN_CARVE_STUCK_CUH
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_weigh.cuh - the way to dual.cuh, both directions weighed each step, rung by rung.
+/* carve_weigh.cuh - the way to fast_both_axes.cuh, both directions weighed each step, rung by rung.
  *
  * 1 rows      a launch a row of both axes, the way back row by row on one thread
  * 2 tiles     16 rows a launch, a jump over 16 rows at a time
@@ -40,7 +40,7 @@ static __device__ void weigh_verdict(struct weigh_memory &weigh) {
     weigh.across = !weigh.left[0] || (weigh.left[1] && across < down);
     weigh.left[weigh.across]--;
     weigh.step++;
-    struct cluster_args &loser = weigh.axes[!weigh.across].args;
+    struct axis_args &loser = weigh.axes[!weigh.across].args;
     loser.width++, loser.height--;
     for (int half = 0; half < 2; half++) halve(loser.halves[half], half, loser.height, 1);
     loser.halves[1].first_band = loser.halves[0].bands;
@@ -58,7 +58,7 @@ static __device__ void weigh_take(const struct weigh_memory &weigh,
                                   struct block_group block_group) {
     const uint16_t *seam = weigh.axes[weigh.across].args.seam_columns;
     for (uint32_t axis = 0; axis < 2; axis++) {
-        const struct cluster_args &args = weigh.axes[axis].args;
+        const struct axis_args &args = weigh.axes[axis].args;
         const bool own = axis == weigh.across; /* else the seam runs across this plane */
         const uint32_t width = args.width - weigh.step, height = args.height;
         for (uint32_t y = block_group.block; y < height; y += block_group.blocks)
@@ -77,7 +77,7 @@ static __device__ void weigh_take(const struct weigh_memory &weigh,
 static __device__ void weigh_energies(const struct weigh_memory &weigh,
                                       struct block_group block_group) {
     for (const struct rung_memory &memory : weigh.axes) {
-        const struct cluster_args &args = memory.args;
+        const struct axis_args &args = memory.args;
         const int width = (int)(args.width - weigh.step),
                   end = (int)args.energy_stride - ENERGY_PAD;
         const struct luma_plane luma = { args.luma, args.luma_stride, width, (int)args.height };
@@ -92,7 +92,7 @@ static __device__ void weigh_energies(const struct weigh_memory &weigh,
 /* Rungs that jump: the seam's columns, a thread for each 16 rows. */
 static __device__ void weigh_walk(const struct rung_memory &memory, struct block_group block_group,
                                   uint32_t) {
-    const struct cluster_args &args = memory.args;
+    const struct axis_args &args = memory.args;
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
     for (uint32_t band = threadIdx.x * block_group.blocks + block_group.block; band < bands;
          band += blockDim.x * block_group.blocks) {
@@ -108,7 +108,7 @@ static __device__ void weigh_walk(const struct rung_memory &memory, struct block
 
 /* The image turned, the numbers, and the first energies. */
 static __global__ void weigh_turn_kernel(struct weigh_memory *weigh) {
-    const struct cluster_args &args = weigh->axes[0].args, &turned = weigh->axes[1].args;
+    const struct axis_args &args = weigh->axes[0].args, &turned = weigh->axes[1].args;
     for (uint32_t y = blockIdx.x; y < args.height; y += gridDim.x)
         for (uint32_t x = threadIdx.x; x < args.width; x += blockDim.x) {
             turned.luma[(uint64_t)x * turned.luma_stride + y] =
@@ -217,7 +217,7 @@ static __device__ void weigh_row_trace(const struct rung_memory &memory, struct 
 }
 
 static void rung_weigh_rows(struct weigh &weigh, uint32_t columns, uint32_t rows) {
-    const struct cluster_args &down = weigh.start.axes[0].args, &across = weigh.start.axes[1].args;
+    const struct axis_args &down = weigh.start.axes[0].args, &across = weigh.start.axes[1].args;
     const dim3 grid((std::max(down.width, across.width) + 255) / 256, 4);
     const uint32_t most = std::max(down.halves[0].rows, across.halves[0].rows);
     weigh_begin(weigh, columns, rows);

@@ -4,7 +4,7 @@
  * beside the tile in shared memory that some of them went through before, and with other strips
  * and blocks. Before anything is timed the roots are tried on the device for every sum of squares
  * that can occur, and each result is compared with a plain CPU loop before its time is printed.
- * Microseconds, medians over events: `warm` on one pair of buffers, `cold` over so many that the
+ * Microseconds, medians over events: `warm` on one pair of buffers, `cold` over enough that the
  * L2 cache holds none of them, `train` a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"
 
@@ -109,7 +109,7 @@ static void rung_shipped(const struct frame *f) {
     run_operator(cuda_op_edge, f, NULL);
 }
 
-/* Of a DEPTH and a REACH. ROWS 0: as many as fill the GPU once. */
+/* A rung for a DEPTH and a REACH. ROWS 0: as many as fill the GPU once. */
 template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true,
           int CHANNELS = 1>
 static void rung_kind(const struct frame *f) {
@@ -171,7 +171,7 @@ static void rung_npp(const struct frame *f) {
              (int)f->in.width * 2, NULL, 0, size, MASK_3X3, NORM_L2, BORDER_REPLICATE, context);
 }
 
-/* As 8 bit where it is within 1 of EXPECTED: NPP may round. */
+/* Converts to 8 bits where WIDE is within 1 of EXPECTED: NPP may round. */
 static __global__ void narrow(const int16_t *wide, const uint8_t *expected, uint8_t *out,
                               uint64_t pixels) {
     const uint64_t step = (uint64_t)gridDim.x * blockDim.x;

@@ -107,7 +107,7 @@ static int host_level(const struct image &in, const struct edge_rule &rule, int6
                               rule.max);
 }
 
-/* Of noise and waves at full size on all cores; written for sight, not for speed. */
+/* The result on all cores; written to be read, not for speed. */
 static void reference(const struct image &in, const struct image &out,
                       const struct params &params) {
     const struct edge_rule rule = edge_rule_of(&params, in.depth);

@@ -2,7 +2,7 @@
 /* How it works. The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to
  * the one that is shipped; then every kind of image through the shipped one. Each result is
  * compared with a plain CPU histogram before its time is printed. Times are medians over events, in
- * microseconds: `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of
+ * microseconds: `warm` on one pair of buffers, `cold` over enough that the L2 cache holds none of
  * them, `train` a launch's share of 20 in a row. An empty launch stands beside: so much is the
  * events' and the launch's own. */
 #include "cuda/ops/histeq.cu"
@@ -112,7 +112,7 @@ static __global__ void block_table(const uint32_t *counts, uint32_t pixels, uint
     levels[threadIdx.x] = table_entry<1, HISTEQ_VALUE>(cdf, cdf_min, pixels, threadIdx.x, rule);
 }
 
-/* COUNT 0: all of it; 1: the count alone, to tell what it costs. */
+/* COUNT_ALONE: only the counting, for its cost. */
 template <int COPIES, bool COUNT_ALONE> static void rung_shared(const struct frame *f) {
     const unsigned blocks = 2 * f->context.multiprocessors;
     const uint4 *in = (const uint4 *)f->in.pixels;

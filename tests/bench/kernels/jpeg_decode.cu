@@ -200,7 +200,7 @@ static double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/* What a thread takes on: 0 is the decoder's choice. */
+/* The work of a thread: 0 is the decoder's choice. */
 struct shape {
     uint32_t short_log2, lead, rounds, run, spread, join;
 };

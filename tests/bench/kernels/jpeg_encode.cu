@@ -68,7 +68,7 @@ static bytes read_file(const std::string &path) {
     return data;
 }
 
-/* Of 8 bits and three channels; others are left out. */
+/* Decodes a file of 8 bits and three channels; others are left out. */
 static bool decode_photo(const bytes &file, struct photo &photo) {
     struct probe probe;
     struct failure failure = {};
@@ -287,7 +287,7 @@ static __global__ void hold_stream(long long cycles) {
     }
 }
 
-/* Of WORK(number), microseconds each. */
+/* The median time of WORK(number), in microseconds each. */
 template <class Work> static double median_us(cudaStream_t stream, int train, const Work &work) {
     cudaEvent_t events[ROUNDS + 1];
     std::vector<double> us;

@@ -49,7 +49,7 @@ cudaError_t cooperative_lane_end_long(struct cooperative_lane *, cudaStream_t) {
     return cudaSuccess;
 }
 
-/* Tells what it knows of a failure; may be NULL. */
+/* Prints details of a failure; may be NULL. */
 static void (*on_failure)(void);
 
 static void check(cudaError_t error, const char *what) {

@@ -2,7 +2,7 @@
 /* operator_ladder.cuh - what the ladders of operators that keep a picture's shape share: pictures
  * by name, the operator alone and in batches, every result compared with the CPU's before a time is
  * printed. Microseconds an image, medians over events: `warm` on one set of pictures, `cold` over
- * so many sets that the L2 cache holds none of them, `train` a batch's share of 20 in a row; behind
+ * enough sets that the L2 cache holds none of them, `train` a batch's share of 20 in a row; behind
  * them the operator's kernels by name, each with what an event costs.
  *
  * Used by:  clahe.cu, blur.cu, which include the operator before.
@@ -73,7 +73,7 @@ struct scene {
     const struct kind *kind;
     struct plan plan;
     struct image shape;
-    int batch, sets; /* images of a batch; sets of so many */
+    int batch, sets; /* images of a batch; sets of `batch` images */
     uint8_t *memory, *scratch, *expected;
     size_t bytes, memory_bytes, scratch_bytes; /* of an image; of all */
     uint32_t *wrong;

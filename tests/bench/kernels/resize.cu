@@ -2,7 +2,7 @@
 /* How it works. The ladder of cuda/ops/resize.cu. Pictures of noise, gradients and edges are scaled
  * by the textbook's kernels, by dp4a and by the operator, alone and in batches; every result is
  * compared with the CPU's operator before a time is printed. Microseconds an image, medians over
- * events: `warm` on one set of pictures, `cold` over so many sets that the L2 cache holds none of
+ * events: `warm` on one set of pictures, `cold` over enough sets that the L2 cache holds none of
  * them, `train` a batch's share of 20 in a row; `load`, `across` and `down` are what is read by the
  * first pass, that pass and the other one alone, `nothing` two empty kernels: over sets as `cold`
  * is, each with what an event costs. `apart`: the second pass begins when the first
@@ -246,8 +246,8 @@ static bool climb_picture(const struct scene &scene) {
     return right & measure("shipped", scene, rung_shipped);
 }
 
-/* WANTED: a part of a picture's name; NULL: all pictures. ONLY so many at once; 0: as many as are
- * measured. */
+/* WANTED: a part of a picture's name; NULL: all pictures. ONLY: the one batch that is measured; 0:
+ * all batches. */
 static bool climb(struct scene &scene, const char *wanted, int only) {
     bool right = true;
     for (const struct kind &kind : kinds)
@@ -267,7 +267,7 @@ static const char help[] =
     "result is compared with the CPU's before its time is printed.\n\n"
     "  --json   print JSON and no table\n"
     "  PICTURE  only pictures of which it is a part of the name, as 4K\n"
-    "  BATCH    only so many at once: 1, 8 or 32";
+    "  BATCH    only batches of this size: 1, 8 or 32";
 
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "--help") == 0) {

@@ -46,7 +46,7 @@ struct across_batch {
     struct across_image images[CUDA_BATCH_MAX];
 };
 
-/* What one block makes. */
+/* The output of one block. */
 struct across_tile {
     uint32_t column, columns; /* the first, and how many */
     uint32_t row;             /* of the input */

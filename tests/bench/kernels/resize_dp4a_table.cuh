@@ -48,7 +48,7 @@ static __device__ __forceinline__ uint32_t axis_sample(const struct axis_sums<W>
 
 /* ---- weights: an entry for each word of a window, x, y and z its digits */
 
-/* Of an entry's w: the number of the target's first word, and how many it has. */
+/* Fields of an entry's w: the number of the target's first word, and the count of its words. */
 static __host__ __device__ inline uint32_t table_first(uint32_t w) {
     return w & 0xffff;
 }

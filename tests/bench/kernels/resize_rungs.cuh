@@ -32,7 +32,7 @@ static void rung_shipped(const struct scene &scene, int set) {
     run_shipped(scene, scene.context, set);
 }
 
-/* As on GPUs before, where the second pass begins when the first has ended. */
+/* Older GPUs' order: the second pass begins when the first has ended. */
 static void rung_apart(const struct scene &scene, int set) {
     struct cuda_context context = scene.context;
     context.capability = OVERLAP_CAPABILITY - 1;
@@ -124,7 +124,7 @@ static void rung_passes(const struct scene &scene, int set) {
     if (PASSES & DOWN_ALONE) launch_down<K>(scene, group, DOWN);
 }
 
-/* What the first pass reads comes into shared memory and is made ready, and that is all. */
+/* Only loads the first pass's input into shared memory and prepares it. */
 template <class K, int WARPS>
 static __global__ void __launch_bounds__(32 * WARPS)
     across_load(const __grid_constant__ struct across_batch batch) {
@@ -152,7 +152,7 @@ static __global__ void nothing(void) {
     overlap_wait();
 }
 
-/* As many launches as the operator has. */
+/* The operator's number of launches. */
 static void rung_nothing(const struct scene &scene, int) {
     for (int i = 0; i < 2; i++) nothing<<<1, 32, 0, scene.context.stream>>>();
 }

@@ -61,7 +61,7 @@ struct scene {
     const struct kind *kind;
     struct plan plan;
     struct image in, out; /* shapes */
-    int batch, sets;      /* images of a batch; sets of so many */
+    int batch, sets;      /* images of a batch; sets of `batch` images */
     uint8_t *memory, *scratch, *expected;
     size_t in_bytes, out_bytes, scratch_bytes, memory_bytes;
     uint32_t *wrong;

@@ -121,7 +121,7 @@ static void passed(enum status status, const struct failure &failure) {
     exit(1);
 }
 
-/* As cuda_op_convolve is asked for what box() does. */
+/* The parameters with which cuda_op_convolve does what box() does. */
 static struct params box_params(void) {
     struct params params = {};
     params.tap_count = 9;

@@ -9,7 +9,7 @@
  * skeletons.cu. */
 #include "tests/bench/kernels/skeleton_scene.cuh"
 
-/* What the rungs take: they have no other arguments. */
+/* The rungs' input: they have no other arguments. */
 static struct {
     const void *kernel;
     const struct convolution *rule;

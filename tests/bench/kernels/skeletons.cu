@@ -2,7 +2,7 @@
 /* How it works. The four skeletons with the functions that a user would write, beside a copy, the
  * hand-written operators and the paper's own way (a thread a pixel). First every result is compared
  * with a loop on the CPU. Microseconds, medians over events: `warm` on one pair of buffers, `cold`
- * over so many that the L2 cache holds none of them, `train` a launch's share of 20 in a row. */
+ * over enough that the L2 cache holds none of them, `train` a launch's share of 20 in a row. */
 #include "tests/bench/kernels/skeleton_scene.cuh"
 
 #include "tests/bench/kernels/convolve_tile.cuh"

@@ -56,7 +56,7 @@ static __global__ void copy(uint4 *to, const uint4 *from, uint32_t rounds) {
     to[at] = v;
 }
 
-/* As much for each block; 4 to 5 us where it has a scheduler to itself. */
+/* The same cost for each block; 4 to 5 us where it has a scheduler to itself. */
 static __global__ void chain_step(uint32_t *words) {
     extern __shared__ uint8_t memory[];
     uint32_t value = threadIdx.x;

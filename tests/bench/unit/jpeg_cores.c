@@ -41,7 +41,7 @@ static void release(void) {
     jpeg_scenes_release(&scenes);
 }
 
-/* As the file's own header says. */
+/* The kind in the file's own header. */
 static enum jpeg_kind kind_of(const struct jpeg_bytes *file, unsigned *step) {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a benchmark makes of a wrong result, and which one is the median. */
+/* A benchmark reports a wrong result, and takes the right median. */
 #include "tests/bench/burin-bench/measurement.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Damaged JPEGs by the million, and folders of whole ones, through the GPU's decoder beside the CPU
  * codec: what the GPU takes the CPU takes without a note, with the same samples, and two runs are
- * equal. Whatever differs is kept as a file.
+ * equal. A file that differs is kept.
  *
  * How it works. Every thread draws batches of copies from its own numbers, decodes them on a stream
  * of its own, twice, over other bytes (jpeg_twice.cuh), and asks the CPU codec for those that the
@@ -68,7 +68,7 @@ static struct jpeg_file make_base(uint32_t number) {
     return make_case(&made);
 }
 
-/* Of eight bases six are damaged by chance, one is written by hand, one is at the bound. */
+/* Six of eight copies are damaged at random, one is written by hand, one is at the bound. */
 static struct jpeg_file make_copy(const struct jpeg_file &base, uint32_t number, uint32_t k) {
     const uint32_t seed = number * OF_A_BASE + k;
     if (number % 8 == 6) return make_bits_case(seed);
@@ -105,14 +105,14 @@ static void copy_on_and_on(void) {
 }
 
 static void watch(std::vector<std::thread> &threads) {
-    double told = 0;
+    double printed = 0;
     while (!stop && !failed && done < options.copies) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         const double now = seconds_since_start();
-        if (now - told >= 10) {
+        if (now - printed >= 10) {
             printf("%.0f s: %ld copies, %ld taken\n", now, done.load(), taken.load());
             fflush(stdout);
-            told = now;
+            printed = now;
         }
         if (now > options.seconds) stop = true;
     }
@@ -168,8 +168,8 @@ static struct jpeg_file read_file(const std::string &path) {
     return read;
 }
 
-/* What the CPU decodes without a note and the GPU flags is slow, not wrong: it is told. */
-static void tell_silent(const items &batch) {
+/* Files that the GPU flags and the CPU decodes without a note are slow, not wrong: print them. */
+static void print_silent(const items &batch) {
     for (const struct item &item : batch) {
         uint32_t notes = 0;
         if (item.taken) continue;
@@ -192,7 +192,7 @@ static void measure_files(void) {
         const bool full = pixels > WHOLE_PIXELS || batch.size() == BATCH;
         if (i == names.size() || full) {
             decode(lane, batch);
-            tell_silent(batch);
+            print_silent(batch);
             release(batch);
             pixels = 0;
         }
@@ -216,7 +216,7 @@ static int usage(FILE *out, int code) {
     fputs(
         "usage: jpeg_copies [OPTION]... [FILE | FOLDER]...\n\n"
         "Files and folders of JPEGs are decoded whole, then damaged too, in turn with made ones.\n"
-        "  --copies N    so many damaged copies, default 200000; 0: none\n"
+        "  --copies N    number of damaged copies, default 200000; 0: none\n"
         "  --seconds S   stop after S seconds, default 60\n"
         "  --threads N   default: one a core\n"
         "  --seed N      of the first base, default 0\n"

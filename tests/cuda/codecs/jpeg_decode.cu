@@ -74,7 +74,7 @@ static size_t align(size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-/* What a batch needs, allocated for it alone. */
+/* The memory of one batch, allocated for it alone. */
 static struct memory {
     struct jpeg_decode_batch batch;
     uint8_t *files, *pixels;

@@ -123,7 +123,7 @@ struct answer {
     std::vector<uint8_t> out; /* with GUARD_BYTES behind */
 };
 
-/* What a batch has to do with; 0: enough. */
+/* The memory that a batch may use; 0: enough. */
 struct limits {
     size_t out_bytes, string_bytes;
 };
@@ -317,7 +317,8 @@ static void test_rooms_that_are_too_small(void **state) {
     free_bench(bench);
 }
 
-/* From no room to enough: what is told to be written is right, what is not has left no trace. */
+/* Memory grows from too little to enough: files reported as written are right, others leave no
+ * trace. */
 static void test_memory_that_is_too_small(void **state) {
     (void)state;
     struct bench *bench = new_bench();

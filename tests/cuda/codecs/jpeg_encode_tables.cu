@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The encoder's tables and counters after what may befall them: a launch that is refused in the
- * middle of a batch, and a user's kernel that writes over them. The next files are the CPU codec's.
- * And both kinds of its tile kernel, with unrolled loops and without, whatever the batch.
+/* After a launch that is refused in the middle of a batch, and after a user's kernel that writes
+ * over the encoder's tables and counters, the next files equal the CPU codec's. So do the files of
+ * both tile kernels, with unrolled loops and without, for batches of every size.
  *
- * How it works. The encoder is compiled into this test, with a launch that can be told to refuse.
+ * How it works. The encoder is compiled into this test, with a launch that the test can refuse.
  * covers: cuda/codecs/jpeg_encode.cu
  */
 #include <cuda_runtime.h>
@@ -124,7 +124,7 @@ static void check_files(struct scene &scene, int count) {
 
 /* ---- tests */
 
-/* Of the three kernels the first, the second or the third, again and again. */
+/* Refuses the first, the second and the third of the three kernels in turn, four times. */
 static void test_refused_launches(void **state) {
     (void)state;
     struct scene scene = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Carving on the GPU against the reference: larger and odder images than every_op takes, masks,
- * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out what is
- * large, `carve times` only tells how long a seam takes. */
+ * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out large
+ * images, `carve times` only prints how long a seam takes. */
 #include "pipeline/device.h"
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/plan.h"

@@ -2,7 +2,7 @@
 /* Which method carves what, as a table; the same choice for memory and for running; and, where
  * there is a GPU, launches that are larger than it holds. The first part needs no GPU.
  * covers: cuda/ops/carve/method.cuh cuda/ops/carve/seam_search.cuh
- * covers: cuda/ops/carve/cluster/plan.cuh cuda/ops/carve/dual/plan.cuh
+ * covers: cuda/ops/carve/fast_one_axis/plan.cuh cuda/ops/carve/fast_both_axes/fast_both_axes.cuh
  * covers: cuda/ops/carve/carve_context.cuh
  */
 #include "cuda/ops/carve/carve_context.cuh"
@@ -17,7 +17,7 @@
 extern "C" {
 #include <cmocka.h>
 
-/* What device_cuda.cu has for carve.cu, and carving here does without. */
+/* Stubs of functions that carve.cu calls in device_cuda.cu. */
 void cuda_record_kernel(const struct cuda_context *, const char *) {}
 struct kernel_progress *kernel_progress_add(const struct cuda_context *, const struct op_call *,
                                             const char *const *) {
@@ -28,18 +28,18 @@ struct kernel_progress *kernel_progress_add(const struct cuda_context *, const s
 /* ---- devices */
 
 /* Every multiprocessor holds one block, none is left over. */
-static uint32_t all_resident(const struct carve_limits *limits, enum cluster_kernel_id,
+static uint32_t all_resident(const struct carve_limits *limits, enum fast_kernel_id,
                              uint32_t cluster) {
     return limits->multiprocessors / cluster * cluster;
 }
 
 /* The device could not be asked. */
-static uint32_t none_resident(const struct carve_limits *, enum cluster_kernel_id, uint32_t) {
+static uint32_t none_resident(const struct carve_limits *, enum fast_kernel_id, uint32_t) {
     return 0;
 }
 
 /* One graphics processing cluster has no 16 multiprocessors, as on small slices. */
-static uint32_t clusters_of_8(const struct carve_limits *limits, enum cluster_kernel_id,
+static uint32_t clusters_of_8(const struct carve_limits *limits, enum fast_kernel_id,
                               uint32_t cluster) {
     return cluster > 8 ? 0 : limits->multiprocessors / cluster * cluster;
 }
@@ -62,33 +62,34 @@ struct choice_case {
 };
 
 static const struct choice_case choices[] = {
-    { "one direction", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
-    { "8K", &h200, 7680, 4320, 1, 0, CARVE_SOBEL5, false, METHOD_CLUSTER },
-    { "both directions", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_DUAL },
-    { "down to 2 rows", &h200, 300, 200, 50, 198, CARVE_GRADIENT, false, METHOD_DUAL },
-    { "down to 1 row", &h200, 300, 200, 50, 199, CARVE_GRADIENT, false, METHOD_GRID },
-    { "down to 1 column", &h200, 300, 200, 299, 50, CARVE_GRADIENT, false, METHOD_GRID },
-    { "masks", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, true, METHOD_GRID },
-    { "masks, both", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, true, METHOD_GRID },
-    { "one row", &h200, 1920, 1, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
-    { "two rows", &h200, 1920, 2, 100, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
-    { "the widest", &h200, 16000, 300, 1, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
-    { "wider", &h200, 16001, 300, 1, 0, CARVE_GRADIENT, false, METHOD_GRID },
-    { "wider, turned", &h200, 300, 16001, 1, 1, CARVE_GRADIENT, false, METHOD_GRID },
+    { "one direction", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+    { "8K", &h200, 7680, 4320, 1, 0, CARVE_SOBEL5, false, METHOD_FAST_ONE_AXIS },
+    { "both directions", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_FAST_BOTH_AXES },
+    { "down to 2 rows", &h200, 300, 200, 50, 198, CARVE_GRADIENT, false, METHOD_FAST_BOTH_AXES },
+    { "down to 1 row", &h200, 300, 200, 50, 199, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "down to 1 column", &h200, 300, 200, 299, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "masks", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, true, METHOD_ANY_GPU },
+    { "masks, both", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, true, METHOD_ANY_GPU },
+    { "one row", &h200, 1920, 1, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "two rows", &h200, 1920, 2, 100, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+    { "the widest", &h200, 16000, 300, 1, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+    { "wider", &h200, 16001, 300, 1, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "wider, turned", &h200, 300, 16001, 1, 1, CARVE_GRADIENT, false, METHOD_ANY_GPU },
     /* (rows / 2 + 1) 13072 is to be below 2^28 - 2^22: up to 40426 rows, by gradient more. */
-    { "costs too high", &h200, 64, 40430, 1, 0, CARVE_SOBEL5, false, METHOD_GRID },
-    { "as high, gradient", &h200, 64, 40430, 1, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
-    { "no clusters", &a100, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
-    { "no clusters, both", &a100, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_GRID },
-    { "not asked", &h200_unknown, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
-    { "not asked, both", &h200_unknown, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_GRID },
+    { "costs too high", &h200, 64, 40430, 1, 0, CARVE_SOBEL5, false, METHOD_ANY_GPU },
+    { "as high, gradient", &h200, 64, 40430, 1, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+    { "no clusters", &a100, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "no clusters, both", &a100, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "not asked", &h200_unknown, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "not asked, both", &h200_unknown, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
     /* 20 sweepers of 96 columns, 2 a block, are a cluster of 16; 7 are one of 4. */
     { "cluster too large", &h200_small_clusters, 1920, 1080, 9, 0, CARVE_GRADIENT, false,
-      METHOD_GRID },
-    { "cluster of 4", &h200_small_clusters, 640, 480, 9, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+      METHOD_ANY_GPU },
+    { "cluster of 4", &h200_small_clusters, 640, 480, 9, 0, CARVE_GRADIENT, false,
+      METHOD_FAST_ONE_AXIS },
     /* A slice of 16 multiprocessors gives 14: two clusters of one block, two that trace, bands. */
-    { "a slice", &slice, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
-    { "a slice, small", &slice, 90, 64, 9, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    { "a slice", &slice, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "a slice, small", &slice, 90, 64, 9, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
 };
 
 static struct seam_search make_search(const struct choice_case &one) {
@@ -103,14 +104,14 @@ static struct seam_search make_search(const struct choice_case &one) {
     return search;
 }
 
-/* Whatever is chosen, the grid method can take over in its scratch. */
+/* Every choice has scratch enough for any_gpu to take over. */
 static void test_choices(void **) {
     for (const struct choice_case &one : choices) {
         const struct seam_search search = make_search(one);
         const struct method_choice choice = method_choose(one.limits, &search);
         if (choice.method != one.expected)
             fail_msg("%s: method %d, not %d", one.why, (int)choice.method, (int)one.expected);
-        if (choice.scratch < grid_scratch(&search)) fail_msg("%s: no scratch left", one.why);
+        if (choice.scratch < any_gpu_scratch(&search)) fail_msg("%s: no scratch left", one.why);
     }
 }
 
@@ -121,12 +122,12 @@ static void test_blocks(void **) {
             struct carve_limits limits = *one.limits;
             limits.multiprocessors = multiprocessors;
             const struct seam_search search = make_search(one);
-            struct cluster_plan cluster;
-            struct dual_plan dual;
-            if (cluster_plan_make(&cluster, &limits, &search, NULL))
+            struct one_axis_plan cluster;
+            struct both_axes_plan both;
+            if (one_axis_plan_make(&cluster, &limits, &search, NULL))
                 assert_true(cluster.blocks <= limits_share(&limits));
-            if (dual_plan_make(&dual, &limits, &search, NULL))
-                assert_true(dual.axes[0].blocks <= limits_share(&limits));
+            if (both_axes_plan_make(&both, &limits, &search, NULL))
+                assert_true(both.axes[0].blocks <= limits_share(&limits));
         }
 }
 
@@ -168,7 +169,7 @@ static struct carve_context context_for(const struct op_call *call,
     return carve;
 }
 
-/* Few columns: there the cluster method's scratch is far more than the grid method's. */
+/* Few columns: there the scratch of fast_one_axis is far more than any_gpu's. */
 static void test_laid_out_once(void **) {
     struct params params = {};
     struct op_call call = {};
@@ -182,10 +183,10 @@ static void test_laid_out_once(void **) {
     uint8_t *const memory = (uint8_t *)aligned_alloc(256, more);
     struct carve_context run = context_for(&call, &h200);
     lay_out(&run, memory, bytes);
-    assert_int_equal(run.methods[0], METHOD_GRID);
+    assert_int_equal(run.methods[0], METHOD_ANY_GPU);
     assert_int_equal(run.total, 10);
     lay_out(&alike, memory, more);
-    assert_int_equal(alike.methods[0], METHOD_CLUSTER);
+    assert_int_equal(alike.methods[0], METHOD_FAST_ONE_AXIS);
     free(memory);
 }
 
@@ -196,8 +197,8 @@ static void test_laid_out_once(void **) {
 static struct cuda_context cuda;
 static struct carve_limits believed;
 
-static uint32_t four_times_resident(const struct carve_limits *limits,
-                                    enum cluster_kernel_id kernel, uint32_t cluster) {
+static uint32_t four_times_resident(const struct carve_limits *limits, enum fast_kernel_id kernel,
+                                    uint32_t cluster) {
     return 4 * residency_of(limits, kernel, cluster);
 }
 
@@ -227,7 +228,7 @@ struct strip_result {
     size_t seam_count, origin_count;
 };
 
-/* What METHOD makes of a noisy image, in memory of its own; LIMITS: as it is believed. */
+/* Carves a noisy image by METHOD, which believes LIMITS of the GPU, in memory of its own. */
 static struct strip_result carved(const struct choice_case &one, enum carve_method method,
                                   const struct carve_limits *limits,
                                   const struct cuda_context *context) {
@@ -261,7 +262,7 @@ static struct strip_result carved(const struct choice_case &one, enum carve_meth
 
 static void check_too_large(const struct choice_case &one) {
     const struct carve_limits real = limits_of(&cuda);
-    const struct strip_result expected = carved(one, METHOD_GRID, &real, &cuda);
+    const struct strip_result expected = carved(one, METHOD_ANY_GPU, &real, &cuda);
     const struct strip_result got = carved(one, one.expected, &believed, &cuda);
     assert_memory_equal(got.seams, expected.seams, 2 * expected.seam_count);
     assert_memory_equal(got.origins, expected.origins, 4 * expected.origin_count);
@@ -271,43 +272,44 @@ static void check_too_large(const struct choice_case &one) {
     TRY(cudaFree(got.origins));
 }
 
-/* Blocks that do not fit at once are no failure: the grid method takes over, and the kernel is not
+/* Blocks that do not fit at once are no failure: any_gpu takes over, and the kernel is not
  * tried again. */
 static void test_too_large(void **) {
     static const struct choice_case cases[] = {
-        { "bands for 4 GPUs", NULL, 640, 4000, 3, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
-        { "bands for 4 GPUs, both", NULL, 2600, 2600, 2, 2, CARVE_GRADIENT, false, METHOD_DUAL },
+        { "bands for 4 GPUs", NULL, 640, 4000, 3, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+        { "bands for 4 GPUs, both", NULL, 2600, 2600, 2, 2, CARVE_GRADIENT, false,
+          METHOD_FAST_BOTH_AXES },
     };
     if (!have_gpu()) skip();
     if (cuda.capability < 90) skip();
     for (const struct choice_case &one : cases) {
         const struct seam_search search = make_search(one);
         const struct carve_limits real = limits_of(&cuda);
-        struct cluster_plan cluster;
-        struct dual_plan dual;
-        const bool planned = one.rows ? dual_plan_make(&dual, &believed, &search, NULL)
-                                      : cluster_plan_make(&cluster, &believed, &search, NULL);
+        struct one_axis_plan cluster;
+        struct both_axes_plan both;
+        const bool planned = one.rows ? both_axes_plan_make(&both, &believed, &search, NULL)
+                                      : one_axis_plan_make(&cluster, &believed, &search, NULL);
         assert_true(planned);
-        const uint32_t blocks = one.rows ? dual.axes[0].blocks : cluster.blocks;
+        const uint32_t blocks = one.rows ? both.axes[0].blocks : cluster.blocks;
         assert_true(blocks > (uint32_t)cuda.multiprocessors);
         assert_int_equal(method_choose(&real, &search).method, one.expected);
         check_too_large(one);
-        const uint32_t left = one.rows ? residency_of(&real, dual.kernel, dual.cluster)
+        const uint32_t left = one.rows ? residency_of(&real, both.kernel, both.cluster)
                                        : residency_of(&real, cluster.kernel, cluster.cluster);
         assert_int_equal(left, 0);
     }
 }
 
-/* The grid method with more multiprocessors than there are. */
+/* any_gpu with more multiprocessors than there are. */
 static void test_grid_too_large(void **) {
-    const struct choice_case one = { "rows for 4 GPUs", NULL,  300,        9000, 3, 0,
-                                     CARVE_GRADIENT,    false, METHOD_GRID };
+    const struct choice_case one = { "rows for 4 GPUs", NULL,  300,           9000, 3, 0,
+                                     CARVE_GRADIENT,    false, METHOD_ANY_GPU };
     if (!have_gpu()) skip();
     const struct carve_limits real = limits_of(&cuda);
     struct cuda_context larger = cuda;
     larger.multiprocessors *= 4;
-    const struct strip_result expected = carved(one, METHOD_GRID, &real, &cuda);
-    const struct strip_result got = carved(one, METHOD_GRID, &real, &larger);
+    const struct strip_result expected = carved(one, METHOD_ANY_GPU, &real, &cuda);
+    const struct strip_result got = carved(one, METHOD_ANY_GPU, &real, &larger);
     assert_memory_equal(got.seams, expected.seams, 2 * expected.seam_count);
 }
 

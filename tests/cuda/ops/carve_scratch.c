@@ -51,7 +51,7 @@ static void check_ways(uint32_t width, uint32_t height, int kind) {
     }
 }
 
-/* Whatever is carved and shown; nothing is run. */
+/* Asks for the scratch of all sizes and kinds; nothing is run. */
 static void test_scratch(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1, 1 },       { 3, 5000 },    { 100, 80 },

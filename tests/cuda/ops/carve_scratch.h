@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_scratch.h - what carving may take of the GPU's memory, as cuda/ops/carve.cu has it.
+/* carve_scratch.h - how much of the GPU's memory carving may take, as in cuda/ops/carve.cu.
  */
 #ifndef BURIN_TESTS_CUDA_OPS_CARVE_SCRATCH_H
 #define BURIN_TESTS_CUDA_OPS_CARVE_SCRATCH_H
@@ -16,7 +16,7 @@ static inline uint32_t goal_side(const struct params *params, int target, int ch
     return (uint32_t)(number[target] ? number[target] : (long)now + number[change]);
 }
 
-/* What is carved to, whatever the output is. */
+/* The size that CALL carves to, also where `show` makes the output another size. */
 static inline struct image goal_of(const struct op_call *call) {
     struct image goal = call->in;
     goal.width = goal_side(call->params, CARVE_WIDTH, CARVE_DX, goal.width);
@@ -24,13 +24,13 @@ static inline struct image goal_of(const struct op_call *call) {
     return goal;
 }
 
-/* Of the input or of what is carved to, whichever has more. */
+/* The pixels of the input or of the goal, whichever has more. */
 static inline double pixels_of(const struct op_call *call) {
     const struct image goal = goal_of(call);
     return fmax((double)image_pixels(&call->in), (double)image_pixels(&goal));
 }
 
-/* The shortest side of the input or, where it grows, of what is carved to. */
+/* The shortest side of the input or, where carving enlarges, of the goal. */
 static inline uint32_t shortest_of(const struct op_call *call) {
     const struct image *in = &call->in, goal = goal_of(call);
     uint32_t sides[] = { in->width, in->height, in->width, in->height };
@@ -40,7 +40,7 @@ static inline uint32_t shortest_of(const struct op_call *call) {
     return sides[0];
 }
 
-/* Bytes that it may be, as carve.cu has it. */
+/* The most bytes of scratch that carving may ask for, as in carve.cu. */
 static inline double scratch_most(const struct op_call *call) {
     const struct image *in = &call->in, goal = goal_of(call);
     const double lines = (double)in->width + in->height + goal.width + goal.height;
@@ -49,7 +49,7 @@ static inline double scratch_most(const struct op_call *call) {
            (shortest < 480 ? 1280 * lines : 0);
 }
 
-/* Bytes that it is. Of CALL only parameters and shapes are looked at. */
+/* The bytes that carving asks for. Reads only CALL's parameters and shapes. */
 static inline double scratch_bytes(struct lane *lane, const struct op_call *call) {
     return (double)device_cuda.scratch(lane, registry_find("carve"), call, 1);
 }

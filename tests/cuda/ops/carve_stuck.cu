@@ -5,9 +5,9 @@
  */
 #define SPIN_LIMIT (1u << 12)
 
-#include "cuda/ops/carve/cluster/args.cuh"
-#include "cuda/ops/carve/cluster/band.cuh"
-#include "cuda/ops/carve/grid/grid.cuh"
+#include "cuda/ops/carve/any_gpu/any_gpu.cuh"
+#include "cuda/ops/carve/fast_one_axis/args.cuh"
+#include "cuda/ops/carve/fast_one_axis/band.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,24 +61,24 @@ static __global__ void wait_for_path(uint8_t *memory, uint32_t *out) {
 }
 
 static __global__ void wait_for_blocks(uint8_t *memory, uint32_t *out) {
-    __shared__ struct grid_shared shared;
-    struct grid_args args = {};
-    struct grid_state state = {};
+    __shared__ struct any_gpu_shared shared;
+    struct any_gpu_args args = {};
+    struct any_gpu_state state = {};
     args.barrier = (uint64_t *)memory;
     state.round = 1; /* the second meeting; at the first nobody was */
     out[threadIdx.x] = grid_barrier(args, state, false, shared);
 }
 
 static __global__ void wait_for_entry(uint8_t *memory, uint32_t *out) {
-    struct cluster_args args = {};
+    struct axis_args args = {};
     struct band band = {};
     args.entries = (uint32_t *)memory;
     out[threadIdx.x] = band_entry(args, band, 0);
 }
 
 static __global__ void wait_for_verdict(uint8_t *memory, uint32_t *out) {
-    struct cluster_args args = {};
-    args.dual.verdicts = (uint32_t *)memory;
+    struct axis_args args = {};
+    args.both.verdicts = (uint32_t *)memory;
     out[threadIdx.x] = wait_verdict(args, 0);
 }
 

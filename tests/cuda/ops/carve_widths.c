@@ -4,7 +4,7 @@
  * a tree, which make the map themselves, with masks, in batches, with steps before and behind.
  * `carve_widths small` leaves out what takes long under compute-sanitizer, `tiny` what takes
  * minutes.
- * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/retarget_list.cuh cuda/ops/carve/row_copy.cuh
+ * covers: cuda/ops/carve/retarget.cuh cuda/ops/carve/row_copy.cuh
  */
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* Of the CUDA runtime, whose header is not for gcc. */
+/* From the CUDA runtime, whose header gcc cannot read. */
 extern int cudaMemset(void *memory, int value, size_t bytes);
 extern int cudaDeviceSynchronize(void);
 
@@ -190,7 +190,7 @@ static void make_by_reference(struct scene *scene) {
     }
 }
 
-/* What lies between rows and behind them too. */
+/* Compares all bytes, between and after rows too. */
 static void compare(const struct scene *scene, const uint8_t *expected, size_t out_bytes,
                     bool together) {
     const struct image *in = &scene->in;
@@ -269,7 +269,7 @@ static void a_batch_mixes_maps_sizes_and_searches(void **state) {
             }
 }
 
-/* Whatever of the result's memory is no pixel's, up to the end of what is behind it. */
+/* No byte of the result's memory outside its pixels may be written, up to END. */
 static void check_around(const struct image *out, const uint8_t *end) {
     const size_t row = image_row_bytes(out);
     for (size_t i = 0; i < (size_t)(end - out->pixels); i++) {

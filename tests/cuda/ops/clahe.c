@@ -3,14 +3,14 @@
  * chunk or the padding, of which one block or several have a region; small ones in two. One after
  * the other in the same lane, so that what one left in the counters would spoil the next.
  *
- * How it works. The names of the kernels tell which way a picture went. For GPUs of 128 to 144
- * multiprocessors (H100, H200: 132) it is known by hand: so many tiles of so large a picture are at
- * least 4096 pixels a block, and enough blocks. Elsewhere both ways are right.
+ * How it works. The names of the kernels show which way a picture went. For GPUs of 128 to 144
+ * multiprocessors (H100, H200: 132) each case states the right way: one launch if the picture's
+ * tiles give enough blocks of at least 4096 pixels. On other GPUs both ways are right.
  * `clahe tiny` leaves nearly all out and does not ask for the way: compute-sanitizer is slow and
  * makes kernels larger, so that fewer blocks run at once.
  * covers: cuda/ops/clahe.cu cuda/ops/clahe/fused8.cuh cuda/ops/clahe/count.cuh
- * covers: cuda/ops/clahe/blend.cuh cuda/ops/clahe/mix.cuh cuda/ops/clahe/pixels.cuh
- * covers: cuda/ops/clahe/scan.cuh
+ * covers: cuda/ops/clahe/blend.cuh cuda/ops/clahe/pixels.cuh
+ * covers: cuda/ops/clahe/count.cuh
  */
 #include "tests/cuda/twin_batch.h"
 
@@ -37,7 +37,7 @@ static int fused_count, apart_count;
 
 /* ---- which way */
 
-/* Of the CUDA runtime: attribute 16 is cudaDevAttrMultiProcessorCount. */
+/* From the CUDA runtime: attribute 16 is cudaDevAttrMultiProcessorCount. */
 extern int cudaDeviceGetAttribute(int *value, int attribute, int device);
 
 static bool is_known_gpu(void) {
@@ -56,7 +56,7 @@ static bool has_kernel(const struct timing *spans, const char *name) {
 static void check_way(const struct job *job, enum way wanted) {
     const bool fused = has_kernel(&job->spans, "equalize");
     if (fused == has_kernel(&job->spans, "tables"))
-        fail_msg("%s: the names of its kernels tell no way", job->name);
+        fail_msg("%s: the kernels' names show no way", job->name);
     *(fused ? &fused_count : &apart_count) += 1;
     if (wanted != EITHER && is_known_gpu() && fused != (wanted == FUSED))
         fail_msg("%s: went through %s", job->name, fused ? "one launch" : "two launches");

@@ -3,7 +3,7 @@
  * launches, and where they may (limited_batch.cuh): the same result, the counters 0 again, and by
  * the names of its kernels the way that it should have gone.
  * covers: cuda/ops/clahe.cu cuda/ops/clahe/fused8.cuh cuda/ops/clahe/table8.cuh
- * covers: cuda/ops/clahe/scan.cuh cuda/cooperative.cuh
+ * covers: cuda/ops/clahe/count.cuh cuda/cooperative.cuh
  */
 #include "cuda/timeline.cuh"
 #include "tests/cuda/limited_batch.cuh"
@@ -15,7 +15,7 @@ static const uint32_t large[][2] = { { 1920, 1080 } }, odd[][2] = { { 1919, 1077
                       narrow[][2] = { { 71, 15001 } }, small[][2] = { { 320, 240 } },
                       least[][2] = { { 1024, 1024 } }, less[][2] = { { 1024, 1016 } };
 
-/* FUSED: on a GPU of so many multiprocessors. */
+/* FUSED: one launch is right on a GPU of MULTIPROCESSORS_LEAST or more. */
 static const struct way {
     struct batch_case one;
     bool fused;
@@ -53,7 +53,7 @@ static void test_ways(void **) {
             run_limited(&way.one, limit);
             if (large_gpu || limit) check_way(&way, limit);
         }
-    if (!large_gpu) puts("a GPU of few multiprocessors: which way pictures go alone is not told");
+    if (!large_gpu) puts("too small a GPU: the way without a limit is not checked");
 }
 
 static int open_all(void **state) {

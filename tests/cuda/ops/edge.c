@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Edges of images so large that strips have all their rows: those that every_op.c has no room for.
- * covers: cuda/ops/edge.cu cuda/ops/edge/kernel.cuh cuda/ops/edge/strip.cuh
+ * covers: cuda/ops/edge.cu cuda/ops/edge/luma_row.cuh
  * covers: cuda/ops/edge/luma_row.cuh cuda/ops/edge/sobel.cuh
- * covers: cuda/ops/edge/output.cuh
+ * covers: cuda/ops/edge.cu
  */
 #include "tests/cuda/twin_batch.h"
 

@@ -5,7 +5,7 @@
  *
  * How it works. limited_batch.cuh; its refusal is compared with the GPU's own.
  * covers: cuda/ops/histeq.cu cuda/cooperative.cuh cuda/check.cuh
- * covers: cuda/ops/histeq/launch8.cuh cuda/ops/histeq/counters8.cuh cuda/ops/histeq/equalize8.cuh
+ * covers: cuda/ops/histeq/counters8.cuh cuda/ops/histeq/equalize8.cuh
  */
 #include "cuda/check.cuh"
 #include "cuda/cooperative.cuh"

@@ -64,7 +64,7 @@ static void test_every_width(void **state) {
             }
 }
 
-/* Of lanczos3 six times as many pixels as the scale, and one. */
+/* A window of lanczos3 has six times as many pixels as the scale, and one more. */
 static void test_windows(void **state) {
     (void)state;
     for (uint32_t scale = 1; scale <= 12; scale++) {
@@ -92,7 +92,7 @@ static void test_long_windows(void **state) {
         }
 }
 
-/* What lies between the passes would be larger than picture and result. */
+/* The whole image between the passes would be larger than picture and result. */
 static void test_strips(void **state) {
     (void)state;
     compare_size("resize:width=1000,height=4,fit=fill,kernel=box", (struct size){ 1, 20000 }, 1, 8);
@@ -120,8 +120,8 @@ static void test_alpha(void **state) {
     }
 }
 
-/* Both ways windows that one step holds, and so many blocks (DOWN_FEW_BLOCKS of weigh.cuh) that the
- * kernels for them are taken on a GPU of 200 multiprocessors. */
+/* One step holds the windows of both passes, and there are enough blocks (DOWN_FEW_BLOCKS of
+ * weigh.cuh) for the kernels of short windows, even on a GPU of 200 multiprocessors. */
 static void test_short_windows(void **state) {
     (void)state;
     static const struct {
@@ -136,7 +136,7 @@ static void test_short_windows(void **state) {
     compare_size("resize:width=3000,height=1300,fit=fill,linear=true", cases[0].size, 4, 8);
 }
 
-/* As photographs are: several tiles each way. */
+/* Photographs have several tiles each way. */
 static void test_photographs(void **state) {
     (void)state;
     static const char *const sets[] = { "resize:width=320", "resize:width=1001,height=707" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Batches that do not fit into the scratch together, so that they are done in groups, and images
  * with more rows to begin at than blocks that look for a part: those that every_op.c has none of.
- * covers: cuda/ops/smartcrop.cu cuda/ops/smartcrop/search.cuh
+ * covers: cuda/ops/smartcrop.cu
  */
 #include "tests/cuda/twin_batch.h"
 
@@ -15,7 +15,7 @@ enum { MIXED = sizeof mixed / sizeof *mixed };
 static const char *const sets[] = { "smartcrop:width=20,height=16", "smartcrop:width=1",
                                     "smartcrop:height=9" };
 
-/* What one image alone asks for. */
+/* Bytes of scratch that image I alone asks for. */
 static size_t scratch_of(const struct job *job, int i) {
     struct failure failure = { 0 };
     const struct op_call call = make_call(job, i, &failure);
@@ -34,7 +34,7 @@ static void add_mixed(struct job *job, const char *set, unsigned channels, unsig
     assert_int_equal(job->count, RUN_BATCH_MAX);
 }
 
-/* With room for the largest alone, and for that and a half of another one. */
+/* The scratch holds the largest image, then one and a half of it. */
 static void test_groups(void **state) {
     (void)state;
     struct job *job = calloc(1, sizeof *job);

@@ -3,7 +3,7 @@
  * and the first beyond them, all widths and heights that a tile ends within, images smaller than a
  * window, rows that begin anywhere, batches of different sizes.
  * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/strip.cuh
- * covers: cuda/smooth/matrix.cuh cuda/smooth/tile.cuh cuda/smooth/passes.cuh
+ * covers: cuda/smooth/strip.cuh cuda/smooth/tile.cuh cuda/smooth/passes.cuh
  * covers: cuda/smooth/finish.cuh
  */
 #include "tests/cuda/twin_batch.h"

@@ -152,7 +152,7 @@ static void test_from_the_cache(void **state) {
     free(source);
 }
 
-/* What the device does not take is compiled, and replaces it. */
+/* A cached entry that the device refuses is compiled anew and replaced. */
 static void test_useless_entry_is_replaced(void **state) {
     (void)state;
     size_t size;

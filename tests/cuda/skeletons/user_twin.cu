@@ -2,7 +2,7 @@
 /* Users' kernels on a GPU: compiled before they are needed, loaded from the cache, right after its
  * file was damaged; and a lane that keeps nothing of a job once it is emptied. Prints what
  * compiling and loading take.
- * covers: cuda/skeletons/kernel_loader.cu cuda/lane_buffer.cuh
+ * covers: cuda/skeletons/user_twin.cu cuda/lane_buffer.cuh
  */
 #include <cuda_runtime.h>
 #include <dirent.h>
@@ -153,7 +153,7 @@ static void test_cache(void **) {
     check_cache("dilated");
 }
 
-/* What does not take such images needs nothing, nor does an operator that is built in. */
+/* An operator that refuses such images needs no preparation, nor does a built-in one. */
 static void test_nothing_to_prepare(void **) {
     struct failure failure = {};
     assert_int_equal(device_cuda.prepare(lane, registry_find("twice"), 16, 1, &failure), 0);
@@ -168,7 +168,7 @@ static void fill_bytes(uint8_t *place, size_t size, bool on_host) {
         assert_int_equal(cudaMemset(place, 7, size), cudaSuccess);
 }
 
-/* Those that are not 0. */
+/* Counts the bytes that are not 0. */
 static size_t count_bytes(const uint8_t *place, size_t size, bool on_host) {
     size_t count = 0;
     uint8_t *bytes = (uint8_t *)malloc(size);
@@ -181,7 +181,7 @@ static size_t count_bytes(const uint8_t *place, size_t size, bool on_host) {
     return count;
 }
 
-/* Of a batch that fits the arena, and of one that does not. */
+/* empty() zeroes the lane after a batch that fits the arena, and after one that does not. */
 static void test_empty(void **) {
     static const size_t sizes[] = { 100 * 1000, 40 << 20 };
     for (size_t size : sizes) {

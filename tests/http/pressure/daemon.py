@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon on loopback for the programs beside this file, and what they ask of it. Nothing here is run by itself."""
+"""A daemon on loopback for the programs beside this file, and their requests to it. This file runs nothing by itself."""
 import http.client
 import os
 import re
@@ -12,7 +12,7 @@ BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(os.path.abspath(__f
 
 
 def pnm(width, height):
-    """A gray picture of a byte a pixel."""
+    """A gray picture of one byte a pixel."""
     return b"P5\n%d %d\n255\n" % (width, height) + os.urandom(width * height)
 
 
@@ -21,8 +21,7 @@ def head(length, path="/histeq"):
 
 
 class Daemon:
-    """With every default but a port of its own, a CPU alone, and no log. COMMAND runs the program; STDERR: where its log
-    goes."""
+    """Every default but a port of its own, the CPU alone, and no log. COMMAND runs the program; STDERR: where its log goes."""
 
     def __init__(self, *flags, command=(), stderr=None):
         self.log = tempfile.TemporaryFile()
@@ -35,7 +34,7 @@ class Daemon:
         self.address = ("127.0.0.1", int(found[1]))
 
     def ask(self, method, path, body=None, timeout=60):
-        """Status and body, on a connection of its own; 0: it was closed, or no answer came in time."""
+        """Status and body, on a new connection; 0: the connection was closed, or no answer came in time."""
         connection = http.client.HTTPConnection(*self.address, timeout=timeout)
         try:
             connection.request(method, path, body, {"Connection": "close"})
@@ -51,7 +50,7 @@ class Daemon:
         return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"burin_{name}(\{{| )", line))
 
     def becomes(self, name, enough, seconds=60):
-        """Whether the metric satisfies ENOUGH before the time is over."""
+        """Whether the metric satisfies ENOUGH within SECONDS."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if enough(self.metric(name)):
@@ -60,7 +59,7 @@ class Daemon:
         return False
 
     def stop(self, signalled=False):
-        """SIGNALLED: it is ending already; once more would end it at once."""
+        """SIGNALLED: the daemon has had SIGTERM already; a second one would end it at once."""
         if not signalled:
             self.process.terminate()
         try:

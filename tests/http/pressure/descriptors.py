@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Few descriptors: more clients connect than may, and stay; a worker is killed; the limit is lowered under the daemon.
+"""Few descriptors: more clients connect than may, and stay; a worker is killed; the limit is lowered while the daemon runs.
 
-Shown: how many are connected, how long a client waits for an answer after the worker was killed, and what part of a core
-the daemon takes while it has no descriptor for those who wait. Goals: an answer within 0.5 s, 1 % of a core. It fails
-where a request is not answered, or the limit is not held."""
+Shown: how many clients are connected, how long a client waits for an answer after the worker was killed, and what part of
+a core the daemon takes while it has no descriptor for waiting clients. Goals: an answer within 0.5 s, 1 % of a core. A load
+fails where a request is not answered, or the limit is exceeded."""
 import argparse
 import http.client
 import os
@@ -29,7 +29,7 @@ def processor_s(pid):
 
 
 def share(pid, seconds):
-    """Of a core, in percent."""
+    """Percent of a core that PID uses."""
     used, begin = processor_s(pid), time.monotonic()
     time.sleep(seconds)
     return 100 * (processor_s(pid) - used) / (time.monotonic() - begin)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the end of the daemon takes after SIGTERM, while clients hold it up.
+"""How long the daemon takes to end after SIGTERM, while clients hold it up.
 
-Each load begins uploads and lets them stand, or takes an answer slowly or not at all, or leaves while its job runs; SIGTERM
-follows 0.2 s later. Goal: drain_client_ms (1 s), and a second more at most; two seconds more for who moves at nearly the
-pace that is asked; whoever moves is served. A load fails where the end takes longer than --longest seconds, the daemon does
-not end with 0, or an upload that moves is not served."""
+Each load begins uploads and stops sending, or reads an answer slowly or not at all, or leaves while its job runs; SIGTERM
+follows 0.2 s later. Goal: an end within drain_client_ms (1 s) and one second more; two seconds more for a client that moves
+at nearly the required rate. A client that moves faster is served. A load fails where the end takes longer than --longest
+seconds, the daemon does not exit with 0, or an upload that moves is not served."""
 import argparse
 import signal
 import socket
@@ -29,7 +29,7 @@ def stalled(daemon, count, sent):
 
 
 def finish(moving):
-    """In 20 pieces, 0.02 s apart: the status."""
+    """Sends the rest in 20 pieces, 0.02 s apart; returns whether the answer is 200."""
     sent, piece = 1000, len(PICTURE) // 20 + 1
     try:
         for at in range(sent, len(PICTURE), piece):
@@ -37,23 +37,23 @@ def finish(moving):
             time.sleep(0.02)
         answer = moving.recv(100)
     except OSError:
-        answer = b""  # it was let go
+        answer = b""  # the daemon closed it
     moving.close()
     return answer.startswith(b"HTTP/1.1 200 ")
 
 
 def trickle(clients, ended):
-    """A byte of each ten times a second."""
+    """Sends a byte on each connection ten times a second."""
     while not ended.wait(0.1):
         for s in clients:
             try:
                 s.send(b"x")
             except OSError:
-                pass  # it was let go
+                pass  # the daemon closed it
 
 
-# Uploads that stand, as many bytes of each as are sent; whether a byte of each follows now and then; whether one more is
-# sent to its end meanwhile.
+# name: (stalled uploads, bytes sent of each, whether each then sends a byte now and then, whether one more upload is sent to
+# its end meanwhile)
 LOADS = {
     "one without its last byte": (1, len(PICTURE) - 1, False, False),
     "one without a byte": (1, 0, False, False),
@@ -64,14 +64,14 @@ LOADS = {
 
 
 def end(daemon):
-    """Seconds until it has ended, and its code."""
+    """Seconds until the daemon has ended, and its exit code."""
     begin = time.monotonic()
     daemon.process.send_signal(signal.SIGTERM)
     code = daemon.stop(signalled=True)
     return time.monotonic() - begin, code
 
 
-# Bytes a second of an answer of 16 MB that its client takes.
+# Bytes a second that the client reads of an answer of 16 MB.
 READERS = {"an answer that nobody takes": 0, "an answer at 100 bytes a second": 100, "an answer at 70 KB a second": 70000}
 
 
@@ -80,7 +80,7 @@ def take(s, rate, ended):
         try:
             s.recv(max(1, rate // 20))
         except OSError:
-            return  # it was let go
+            return  # the daemon closed it
 
 
 def run_reader(name, longest):
@@ -94,24 +94,24 @@ def run_reader(name, longest):
     seconds, code = end(daemon)
     ended.set()
     s.close()
-    return tell(name, seconds, code == 0 and seconds < longest)
+    return show(name, seconds, code == 0 and seconds < longest)
 
 
 def run_left(longest):
-    """An AVIF's encoder cannot be stopped. Needs libavif."""
+    """The client of an AVIF job leaves; its encoder cannot be interrupted. Needs libavif."""
     name = "a job whose client has left"
     daemon = Daemon()
     body = pnm(4000, 4000)
     s = upload(daemon, head(len(body), "/histeq?type=avif&effort=6") + body)
     if not daemon.becomes("jobs_in_progress", lambda now: now >= 1):
-        return tell(f"{name}: it did not begin", 0, False)
+        return show(f"{name}: the job did not begin", 0, False)
     s.close()
     time.sleep(0.2)
     seconds, code = end(daemon)
-    return tell(name, seconds, code == 0 and seconds < longest)
+    return show(name, seconds, code == 0 and seconds < longest)
 
 
-def tell(name, seconds, good):
+def show(name, seconds, good):
     print(f"{'' if good else 'FAILED '}{name}: ended after {seconds:.2f} s", flush=True)
     return good
 
@@ -136,7 +136,7 @@ def run(name, longest):
     ended.set()
     for s in clients:
         s.close()
-    return tell(name + (", which was served" if moves and served else ""), seconds, code == 0 and served and seconds < longest)
+    return show(name + (", which was served" if moves and served else ""), seconds, code == 0 and served and seconds < longest)
 
 
 def main():

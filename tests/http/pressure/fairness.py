@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fairness.py [--seconds 5] [--server 0] [--clients 1] [--only carves,photos,flood,both] [-- FLAGS of the daemon]
-What one client's small request (a JPEG of 4 KB through histeq, one after the other on one connection) feels of others on a CPU:
+How much other clients slow one client's small request on a CPU (a JPEG of 4 KB through histeq, one after the other on one connection):
 
-    alone       nobody else
+    alone       no other client
     carves      eight clients, each a PNG of 64 megapixels in 65 KB through carve?dx=-4000, again and again
     photos      fifty clients, each a photograph of 4 megapixels through edge, again and again
-    flood       one client with 64 connections of the same small request
+    flood       one client with 64 connections that send the same small request
     both        the carves and the photos
 
 Each client has an address of its own, 127.0.x.y. The daemon runs on the processors named by --server (none: on all), the clients on those
-of --clients; those who press have a lower priority than the one who measures, so that its figures are the daemon's. Prints requests,
-p50, p99 and the worst in ms, the goal for p99, which is 3 times alone and 5 ms, and how many answers of each status the others got; a carving
-takes longer than all of it. Ends 0 where no small request failed and the photographs and the flood were answered too; times are for people,
+of --clients; the loading clients have a lower priority than the measuring one, so its figures show the daemon. Prints requests, p50, p99
+and the worst in ms, the goal for p99, which is 3 times alone and 5 ms, and how many answers of each status the others got; a carving takes
+longer than a phase. Exits with 0 where no small request failed and the photographs and the flood were answered too; times are for people,
 as a busy machine changes them. Takes about a minute."""
 import argparse
 import http.client
@@ -107,7 +107,7 @@ class Others:
         os.write(results, json.dumps(statuses).encode())
 
     def end(self):
-        """{status: how many}, of those that were answered until now."""
+        """{status: count} of the requests answered so far."""
         os.write(self.writing, b".")
         os.close(self.writing)
         text = b""
@@ -126,13 +126,13 @@ class Flood:
                                         preexec_fn=lambda: os.nice(10))
 
     def end(self):
-        told = json.loads(self.process.communicate()[0])
-        row = told[0] if isinstance(told, list) else told
+        report = json.loads(self.process.communicate()[0])
+        row = report[0] if isinstance(report, list) else report
         return {"requests_s": round(row["requests_s"]), "failed": row["failed"]}
 
 
 def small_requests(port, body, seconds):
-    """Milliseconds of each, and statuses other than 200."""
+    """Milliseconds of each request, and the statuses other than 200."""
     took, bad = [], []
     connection = connect(port, "127.0.0.9")
     end = time.monotonic() + seconds
@@ -161,12 +161,12 @@ def show(name, took, goal, others):
 
 
 def phase(name, options, pictures):
-    """p99 and whether counts are right."""
+    """p99, and whether the counts are right."""
     small, photo, large, file = pictures
     daemon, port = start(options)
     others = []
     try:
-        took, bad = small_requests(port, small, 1)  # the first few teach what a job takes
+        took, bad = small_requests(port, small, 1)  # the daemon learns from these how long a job takes
         if name in ("carves", "both"):
             others.append(Others(port, 8, 1, "/carve?dx=-4000&type=jpeg", large))
         if name in ("photos", "both"):
@@ -175,10 +175,10 @@ def phase(name, options, pictures):
             others.append(Flood(port, file, options.seconds))
         time.sleep(2 if others else 0)
         took, bad = small_requests(port, small, options.seconds)
-        told = [one.end() for one in others]
+        results = [one.end() for one in others]
         goal = f"{3 * options.alone_p99 + 5:.2f}" if others else None
-        p99 = show(name, took, goal, " ".join(map(str, told)) + (f" bad: {bad[:5]}" if bad else ""))
-        others_good = name in ("alone", "carves") or any(one.get(200) or one.get("requests_s") for one in told)
+        p99 = show(name, took, goal, " ".join(map(str, results)) + (f" bad: {bad[:5]}" if bad else ""))
+        others_good = name in ("alone", "carves") or any(one.get(200) or one.get("requests_s") for one in results)
         return p99, bool(took) and not bad and others_good
     finally:
         daemon.kill()

@@ -149,7 +149,7 @@ int socketpair(int domain, int type, int protocol, int ends[2]) {
     return no_descriptor() ? -1 : (int)syscall(SYS_socketpair, domain, type, protocol, ends);
 }
 
-/* As the system has it: that connection waits on. */
+/* Fails as the system does without a descriptor: the connection stays in the backlog. */
 int accept4(int fd, __SOCKADDR_ARG address, socklen_t *length, int flags) {
     return no_descriptor() ? -1
                            : (int)syscall(SYS_accept4, fd, address.__sockaddr__, length, flags);
@@ -230,14 +230,14 @@ int gettimeofday(struct timeval *time, void *zone) {
     return 0;
 }
 
-time_t time(time_t *told) {
+time_t time(time_t *seconds) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (told) *told = now.tv_sec;
+    if (seconds) *seconds = now.tv_sec;
     return now.tv_sec;
 }
 
-/* The real time that UNTIL means. Which clock it is of its size tells: one began in 1970. */
+/* The real time of UNTIL, whose size shows its clock: only the realtime clock began in 1970. */
 static struct timespec real_time(const struct timespec *until) {
     struct timespec real = *until;
     const clockid_t clock = until->tv_sec > 1000000000 ? CLOCK_REALTIME : CLOCK_MONOTONIC;

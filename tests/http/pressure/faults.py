@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the system that fail, a part of them at random, in the daemon and its workers, while clients ask: memory, pages,
-descriptors, space; and clocks that jump. By faults.c, which is loaded before the C library. In the middle of each fault the
-worker is killed: another has to start in spite of it, or once it is gone.
+"""System calls that fail: some of them at random, in the daemon and its workers, while clients ask: memory, pages,
+descriptors, space; and clocks that jump. faults.c, loaded before the C library, makes them fail. In the middle of each fault
+the worker is killed: a new one has to start in spite of the fault, or once the fault is over.
 
-The daemon lives, a request that cannot be done is answered 503 or 500 or its connection ends, no answer is wrong, and from one
-second after the fault is gone every answer is right."""
+The daemon survives; a request that cannot be done is answered 503 or 500, or its connection ends; no answer is wrong; and one
+second after the fault is over every answer is right."""
 import argparse
 import http.client
 import mmap
@@ -26,10 +26,10 @@ BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
 LIBRARY = os.path.abspath(os.path.join(os.environ.get("BENCH_PROGRAMS", os.path.join(ROOT, "build/cpu/tests/bench")),
                                        "../http/pressure/faults.so"))
 HOUR_NS = 3600 * 10 ** 9
-PAGE = struct.Struct("=6I3q4Q")  # as struct control of faults.c
+PAGE = struct.Struct("=6I3q4Q")  # struct control of faults.c
 ANSWERS = (200, 500, 503, 504)
 
-# name: parts of a million of calls that fail: malloc, pages, descriptors, space; ns that clocks are ahead: real, monotonic, boot
+# name: failing calls in a million: malloc, pages, descriptors, space; ns by which clocks are ahead: real, monotonic, boot
 FAULTS = {
     "memory 1 %": (10000, 10000, 0, 0, 0, 0, 0),
     "memory 5 %": (50000, 50000, 0, 0, 0, 0, 0),
@@ -44,13 +44,13 @@ FAULTS = {
 
 
 def picture():
-    """A PPM, which no library has to make: waves of 160 x 120."""
+    """A PPM, which needs no library: waves of 160 x 120."""
     rows = bytes((x * (3 + c) + y * 2) % 251 for y in range(120) for x in range(160) for c in range(3))
     return b"P6\n160 120\n255\n" + rows
 
 
 class Control:
-    """The page that the library looks at."""
+    """The shared page that faults.c reads."""
 
     def __init__(self):
         self.file = tempfile.NamedTemporaryFile()
@@ -90,13 +90,13 @@ class Daemon:
                 own.close()
 
     def limit_descriptors(self, on):
-        """None is left for the front: for its sockets' accept too, that faults.c does not reach."""
+        """Leaves the front no free descriptor, for accept too, which faults.c does not intercept."""
         count = len(os.listdir(f"/proc/{self.process.pid}/fd"))
         soft, hard = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (count if on else hard, hard))
 
     def workers(self):
-        """What they are called: another child of the front starts them."""
+        """The workers' names: the launcher, another child of the front, starts them."""
         pids = []
         for task in os.listdir(f"/proc/{self.process.pid}/task"):
             with open(f"/proc/{self.process.pid}/task/{task}/children") as f:
@@ -119,7 +119,7 @@ class Daemon:
 
 
 class Load:
-    """Clients that ask one thing after the other; half of them on connections of their own each time."""
+    """Clients that send one request after the other; half of them on a new connection each time."""
     PATHS = ("/histeq?type=png", "/brightness?shift=3", "/edge?type=jpeg", "/histogram")
 
     def __init__(self, daemon, body, right, clients):
@@ -152,7 +152,7 @@ class Load:
 
 
 def recovery_s(daemon, body, right):
-    """Seconds from now until 20 requests in a row were answered right; None: more than 20."""
+    """Seconds from now until 20 requests in a row were answered right; None: more than 20 s."""
     start, since, row = time.monotonic(), None, 0
     while time.monotonic() - start < 20:
         path = Load.PATHS[row % 3]
@@ -178,7 +178,7 @@ def idle(daemon):
 
 
 def press(name, fault, options):
-    """One daemon, one fault; its line, and what is wrong."""
+    """One daemon, one fault; returns the line to print, and what is wrong."""
     control = Control()
     daemon = Daemon(control, options.flag)
     body, wrong = picture(), []

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Good answers a second while more is asked for than can be done: the daemon has one core, the client another.
+"""Good answers a second under overload: the daemon has one core, the client another.
 
-Beside the clock, which other work on the machine changes, stands what does less so: good answers for each second of a
-processor that the daemon used. Both as a share of the peak's, with 16 connections. `fresh`: a connection for each request,
-and the peak is that of such requests. Goals: 95 % of the peak, refusals within 10 ms (p99), /livez within 20 (p99) on both
-addresses."""
+Other work on the machine changes wall times, so each figure is also given for a second of processor time that the daemon
+used. Both are shares of the peak, which is measured with 16 connections. `fresh`: a new connection for each request, and a
+peak of such requests. Goals: 95 % of the peak, refusals within 10 ms (p99), /livez within 20 (p99) on both addresses."""
 import argparse
 import json
 import os
@@ -122,7 +121,7 @@ def show(name, found, peak):
 
 
 def show_rounds(name, shares, founds):
-    """Each load beside a peak of its own: SHARES of it by the clock, least, median and most; the worst of FOUNDS for the rest."""
+    """Each load beside a peak of its own: SHARES of the peak by wall time, least, median and most; the worst of FOUNDS for the rest."""
     shares = sorted(100 * share for share in shares)
     def worst(which):
         return max(found[which]["p99_ms"] for found in founds)
@@ -131,7 +130,7 @@ def show_rounds(name, shares, founds):
 
 
 def run_rounds(daemon, client, options, file):
-    """A machine's speed changes by a tenth within seconds, so each load is run between two peaks. Returns wrong answers."""
+    """A machine's speed changes by a tenth within seconds, so each load runs between two peaks. Returns the number of wrong answers."""
     wrong = 0
     print(f"{'share of the peak':22} least median  most    p99 ms, worst: refused, /livez, admin's")
     loads = [float(load) for load in options.loads.split(",")]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that hold what others need: slots, bytes of uploads, bytes of answers, and stand still or are slow.
+"""Clients that hold what others need (slots, bytes of uploads, bytes of answers) and stand still or are slow.
 
-Each load takes all there is. Then somebody else asks every 50 ms until he is let in: shown is how long he was kept out.
-Goal: body_pressed_ms (2 s) after the holders fell silent, or a second once slow ones are 2 s old. A load fails where he is
-not let in within --longest seconds, or nobody was refused or let go, so that nothing was tested."""
+Each load takes everything there is. Then a new client asks every 50 ms until it is let in; the program shows how long that
+took. Goal: body_pressed_ms (2 s) after the holders fell silent, or a second once slow ones are 2 s old. A load fails where
+the new client is not let in within --longest seconds, or where no client was refused or disconnected, so nothing was tested."""
 import argparse
 import selectors
 import socket
@@ -19,7 +19,7 @@ PICTURE = pnm(64, 64)
 
 
 class Clients:
-    """COUNT uploads of SIZE bytes, of which all but LEFT are sent at once, then RATE bytes a second (0: nothing)."""
+    """COUNT uploads of SIZE bytes: all but LEFT are sent at once, then RATE bytes a second (0: nothing)."""
 
     def __init__(self, daemon, count, size, left, rate=0):
         self.rate, self.done = rate, False
@@ -31,12 +31,12 @@ class Clients:
             try:
                 s.sendall(head(size) + body)
             except OSError:
-                pass  # let go already
+                pass  # the daemon closed it already
         self.thread = threading.Thread(target=self.trickle)
         self.thread.start()
 
     def trickle(self):
-        """Ten times a second to each; those that are let go are left out from then on."""
+        """Sends to each ten times a second; connections that the daemon closed are skipped from then on."""
         open_ones, piece = list(self.sockets), bytes(max(1, self.rate // 10))
         while self.rate and not self.done:
             begin = time.monotonic()
@@ -55,7 +55,7 @@ class Clients:
 
 
 class Readers:
-    """COUNT clients whose answer has 16 MB, and who take RATE bytes a second of it (0: nothing)."""
+    """COUNT clients, each with an answer of 16 MB, who read RATE bytes a second of it (0: nothing)."""
 
     def __init__(self, daemon, count, rate=0):
         self.rate, self.done = rate, False
@@ -89,7 +89,7 @@ class Readers:
 
 
 def kept_out(daemon, body, longest):
-    """Seconds until somebody is let in, and how often he was refused."""
+    """Seconds until a new client is let in, and how often it was refused."""
     begin, refused = time.monotonic(), 0
     while time.monotonic() - begin < longest:
         if daemon.ask("POST", "/histeq", body)[0] == 200:
@@ -99,8 +99,8 @@ def kept_out(daemon, body, longest):
     return None, refused
 
 
-# Flags; who holds what is short, given the number of slots; who asks; so many seconds later. Uploads and answers take what
-# there is but for less than the one that asks needs, and their clients are never refused themselves.
+# name: (flags, the holders for a number of slots, the new client's body, seconds until it asks). Uploads and answers take all
+# but less than the new client needs; the holders themselves are never refused.
 LOADS = {
     "queue_bytes, silent: 63 of 8.4 MB without 100 bytes":
         ((), lambda d, slots: Clients(d, 63, 8400000, 100), pnm(4000, 2000), 0),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A log that nobody reads: standard error is a pipe, and all clients go on.
+"""A log that is not read: standard error is a full pipe, and all clients go on.
 
-Shown: how many requests were answered, what /livez took meanwhile, lines that the daemon counts as lost, and how long it
-took to end while still nobody read; then the same number again with a reader who comes late, and whether each request has
-its line or is told as missing. Goals: all are answered, /livez within 20 ms (p99), an end within 2 s. It fails where a
-request is not answered, a line is unaccounted for, or the daemon does not end well."""
+Shown: how many requests were answered, what /livez took meanwhile, how many lines the daemon counts as lost, and how long its
+end took while the pipe was still full; then the same number again with a reader that starts late, and whether each request
+has its line or is reported as lost. Goals: all are answered, /livez within 20 ms (p99), an end within 2 s. A run fails where
+a request is not answered, a line is neither there nor reported as lost, or the daemon does not exit well."""
 import argparse
 import http.client
 import json
@@ -20,7 +20,7 @@ PICTURE = pnm(16, 12)
 
 
 class Clients:
-    """COUNT requests in all, by so many at a time."""
+    """COUNT requests in all, CLIENTS at a time."""
 
     def __init__(self, daemon, count, clients):
         self.daemon, self.answered, self.lock = daemon, 0, threading.Lock()
@@ -59,7 +59,7 @@ def watch(daemon, clients):
 
 
 def read_lines(end, wanted):
-    """Lines, until so many requests have theirs or are told as missing, or nothing comes for 5 s."""
+    """Reads until WANTED requests have their lines or are reported as lost, or nothing comes for 5 s; returns both numbers."""
     os.set_blocking(end, False)
     data, last = bytearray(), time.monotonic()
     while time.monotonic() < last + 5:
@@ -70,10 +70,10 @@ def read_lines(end, wanted):
             time.sleep(0.02)
         lines = [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
         own = sum(line["event"] == "request" for line in lines)
-        told = sum(line.get("lines", 0) for line in lines)
-        if own + told >= wanted:
+        lost = sum(line.get("lines", 0) for line in lines)
+        if own + lost >= wanted:
             break
-    return own, told
+    return own, lost
 
 
 def load(options, late):
@@ -84,16 +84,16 @@ def load(options, late):
     clients = Clients(daemon, options.requests, options.clients)
     times = watch(daemon, clients)
     lost = int(daemon.metric("log_lines_dropped_total"))
-    own, told = read_lines(end, options.requests) if late else (0, 0)
+    own, reported = read_lines(end, options.requests) if late else (0, 0)
     begin = time.monotonic()
     code = daemon.stop()
     took = time.monotonic() - begin
     os.close(end)
     print(f"{'read late' if late else 'never read':12} answered {clients.answered} of {options.requests}; /livez p50 "
           f"{times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms; {lost} lines lost; ended after "
-          f"{took:.2f} s" + (f"; {own} lines came, {told} were told as missing" if late else ""), flush=True)
+          f"{took:.2f} s" + (f"; {own} lines came, {reported} were reported as lost" if late else ""), flush=True)
     wrong += clients.answered != options.requests or code != 0 or not lost
-    wrong += late and (own + told != options.requests or told != lost)
+    wrong += late and (own + reported != options.requests or reported != lost)
     return wrong
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tests/http and tests/page that have a longer form, in that form: restarts, reloads and requests by the dozen and the thousand, 64 megapixels.
-Goal: as there, none lost, none wrong, nothing left behind. Some two minutes."""
+"""The longer forms of tests in tests/http and tests/page: restarts, reloads and requests by the dozen and the thousand, 64 megapixels.
+Goal: as there, no request is lost, no answer is wrong, nothing is left behind. Takes about two minutes."""
 import argparse
 import os
 import subprocess

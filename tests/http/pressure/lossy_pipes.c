@@ -31,8 +31,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *text = getenv("LOSSY_PER_MILLE"), *path = getenv("LOSSY_COUNT");
     per_mille = text ? (unsigned)atoi(text) : 10;
     const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *memory = fd < 0 ? MAP_FAILED
-                          : mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED) count = memory;
     if (fd >= 0) close(fd);
 }
@@ -99,7 +99,7 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     return fate == FAILS ? -1 : fate == LOST ? (ssize_t)size : real_send(fd, bytes, size, flags);
 }
 
-/* What the C library's headers make of the calls where the room is known. */
+/* The C library's headers turn calls with a known buffer size into these. */
 ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
 ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Requests while one in a hundred reads and writes on the pipes between the daemon's own processes and threads comes to
-nothing: half of them fail, the others say that they are done. Every request is to be answered with its picture; the
-goal for the slowest is 2 s. Ends with 1 if one is not, or if something stays held afterwards."""
+"""Requests while one in a hundred reads and writes on the pipes between the daemon's own processes and threads has no
+effect: half of them fail, the others report success. Every request must be answered with its picture; the goal for the
+slowest is 2 s. Exits with 1 if a request is not, or if something stays held afterwards."""
 import argparse
 import os
 import struct
@@ -20,7 +20,7 @@ PRELOADS = os.environ.get("PRELOADS", os.path.join(HERE, "../../../build/cpu/tes
 
 
 class Load:
-    """CLIENTS that ask one after the other, each on a connection of its own, for COUNT answers in all."""
+    """CLIENTS that send one request after the other, each on a connection of its own, for COUNT answers in all."""
 
     def __init__(self, daemon, count, clients):
         self.daemon, self.left, self.lock = daemon, count, threading.Lock()
@@ -55,7 +55,7 @@ class Load:
 
 
 def run(count, clients, per_mille, *flags):
-    """-> the load, how many reads and writes came to nothing, restarts of the worker, whether all is given back."""
+    """-> the load, how many reads and writes had no effect, restarts of the worker, whether everything was released."""
     with tempfile.NamedTemporaryFile() as counter:
         counter.write(bytes(8))
         counter.flush()

@@ -61,9 +61,9 @@ static void asked(struct job *job, uint8_t *bytes) {
 
 static const struct {
     const char *name;
-    void (*tell)(struct job *job, uint8_t *bytes);
+    void (*apply)(struct job *job, uint8_t *bytes);
 } lies[] = {
-    { "offset", offset }, { "length", length }, { "spans", spans },   { "text", text },
+    { "offset", offset }, { "length", length }, { "spans", spans }, { "text", text },
     { "nan", nan_ms },    { "status", status }, { "asked", asked },
 };
 
@@ -73,14 +73,14 @@ static void lie(struct job *job) {
     uint8_t *bytes = (uint8_t *)job + (sizeof *job + PAGE - 1) / PAGE * PAGE;
     if (once && job->deaths) return;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
-        if (strcmp(lies[i].name, name) == 0) lies[i].tell(job, bytes);
+        if (strcmp(lies[i].name, name) == 0) lies[i].apply(job, bytes);
 }
 
 static void look(const struct completion *completion) {
     for (int page = 0; memory && page < PAGES; page++) {
         struct job *job = (struct job *)(void *)(memory + (size_t)page * PAGE);
-        const bool liar = strncmp(job->request_id, "lie-", 4) == 0 ||
-                          strncmp(job->request_id, "once-", 5) == 0;
+        const bool liar =
+            strncmp(job->request_id, "lie-", 4) == 0 || strncmp(job->request_id, "once-", 5) == 0;
         if (liar && job->run_number == completion->run_number) lie(job);
     }
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""More connections than there may be, on which nothing is asked: is anybody else served?
+"""More connections than allowed, on which nothing is asked: are other clients served?
 
 Each load opens 1,500 connections to a daemon that allows 1,024, then asks for /livez and for small pictures on the same
-address, each on a new connection. The last one opens silent connections as fast as one thread can, meanwhile. Shown is how
-many were answered, and how long the slowest took. Goal: all. A load fails where one is not answered within --longest
-seconds, or where nobody was let go, so that nothing was tested."""
+address, each on a new connection. The last load goes on opening silent connections as fast as one thread can. Shown is how
+many requests were answered, and how long the slowest took. Goal: all. A load fails where one is not answered within
+--longest seconds, or where no connection was closed by the daemon, so nothing was tested."""
 import argparse
 import resource
 import socket
@@ -28,7 +28,7 @@ def connect(daemon, text=b"", reads=False):
         try:
             s.recv(4096)
         except OSError:
-            pass  # it has been let go
+            pass  # the daemon closed it
     return s
 
 
@@ -42,7 +42,7 @@ class Crowd:
 
 
 class Flood:
-    """Silent connections without end: those that were let go are closed from time to time."""
+    """Opens silent connections without end, and now and then closes those that the daemon has closed."""
 
     def __init__(self, daemon):
         self.done, self.opened, self.daemon, self.sockets = False, 0, daemon, []

@@ -3,8 +3,8 @@
 """Half an hour of everything at once: pictures of all kinds, bad files, clients that leave in mid-body or before their answer,
 slow ones, and a worker that is killed every two seconds.
 
-No answer is another than what was asked for: the same bytes each time, the right refusal for what is bad. At the end slots,
-descriptors and the front's memory are where they were after the first minute."""
+Every answer is the one asked for: the same bytes each time, the right refusal for a bad file. At the end slots, descriptors
+and the front's memory are where they were after the first minute."""
 import argparse
 import collections
 import http.client
@@ -44,7 +44,7 @@ PATHS = ("/histeq", "/edge?type=png", "/grayscale?type=jpeg", "/brightness?shift
 
 
 def bad():
-    """Path, body, what it is answered."""
+    """Path, body, and the expected status."""
     whole = jpeg(smooth(320, 240))
     return [("/histeq", whole[:3000], 422), ("/histeq", b"no picture", 415), ("/histeq?bins=1", whole, 400),
             ("/histeq", png(smooth(200, 150))[:-20], 422), ("/histeq", b"P6\n8000 8000\n255\nabc", 422), ("/nowhere", whole, 404),
@@ -52,17 +52,17 @@ def bad():
 
 
 def difference(got, right):
-    """Where an answer is not what it should be: its bytes; of a picture its pixels."""
+    """Where an answer differs from the right one: its bytes or, of a picture, its pixels."""
     if not isinstance(got, bytes):
         return f"{got}, not {right}"
     first = next((i for i, (a, b) in enumerate(zip(got, right)) if a != b), min(len(got), len(right)))
-    told = f"{len(got)} bytes in place of {len(right)}, other ones from {first} on"
+    text = f"{len(got)} bytes in place of {len(right)}, other ones from {first} on"
     try:
         a, b = (np.array(Image.open(io.BytesIO(data))) for data in (got, right))
         places = np.argwhere(a != b)
-        return f"{told}; {len(places)} samples, from {places.min(0)} to {places.max(0)}, of {a.shape}"
+        return f"{text}; {len(places)} samples, from {places.min(0)} to {places.max(0)}, of {a.shape}"
     except (OSError, ValueError) as error:
-        return f"{told}; {error!r}"
+        return f"{text}; {error!r}"
 
 
 class Soak:
@@ -79,24 +79,23 @@ class Soak:
             if wrong:
                 self.wrong.append(f"{what}: {wrong}")
 
-    def check(self, path, body, status, data, account):
-        """The first answer to a question is what the others are compared with; times in it differ. ACCOUNT: the answer's own, of
-        who did what."""
-        told = json.loads(data).get("operations") if data[:1] == b"{" and status == 200 else data
+    def check(self, path, body, status, data, report):
+        """An answer, but for its times, equals the first one to the same request. REPORT: the answer's own, for the message."""
+        outcome = json.loads(data).get("operations") if data[:1] == b"{" and status == 200 else data
         with self.lock:
-            right = self.right.setdefault((path, hash(body)), told) if status == 200 else None
+            right = self.right.setdefault((path, hash(body)), outcome) if status == 200 else None
         if status == 500 and b"two workers died" in data:
-            self.count("killed twice")  # asked for: a job that is under way at two kills is given up
+            self.count("killed twice")  # expected: a job that is running at two kills is given up
         elif status != 200:
             self.count("good", f"{path} of {len(body)} bytes was answered {status}: {data[:200]}")
         else:
-            self.count("good", None if told == right else
-                       f"{path} of {len(body)} bytes has another answer: {difference(told, right)}; {account}")
+            self.count("good", None if outcome == right else
+                       f"{path} of {len(body)} bytes has another answer: {difference(outcome, right)}; {report}")
 
     # ---- clients
 
     def ask(self, connection, path, body):
-        """Of a connection that idled too long the daemon may have taken leave: then once more."""
+        """Asks again once where the daemon has closed a connection that idled too long."""
         for attempt in range(2):
             try:
                 connection.request("POST", path, body)
@@ -125,7 +124,7 @@ class Soak:
         connection.close()
 
     def leaving_client(self, rng):
-        """Of a body a part, or all of it; then a FIN, or a RST."""
+        """Sends all or part of a body; then a FIN or a RST."""
         while not self.end:
             body = rng.choice(self.files)
             try:
@@ -139,7 +138,7 @@ class Soak:
             time.sleep(0.05)
 
     def slow_client(self, rng):
-        """A picture in twenty pieces, for two seconds; read as slowly."""
+        """Sends a picture in twenty pieces, for two seconds, and reads as slowly."""
         while not self.end:
             body = self.files[rng.randrange(6)]
             step = len(body) // 20 + 1
@@ -161,12 +160,12 @@ class Soak:
         while not self.end:
             time.sleep(2)
             if self.daemon.ask("GET", "/readyz")[0] != 200:
-                continue  # one that never gets ready would be another test
+                continue  # a worker that never becomes ready is tested elsewhere
             for pid in list(self.workers()):
                 os.kill(pid, signal.SIGKILL)
                 self.count("killed")
 
-    # ---- what there is of the daemon
+    # ---- the state of the daemon
 
     def workers(self):
         for task in os.listdir(f"/proc/{self.daemon.process.pid}/task"):
@@ -177,10 +176,10 @@ class Soak:
                             yield pid
 
     def state(self):
-        """Once nothing is under way: the front's own memory in MB, its descriptors, slots in use, whether all ended."""
+        """Once no request is in progress: the front's own memory in MB, its descriptors, slots in use, whether all ended."""
         idle = self.daemon.becomes("slots_in_use", lambda n: n == 0) and self.daemon.becomes("connections", lambda n: n <= 1)
         descriptors = []
-        for _ in range(50):  # a worker that starts, and the connection that asked, have some for a moment
+        for _ in range(50):  # a starting worker and the asking connection hold some for a moment
             descriptors.append(len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")))
             time.sleep(0.1)
         with open(f"/proc/{self.daemon.process.pid}/status") as f:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that are stopped, again and again, while clients ask: how soon that is noticed and how long anybody waits; and
-then who must not be taken for stopped: a worker with a long job, one that gets next to no core, one of a machine that
-slept. Goals: noticed within 1 s, nobody waits over 2 s, no other worker is replaced. Ends with 1 if a request fails or a
-worker is replaced that should not be."""
+"""Workers that are stopped, again and again, while clients ask: how soon that is noticed and how long a client waits; then
+workers that must not be taken for stopped: one with a long job, one that gets next to no core, one of a machine that slept.
+Goals: noticed within 1 s, no client waits over 2 s, no other worker is replaced. Exits with 1 if a request fails or a
+worker is replaced wrongly."""
 import argparse
 import contextlib
 import os
@@ -22,7 +22,7 @@ PICTURE = jpeg(smooth(320, 240))
 
 
 class Load:
-    """Clients that ask one after the other until they are told to stop."""
+    """Clients that send one request after the other until end()."""
 
     def __init__(self, daemon, clients):
         self.daemon, self.stop, self.ms, self.failed = daemon, threading.Event(), [], 0
@@ -56,7 +56,7 @@ def restarts(daemon):
 
 
 def stop_often(times, clients):
-    """-> ms until each stop was noticed, the clients' waits, how many requests failed."""
+    """-> ms until each stop was noticed, the clients' waits, the number of failed requests."""
     daemon = Daemon("--worker-still-ms", "500")
     load, noticed = Load(daemon, clients), []
     try:
@@ -112,7 +112,7 @@ def sleep(daemon):
 
 
 def left_alone(what):
-    """How many workers were replaced that only did WHAT; the daemon works afterwards."""
+    """The number of replaced workers that only did WHAT; the daemon works afterwards."""
     daemon = Daemon("--worker-still-ms", "500", "--lanes", "1")
     try:
         what(daemon)

@@ -2,7 +2,6 @@
 /* carve against tables computed by hand; its masks, sizes, memory, progress and how it stops.
  * covers: pipeline/ops/carve/context.c
  * covers: pipeline/arena.h */
-#include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"

@@ -2,12 +2,10 @@
 /* carve against the slow program of carve_slow.h, and its rows of the dynamic programme, one at a
  * time, against their definition: every way, depth, mask and picture, and where 16 bits no longer
  * hold a cost. The seams of small images against all paths.
- * covers: pipeline/ops/carve/dp_row.c pipeline/ops/carve/energy.c
- * covers: pipeline/ops/carve/energy_map.c
+ * covers: pipeline/ops/carve/dp_row.c pipeline/ops/carve/energy_map.c
  * covers: pipeline/ops/carve/seam_search.c pipeline/ops/carve/column_shift.c
- * covers: pipeline/ops/carve/replay.c pipeline/ops/carve/picture.c */
+ * covers: pipeline/ops/carve/picture.c */
 #include "pipeline/ops/carve/dp_row.h"
-#include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
 #include "tests/noise.h"
 #include "tests/pipeline/ops/carve_case.h"

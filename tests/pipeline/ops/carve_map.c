@@ -2,7 +2,7 @@
 /* carve's map of seams: by hand; whatever it says of a width is what a carving to that width makes,
  * of every kind of picture, both ways, with masks; and so is what carve makes of it by itself; no
  * map makes it write behind a row; what it refuses.
- * covers: pipeline/ops/carve/retarget.c pipeline/ops/carve/retarget_avx2.c */
+ * covers: pipeline/ops/carve/retarget.c */
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* resize against values computed by hand, and what must hold at every size; whole pictures against
  * Pillow and numpy are tests/reference/test_resize.py's, sizes resize_frame.c's.
- * covers: pipeline/ops/resize/canvas.c pipeline/ops/resize/scale.c */
+ * covers: pipeline/ops/resize/scale.c */
 #include "pipeline/ops/resize/scale.h"
 #include "pipeline/registry.h"
 #include "tests/pipeline/ops/pictures.h"

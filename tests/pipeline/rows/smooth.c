@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Every way of smoothing two rows against sums in 64 bits, at every reach, down a ring that goes
- * round, with samples that make sums as large and as small as they get.
- * covers: pipeline/rows/smooth_avx2.c pipeline/rows/smooth_avx512.c */
+ * round, with samples that make sums as large and as small as they get. */
 #include "pipeline/rows/smooth.h"
 
 #include "pipeline/rows/simd.h"

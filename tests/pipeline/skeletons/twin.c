@@ -33,7 +33,7 @@ static const char source[] =
     "#R2V_FUNC\nstatic void counts(unsigned char v, int *out, int bins) { atomicAdd(&out[v], 1); "
     "}\n";
 
-static void tell(void *context, const char *sentence) {
+static void report(void *context, const char *sentence) {
     (void)context;
     print_message("%s\n", sentence);
 }
@@ -44,7 +44,7 @@ static int compile_operators(void **state) {
     const int fd = mkstemps(path, 2);
     assert_true(fd >= 0 && write(fd, source, strlen(source)) == (ssize_t)strlen(source));
     close(fd);
-    const struct operators_options options = { .tell = tell };
+    const struct operators_options options = { .report = report };
     enum twin_state loaded;
     file = operators_dir_read(path, &options, &loaded);
     unlink(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What /metrics says of GPUs, from facts made here. */
+/* /metrics reports GPUs, jobs, operators and codecs from facts made up here. */
 #include "server/api/metrics.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* To be freed. */
+/* The caller frees the text. */
 static char *print(const struct worker_facts *workers, int count) {
     const struct metrics_now now = { .workers = workers, .worker_count = count, .version = "1" };
     struct metrics *metrics = metrics_create();
@@ -56,7 +56,7 @@ static void every_gauge_has_its_line(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), cpu };
     const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
-    for (int g = 0; g < GAUGES; g++) gauges_tell(&workers[0].gauges, (enum gauge)g, values[g]);
+    for (int g = 0; g < GAUGES; g++) gauges_set(&workers[0].gauges, (enum gauge)g, values[g]);
     char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_gpu_up{gpu=\"cuda:0\"} 1",
@@ -77,15 +77,15 @@ static void every_gauge_has_its_line(void **state) {
     free(text);
 }
 
-/* Of two GPUs one knows its energy, none its load: a value of 0 is told, one that is not known is
- * not, and a name is explained once and only where it has a value. */
-static void what_was_not_told_is_left_out(void **state) {
+/* One of two GPUs knows its energy, neither its load: /metrics prints a value of 0, leaves an
+ * unknown one out, and explains a name once and only if the name has a value. */
+static void unknown_gauges_are_left_out(void **state) {
     (void)state;
     struct worker_facts workers[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
     workers[0].healthy = false;
-    gauges_tell(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
-    gauges_tell(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
-    gauges_tell(&workers[1].gauges, GAUGE_ENERGY, 0);
+    gauges_set(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_set(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_set(&workers[1].gauges, GAUGE_ENERGY, 0);
     char *text = print(workers, 3);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);
@@ -150,7 +150,7 @@ static void histograms_are_in_form(void **state) {
     free(text);
 }
 
-/* By name, however often they are added; what was removed is still told. */
+/* Counted by operator name, however often it is added; a removed operator keeps its line. */
 static void operators_of_users_come_and_go(void **state) {
     (void)state;
     static const struct op mine = { .name = "aaa_mine" }, yours = { .name = "aaa_yours" };
@@ -178,7 +178,7 @@ static void operators_of_users_come_and_go(void **state) {
     metrics_destroy(metrics);
 }
 
-/* By who did it and why; nothing where no GPU's codec is in question. */
+/* Counted by GPU or cores and by reason; no line while no GPU codec could have been used. */
 static void codecs_are_counted(void **state) {
     (void)state;
     const struct metrics_now now = { .version = "1" };
@@ -220,7 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codecs_are_counted),
         cmocka_unit_test(every_gauge_has_its_line),
-        cmocka_unit_test(what_was_not_told_is_left_out),
+        cmocka_unit_test(unknown_gauges_are_left_out),
         cmocka_unit_test(predictions_stand_beside_what_jobs_took),
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
         cmocka_unit_test(histograms_are_in_form),

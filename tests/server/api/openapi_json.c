@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* As many operators as there can be, with texts that must be escaped: it is still JSON, and all of
- * them are in it. tests/http/test_openapi.py tests what it says of real ones. */
+/* With as many operators as possible, whose texts need escapes, the description is JSON and lists
+ * them all. tests/http/test_openapi.py tests the real operators. */
 #include "server/api/openapi_json.h"
 
 #include "pipeline/registry.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An operator that cannot be told is no reason to leave it out silently. tests/http/test_openapi.py
- * and test_operators_dir.py see the real ones. */
+/* The list fails, rather than leave an operator out, when a text is not UTF-8.
+ * tests/http/test_openapi.py and test_operators_dir.py test the real operators. */
 #include "server/api/ops_json.h"
 
 #include <setjmp.h>

@@ -44,7 +44,7 @@ static void strange_words_stay_json(void **state) {
     json_decref(json);
 }
 
-static void full_is_told_and_stays_text(void **state) {
+static void full_is_reported_and_stays_text(void **state) {
     (void)state;
     char memory[8];
     struct json_writer json = json_writer_in(memory, sizeof memory);
@@ -100,7 +100,7 @@ static void reads_back(void **state) {
     json_decref(json);
 }
 
-/* Of a GPU's codec, beside operators: each list behind its stage. */
+/* A GPU codec's kernels are listed after their stage, apart from those of operators. */
 static void kernels_of_a_codec(void **state) {
     (void)state;
     struct timing timing = { .total_ms = 1 };
@@ -124,7 +124,7 @@ static void kernels_of_a_codec(void **state) {
     assert_null(strstr(memory, "code_kernels"));
 }
 
-/* Of values the longest that are in the report; one byte more, and they are left out. */
+/* The report has values of up to REPORT_VALUES_MAX bytes; longer ones are left out. */
 static void values_are_the_last_member_while_they_are_short(void **state) {
     (void)state;
     struct timing timing;
@@ -179,7 +179,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(milliseconds),
         cmocka_unit_test(strange_words_stay_json),
-        cmocka_unit_test(full_is_told_and_stays_text),
+        cmocka_unit_test(full_is_reported_and_stays_text),
         cmocka_unit_test(reads_back),
         cmocka_unit_test(kernels_of_a_codec),
         cmocka_unit_test(values_are_the_last_member_while_they_are_short),

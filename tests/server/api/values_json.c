@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What steps tell, as a JSON parser reads it back: every type at its ends, lists and numbers, the
- * steps' numbers; and the bound. */
+/* A JSON parser reads back the values that steps report: every type at its extremes, lists and
+ * numbers, the steps' numbers. values_json_bound() is large enough. */
 #include "server/api/values_json.h"
 
 #include <jansson.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* As many characters as the first number says. */
+/* The text is as long as the first number says. */
 static size_t write_letters(const struct params *params, const struct values *values,
                             char text[VALUES_TEXT_MAX]) {
     const size_t length = ((const uint8_t *)values->numbers)[0];
@@ -92,7 +92,7 @@ static void the_longest_texts_fit(void **state) {
         plan.steps[s].op = &letters;
         values[s] = text_of(picture);
     }
-    assert_int_equal(values_told(&values[0].shape), 1);
+    assert_int_equal(values_results(&values[0].shape), 1);
     assert_int_equal(values_bytes(&values[0].shape), 24);
     const size_t size = values_json_bound(PLAN_STEPS_MAX);
     char *text = malloc(size);
@@ -125,8 +125,8 @@ static void every_type_at_its_ends(void **state) {
     check_number(VALUE_DOUBLE, &(double){ 0.0 / 1 }, "0.0");
 }
 
-/* A 16th of the numbers that a plan may tell, each as long as one can be. What is checked so is
- * JSON: see what_passes_is_json(). */
+/* Writes a 16th of the numbers that a plan may report, each of the longest form.
+ * what_passes_is_json() shows that a text which passes the check is JSON. */
 static void the_longest_fits(void **state) {
     (void)state;
     const uint32_t length = PLAN_VALUES_MAX / PLAN_STEPS_MAX / 16;
@@ -156,7 +156,7 @@ static bool check_text(const char *text, uint64_t count) {
     "{\"operation\":\"" name "\",\"step\":" number ",\"value\":[" value "]}"
 #define TEXT_STEP(value) "{\"operation\":\"a\",\"step\":0,\"value\":" value "}"
 
-/* What is written can be read again, whatever the numbers are. */
+/* All that is written passes the check, also extreme numbers, infinity and NaN. */
 static void what_is_written_passes(void **state) {
     (void)state;
     double reals[] = { -0.0, 1e-310, 1.7976931348623157e308, -2.5, 1e17, 3, INFINITY, NAN };
@@ -229,7 +229,7 @@ static void what_nobody_wrote_does_not_pass(void **state) {
     assert_false(values_json_check(zero, sizeof zero - 1, 1));
 }
 
-/* Whatever byte is another one: what passes is JSON in characters that a header may have. */
+/* With any one byte changed, a text that passes is JSON in characters that a header may have. */
 static void what_passes_is_json(void **state) {
     (void)state;
     char text[] = "[" STEP("a", "0", "-1.5e+3,null") "," STEP(
@@ -249,7 +249,7 @@ static void what_passes_is_json(void **state) {
             }
             text[i] = was;
         }
-    assert_true(passed > (int)length); /* and letters and digits may be others */
+    assert_true(passed > (int)length); /* changed letters and digits pass */
 }
 
 int main(void) {

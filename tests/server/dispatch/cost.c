@@ -181,15 +181,14 @@ static void nothing_of_much_work_is_left_out(void **state) {
         assert_int_equal(plan_shapes(&plan, &result, UINT64_C(1) << 32, shapes, NULL), STATUS_OK);
         cost_work_add_steps(&work, &plan, shapes, false);
     }
-    static const enum format formats[] = { FORMAT_PNG, FORMAT_JPEG, FORMAT_PNM, FORMAT_WEBP,
-                                           FORMAT_AVIF };
-    for (int i = 0; i < 5 * 16; i++) {
-        options.format = formats[i % 5];
-        options.progressive = i / 5 & 1;
-        options.max_bytes = i / 5 & 2;
-        options.compression = i / 5 / 4;
-        cost_work_add_result(&work, &result, &options);
-    }
+    for (int f = FORMAT_NONE + 1; f < FORMAT_COUNT; f++)
+        for (int i = 0; i < 16; i++) {
+            options.format = (enum format)f;
+            options.progressive = i & 1;
+            options.max_bytes = i & 2;
+            options.compression = i / 4;
+            cost_work_add_result(&work, &result, &options);
+        }
     options = encode_options_default;
     options.format = FORMAT_WEBP;
     options.lossless = true;

@@ -62,7 +62,9 @@ static int submit(void) {
     const int slot = slot_take(slots, 1, NULL);
     struct job *job = slot_job(slots, slot);
     snprintf(job->device, sizeof job->device, "auto");
-    job->work = (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, 1 } } };
+    job->work =
+        (struct cost_work){ .count = 1,
+                            .terms = { { COST_DECODE_ROW(FORMAT_JPEG, 0) + 1, COST_DECODE, 1 } } };
     if (dispatcher_submit(dispatcher, slot, &failure)) fail_msg("%s", failure.message);
     return slot;
 }

@@ -69,7 +69,9 @@ static int new_job(int client, const char *device, float ms) {
     assert_true(slot >= 0);
     struct job *job = slot_job(slots, slot);
     snprintf(job->device, sizeof job->device, "%s", device);
-    job->work = (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, ms / 5 } } };
+    job->work = (struct cost_work){
+        .count = 1, .terms = { { COST_DECODE_ROW(FORMAT_JPEG, 0) + 1, COST_DECODE, ms / 5 } }
+    };
     job->client.address.s6_addr[15] = (uint8_t)client;
     return slot;
 }

@@ -32,7 +32,10 @@ static int begin(void **state) {
 }
 
 /* Rows of coefficients; the names give their defaults in ms. */
-enum { GPU_0_02_CPU_5 = 1, BOTH_0_05 = 6 };
+enum {
+    GPU_0_02_CPU_5 = COST_DECODE_ROW(FORMAT_JPEG, 0) + 1,
+    BOTH_0_05 = COST_DECODE_ROW(FORMAT_PNG, 0)
+};
 
 static struct job job_of(const char *device, double fast_on_gpu, double same) {
     struct job job = { .batch = 1 };
@@ -96,7 +99,7 @@ static void cores_are_left_to_the_front(void **state) {
 /* Rows of work that cores do in any case, and of work that a GPU takes off them. */
 static struct job job_of_cores(double cores, double spared) {
     struct job job = { .batch = 1 };
-    enum { PNG_MEGABYTE = 3 * 2 + 1 };
+    enum { PNG_MEGABYTE = BOTH_0_05 + 1 };
     snprintf(job.device, sizeof job.device, "auto");
     job.work = (struct cost_work){ .count = 2,
                                    .terms = { { PNG_MEGABYTE, COST_DECODE, (float)cores },

@@ -60,19 +60,19 @@ static void start(struct worker_handle *worker) {
 static void gauges_are_shown_while_they_are_fresh(void **state) {
     (void)state;
     struct worker_handle worker;
-    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .known = 0 } };
     worker_handle_init(&worker, "cuda:0", false);
     worker.pid = NO_PROCESS;
-    assert_int_equal(gauges_at(&worker, clock_ns()).told, 0); /* no readings so far */
-    gauges_tell(&message.gauges, GAUGE_ENERGY, 4711);
+    assert_int_equal(gauges_at(&worker, clock_ns()).known, 0); /* no readings so far */
+    gauges_set(&message.gauges, GAUGE_ENERGY, 4711);
     const int64_t before = clock_ns();
     worker_handle_receive(&worker, &message);
-    assert_int_equal(gauges_at(&worker, clock_ns()).told, 1u << GAUGE_ENERGY);
+    assert_int_equal(gauges_at(&worker, clock_ns()).known, 1u << GAUGE_ENERGY);
     assert_int_equal(gauges_at(&worker, before + 15 * second_ns).values[GAUGE_ENERGY], 4711);
-    assert_int_equal(gauges_at(&worker, clock_ns() + 15 * second_ns + 1).told, 0);
-    message.gauges.told = 0; /* the next message replaces all readings */
+    assert_int_equal(gauges_at(&worker, clock_ns() + 15 * second_ns + 1).known, 0);
+    message.gauges.known = 0; /* the next message replaces all readings */
     worker_handle_receive(&worker, &message);
-    assert_int_equal(gauges_at(&worker, clock_ns()).told, 0);
+    assert_int_equal(gauges_at(&worker, clock_ns()).known, 0);
 }
 
 /* Readings end with the process that sent them. */
@@ -80,19 +80,19 @@ static void gauges_end_with_their_worker(void **state) {
     (void)state;
     struct worker_handle worker;
     struct worker_facts facts;
-    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
-    gauges_tell(&message.gauges, GAUGE_UTILIZATION, 99);
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .known = 0 } };
+    gauges_set(&message.gauges, GAUGE_UTILIZATION, 99);
     worker_handle_init(&worker, "cuda:0", false);
     worker.pid = NO_PROCESS;
     worker_handle_receive(&worker, &message);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
-    assert_true(facts.alive && gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    assert_true(facts.alive && gauges_has(&facts.gauges, GAUGE_UTILIZATION));
     worker.pid = 0;
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
-    assert_false(facts.alive || gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    assert_false(facts.alive || gauges_has(&facts.gauges, GAUGE_UTILIZATION));
     start(&worker);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
-    assert_true(facts.alive && facts.gauges.told == 0);
+    assert_true(facts.alive && facts.gauges.known == 0);
     worker_handle_close(&worker);
     while (!worker_handle_reap(&worker)) usleep(1000);
 }
@@ -109,13 +109,13 @@ static void each_kind_of_message_has_its_effect(void **state) {
         &(struct message){
             .kind = CHANNEL_READY, .capacity = 8, .lanes = 2, .thread = 9, .text = "a GPU" });
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
-    assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.told == 0);
+    assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.known == 0);
     assert_string_equal(facts.name, "a GPU");
     worker.self_test_pending = true;
     worker_handle_receive(
         &worker, &(struct message){ .kind = CHANNEL_SELF_TESTED, .ok = 0, .text = "wrong" });
     worker_handle_receive(&worker,
-                          &(struct message){ .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } });
+                          &(struct message){ .kind = CHANNEL_GAUGES, .gauges = { .known = 0 } });
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.alive && !facts.healthy);
     assert_string_equal(facts.trouble, "wrong");

@@ -14,7 +14,7 @@
 
 enum { BYTES = 2 * RING_LINE_MAX, THREADS = 4, LINES = 20000 };
 
-/* Of every length, so that each place in the ring is once the begin and the end of a line. */
+/* Lines have every length, so that each place in the ring once begins and once ends a line. */
 static void lines_of_every_length(void **state) {
     (void)state;
     struct ring ring;

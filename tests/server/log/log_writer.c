@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* That nobody waits for whoever reads the log, that it is told how much is missing, and that lines
- * are never torn. */
+/* Logging never waits for the log's reader, the log says how many lines are missing, and no line is
+ * torn. */
 #include "server/log/log.c"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define TOLD "%*s error event=the log was not read in time: lines are missing lines=%lu"
+#define LINES_MISSING "%*s error event=the log was not read in time: lines are missing lines=%lu"
 enum { BYTES = 16 << 10, LINES = 5000, SECONDS = 20 };
 
 static struct writer *kept[8]; /* they stay to the end of the process */
@@ -27,7 +27,7 @@ static uint64_t lost_before;
 
 static struct writer *start(int fd) {
     lost_before = log_lines_dropped();
-    alarm(SECONDS); /* whoever waits here waits for ever */
+    alarm(SECONDS); /* a thread that waited here would wait for ever */
     kept[kept_count] = writer_start(fd, BYTES);
     assert_non_null(kept[kept_count]);
     return kept[kept_count++];
@@ -46,7 +46,7 @@ static void put(struct writer *writer, int number) {
     writer_put(writer, line, (size_t)length);
 }
 
-/* What there is to read at END and comes within WAIT_MS, as a text to be freed. */
+/* Reads from END until nothing comes for WAIT_MS. The caller frees the text. */
 static char *read_text(int end, int wait_ms) {
     size_t length = 0, room = 1 << 20;
     char *text = malloc(room);
@@ -59,15 +59,16 @@ static char *read_text(int end, int wait_ms) {
     return text;
 }
 
-/* Lines of TEXT in their order from AFTER; returns how many, and in TOLD what it says is lost. */
-static int count_lines(const char *text, int after, uint64_t *told) {
+/* Returns how many lines TEXT has; their numbers must rise from AFTER. Adds to REPORTED the lines
+ * that TEXT reports as missing. */
+static int count_lines(const char *text, int after, uint64_t *reported) {
     int count = 0;
     for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
         int number, dots = 0;
         uint64_t missing;
         if (!strchr(line, '\n')) fail_msg("the last line is cut: %s", line);
-        if (sscanf(line, TOLD, &missing) == 1) {
-            *told += missing;
+        if (sscanf(line, LINES_MISSING, &missing) == 1) {
+            *reported += missing;
             continue;
         }
         if (sscanf(line, "%d%n", &number, &dots) != 1 || number <= after ||
@@ -83,22 +84,22 @@ static uint64_t lines_lost(void) {
     return log_lines_dropped() - lost_before;
 }
 
-/* No line is put in for nothing: each was read, or is told as lost. */
+/* Each line is either read or reported as missing. */
 static void nobody_reads_and_then_somebody_does(void **state) {
     (void)state;
     int ends[2];
     open_pipe(ends);
     struct writer *writer = start(ends[1]);
     for (int again = 0; again < 3; again++) {
-        uint64_t told = 0;
+        uint64_t reported = 0;
         const uint64_t before = lines_lost();
         for (int i = 0; i < LINES; i++) put(writer, i);
         const uint64_t missing = lines_lost() - before;
         char *text = read_text(ends[0], 500);
-        const int lines = count_lines(text, -1, &told);
+        const int lines = count_lines(text, -1, &reported);
         free(text);
         assert_true(missing > 0);
-        assert_int_equal(told, missing);
+        assert_int_equal(reported, missing);
         assert_int_equal(lines, LINES - (int)missing);
     }
     writer_stop(writer);
@@ -112,7 +113,7 @@ static void what_is_written_at_once(void **state) {
     int ends[2], lines = 0, writes = 0;
     const int room = 1 << 20;
     char text[BYTES];
-    uint64_t told = 0;
+    uint64_t reported = 0;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     struct writer *writer = start(ends[1]);
@@ -123,26 +124,26 @@ static void what_is_written_at_once(void **state) {
         text[got] = 0;
         assert_true(got <= PIPE_BUF);
         assert_int_equal(text[got - 1], '\n');
-        lines += count_lines(text, lines - 1, &told);
+        lines += count_lines(text, lines - 1, &reported);
     }
     assert_int_equal(lines, 400);
-    assert_int_equal(told, 0);
+    assert_int_equal(reported, 0);
     assert_true(writes < 100);
     close(ends[0]);
 }
 
-/* Some other process that has this end too has made it one that does not block. */
+/* Another process that shares this end may have made it non-blocking. */
 static void an_end_that_does_not_block(void **state) {
     (void)state;
     int ends[2];
-    uint64_t told = 0;
+    uint64_t reported = 0;
     open_pipe(ends);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     struct writer *writer = start(ends[1]);
     for (int i = 0; i < 400; i++) put(writer, i);
     char *text = read_text(ends[0], 500);
-    assert_int_equal(count_lines(text, -1, &told), 400);
-    assert_int_equal(told, 0);
+    assert_int_equal(count_lines(text, -1, &reported), 400);
+    assert_int_equal(reported, 0);
     free(text);
     writer_stop(writer);
     close(ends[0]);
@@ -165,13 +166,13 @@ static void nobody_will_ever_read(void **state) {
 static void the_end(void **state) {
     (void)state;
     int ends[2];
-    uint64_t told = 0;
+    uint64_t reported = 0;
     open_pipe(ends);
     struct writer *writer = start(ends[1]);
     for (int i = 0; i < 100; i++) put(writer, i);
     writer_stop(writer);
     char *text = read_text(ends[0], 0); /* all is there */
-    assert_int_equal(count_lines(text, -1, &told), 100);
+    assert_int_equal(count_lines(text, -1, &reported), 100);
     free(text);
     writer = start(ends[1]);
     for (int i = 0; i < LINES; i++) put(writer, i);

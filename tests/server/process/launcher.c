@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The process that starts workers: this program again, which says what it found, as a worker of
- * whatever kind, or waits to be killed. What it starts is our child; what is no worker it does not
- * start, and what it has not started it neither kills nor looks at.
+/* The launcher starts this program again as a worker of each kind, which reports what it found or
+ * waits to be killed. A started process is our child. The launcher refuses to start anything but
+ * workers, and neither kills nor looks at a process that it has not started.
  *
  * covers: server/process/program.c server/process/launcher_process.c
- * covers: server/process/thread_looks.c */
+ * covers: server/process/stillness.c */
 #include "server/process/launcher.h"
 
 #include "pipeline/timing.h"
 #include "server/process/process.h"
-#include "server/process/thread_looks.h"
+#include "server/process/stillness.h"
 #include "server/sandbox/syscall_filter.h"
 
 #include <errno.h>
@@ -39,8 +39,9 @@ static struct config config = { .sandbox = "on",
 
 /* ---- what is started */
 
-/* It tells through 5 which of 0 to 9 are open, its group and what it may get by exec. */
-static int tell(void) {
+/* Writes to descriptor 5 which of 0 to 9 are open, whether the process leads its group, and its
+ * no-new-privileges flag. */
+static int report(void) {
     char line[100];
     int used = 0;
     for (int fd = 0; fd < 10; fd++) line[used++] = (char)(fcntl(fd, F_GETFD) >= 0 ? '0' + fd : '-');
@@ -49,10 +50,10 @@ static int tell(void) {
     return write(5, line, (size_t)used) == used ? 7 : 8;
 }
 
-static char alone[] = "cuda:98", with_child[] = "cuda:99"; /* devices of those that wait */
+static char alone[] = "cuda:98", with_child[] = "cuda:99"; /* devices of workers that wait */
 
-/* It, and perhaps a child in its group, hold 5 open until they are killed. It tells when all are
- * there. */
+/* This process, with a child in its group if DEVICE is WITH_CHILD, holds descriptor 5 open until
+ * killed. The parent writes a byte when both run. */
 static int wait_for_the_end(const char *device) {
     const pid_t child = strcmp(device, with_child) == 0 ? fork() : -1;
     alarm(60);
@@ -62,9 +63,9 @@ static int wait_for_the_end(const char *device) {
 
 /* ---- a system short of memory */
 
-static int failing_sends; /* so many answers the launcher cannot send: set before it is forked */
+static int failing_sends; /* number of answers the launcher cannot send: set before it is forked */
 
-/* The program's own comes before that of the C library. */
+/* Replaces send() of the C library. */
 ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     if (failing_sends-- > 0) return errno = ENOBUFS, -1;
     return sendto(fd, bytes, size, flags, NULL, 0);
@@ -80,7 +81,7 @@ static pid_t ask(char *const arguments[], int out) {
     return launcher_start(&program);
 }
 
-/* What the program of ARGUMENTS said; its exit status is checked. */
+/* Starts ARGUMENTS, checks the exit status, and puts the program's report into SAID. */
 static void check_started(char *const arguments[], char *said, size_t size) {
     int ends[2], how = 0;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -106,7 +107,7 @@ static void check_refused(char *const arguments[]) {
 
 /* ---- processes that wait */
 
-static int waiting_end; /* of the pipe of the last that was started */
+static int waiting_end; /* of the pipe of the last process that was started */
 
 static pid_t start_waiting(char *device) {
     int ends[2];
@@ -120,7 +121,7 @@ static pid_t start_waiting(char *device) {
     return pid;
 }
 
-/* By whom it ends: a child of ours. */
+/* Reaps PID, a child of ours, and returns the signal that ended it. */
 static int signal_of(pid_t pid) {
     int how;
     assert_int_equal(waitpid(pid, &how, 0), pid);
@@ -128,14 +129,14 @@ static int signal_of(pid_t pid) {
     return WTERMSIG(how);
 }
 
-/* Returns once nobody holds the pipe any more. */
+/* Returns once no process holds the pipe. */
 static void wait_for_all(void) {
     char byte;
     assert_int_equal(read(waiting_end, &byte, 1), 0);
     close(waiting_end);
 }
 
-/* One that the launcher did not start. NUMBER: that it has; 0: any. -1: this system gives none. */
+/* Starts a process without the launcher. NUMBER: its pid; 0: any. -1: the system refuses NUMBER. */
 static pid_t begin_other(pid_t number) {
     const struct clone_args how = { .exit_signal = SIGCHLD,
                                     .set_tid = number ? (uintptr_t)&number : 0,
@@ -155,9 +156,9 @@ static void check_not_killed(pid_t pid, pid_t asked) {
 }
 
 static enum thread_state state_of(pid_t pid) {
-    struct thread_account account;
-    assert_true(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
-    return account.state;
+    struct thread_status status;
+    assert_true(launcher_look(&(struct thread_id){ pid, pid }, 1, &status));
+    return status.state;
 }
 
 /* ---- tests */
@@ -171,7 +172,7 @@ static int open_one(void **state) {
 static int close_it(void **state) {
     (void)state;
     launcher_close();
-    while (waitpid(-1, NULL, 0) > 0) continue; /* what was given up is killed: it ends */
+    while (waitpid(-1, NULL, 0) > 0) continue; /* abandoned processes are killed */
     return errno == ECHILD ? 0 : -1;
 }
 
@@ -229,7 +230,7 @@ static void one_that_it_started_is_killed_and_so_is_a_group(void **state) {
     check_kills();
 }
 
-/* Nothing it can name: neither a process, nor a group, nor all. */
+/* The launcher kills neither a process nor a group that it did not start, nor all processes. */
 static void another_is_not_killed(void **state) {
     (void)state;
     const int groups[] = { 1, -1 };
@@ -243,7 +244,7 @@ static void another_is_not_killed(void **state) {
     assert_true(launcher_end(getpid()) && launcher_end(-getpgrp()));
 }
 
-/* Its number is another's now. */
+/* Another process has that pid now. */
 static void one_that_was_reaped_is_not_killed(void **state) {
     (void)state;
     for (int group = 0; group < 2; group++) {
@@ -252,7 +253,7 @@ static void one_that_was_reaped_is_not_killed(void **state) {
         assert_int_equal(signal_of(pid), SIGKILL);
         wait_for_all();
         const pid_t other = begin_other(pid);
-        if (other < 0) skip(); /* only the privileged say who gets which number */
+        if (other < 0) skip(); /* only privileged processes choose a pid */
         assert_int_equal(other, pid);
         setpgid(pid, pid);
         assert_int_equal(state_of(pid), THREAD_UNKNOWN);
@@ -260,7 +261,7 @@ static void one_that_was_reaped_is_not_killed(void **state) {
     }
 }
 
-/* The filter makes this kernel one of before 5.2. */
+/* The filter makes the kernel act like one before 5.2. */
 static void without_descriptors_of_processes(void **state) {
     (void)state;
     const struct syscall_rule absent = { SYS_pidfd_send_signal, 0, SYSCALL_ABSENT, 0, { 0 } };
@@ -285,50 +286,50 @@ static void it_looks_at_what_it_started(void **state) {
     while (state_of(pid) != THREAD_SLEEPS) usleep(1000);
     assert_int_equal(state_of(other), THREAD_UNKNOWN);
     assert_int_equal(state_of(getpid()), THREAD_UNKNOWN);
-    /* Asked for, and seen at the next look. */
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
-    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
-    assert_true(thread_looks_last(pid, pid).process_idle);
-    assert_int_equal(thread_looks_last(other, other).state, THREAD_UNKNOWN);
-    thread_looks_take(); /* both are asked for again, */
-    thread_looks_take(); /* and no longer */
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
-    for (int i = 1; i < LAUNCHER_LOOKS_MAX; i++) thread_looks_last(other, i);
-    thread_looks_last(getpid(), getpid()); /* one too many */
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_SLEEPS);
+    /* The first call asks for a look; the next look has the answer. */
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
+    assert_int_equal(stillness_last(other, other).state, THREAD_UNKNOWN);
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_SLEEPS);
+    assert_true(stillness_last(pid, pid).process_idle);
+    assert_int_equal(stillness_last(other, other).state, THREAD_UNKNOWN);
+    stillness_look_at_all(); /* both are asked for again, */
+    stillness_look_at_all(); /* and no longer */
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
+    for (int i = 1; i < LAUNCHER_LOOKS_MAX; i++) stillness_last(other, i);
+    stillness_last(getpid(), getpid()); /* one too many */
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_SLEEPS);
     process_kill(pid);
     kill(other, SIGKILL);
     wait_for_all();
 }
 
-/* Nobody waits for looks then, and what it says at last is not taken for the next ones. */
+/* While the launcher is stopped no call waits for a look, and its late answer is dropped. */
 static void looks_of_one_that_stands_still(void **state) {
     (void)state;
     const pid_t launcher = launcher_pid(), pid = start_waiting(alone);
-    struct thread_account account = { .state = THREAD_RUNS };
+    struct thread_status status = { .state = THREAD_RUNS };
     int how, asked = 0;
-    thread_looks_last(pid, pid);
-    while (thread_looks_take(), thread_looks_last(pid, pid).state != THREAD_SLEEPS) usleep(1000);
+    stillness_last(pid, pid);
+    while (stillness_look_at_all(), stillness_last(pid, pid).state != THREAD_SLEEPS) usleep(1000);
     kill(launcher, SIGSTOP);
     assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
-    thread_looks_take();
-    assert_int_equal(thread_looks_last(pid, pid).state, THREAD_UNKNOWN);
+    stillness_look_at_all();
+    assert_int_equal(stillness_last(pid, pid).state, THREAD_UNKNOWN);
     const int64_t begin = clock_ns();
     for (; asked < 1000; asked++) /* 50 s, if each were waited for */
-        assert_false(launcher_look(&(struct thread_id){ pid, pid }, 1, &account));
+        assert_false(launcher_look(&(struct thread_id){ pid, pid }, 1, &status));
     assert_true(clock_ns() - begin < INT64_C(20000000000));
     kill(pid, SIGKILL);
     kill(launcher, SIGCONT);
     assert_int_equal(signal_of(pid), SIGKILL);
     wait_for_all();
-    while (!launcher_look(&(struct thread_id){ pid, pid }, 1, &account)) usleep(1000);
-    assert_int_equal(account.state, THREAD_UNKNOWN); /* it has ended: the late answer said sleeps */
+    while (!launcher_look(&(struct thread_id){ pid, pid }, 1, &status)) usleep(1000);
+    assert_int_equal(status.state, THREAD_UNKNOWN); /* it has ended: the late answer said sleeps */
 }
 
-/* Whoever asks it is told soon, and nothing of a request that was given up stays. */
+/* A request to a stopped or ended launcher fails soon, and an abandoned request leaves no trace. */
 static void one_that_stands_still_or_has_ended(void **state) {
     (void)state;
     const pid_t launcher = launcher_pid();
@@ -340,7 +341,7 @@ static void one_that_stands_still_or_has_ended(void **state) {
     char said[100];
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
     assert_false(launcher_wait_end(NULL, 0));
-    kill(launcher, SIGSTOP); /* a kill takes its answer too: after launcher_still_ms it is ended */
+    kill(launcher, SIGSTOP); /* a kill needs its answer too: it is ended after launcher_still_ms */
     assert_int_equal(waitpid(launcher, &how, WUNTRACED), launcher);
     while (!launcher_wait_end(NULL, 0)) assert_false(launcher_end(launcher));
     assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
@@ -354,7 +355,7 @@ static int open_one_that_fails_once(void **state) {
     return failed;
 }
 
-/* It goes on: its end would be the daemon's. */
+/* The launcher goes on: its end would end the daemon. */
 static void an_answer_that_cannot_be_sent(void **state) {
     (void)state;
     char said[100];
@@ -367,7 +368,7 @@ int main(int argc, char **argv) {
     (void)argv;
     if (argc > 3 && (strcmp(argv[3], alone) == 0 || strcmp(argv[3], with_child) == 0))
         return wait_for_the_end(argv[3]);
-    if (argc > 1) return tell(); /* whatever it is called: never these tests again */
+    if (argc > 1) return report(); /* with any arguments: never these tests again */
     alarm(120);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(workers, open_one, close_it),

@@ -32,7 +32,7 @@ static int answer(const char *how) {
         close(STDERR_FILENO);
         pause();
     }
-    if (strcmp(how, "parent") == 0) { /* leaves a child behind, whose number it tells */
+    if (strcmp(how, "parent") == 0) { /* leaves a child behind and prints its pid */
         const pid_t child = fork();
         if (child == 0) {
             close(STDOUT_FILENO);
@@ -122,7 +122,7 @@ static void one_that_only_closes_its_output(void **state) {
     check_no_child();
 }
 
-/* Long before its time is over, whatever it does. */
+/* A process that is given up ends long before its time limit. */
 static void one_that_nobody_waits_for_any_more(void **state) {
     (void)state;
     char output[100];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How long a thread was still, from what the kernel would have said of it: the test is the clock
- * and the kernel, and looks every 50 ms unless it says otherwise. */
+/* stillness_count() measures how long a thread was still. The test plays the clock and the kernel,
+ * and looks every 50 ms unless a call gives another interval. */
 #include "server/process/stillness.h"
 
 #include <setjmp.h>
@@ -19,9 +19,9 @@ struct watch {
 };
 
 static int look(struct watch *watch, enum thread_state state, int after_ms) {
-    const struct thread_account account = { .state = state, .turns = watch->turns };
+    const struct thread_status status = { .state = state, .turns = watch->turns };
     watch->now += after_ms * ms_ns;
-    return (int)(stillness_count(&watch->stillness, &account, watch->now) / ms_ns);
+    return (int)(stillness_count(&watch->stillness, &status, watch->now) / ms_ns);
 }
 
 /* Milliseconds still, after LOOKS of them. */
@@ -38,7 +38,7 @@ static struct watch begin(void) {
 static void who_is_stopped_or_sleeps_is_still(void **state) {
     (void)state;
     struct watch stopped = begin(), asleep = begin();
-    assert_int_equal(after(&stopped, THREAD_STOPPED, 1), 0); /* since when, nobody knows */
+    assert_int_equal(after(&stopped, THREAD_STOPPED, 1), 0); /* it is unknown since when */
     assert_int_equal(after(&stopped, THREAD_STOPPED, 10), 500);
     assert_int_equal(after(&asleep, THREAD_SLEEPS, 11), 500);
 }
@@ -67,14 +67,14 @@ static void who_is_debugged_is_not(void **state) {
     assert_int_equal(after(&watch, THREAD_TRACED, 100000), 0);
 }
 
-static void whom_the_kernel_holds_has_thirty_times_as_long(void **state) {
+static void a_thread_held_by_the_kernel_has_thirty_times_as_long(void **state) {
     (void)state;
     struct watch held = begin(), unknown = begin();
     assert_in_range(after(&held, THREAD_HELD, 301), 499, 500);
     assert_in_range(after(&unknown, THREAD_UNKNOWN, 301), 499, 500);
 }
 
-/* The one who looks was not run itself, or the machine slept: no more than 0.1 s is counted. */
+/* A look counts at most 0.1 s: the observer itself may not have run, or the machine slept. */
 static void a_late_look_counts_little(void **state) {
     (void)state;
     struct watch watch = begin();
@@ -97,7 +97,7 @@ int main(void) {
         cmocka_unit_test(who_has_had_a_core_is_not),
         cmocka_unit_test(who_waits_for_a_core_is_not),
         cmocka_unit_test(who_is_debugged_is_not),
-        cmocka_unit_test(whom_the_kernel_holds_has_thirty_times_as_long),
+        cmocka_unit_test(a_thread_held_by_the_kernel_has_thirty_times_as_long),
         cmocka_unit_test(a_late_look_counts_little),
         cmocka_unit_test(who_goes_on_begins_anew),
     };

@@ -154,7 +154,11 @@ static void values_go_to_who_names_no_image(void **state) {
 
 static void each_gets_what_it_likes_best(void **state) {
     (void)state;
-    static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n', 'w' };
+    static const char letters[FORMAT_COUNT] = { [FORMAT_NONE] = '-',
+                                                [FORMAT_JPEG] = 'j',
+                                                [FORMAT_PNG] = 'p',
+                                                [FORMAT_PNM] = 'n',
+                                                [FORMAT_WEBP] = 'w' };
     const struct types none = { .count = 0 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *line = cases[i].accept;

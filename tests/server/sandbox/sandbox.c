@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is left to each kind of process once its sandbox is closed: tried out by a child that does
- * to itself what such a process does, and then what somebody would who had taken it over.
+/* Each kind of process keeps only the rights it needs once its sandbox is closed: a child closes
+ * the sandbox around itself as such a process does, then tries what an attacker in it would try.
  *
  * covers: server/sandbox/sandbox_calls.c server/sandbox/privileges.c
  * covers: server/sandbox/syscall_filter.c */
@@ -35,7 +35,7 @@
 enum { LANDLOCK_CREATE_RULESET = 444 }; /* a system call, of headers that may not know it */
 enum { BLOCK = 1 << 20 };               /* bytes */
 
-/* What the child could do: bits of its answer. */
+/* Bits of the child's answer: each is something that it could do. */
 enum {
     OPENED = 1,        /* a file of the system's */
     LISTED = 2,        /* the root folder */
@@ -80,12 +80,12 @@ static bool works(void) {
     struct timespec now;
     pthread_t thread;
     void *volatile block = malloc(BLOCK); /* by mmap */
-    void *told = NULL;
+    void *joined = NULL;
     if (!block) return false;
     memset(block, 1, BLOCK);
     free(block);
     return pthread_create(&thread, NULL, thread_main, &byte) == 0 &&
-           pthread_join(thread, &told) == 0 && told == &byte &&
+           pthread_join(thread, &joined) == 0 && joined == &byte &&
            clock_gettime(CLOCK_MONOTONIC, &now) == 0 && usleep(1) == 0;
 }
 
@@ -108,7 +108,7 @@ static bool forks(void) {
 static bool is_privileged(void) {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-    /* To filter what comes by TCP is a privilege on some kernels, and the front's: sandbox.c. */
+    /* On some kernels the front needs CAP_NET_ADMIN for its filter of connections: sandbox.c. */
     return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 || syscall(SYS_capget, &header, sets) != 0 ||
            (sets[0].permitted & ~(1u << CAP_NET_ADMIN)) || sets[1].permitted;
 }
@@ -158,7 +158,7 @@ static int try_all(void) {
 
 /* ---- a child */
 
-struct told {
+struct result {
     int done;
     bool privileged, exec_refused; /* refused, not failed otherwise */
 };
@@ -171,16 +171,16 @@ static void be_old_kernel(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall_filter_enter(&filter)) _exit(3);
 }
 
-static void be(enum sandbox_role role, const struct config *config, struct told *told) {
+static void be(enum sandbox_role role, const struct config *config, struct result *result) {
     char *const shell[] = { "sh", "-c", "exit 77", NULL };
     const bool writes = role == SANDBOX_GPU || role == SANDBOX_COMPILER;
     if (old_kernel) be_old_kernel();
     sandbox_limit(role, config, writes ? cache : NULL);
-    told->privileged = is_privileged();
+    result->privileged = is_privileged();
     sandbox_filter(role, config, beside);
-    told->done = try_all();
+    result->done = try_all();
     execve("/bin/sh", shell, NULL);
-    told->exec_refused = errno == EPERM || errno == EACCES;
+    result->exec_refused = errno == EPERM || errno == EACCES;
     _exit(0);
 }
 
@@ -194,37 +194,37 @@ static void make_sockets(void) {
     assert_int_equal(getsockname(pair[0], (struct sockaddr *)&listening, &listening_length), 0);
 }
 
-/* All that a process of ROLE can do. */
+/* Returns the bits of all that a process of ROLE can do. */
 static int tried(enum sandbox_role role, const char *sandbox) {
     struct config config = { .listen = "127.0.0.1:8080" };
     int how = 0;
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
     if (role == SANDBOX_FRONT)
         snprintf(config.operators_dir, sizeof config.operators_dir, "%s", folder);
-    struct told *told =
-        mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(told, MAP_FAILED);
+    struct result *result =
+        mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(result, MAP_FAILED);
     unlink(outside);
     make_sockets();
     beside = fork();
     if (beside == 0)
         for (;;) pause();
     const pid_t child = fork();
-    if (child == 0) be(role, &config, told);
-    /* One that is traced stops when it executes something. */
+    if (child == 0) be(role, &config, result);
+    /* A traced child stops at exec. */
     while (waitpid(child, &how, 0) == child && WIFSTOPPED(how)) kill(child, SIGKILL);
     kill(beside, SIGKILL);
     while (waitpid(beside, NULL, 0) < 0 && errno == EINTR) continue;
-    const bool ran = !told->exec_refused && (!WIFEXITED(how) || WEXITSTATUS(how) == 77);
-    const int done = told->done | (ran ? RAN : 0) | (told->privileged ? PRIVILEGED : 0);
-    munmap(told, sizeof *told);
+    const bool ran = !result->exec_refused && (!WIFEXITED(how) || WEXITSTATUS(how) == 77);
+    const int done = result->done | (ran ? RAN : 0) | (result->privileged ? PRIVILEGED : 0);
+    munmap(result, sizeof *result);
     for (int i = 0; i < 2; i++) close(pair[i]);
     return done;
 }
 
 /* ---- tests */
 
-/* What no kernel can refuse without Landlock is not asked for there. */
+/* Masks the bits that this kernel's Landlock, or its absence, cannot refuse. */
 static int asked(int done) {
     const int files = OPENED | LISTED | READ_OWN | MADE | KEPT | LOOKED | COUNTED,
               scopes = SIGNALLED | CONNECTED;
@@ -266,7 +266,7 @@ static void what_compiles(void **state) {
         asked(OPENED | LISTED | FORKED | CODE | READ_OWN | KEPT | RAN | WORKS | LOOKED | COUNTED));
 }
 
-/* What it has still holds, and the rest goes on. */
+/* Without Landlock the other limits still hold, and the process goes on. */
 static void on_a_kernel_without_landlock(void **state) {
     (void)state;
     old_kernel = true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which jobs share a batch, as the device sees it, and that each is answered with its own picture.
- */
+/* Only jobs that may share a batch reach the device together; each gets its own image back. */
 #include "server/worker/executor.h"
 #include "tests/pipeline/plan_text.h"
 
@@ -19,7 +18,7 @@ static struct lane *lane;
 static struct executor executor;
 static int answered[JOBS_MAX], answers;
 
-/* What the device was asked to run. */
+/* The calls that the device was given. */
 static struct run {
     int count;
     unsigned channels, depth; /* of the first image */
@@ -110,7 +109,7 @@ static void kinds_of_samples_go_apart(void **state) {
     }
 }
 
-/* Whoever comes first: a batch of 16 bits takes none of 8, nor one of three channels any of one. */
+/* The first job decides: a batch of 16 bits takes no job of 8, one of 3 channels none of 1. */
 static void the_first_job_decides(void **state) {
     (void)state;
     static const unsigned kinds[3][2] = { { 3, 16 }, { 3, 8 }, { 1, 16 } };
@@ -186,7 +185,7 @@ static void values_alone(void **state) {
     slot_give(slots, slot);
 }
 
-/* A job may come a second time: its worker died when it was nearly done, and had told its times. */
+/* A job runs again when its worker died late: times and notes of the first try are overwritten. */
 static void nothing_of_a_first_try_stays(void **state) {
     (void)state;
     int of[1] = { publish("brightness:shift=10", 1, 8, 30) };
@@ -244,7 +243,7 @@ static void note_left(void *context, const int *of, int count) {
     runs_when_left = run_count;
 }
 
-/* Before the batch runs, so that somebody else may run them meanwhile. */
+/* Jobs without room are given back before the batch runs, so that another lane can run them. */
 static void what_finds_no_place_is_left_at_once(void **state) {
     (void)state;
     struct failure failure = { 0 };
@@ -267,8 +266,8 @@ static void what_finds_no_place_is_left_at_once(void **state) {
     for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
 }
 
-/* Of six, the first and one behind it are of no use any more: they are answered at once, take no
- * place in the batch, and their plan does not decide. */
+/* Two of six jobs, among them the first, are cancelled or late: they are answered at once and take
+ * no place in the batch, and the first one's plan does not decide. */
 static void what_is_over_takes_no_part(void **state) {
     (void)state;
     int of[6], all[6];

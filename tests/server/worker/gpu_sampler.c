@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A sampler over a channel, with a library in NVML's place: what is told, what is not, and the end.
+/* A sampler reads gauges from a stand-in for NVML, reports them over a channel, and ends with the
+ * front.
  *
  * covers: cuda/nvml.c pipeline/shared_library.c */
 #include "server/worker/gpu_sampler.h"
@@ -48,12 +49,12 @@ static int reset(void **state) {
 
 static void all_is_read(void **state) {
     (void)state;
-    struct gauges gauges = { .told = 0 };
+    struct gauges gauges = { .known = 0 };
     struct nvml *nvml = nvml_open(library, bus);
     assert_non_null(nvml);
     nvml_read(nvml, &gauges);
-    assert_int_equal(gauges.told, 1u << GAUGE_UTILIZATION | 1u << GAUGE_MEMORY_USED |
-                                      1u << GAUGE_MEMORY_TOTAL | 1u << GAUGE_ENERGY);
+    assert_int_equal(gauges.known, 1u << GAUGE_UTILIZATION | 1u << GAUGE_MEMORY_USED |
+                                       1u << GAUGE_MEMORY_TOTAL | 1u << GAUGE_ENERGY);
     assert_int_equal(gauges.values[GAUGE_UTILIZATION], 57);
     assert_int_equal(gauges.values[GAUGE_MEMORY_USED], 3000000000);
     assert_int_equal(gauges.values[GAUGE_MEMORY_TOTAL], 150754820096);
@@ -63,8 +64,8 @@ static void all_is_read(void **state) {
     assert_int_equal(fake->shutdowns, 1);
 }
 
-/* As an old card without an energy counter: no value, and not 0. */
-static void what_is_not_supported_is_not_told(void **state) {
+/* A gauge that the card lacks, as old cards lack energy, has no value rather than 0. */
+static void unsupported_gauges_have_no_value(void **state) {
     (void)state;
     int *const errors[] = { &fake->utilization, &fake->memory, &fake->energy };
     const uint32_t lost[] = { 1u << GAUGE_UTILIZATION,
@@ -73,12 +74,12 @@ static void what_is_not_supported_is_not_told(void **state) {
     struct nvml *nvml = nvml_open(library, bus);
     assert_non_null(nvml);
     for (int i = 0; i < 3; i++) {
-        struct gauges whole = { .told = 0 }, gauges = { .told = 0 };
+        struct gauges whole = { .known = 0 }, gauges = { .known = 0 };
         nvml_read(nvml, &whole);
         *errors[i] = 3;
         nvml_read(nvml, &gauges);
         *errors[i] = 0;
-        assert_int_equal(gauges.told, whole.told & ~lost[i]);
+        assert_int_equal(gauges.known, whole.known & ~lost[i]);
     }
     nvml_close(nvml);
 }
@@ -152,13 +153,13 @@ static void end(struct scene *scene) {
     close(scene->ends[1]);
 }
 
-static void it_tells_again_and_again(void **state) {
+static void it_reports_again_and_again(void **state) {
     (void)state;
     struct scene scene = { .busy = { 0 } };
     shown_bus = bus;
     begin(&scene, library, 20);
     struct gauges gauges = hear(&scene);
-    assert_int_equal(gauges.told, (1u << GAUGES) - 1);
+    assert_int_equal(gauges.known, (1u << GAUGES) - 1);
     assert_int_equal(gauges.values[GAUGE_ENERGY], 123456789012);
     assert_int_equal(gauges.values[GAUGE_PINNED_USED], 0);
     assert_int_equal(gauges.values[GAUGE_PINNED_FREE], 1000 + 16000 + 256000);
@@ -172,23 +173,23 @@ static void it_tells_again_and_again(void **state) {
     assert_int_equal(fake->shutdowns, 1);
 }
 
-/* Of a machine without NVML, and of a GPU that does not say where it is, the staging is told. */
-static void without_nvml_the_staging_is_told(void **state) {
+/* Pinned staging is reported without NVML too, and for a GPU of unknown bus address. */
+static void staging_is_reported_without_nvml(void **state) {
     (void)state;
     for (int gone = 0; gone < 2; gone++) {
         struct scene scene = { .busy = { 1, 1, 1 } };
         shown_bus = gone ? NULL : bus;
         begin(&scene, gone ? library : "libno-such-thing.so.1", 20);
         const struct gauges gauges = hear(&scene);
-        assert_int_equal(gauges.told, 1u << GAUGE_PINNED_USED | 1u << GAUGE_PINNED_FREE);
+        assert_int_equal(gauges.known, 1u << GAUGE_PINNED_USED | 1u << GAUGE_PINNED_FREE);
         assert_int_equal(gauges.values[GAUGE_PINNED_USED], 1000 + 16000 + 256000);
         assert_int_equal(gauges.values[GAUGE_PINNED_FREE], 0);
         end(&scene);
     }
 }
 
-/* It sleeps for an hour: what wakes it is the front's end of the channel. Messages to the lanes are
- * none of its business. */
+/* The sampler sleeps for an hour and wakes when the front closes its end of the channel. It leaves
+ * messages to the lanes alone. */
 static void the_front_has_gone(void **state) {
     (void)state;
     struct scene scene = { .busy = { 0 } };
@@ -208,10 +209,10 @@ static void the_front_has_gone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_is_read, reset),
-        cmocka_unit_test_setup(what_is_not_supported_is_not_told, reset),
+        cmocka_unit_test_setup(unsupported_gauges_have_no_value, reset),
         cmocka_unit_test_setup(no_library_is_no_harm, reset),
-        cmocka_unit_test_setup(it_tells_again_and_again, reset),
-        cmocka_unit_test_setup(without_nvml_the_staging_is_told, reset),
+        cmocka_unit_test_setup(it_reports_again_and_again, reset),
+        cmocka_unit_test_setup(staging_is_reported_without_nvml, reset),
         cmocka_unit_test_setup(the_front_has_gone, reset),
     };
     return cmocka_run_group_tests(tests, find_library, NULL);

@@ -243,7 +243,7 @@ static void one_of_a_sandbox_that_had_a_job_before(void **state) {
     slots_destroy(scene.slots);
 }
 
-/* Of all that a sandbox sends the front hears what it expects, and no more often. */
+/* The front gets from a sandbox only the messages that it expects, each once. */
 static void a_flood_is_held_back(void **state) {
     (void)state;
     struct scene scene = begin();
@@ -277,7 +277,7 @@ static void what_ends_a_sandbox(void **state) {
     }
 }
 
-/* Its own, and it tells who beats. */
+/* The worker sends heartbeats of its own, with its thread id. */
 static void it_beats_for_the_front(void **state) {
     (void)state;
     struct message message;

@@ -64,7 +64,7 @@ static void end(void) {
     alarm(0);
 }
 
-/* ---- lanes that keep what they took until they are told to go on */
+/* ---- lanes that keep what they took until release() */
 
 static struct test_lane {
     pthread_t thread;
@@ -72,7 +72,7 @@ static struct test_lane {
     struct group group;
 } lanes[LANES_MAX];
 static sem_t taken;
-static int lane_of[SLOTS]; /* -1: nobody has the job; atomic */
+static int lane_of[SLOTS]; /* -1: no lane has the job; atomic */
 static int groups_taken;   /* atomic */
 
 static void *lane_main(void *argument) {
@@ -147,7 +147,7 @@ static void a_lane_takes_what_is_alike_and_leaves_the_rest(void **state) {
     end();
 }
 
-/* What came while all lanes were at work is one group, though no leader saw it come. */
+/* Jobs that arrive while all lanes work become one group, though no leader saw them arrive. */
 static void a_group_is_as_large_as_it_can_be(void **state) {
     (void)state;
     struct group first = { .count = 0 };

@@ -19,15 +19,14 @@ static int ends[2];
 static struct pending *pending;
 static int next_slot;
 
-/* So many lanes of each duration, one after the other. Each keeps what it took until it is told to
- * go on. */
+/* `alike` lanes of each duration, ordered by it. Each keeps its group until `go` is posted. */
 static struct test_lane {
     pthread_t thread;
     sem_t go;
     struct group group;
 } lanes[JOB_DURATIONS * ALIKE_MAX];
 static sem_t taken;
-static int lane_of[SLOTS]; /* -1: nobody has the job; atomic */
+static int lane_of[SLOTS]; /* -1: no lane has the job; atomic */
 
 static void begin(int alike) {
     struct failure failure = { 0 };

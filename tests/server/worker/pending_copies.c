@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What was taken for lost, and sent again, and came twice: one lane asks, where others would be. */
+/* A message that seemed lost, was sent again and arrived twice runs once. One lane of two asks. */
 #include "server/worker/pending.h"
 
 #include "server/jobs/channel.h"
@@ -51,7 +51,7 @@ static enum pending_outcome take(int wait_ms) {
     return pending_take(pending, &group, wait_ms);
 }
 
-/* Nothing is done twice, nor a run that is over instead of the next. */
+/* No run is done twice, and a finished run is not done in place of the next. */
 static void a_copy_is_dropped(void **state) {
     (void)state;
     for (int batch = 1; batch <= 4; batch += 3) {
@@ -66,7 +66,7 @@ static void a_copy_is_dropped(void **state) {
         send_run(5);
         assert_int_equal(take(SOON_MS), PENDING_NONE);
         send_run(5);
-        job->run_number = 6; /* the slot is another's now */
+        job->run_number = 6; /* the slot has another job now */
         job->received = 0;
         assert_int_equal(take(SOON_MS), PENDING_NONE);
         send_run(6);

@@ -141,7 +141,7 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_true(hear(&scene, CHANNEL_HEARTBEAT, &message));
         assert_int_equal(message.thread, thread);
-        assert_int_equal(message.capacity, 2 * LANES); /* all that READY told */
+        assert_int_equal(message.capacity, 2 * LANES); /* all that READY reported */
         assert_string_equal(message.text, "cpu");
     }
     assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
@@ -150,7 +150,7 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     assert_int_equal(end(&scene), 0);
 }
 
-/* Of each thread that it needs: every lane of every duration, and the heartbeat. */
+/* Each thread is refused in turn: every lane of every duration, and the heartbeat. */
 static void it_ends_where_a_thread_is_refused(void **state) {
     (void)state;
     for (int thread = LOG_THREAD + 1; thread <= LOG_THREAD + 1 + LANES * JOB_DURATIONS; thread++) {
@@ -199,10 +199,9 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     return job;
 }
 
-/* The front may have found by itself that a job has finished, and may have given its slot to
- * another request, before the thread that did it tells so: that must not be taken for the end of
- * the other. */
-static void what_it_tells_late_is_of_its_own_job(void **state) {
+/* The front may notice that a job has finished and give its slot to another request before the
+ * job's thread reports the end: the report must not be taken for the end of the new job. */
+static void a_late_report_is_of_its_own_job(void **state) {
     (void)state;
     struct message message;
     struct completion completion = { -1, 0 };
@@ -225,7 +224,7 @@ int main(void) {
         cmocka_unit_test(it_is_ready_and_beats_and_ends_with_the_front),
         cmocka_unit_test(it_ends_where_a_thread_is_refused),
         cmocka_unit_test(a_sandbox_does_too),
-        cmocka_unit_test(what_it_tells_late_is_of_its_own_job),
+        cmocka_unit_test(a_late_report_is_of_its_own_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  *
  * covers: pipeline/codecs/jpeg/prologue.c
  */
+#include "pipeline/codecs/jpeg/codec.h"
 #include "pipeline/codecs/jpeg/prologue.h"
 #include "tests/twins/jpeg_tiles.h"
 

@@ -279,14 +279,10 @@ static void lines_without_a_colon(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),
-        cmocka_unit_test(asterisk_is_for_options),
-        cmocka_unit_test(prefix_of_a_url),
-        cmocka_unit_test(facts_are_told),
-        cmocka_unit_test(line_and_flags),
-        cmocka_unit_test(heads_are_taken_apart),
-        cmocka_unit_test(odd_first_lines),
-        cmocka_unit_test(lines_without_a_colon),
+        cmocka_unit_test(table),           cmocka_unit_test(asterisk_is_for_options),
+        cmocka_unit_test(prefix_of_a_url), cmocka_unit_test(facts_are_told),
+        cmocka_unit_test(line_and_flags),  cmocka_unit_test(heads_are_taken_apart),
+        cmocka_unit_test(odd_first_lines), cmocka_unit_test(lines_without_a_colon),
     };
     return cmocka_run_group_tests_name("request_check", tests, NULL, NULL);
 }

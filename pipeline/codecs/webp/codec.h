@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* codec.h - the parts of the WebP codec: what its chunks say, decoder and encoder.
+ *
+ * A still picture is the file's, that of an animation its first frame's. ICCP, EXIF and alpha count
+ * only if the VP8X announces them, as in libwebp's own demuxer.
+ *
+ * Used by:  pipeline/codecs/webp.c, which has the record and defines webp_header_read();
+ *           webp/decoder.c, which reads the header a second time; webp/encoder.c.
+ * Owns:     nothing.
+ * Fails:    as format.h says of each function; webp_header_read: STATUS_CORRUPT with a sentence.
+ *           Input is hostile: each offset is checked.
+ * Threads:  any.
+ * Limits:   65,536 chunks; a file with more is refused. Sizes are not limited here.
+ * Source:   RFC 9649 (WebP), RFC 6386 (VP8).
+ */
+#ifndef BURIN_WEBP_CODEC_H
+#define BURIN_WEBP_CODEC_H
+
+#include "pipeline/codecs/codecs.h"
+
+struct webp_frame {
+    size_t at, end; /* its chunks that a decoder takes, from the ALPH or the picture itself on; END
+                       is before the picture's where that is cut off */
+    size_t data_bytes;                 /* of the picture's chunk, as far as they came */
+    uint32_t left, top, width, height; /* on the canvas */
+    bool lossless, alpha;
+};
+
+struct webp_header {
+    uint32_t width, height; /* of the canvas; without one the frame's */
+    struct webp_frame frame;
+    uint32_t frames; /* of an animation; 0: it is a still picture */
+    bool alpha;      /* somewhere on the canvas, or so the file says */
+    bool cut;        /* chunks reach beyond the file's end, or the end stated in its head */
+    uint8_t orientation;
+    size_t profile_at, profile_length; /* 0: none */
+};
+
+enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_header *header,
+                             struct failure *failure);
+
+enum status webp_decode(const struct decoding *decoding);
+enum status webp_encode(const struct encoding *encoding);
+size_t webp_bound(const struct image *image, size_t profile_length);
+double webp_still_ms(const struct image *image, const struct encode_options *options);
+
+#endif

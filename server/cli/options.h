@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* options.h - the command line of `burin run`.
+ *
+ * Used by:  command_run.c.
+ * Owns:     nothing; texts are those of argv.
+ * Fails:    STATUS_BAD_PARAM, with a sentence that names the option and its allowed values.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_CLI_OPTIONS_H
+#define BURIN_CLI_OPTIONS_H
+
+#include "pipeline/codec.h"
+#include "pipeline/plan.h"
+#include "server/width_list.h"
+
+#include <stdbool.h>
+
+/* --NAME PATH, an additional image for a step. */
+struct aux_option {
+    const char *name, *path; /* name: from an operator's record; NULL: none */
+};
+
+struct options {
+    struct plan plan;
+    const char *input;        /* "-": standard input */
+    const char *output;       /* "-": standard output; NULL: all steps only report values */
+    struct width_list widths; /* of the last step, a result for each; then `output` contains %w */
+    struct aux_option aux[OP_AUX_MAX];
+    const char *device;           /* as device_choose reads it */
+    struct encode_options encode; /* format FORMAT_NONE: as the input */
+    long pixels_max;
+    bool accept_damage;
+    int threads;               /* 0: one per core */
+    const char *operators_dir; /* NULL: none */
+    bool timing;
+    bool help; /* then the other members are incomplete */
+};
+
+int options_usage(void); /* prints the help; returns the exit status 0 */
+
+enum status options_read(struct options *options, int argc, char **argv, struct failure *failure);
+
+/* PATTERN with WIDTH in place of its %w; false: SIZE is too small. */
+bool options_path(const char *pattern, uint32_t width, char *path, size_t size);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/* JPEGs with bytes too many, and damaged ones, refused or accepted.
+ * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg/guard.c */
+#include "tests/pipeline/codecs/made_files.h"
+
+/* ---- bytes that belong to nothing */
+
+/* STATUS of BYTES; where it is STATUS_OK, pixels are EXPECTED's and NOTES are told. */
+static void check_extra(const struct bytes *bytes, enum status status, uint32_t notes,
+                        const struct image *expected) {
+    struct image image;
+    uint32_t told = 0;
+    struct failure failure = { .message = "" };
+    const enum status got = try_decode(bytes, &codec_limits_default, &image, NULL, &told, &failure);
+    if (got != status) print_error("%s\n", failure.message);
+    assert_int_equal(got, status);
+    if (status != STATUS_OK) return;
+    assert_int_equal(told, notes);
+    assert_same(&image, expected);
+    free(image.pixels);
+}
+
+static void check_inserted(const struct bytes *bytes, size_t at, const void *extra, size_t length,
+                           enum status status, const struct image *expected) {
+    struct bytes more = insert_bytes(bytes, at, extra, length);
+    check_extra(&more, status, NOTE_BYTES_SKIPPED, expected);
+    free(more.data);
+}
+
+/* Where the segments after SOI begin, up to SOS; returns their number. */
+static size_t segment_starts(const struct bytes *bytes, size_t starts[16]) {
+    size_t count = 0;
+    for (size_t at = 2; count < 16;
+         at += 2 + (size_t)(bytes->data[at + 2] << 8) + bytes->data[at + 3]) {
+        starts[count++] = at;
+        if (bytes->data[at + 1] == 0xda) return count;
+    }
+    return 0;
+}
+
+static void test_few_bytes_between_segments_are_skipped(void **state) {
+    (void)state;
+    static const uint8_t extra[16] = "\x01"
+                                     "Exif\xff\0\xffx\xff\0\0zzzz"; /* no marker */
+    struct image image = new_waves(61, 35, 3);
+    for (int progressive = 0; progressive < 2; progressive++) {
+        struct bytes bytes = make_jpeg(
+            &(struct jpeg_recipe){ .image = &image, .progressive = progressive, .orientation = 1 });
+        struct image expected = plain_jpeg(&bytes);
+        size_t starts[16];
+        const size_t count = segment_starts(&bytes, starts);
+        assert_in_range(count, 6, 16);
+        check_inserted(&bytes, 2, extra, 4, STATUS_NOT_AN_IMAGE, &expected); /* no magic number */
+        for (size_t i = 1; i < count; i++) {
+            check_inserted(&bytes, starts[i], extra, 1, STATUS_OK, &expected);
+            check_inserted(&bytes, starts[i], extra, 4, STATUS_OK, &expected);
+            check_inserted(&bytes, starts[i], extra, 9, STATUS_CORRUPT, &expected); /* 0xff 'x' */
+            check_inserted(&bytes, starts[i], "123456789012345", 15, STATUS_OK, &expected);
+            check_inserted(&bytes, starts[i], "1234567890123456", 16, STATUS_CORRUPT, &expected);
+            check_inserted(&bytes, starts[i], "\xff\0\xff\0", 4, STATUS_OK, &expected);
+            struct bytes filled = insert_bytes(&bytes, starts[i], "\xff\xff\xff", 3);
+            check_extra(&filled, STATUS_OK, 0, &expected); /* what the standard allows */
+            free(filled.data);
+        }
+        free(expected.pixels);
+        free(bytes.data);
+    }
+    free(image.pixels);
+}
+
+/* A marker's byte lost, its segment is passed over: never without a word, and only if it is short.
+ */
+static void test_lost_segments_are_corrupt(void **state) {
+    (void)state;
+    struct image image = new_waves(61, 35, 3);
+    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image, .space = JCS_RGB });
+    size_t starts[16];
+    const size_t count = segment_starts(&bytes, starts);
+    for (size_t i = 1; i < count; i++) { /* SOI's neighbour, whose loss is no magic number */
+        bytes.data[starts[i]] ^= 0x10;
+        check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
+        bytes.data[starts[i]] ^= 0x10;
+    }
+    free(bytes.data);
+    free(image.pixels);
+}
+
+static void test_bytes_behind_the_scan(void **state) {
+    (void)state;
+    struct image image = new_waves(61, 35, 3);
+    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image });
+    struct image expected = plain_jpeg(&bytes);
+    const size_t end = bytes.length - 2;
+    check_inserted(&bytes, end, (char[15]){ 0 }, 15, STATUS_OK, &expected);
+    check_inserted(&bytes, end, (char[64]){ 0 }, 64, STATUS_CORRUPT, &expected);
+    check_inserted(&bytes, end, (char[15]){ [14] = 1 }, 15, STATUS_CORRUPT, &expected);
+    check_inserted(&bytes, bytes.length, "and a trailer", 13, STATUS_OK, &expected);
+    check_inserted(&bytes, 0, "\0", 1, STATUS_NOT_AN_IMAGE, &expected);
+    free(expected.pixels);
+    free(bytes.data);
+    free(image.pixels);
+}
+
+/* ---- damage that is accepted */
+
+/* What plain libjpeg makes of it, from the first scan's header on; but plain libjpeg gives up where
+ * the header of a later scan is cut. */
+static void check_accepted_cut(const struct bytes *bytes, size_t length, bool plainly) {
+    struct bytes cut = { malloc(length), length };
+    struct image read;
+    uint32_t notes;
+    char warning[WARNING_MAX];
+    memcpy(cut.data, bytes->data, length);
+    assert_int_equal(take_damaged(&cut, &read, &notes, warning), STATUS_OK);
+    assert_int_equal(notes, NOTE_DAMAGED);
+    assert_true(strlen(warning) > 10);
+    if (plainly) {
+        struct image plain = plain_jpeg(&cut);
+        assert_same(&read, &plain);
+        free(plain.pixels);
+    }
+    free(read.pixels);
+    free(cut.data);
+}
+
+static void test_accepted_cuts_equal_libjpeg(void **state) {
+    (void)state;
+    struct image image = new_waves(123, 66, 3);
+    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image });
+    const uint8_t *scan = memmem(bytes.data, bytes.length, "\xff\xda", 2);
+    for (size_t length = (size_t)(scan - bytes.data) + 14; length < bytes.length; length += 97)
+        check_accepted_cut(&bytes, length, true);
+    free(bytes.data);
+    free(image.pixels);
+}
+
+/* Cut anywhere; within a later header it is as if cut before it. */
+static void test_accepted_cuts_of_a_progressive_one(void **state) {
+    (void)state;
+    struct image image = new_waves(123, 66, 3);
+    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image, .progressive = true });
+    const uint8_t *scan = memmem(bytes.data, bytes.length, "\xff\xda", 2);
+    for (size_t length = (size_t)(scan - bytes.data) + 14; length < bytes.length; length += 13)
+        check_accepted_cut(&bytes, length, false);
+    const size_t first = (size_t)(scan - bytes.data) + 14;
+    const uint8_t *next = memmem(scan + 14, bytes.length - first, "\xff\xc4", 2);
+    struct bytes within = { bytes.data, (size_t)(next - bytes.data) + 10 }, before = within;
+    struct image a, b;
+    uint32_t notes;
+    char warning[WARNING_MAX];
+    before.length -= 10;
+    assert_int_equal(take_damaged(&within, &a, &notes, warning), STATUS_OK);
+    assert_int_equal(take_damaged(&before, &b, &notes, warning), STATUS_OK);
+    struct image plain = plain_jpeg(&before);
+    assert_same(&a, &b);
+    assert_same(&b, &plain);
+    free(a.pixels);
+    free(b.pixels);
+    free(plain.pixels);
+    free(bytes.data);
+    free(image.pixels);
+}
+
+static void test_accepted_sound_files_are_not_noted(void **state) {
+    (void)state;
+    struct image image = new_waves(61, 35, 3), read;
+    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image });
+    struct image plain = plain_jpeg(&bytes);
+    uint32_t notes;
+    char warning[WARNING_MAX];
+    assert_int_equal(take_damaged(&bytes, &read, &notes, warning), STATUS_OK);
+    assert_int_equal(notes, 0);
+    assert_string_equal(warning, "");
+    assert_same(&read, &plain);
+    free(read.pixels);
+    free(plain.pixels);
+    free(bytes.data);
+    free(image.pixels);
+}
+
+/* libjpeg gives up at a marker that it does not know, with all rows read: they are taken. */
+static void test_accepted_after_libjpeg_gave_up(void **state) {
+    (void)state;
+    for (unsigned orientation = 1; orientation <= 8; orientation += 5) {
+        struct image image = new_waves(61, 35, 3), read;
+        struct bytes sound =
+            make_jpeg(&(struct jpeg_recipe){ .image = &image, .orientation = orientation });
+        struct bytes bytes = insert_bytes(&sound, sound.length - 2, "\xff\x02", 2);
+        struct image expected = must_decode(&sound, NULL, NULL);
+        uint32_t notes;
+        char warning[WARNING_MAX];
+        check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
+        assert_int_equal(take_damaged(&bytes, &read, &notes, warning), STATUS_OK);
+        assert_int_equal(notes, NOTE_DAMAGED);
+        assert_non_null(strstr(warning, "0x02"));
+        assert_same(&read, &expected);
+        free(read.pixels);
+        free(expected.pixels);
+        free(bytes.data);
+        free(sound.data);
+        free(image.pixels);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_bytes_between_segments_are_skipped),
+        cmocka_unit_test(test_lost_segments_are_corrupt),
+        cmocka_unit_test(test_bytes_behind_the_scan),
+        cmocka_unit_test(test_accepted_cuts_equal_libjpeg),
+        cmocka_unit_test(test_accepted_cuts_of_a_progressive_one),
+        cmocka_unit_test(test_accepted_sound_files_are_not_noted),
+        cmocka_unit_test(test_accepted_after_libjpeg_gave_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
