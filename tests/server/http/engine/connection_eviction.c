@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who is let go where connections are short, in which order, and who never is. */
-#include "server/http/engine/connection_eviction.h"
+#include "server/http/engine/eviction.h"
 
 #include "tests/server/http/engine/deadline_thread_pair.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who is let go while others are refused, and who is not, on pairs of sockets.
- *
- * covers: server/http/engine/pressure.c */
+ */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>

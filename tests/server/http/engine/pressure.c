@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Demands by a clock of the test's own: when they begin and end, how much must become free, and
- * what rate is asked meanwhile. */
-#include "server/http/engine/pressure.h"
-
+ * what rate is required meanwhile.
+ *
+ * covers: server/http/engine/eviction.c */
 #include "server/http/engine/deadline_state.h"
 
 #include <setjmp.h>

@@ -3,8 +3,7 @@
  * connection must be seen by its client, though what had come is still read to its end.
  *
  * covers: server/http/engine/lingering_close.c server/http/engine/recv_filter.c
- * covers: server/http/engine/deadline_thread.c */
-#include "server/http/engine/reset_on_close.h"
+ * covers: server/http/engine/deadline.c */
 
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/recv_filter.h"
