@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dominant against pictures counted by hand, and against a slow function. */
-#include "tests/pipeline/ops/told.h"
+#include "tests/pipeline/ops/reported_values.h"
 
 static struct values_shape colours(uint32_t count) {
     return one_number(VALUE_UINT32, count);

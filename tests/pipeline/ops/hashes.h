@@ -9,7 +9,7 @@
 #define BURIN_TESTS_OPS_HASHES_H
 
 #include "pipeline/plan.h"
-#include "tests/pipeline/ops/told.h"
+#include "tests/pipeline/ops/reported_values.h"
 
 enum { HASH_SIDE = 32 };
 

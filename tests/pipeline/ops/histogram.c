@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* histogram against counts made by hand, and against counting one by one. */
 #include "pipeline/ops/histogram.h"
-#include "tests/pipeline/ops/told.h"
+#include "tests/pipeline/ops/reported_values.h"
 
 static struct values_shape lists(uint32_t channels, uint32_t length) {
     return (struct values_shape){ VALUE_UINT32, channels, length, true, 0 };

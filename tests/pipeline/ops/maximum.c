@@ -2,7 +2,7 @@
 /* maximum against values found by hand, and against looking at one sample after the other.
  *
  * covers: pipeline/ops/reduction.h */
-#include "tests/pipeline/ops/told.h"
+#include "tests/pipeline/ops/reported_values.h"
 
 static void by_hand(void **state) {
     (void)state;

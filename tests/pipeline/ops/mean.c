@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* mean against sums made by hand, and against adding one sample after the other: equal in every
  * bit, since nothing is rounded but the one division. */
-#include "tests/pipeline/ops/told.h"
+#include "tests/pipeline/ops/reported_values.h"
 
 static void by_hand(void **state) {
     (void)state;

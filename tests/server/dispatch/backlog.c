@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What one more job would wait for, from numbers that are worked out by hand. */
+/* The wait of one more job, against numbers worked out by hand. */
 #include "server/dispatch/forecast.c"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void a_free_lane_is_no_wait(void **state) {
         CHECK(wait_ms(&backlog, 10, 0), 0);
         add(&backlog, 10, 0);
     }
-    CHECK(wait_ms(&backlog, 10, 0), 2.5); /* of four that end evenly spread the first */
+    CHECK(wait_ms(&backlog, 10, 0), 2.5); /* the first of four that end evenly spread */
     for (int i = 0; i < 4; i++) add(&backlog, 10, 0);
     CHECK(wait_ms(&backlog, 10, 0), 12.5);
 }
@@ -71,7 +71,7 @@ static void a_long_one_waits_for_long_ones_to_end(void **state) {
     CHECK(wait_ms(&backlog, 600, 5000 * ms_ns), 8800.0 / 2 / 2); /* as late as they are */
 }
 
-static void the_only_lane_is_everybodys(void **state) {
+static void the_only_lane_is_shared(void **state) {
     (void)state;
     struct backlog backlog = make(1, true);
     add(&backlog, 1000, 0);
@@ -80,7 +80,7 @@ static void the_only_lane_is_everybodys(void **state) {
     CHECK(wait_ms(&backlog, 1, 400 * ms_ns), 605);
 }
 
-/* Of a CPU with two cores: two lanes each for short, medium and long ones. */
+/* A CPU with two cores has two lanes each for short, medium and long jobs. */
 static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
@@ -108,7 +108,7 @@ static bool has_room(const struct backlog *backlog, double ms) {
     return backlog_has_room(backlog, backlog_job(backlog, ms, 0).duration, true);
 }
 
-/* A long job a lane, a medium one a lane; of short ones as many as fill six milliseconds. */
+/* One long and one medium job a lane, and as many short ones as fill six milliseconds. */
 static void lanes_that_are_apart_have_room_of_their_own(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
@@ -134,7 +134,7 @@ static void lanes_that_are_apart_have_room_of_their_own(void **state) {
         assert_true(backlog_has_room(&backlog, JOB_SHORT, false));
         add(&backlog, 0.001, 0);
     }
-    assert_false(backlog_has_room(&backlog, JOB_SHORT, false)); /* nobody knows how long they are */
+    assert_false(backlog_has_room(&backlog, JOB_SHORT, false)); /* their length is unknown */
 }
 
 /* An operator that never ends, predicted to take a millisecond, on the only lane. */
@@ -153,7 +153,7 @@ static void a_worker_that_does_not_move_is_late(void **state) {
     CHECK(wait_ms(&more, 1, 1900 * ms_ns), 0); /* the other lane is free */
 }
 
-static void what_is_over_counts_no_more(void **state) {
+static void jobs_that_ended_count_no_more(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
     struct backlog_job jobs[4];
@@ -167,7 +167,7 @@ static void what_is_over_counts_no_more(void **state) {
     CHECK(backlog.long_end_ms, 0);
 }
 
-/* Twenty jobs of 1 ms come back in each ms, while there are always more. */
+/* Twenty jobs of 1 ms return in each ms, and there are always more. */
 static void speed_is_learned_while_no_lane_is_idle(void **state) {
     (void)state;
     struct backlog backlog = make(4, false);
@@ -182,7 +182,7 @@ static void speed_is_learned_while_no_lane_is_idle(void **state) {
     assert_true(backlog.speed > 19);
     const double speed = backlog.speed;
     for (int i = 0; i < 38; i++) backlog_remove(&backlog, &job);
-    for (int64_t i = 20000; i < 40000; i++) { /* one job at a time says nothing of that */
+    for (int64_t i = 20000; i < 40000; i++) { /* one job at a time says nothing about speed */
         backlog_complete(&backlog, &job, true, i * ms_ns);
         backlog_add(&backlog, &job);
     }
@@ -211,8 +211,8 @@ static void small_batches_are_no_speed(void **state) {
     assert_true(backlog.speed > 19 && backlog.speed < 21);
 }
 
-/* Nine of ten clients leave: what would have taken 1 ms each is answered, and was not done. */
-static void what_was_not_done_is_no_speed(void **state) {
+/* Nine of ten clients leave: their jobs of 1 ms return without having been run. */
+static void cancelled_jobs_are_no_speed(void **state) {
     (void)state;
     struct backlog backlog = make(4, false);
     struct backlog_job job = { .ms = 1 };
@@ -226,7 +226,7 @@ static void what_was_not_done_is_no_speed(void **state) {
     assert_true(backlog.speed > speed * 0.95 && backlog.speed < speed * 1.05);
 }
 
-/* A worker that died and was started again has done nothing for a minute. */
+/* A worker that died and was restarted has done nothing for a minute. */
 static void a_restart_is_no_slowness(void **state) {
     (void)state;
     struct backlog backlog = make(4, false);
@@ -251,14 +251,14 @@ int main(void) {
         cmocka_unit_test(a_gpu_is_faster_than_its_lanes),
         cmocka_unit_test(short_ones_wait_for_short_ones_alone),
         cmocka_unit_test(a_long_one_waits_for_long_ones_to_end),
-        cmocka_unit_test(the_only_lane_is_everybodys),
+        cmocka_unit_test(the_only_lane_is_shared),
         cmocka_unit_test(lanes_that_are_apart_wait_for_their_own_kind),
         cmocka_unit_test(lanes_that_are_apart_have_room_of_their_own),
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
-        cmocka_unit_test(what_is_over_counts_no_more),
+        cmocka_unit_test(jobs_that_ended_count_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
         cmocka_unit_test(small_batches_are_no_speed),
-        cmocka_unit_test(what_was_not_done_is_no_speed),
+        cmocka_unit_test(cancelled_jobs_are_no_speed),
         cmocka_unit_test(a_restart_is_no_slowness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

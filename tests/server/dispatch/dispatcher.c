@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which job goes where and what becomes of it, with two GPUs' workers and a CPU's of which there is
- * nothing but the channels: the test is the workers, the clock and the reader of the pipe. */
+/* Each job's worker and its end, with the workers of two GPUs and a CPU that exist only as
+ * channels: the test plays the workers, the clock and the pipe's reader. */
 #include "server/dispatch/dispatcher.h"
 
 #include "server/jobs/completion_pipe.h"
@@ -40,7 +40,7 @@ static int begin(void **state) {
         int ends[2];
         if (!channel_open(ends)) return -1;
         worker_handle_init(worker, devices[i], false);
-        worker->pid = 1 << 30; /* nobody's */
+        worker->pid = 1 << 30; /* no process has that number */
         worker->channel = ends[0], lanes[i] = ends[1];
         worker->ready = worker->self_test_ok = true;
         worker->capacity = CAPACITY, worker->lanes = 1;
@@ -63,7 +63,7 @@ static int end(void **state) {
     return 0;
 }
 
-/* So many megabytes of JPEG: 0.02 ms on a GPU, 5 on the CPU (forecast.c). */
+/* A megabyte of JPEG takes 0.02 ms on a GPU and 5 ms on the CPU (cost.c). */
 static struct cost_work work_of(float megabytes) {
     return (struct cost_work){
         .count = 1, .terms = { { COST_DECODE_ROW(FORMAT_JPEG, 0) + 1, COST_DECODE, megabytes } }
@@ -99,7 +99,7 @@ static void check_refused(const char *device, enum status status, const char *wo
     slot_give(slots, slot);
 }
 
-/* The worker that was sent the job since this was asked last. */
+/* The worker that was sent the job since the last call. */
 static int sent_to(int slot) {
     int found = NOBODY;
     for (int i = 0; i < WORKERS; i++) {
@@ -112,7 +112,7 @@ static int sent_to(int slot) {
     return found;
 }
 
-/* Whether the worker's word of this run is the job's last. */
+/* Completes a run; true: it was the job's last. */
 static bool completes(int slot, uint32_t run_number) {
     right_answer(slots, slot);
     return dispatcher_completed(dispatcher, slot, run_number);
@@ -122,7 +122,7 @@ static bool complete(int slot) {
     return completes(slot, slot_job(slots, slot)->run_number);
 }
 
-/* The slot that the dispatcher itself has sent back, with what became of its job; -1: none. */
+/* The slot that the dispatcher itself has returned, and its job's status; -1: none. */
 static int sent_back(enum status *status) {
     struct completion completion;
     if (completion_pipe_take(pipe_ends[0], &completion, 1) != 1) return -1;
@@ -139,7 +139,7 @@ static void check_sent_back(int slot, enum status expected) {
     assert_int_equal(sent_back(&status), -1);
 }
 
-/* It has ended, and another process has been started and is ready at once. */
+/* The worker's process has ended, and the next one is ready at once. */
 static void replace(int worker) {
     dispatcher_recover(dispatcher, &workers.all[worker]);
     workers.all[worker].running = 0;
@@ -147,7 +147,7 @@ static void replace(int worker) {
     dispatcher_assign(dispatcher);
 }
 
-/* ---- who runs it */
+/* ---- choice of the worker */
 
 static void auto_jobs_go_to_the_least_busy_gpu(void **state) {
     (void)state;
@@ -183,19 +183,19 @@ static void a_named_device_is_obeyed(void **state) {
     check_refused("cuda:2", STATUS_BAD_PARAM, "\"cuda:2\" is not served here");
 }
 
-static void the_cpu_stands_in_while_no_gpu_is_healthy(void **state) {
+static void the_cpu_steps_in_while_no_gpu_is_healthy(void **state) {
     (void)state;
     workers.all[0].self_test_ok = false;
     assert_int_equal(sent_to(submit("auto")), 1);
     workers.all[1].still = "stands still";
     assert_int_equal(sent_to(submit("auto")), CPU);
-    assert_int_equal(sent_to(submit("cuda")), NOBODY); /* waits for one that comes back */
+    assert_int_equal(sent_to(submit("cuda")), NOBODY); /* waits for a GPU to return */
     workers.all[0].self_test_ok = true;
     dispatcher_assign(dispatcher);
     assert_int_equal(workers.all[0].running, 1);
 }
 
-/* A full worker keeps nobody else's job waiting. */
+/* A full worker delays no job for others. */
 static void the_oldest_goes_first_and_the_queue_is_bounded(void **state) {
     (void)state;
     int gpu[CAPACITY], first, second;
@@ -215,7 +215,7 @@ static void the_oldest_goes_first_and_the_queue_is_bounded(void **state) {
 
 /* ---- the way back */
 
-static void late_news_is_not_the_last_word(void **state) {
+static void a_late_completion_is_not_the_last(void **state) {
     (void)state;
     const int slot = submit("cuda:0");
     const uint32_t first = slot_job(slots, slot)->run_number;
@@ -230,14 +230,14 @@ static void late_news_is_not_the_last_word(void **state) {
     assert_false(dispatcher_completed(dispatcher, SLOTS, first));
 }
 
-static void a_cancelled_job_comes_back_if_it_waits(void **state) {
+static void a_cancelled_job_returns_if_it_waits(void **state) {
     (void)state;
     const int running = submit("cuda:0");
     submit("cuda:0");
     const int waiting = submit("cuda:0");
     enum status status;
     dispatcher_cancel(dispatcher, running);
-    assert_int_equal(sent_back(&status), -1); /* its worker sees the flag */
+    assert_int_equal(sent_back(&status), -1); /* its worker notices the flag */
     assert_true(slot_shared_job(slots, running)->progress.cancelled);
     dispatcher_cancel(dispatcher, waiting);
     check_sent_back(waiting, STATUS_CANCELLED);
@@ -255,8 +255,8 @@ static void time_passes_in_the_queue(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), 1);
 }
 
-/* At once, and not when its time is over. */
-static void nobody_waits_for_workers_that_do_not_come_back(void **state) {
+/* The job returns at once, not at its deadline. */
+static void no_job_waits_for_workers_that_do_not_return(void **state) {
     (void)state;
     for (int i = 0; i < WORKERS; i++) workers.all[i].ready = false;
     const int waiting = submit("cuda:1"), other = submit("cpu");
@@ -303,7 +303,7 @@ static void with_a_second_worker_it_is_given_up(void **state) {
     assert_int_equal(dispatcher_running(dispatcher), 0);
 }
 
-static void an_answer_that_is_whole_is_not_made_again(void **state) {
+static void a_finished_job_is_not_run_again(void **state) {
     (void)state;
     struct worker_statistics statistics;
     const int whole = submit("cuda:0"), left = submit("cuda:1");
@@ -318,8 +318,8 @@ static void an_answer_that_is_whole_is_not_made_again(void **state) {
     assert_float_equal((float)statistics.wait_ms, 0, 1e-9F); /* nothing is left to do */
 }
 
-/* A job that nobody looks at any more: as long again as it was given. */
-static void overdue_is_past_the_deadline_by_as_much_again(void **state) {
+/* A job whose progress is no longer checked hangs after processing_ms. */
+static void a_job_hangs_processing_ms_after_its_deadline(void **state) {
     (void)state;
     const int slot = submit("cuda:0");
     const int64_t now = clock_ns();
@@ -332,7 +332,7 @@ static void overdue_is_past_the_deadline_by_as_much_again(void **state) {
     assert_false(dispatcher_hangs(dispatcher, &workers.all[1], now + 100 * second_ns));
 }
 
-static void all_come_back_at_the_end(void **state) {
+static void all_jobs_return_at_the_end(void **state) {
     (void)state;
     bool back[SLOTS] = { false };
     enum status status;
@@ -349,8 +349,8 @@ static void all_come_back_at_the_end(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), 0);
 }
 
-/* A job took 10 s: so long for each that waits and for the one that asks, shared by the jobs that
- * healthy workers have under way (half their capacity) and one more; and never over 30 s. */
+/* A job took 10 s. The advice is that for each queued job and the new one, divided by the jobs that
+ * healthy workers run at once (half their capacity) plus one; 30 s at most. */
 static void the_advice_follows_the_queue(void **state) {
     (void)state;
     assert_int_equal(dispatcher_retry_after_s(dispatcher), 1); /* nothing is known yet */
@@ -366,7 +366,8 @@ static void the_advice_follows_the_queue(void **state) {
     assert_int_equal(dispatcher_retry_after_s(dispatcher), 30);
 }
 
-/* The second GPU's becomes a worker for users' operators: it takes all their jobs and no others. */
+/* The second GPU's worker becomes one for users' operators: it takes all their jobs and no others.
+ * */
 static void users_operators_have_workers_of_their_own(void **state) {
     (void)state;
     static const struct generation theirs = { .number = 7 };
@@ -381,12 +382,12 @@ static void users_operators_have_workers_of_their_own(void **state) {
     assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
     assert_int_equal(sent_to(slot), 1);
     check_refused("cuda:1", STATUS_BAD_PARAM, "not served");
-    workers.all[1].ready = false; /* theirs is gone: they wait, and nobody else notices */
+    workers.all[1].ready = false; /* without that worker its jobs wait, and others do not */
     const int waiting = new_job("auto");
     slot_job(slots, waiting)->generation = 7;
     assert_int_equal(dispatcher_submit(dispatcher, waiting, &failure), STATUS_OK);
     assert_int_equal(sent_to(waiting), NOBODY);
-    /* A quarter of the queue at most is theirs. */
+    /* They get a quarter of the queue at most. */
     const int more = new_job("auto");
     slot_job(slots, more)->generation = 7;
     assert_int_equal(dispatcher_submit(dispatcher, more, &failure), STATUS_BUSY);
@@ -395,7 +396,7 @@ static void users_operators_have_workers_of_their_own(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-static void progress_is_told_of_what_is_here(void **state) {
+static void progress_is_shown_of_jobs_that_are_here(void **state) {
     (void)state;
     struct job_progress now;
     int slots_used[2 * CAPACITY + 1];
@@ -425,7 +426,7 @@ static void progress_is_told_of_what_is_here(void **state) {
     assert_false(dispatcher_progress(dispatcher, "", &now));
     assert_true(complete(slots_used[1]));
     assert_false(dispatcher_progress(dispatcher, "request-1", &now));
-    assert_true(dispatcher_progress(dispatcher, "request-4", &now)); /* it has its room now */
+    assert_true(dispatcher_progress(dispatcher, "request-4", &now)); /* it got the free room */
     assert_false(now.waiting);
 }
 
@@ -434,20 +435,20 @@ int main(void) {
         TEST(auto_jobs_go_to_the_least_busy_gpu),
         TEST(a_long_job_waits_where_short_ones_find_room),
         TEST(a_named_device_is_obeyed),
-        TEST(the_cpu_stands_in_while_no_gpu_is_healthy),
+        TEST(the_cpu_steps_in_while_no_gpu_is_healthy),
         TEST(the_oldest_goes_first_and_the_queue_is_bounded),
-        TEST(late_news_is_not_the_last_word),
-        TEST(a_cancelled_job_comes_back_if_it_waits),
+        TEST(a_late_completion_is_not_the_last),
+        TEST(a_cancelled_job_returns_if_it_waits),
         TEST(time_passes_in_the_queue),
-        TEST(nobody_waits_for_workers_that_do_not_come_back),
+        TEST(no_job_waits_for_workers_that_do_not_return),
         TEST(a_begun_job_is_tried_elsewhere_alone),
         TEST(with_a_second_worker_it_is_given_up),
-        TEST(an_answer_that_is_whole_is_not_made_again),
-        TEST(overdue_is_past_the_deadline_by_as_much_again),
-        TEST(all_come_back_at_the_end),
+        TEST(a_finished_job_is_not_run_again),
+        TEST(a_job_hangs_processing_ms_after_its_deadline),
+        TEST(all_jobs_return_at_the_end),
         TEST(the_advice_follows_the_queue),
         TEST(users_operators_have_workers_of_their_own),
-        TEST(progress_is_told_of_what_is_here),
+        TEST(progress_is_shown_of_jobs_that_are_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

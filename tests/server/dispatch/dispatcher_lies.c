@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A worker that writes what cannot be an answer: its process is killed, and its job is done by the
- * next one. The test is the worker, and its process one that only waits. */
+/* A worker that returns an invalid answer: its process is killed, and the next one runs its job.
+ * The test plays the worker; its process only waits. */
 #include "server/dispatch/dispatcher.h"
 #include "tests/server/jobs/right_answer.h"
 
@@ -86,14 +86,14 @@ static bool completes(int slot) {
     return dispatcher_completed(dispatcher, slot, slot_job(slots, slot)->run_number);
 }
 
-/* The next process has the jobs of the one that was killed. */
+/* Lies once; the next process gets the jobs of the killed one. */
 static void lie(int slot) {
     right_answer(slots, slot);
     slot_shared_job(slots, slot)->outputs[0].offset = UINT64_MAX - 100;
     assert_false(dispatcher_completed(dispatcher, slot, slot_job(slots, slot)->run_number));
     assert_true(worker->distrusted && !worker_handle_healthy(worker));
-    assert_false(completes(slot)); /* whatever else it says is not believed either */
-    assert_true(worker->kill_due); /* which the supervisor does */
+    assert_false(completes(slot)); /* nothing else from it is believed either */
+    assert_true(worker->kill_due); /* the supervisor sends the signal */
     kill(worker->pid, SIGKILL);
     while (!worker_handle_reap(worker)) usleep(1000);
     dispatcher_recover(dispatcher, worker);
@@ -113,7 +113,7 @@ static void a_job_that_was_lied_about_runs_again(void **state) {
     assert_int_equal(slot_job(slots, slot)->outputs[0].length, 1);
 }
 
-static void but_not_for_ever(void **state) {
+static void but_not_forever(void **state) {
     (void)state;
     struct completion back;
     const int slot = submit();
@@ -126,7 +126,7 @@ static void but_not_for_ever(void **state) {
     assert_int_equal(dispatcher_running(dispatcher), 0);
 }
 
-/* Nor is what it had finished and not told: the answer may be a lie as well. */
+/* An answer that it had finished but not reported is not believed: it may be a lie too. */
 static void its_other_jobs_are_not_to_blame(void **state) {
     (void)state;
     const int lied = submit(), begun = submit(), finished = submit();
@@ -141,8 +141,7 @@ static void its_other_jobs_are_not_to_blame(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher) + dispatcher_running(dispatcher), 3);
 }
 
-/* A process that died by itself may have finished a job; what it wrote is looked at all the same.
- */
+/* A process that died by itself may have finished a job; its answer is checked all the same. */
 static void what_a_dead_worker_left_is_checked(void **state) {
     (void)state;
     const int slot = submit();
@@ -154,7 +153,7 @@ static void what_a_dead_worker_left_is_checked(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), 1);
 }
 
-/* No time that a worker writes spoils what clients are advised. */
+/* No time that a worker writes spoils Retry-After. */
 static void the_advice_survives(void **state) {
     (void)state;
     static const double times[] = { NAN, INFINITY, -INFINITY, -1e300, 1e300 };
@@ -169,10 +168,11 @@ static void the_advice_survives(void **state) {
     const int slot = submit();
     slot_job(slots, slot)->submitted_ns -= 1000 * second_ns;
     assert_true(completes(slot));
-    assert_in_range(dispatcher_retry_after_s(dispatcher), 2, 30); /* it follows the truth */
+    assert_in_range(dispatcher_retry_after_s(dispatcher), 2,
+                    30); /* it follows the front's own clock */
 }
 
-/* Neither has it a say in how long it may take, nor is it ahead of the time. */
+/* A worker can neither move a job's deadline nor report progress from the future. */
 static void the_deadline_is_the_fronts(void **state) {
     (void)state;
     const int slot = submit();
@@ -190,7 +190,7 @@ static void the_deadline_is_the_fronts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_job_that_was_lied_about_runs_again),
-        TEST(but_not_for_ever),
+        TEST(but_not_forever),
         TEST(its_other_jobs_are_not_to_blame),
         TEST(what_a_dead_worker_left_is_checked),
         TEST(the_advice_survives),

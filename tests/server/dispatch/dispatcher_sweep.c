@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Messages that are lost between a dispatcher, a worker and the completion pipe: the test is the
- * worker and the clock, and loses what it likes. */
+/* Lost messages between a dispatcher, a worker and the completion pipe: the test plays the worker
+ * and the clock, and loses messages. */
 #include "server/dispatch/dispatcher.h"
 
 #include "tests/server/jobs/right_answer.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* There is none of that number: one that is killed by mistake is nobody's. */
+/* No process has that number, so a kill by mistake hits none. */
 enum { NO_PROCESS = 1 << 30 };
 
 enum { SLOTS = 16, CAPACITY = 8, LATE_MS = 1000 };
@@ -96,7 +96,7 @@ static int overdue(int io_thread) {
     return count ? completions[0].slot : -1;
 }
 
-/* A worker that is never without a message has read past it. */
+/* A worker that always has unread messages has read past the lost one. */
 static void a_job_that_was_passed_is_sent_again(void **state) {
     (void)state;
     const int lost = submit();
@@ -109,15 +109,15 @@ static void a_job_that_was_passed_is_sent_again(void **state) {
     assert_int_equal(hear(), lost);
     assert_int_equal(hear(), -1);
     dispatcher_sweep(dispatcher, later(3));
-    assert_int_equal(hear(), lost); /* and again, for all was read */
+    assert_int_equal(hear(), lost); /* sent again, for all was read */
     dispatcher_sweep(dispatcher, later(4));
     assert_int_equal(receive(), lost);
     dispatcher_sweep(dispatcher, later(5));
     assert_int_equal(hear(), -1);
 }
 
-/* What the worker has read is remembered beyond the job's end. */
-static void one_that_is_done_by_now_has_passed_it(void **state) {
+/* The dispatcher remembers what the worker has read beyond the job's end. */
+static void a_finished_job_has_passed_it(void **state) {
     (void)state;
     const int lost = submit();
     assert_int_equal(hear(), lost);
@@ -138,14 +138,15 @@ static void an_answer_that_is_lost_is_found(void **state) {
     assert_int_equal(receive(), slot);
     assert_int_equal(overdue(0), -1);
     right_answer(slots, slot);
-    assert_int_equal(overdue(1), -1); /* it is another's */
+    assert_int_equal(overdue(1), -1); /* the job is another I/O thread's */
     assert_int_equal(overdue(0), slot);
     assert_true(dispatcher_completed(dispatcher, slot, job->run_number));
     assert_int_equal(overdue(0), -1);
-    assert_false(dispatcher_completed(dispatcher, slot, job->run_number)); /* it came after all */
+    assert_false(dispatcher_completed(dispatcher, slot,
+                                      job->run_number)); /* the lost completion came after all */
 }
 
-static void what_was_sent_back_and_lost_is_found(void **state) {
+static void a_job_sent_back_and_lost_is_found(void **state) {
     (void)state;
     int slot = -1;
     for (int i = 0; i <= CAPACITY; i++) slot = submit();
@@ -157,8 +158,8 @@ static void what_was_sent_back_and_lost_is_found(void **state) {
     assert_int_equal(overdue(0), -1);
 }
 
-/* A worker may write anything into a job: it comes back where it came from. */
-static void a_job_whose_io_thread_was_overwritten_comes_back(void **state) {
+/* A worker may write anything into a job; the job still returns to its I/O thread. */
+static void a_job_whose_io_thread_was_overwritten_returns(void **state) {
     (void)state;
     int slot = -1;
     for (int i = 0; i <= CAPACITY; i++) slot = submit();
@@ -172,10 +173,10 @@ static void a_job_whose_io_thread_was_overwritten_comes_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_job_that_was_passed_is_sent_again),
-        TEST(one_that_is_done_by_now_has_passed_it),
+        TEST(a_finished_job_has_passed_it),
         TEST(an_answer_that_is_lost_is_found),
-        TEST(what_was_sent_back_and_lost_is_found),
-        TEST(a_job_whose_io_thread_was_overwritten_comes_back),
+        TEST(a_job_sent_back_and_lost_is_found),
+        TEST(a_job_whose_io_thread_was_overwritten_returns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks over the queue: a job behind many that wait for another worker, which not every walk
- * reaches, and clients of whom one has sent much more than the other. */
+/* Walks over the queue: a job behind many that wait for a different worker, which not every walk
+ * reaches, and clients that send much more than others. */
 #include "server/dispatch/dispatcher.h"
 
 #include "server/jobs/completion_pipe.h"
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* There is none of that number: one that is killed by mistake is nobody's. */
+/* No process has that number, so a kill by mistake hits none. */
 enum { NO_PROCESS = 1 << 30 };
 
 enum { SLOTS = 256, WORKERS = 2, CPU = 1 };
@@ -105,14 +105,15 @@ static void the_last_of_many_is_reached_in_a_while(void **state) {
     for (int i = 0; i < SLOTS - 2; i++) submit(0, "cuda:0", STATUS_OK);
     assert_int_equal(workers.all[0].running, 1);
     submit(1, "cpu", STATUS_OK);
-    usleep(2000); /* at the least: until a whole walk is due */
+    usleep(2000); /* at least: until a whole walk is due */
     dispatcher_assign(dispatcher);
     assert_int_equal(workers.all[CPU].running, 1);
     assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 3);
 }
 
-/* One keeps the worker busy, and a hundred of its jobs wait; the other's only job is next. */
-static void who_has_had_little_goes_first(void **state) {
+/* One client keeps the worker busy and has a hundred jobs queued; the other client's only job is
+ * next. */
+static void a_client_that_used_little_goes_first(void **state) {
     (void)state;
     const int running = submit(1, "cuda:0", STATUS_OK), next = submit(1, "cuda:0", STATUS_OK);
     for (int i = 0; i < 100; i++) submit(1, "cuda:0", STATUS_OK);
@@ -126,14 +127,13 @@ static void who_has_had_little_goes_first(void **state) {
     assert_int_equal(sent_last(), next);
 }
 
-/* 60 clients wait with a photograph each, and none of them has had anything yet; the newcomer
- * has. */
+/* 60 clients wait with a photograph each and have used no time yet; the newcomer has used some. */
 static void a_short_newcomer_waits_for_no_walk(void **state) {
     (void)state;
     const int first = submit_work(100, "cpu", 100, STATUS_OK);
     for (int i = 0; i < 60; i++) submit_work(i, "cpu", 100, STATUS_OK);
     assert_int_equal(workers.all[CPU].running, 1);
-    for (int i = 0; i < 20; i++) { /* of their walks, few are whole */
+    for (int i = 0; i < 20; i++) { /* few of these walks are whole */
         const int slot = submit_work(100, "cpu", 1, STATUS_OK);
         assert_int_equal(workers.all[CPU].running, 2);
         complete(slot);
@@ -144,9 +144,9 @@ static void a_short_newcomer_waits_for_no_walk(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), 59);
 }
 
-/* Forty of 1 s each on one lane and 30 s of time: what has too many in front of it is refused, and
- * what another client sends is not, for it comes before them. */
-static void who_would_be_late_is_refused(void **state) {
+/* Jobs of 1 s on one lane, each with 30 s of time: the first with too many ahead is refused. A job
+ * of a second client is not, since it comes before them. */
+static void a_job_that_would_be_late_is_refused(void **state) {
     (void)state;
     int taken = 0;
     struct failure failure = { 0 };
@@ -156,8 +156,8 @@ static void who_would_be_late_is_refused(void **state) {
         slot_job(slots, slot)->progress.deadline_ns = clock_ns() + 30000 * INT64_C(1000000);
         if (dispatcher_submit(dispatcher, slot, &failure)) break;
     }
-    /* One at work, and half of its own second is left to the last. The first may be done with some
-     * of its own by now. */
+    /* One job runs, and the last one may take half of its predicted second. The running one may be
+     * partly done by now. */
     assert_in_range(taken, 29, 31);
     assert_int_equal(failure.status, STATUS_BUSY);
     assert_non_null(strstr(failure.message, " s in the queue, and only 30 s are left"));
@@ -170,8 +170,8 @@ static void who_would_be_late_is_refused(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), taken + 1);
 }
 
-/* One client fills the queue, and loses its newest job to another that comes, but to none that
- * would be late or finds a worker free. */
+/* One client fills the queue and loses its newest job to a newcomer, but not to one that would be
+ * late or that finds a worker free. */
 static void a_full_queue_makes_room_for_others(void **state) {
     (void)state;
     struct completion news[2];
@@ -222,9 +222,9 @@ static void users_operators_have_a_quarter_of_the_queue(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_last_of_many_is_reached_in_a_while),
-        TEST(who_has_had_little_goes_first),
+        TEST(a_client_that_used_little_goes_first),
         TEST(a_short_newcomer_waits_for_no_walk),
-        TEST(who_would_be_late_is_refused),
+        TEST(a_job_that_would_be_late_is_refused),
         TEST(a_full_queue_makes_room_for_others),
         TEST(users_operators_have_a_quarter_of_the_queue),
     };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which of two GPUs and a CPU, of which there is nothing but their handles, would answer a job
- * first. */
+/* Which of two GPUs and a CPU, which exist only as handles, would answer a job first. */
 #include "server/dispatch/forecast.h"
 
 #include <setjmp.h>
@@ -32,7 +31,7 @@ static int begin(void **state) {
     return 0;
 }
 
-/* Rows of the coefficients whose defaults are what their names say, in ms. */
+/* Rows of coefficients; the names give their defaults in ms. */
 enum {
     GPU_0_02_CPU_5 = COST_DECODE_ROW(FORMAT_JPEG, 0) + 1,
     BOTH_0_05 = COST_DECODE_ROW(FORMAT_PNG, 0)
@@ -52,7 +51,7 @@ static int choose(const struct job *job, struct forecast_job *predicted, int die
     return forecast_choose(&forecast, &round_now, predicted, died_at, job->deaths > 0);
 }
 
-/* The job counts as ahead of those behind it. */
+/* Chooses a worker and counts the job there as ahead of later ones. */
 static int assign(struct job job) {
     struct forecast_job predicted;
     const int worker = choose(&job, &predicted, NOBODY);
@@ -69,13 +68,13 @@ static void defaults_are_what_this_test_takes_them_for(void **state) {
     }
 }
 
-/* 1 ms on a GPU, 250 on the CPU: it takes 249 * 6 of them ahead until that is sooner. */
+/* 1 ms on a GPU, 250 ms on the CPU: the CPU is sooner behind 249 * 6 jobs. */
 static void an_idle_gpu_is_first(void **state) {
     (void)state;
     for (int i = 0; i < 2000; i++) assert_int_equal(assign(job_of("auto", 50, 0)), i % 2);
 }
 
-/* Of 5.96 ms on a GPU, which does six such at once, and 8.45 on the CPU. */
+/* Jobs of 5.96 ms on a GPU, which does six at once, and 8.45 ms on the CPU. */
 static void full_gpus_are_helped_by_the_cpu(void **state) {
     (void)state;
     int count[WORKERS] = { 0 };
@@ -86,8 +85,8 @@ static void full_gpus_are_helped_by_the_cpu(void **state) {
     assert_true(count[0] >= 45 && count[1] >= 45);
 }
 
-/* Of 0.02 ms on a GPU, which does six such at once, and 5 on the CPU: 3,000 on two GPUs take as
- * long, but cores are the front's until eight times as many wait. */
+/* Jobs of 0.02 ms on a GPU, which does six at once, and 5 ms on the CPU. 3,000 on two GPUs take as
+ * long, but the CPU gets one only when eight times as many wait. */
 static void cores_are_left_to_the_front(void **state) {
     (void)state;
     int count[WORKERS] = { 0 };
@@ -97,7 +96,7 @@ static void cores_are_left_to_the_front(void **state) {
     assert_true(count[CPU] > 0);
 }
 
-/* Rows of what cores decode and encode in any case, and of an operator that they are spared. */
+/* Rows of work that cores do in any case, and of work that a GPU takes off them. */
 static struct job job_of_cores(double cores, double spared) {
     struct job job = { .batch = 1 };
     enum { PNG_MEGABYTE = BOTH_0_05 + 1 };
@@ -108,9 +107,9 @@ static struct job job_of_cores(double cores, double spared) {
     return job;
 }
 
-/* Cores have by themselves what a GPU would leave to them anyhow; of what it would spare them they
- * have less. */
-static void cores_have_what_is_theirs_anyhow(void **state) {
+/* Work that a GPU leaves to the cores anyway gives the CPU no handicap; work that it takes off them
+ * does. */
+static void cores_keep_the_work_that_gpus_leave_them(void **state) {
     (void)state;
     struct forecast_job all, half, little;
     struct job job = job_of_cores(10, 0);
@@ -124,9 +123,9 @@ static void cores_have_what_is_theirs_anyhow(void **state) {
     assert_float_equal(little.handicap, 8, 1e-3F);
 }
 
-/* A JPEG that cores had to decode says nothing of the GPU's codec; and what was learned of a worker
- * that is asked no more is forgotten. */
-static void what_is_wrong_is_not_kept(void **state) {
+/* A JPEG that cores had to decode teaches nothing about the GPU's codec; and what was learned about
+ * a worker without jobs fades. */
+static void exceptions_are_not_learned_and_the_rest_fades(void **state) {
     (void)state;
     struct forecast_job predicted;
     struct job job = job_of("auto", 1, 0);
@@ -151,8 +150,8 @@ static void what_is_wrong_is_not_kept(void **state) {
     assert_float_equal(predicted.own_ms[0], before, 0.01F * before);
 }
 
-/* Ten JPEGs that ran together took the GPU 20 ms for all; of ten PNGs each took a core that. */
-static void what_cores_did_is_each_jobs_own(void **state) {
+/* A batch of ten JPEGs took the GPU 20 ms together; ten PNGs took a core 20 ms each. */
+static void times_of_cores_are_not_shared_by_a_batch(void **state) {
     (void)state;
     struct forecast_job predicted = { .backlog = { .ms = 1 } };
     struct job job = job_of("auto", 100, 0);
@@ -204,10 +203,10 @@ static void a_suspect_goes_elsewhere_and_where_it_is_alone_soon(void **state) {
     assert_int_equal(choose(&suspect, &predicted, 0), 1);
     workers.all[1].self_test_ok = workers.all[CPU].self_test_ok = false;
     forecast_begin(&forecast, &round_now);
-    assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than nobody */
+    assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than no worker */
 }
 
-/* 40 ms of a GPU's operators keep others of a batch waiting; so long a decode is for cores. */
+/* Operators of 40 ms on a GPU would delay the rest of a batch; a decode of 40 ms would not. */
 static void long_operators_are_not_batched(void **state) {
     (void)state;
     struct forecast_job predicted;
@@ -223,8 +222,8 @@ static void long_operators_are_not_batched(void **state) {
     assert_false(forecast_needs_own_batch(&forecast, &predicted, 0));
 }
 
-/* Whatever time is predicted for the suspect that a worker runs, others do not wait for it. */
-static void nobody_waits_for_a_suspect(void **state) {
+/* Other jobs do not wait for a worker that runs a suspect, however short that is predicted. */
+static void no_job_waits_for_a_suspect(void **state) {
     (void)state;
     workers.all[0].alone = true;
     assert_int_equal(assign(job_of("auto", 50, 0)), 1);
@@ -233,8 +232,8 @@ static void nobody_waits_for_a_suspect(void **state) {
     assert_int_equal(assign(job_of("cuda:0", 50, 0)), 0);
 }
 
-/* GPUs whose decodes take 2 s, as where their driver is ill, are left to those who name them. */
-static void what_jobs_took_is_learned(void **state) {
+/* GPUs whose decodes take 2 s, as with a faulty driver, get only the jobs that name them. */
+static void times_of_jobs_are_learned(void **state) {
     (void)state;
     struct forecast_job predicted;
     struct job job = job_of("auto", 1, 0);
@@ -255,7 +254,7 @@ static void what_jobs_took_is_learned(void **state) {
     assert_float_equal((float)statistics.wait_ms, 0, 1e-9F);
 }
 
-/* What failed or was cancelled says nothing of how long it takes. */
+/* Failed and cancelled jobs teach nothing. */
 static void failures_are_not_learned(void **state) {
     (void)state;
     struct forecast_job predicted;
@@ -272,7 +271,7 @@ static void failures_are_not_learned(void **state) {
 }
 
 /* 4 s, of which an encoder had 3.9: its operators are as quick as before. */
-static void what_a_codec_took_is_not_its_operators(void **state) {
+static void a_slow_codec_is_not_its_operators(void **state) {
     (void)state;
     struct forecast_job predicted;
     struct job job = job_of("cpu", 0, 0);
@@ -293,8 +292,8 @@ static void what_a_codec_took_is_not_its_operators(void **state) {
     assert_float_equal((float)cost_predict(&forecast.costs[CPU], &job.work), 4000, 400);
 }
 
-/* A third of its seams took 4 s: such a job takes 12. A worker that goes wild tells of none. */
-static void what_was_too_slow_is_learned(void **state) {
+/* A third of its seams took 4 s, so the job takes 12 s. A faulty worker may report no seam. */
+static void missed_deadlines_are_learned(void **state) {
     (void)state;
     struct forecast_job predicted;
     struct job job = job_of("cpu", 0, 0);
@@ -353,18 +352,18 @@ int main(void) {
         TEST(an_idle_gpu_is_first),
         TEST(full_gpus_are_helped_by_the_cpu),
         TEST(cores_are_left_to_the_front),
-        TEST(cores_have_what_is_theirs_anyhow),
-        TEST(what_is_wrong_is_not_kept),
-        TEST(what_cores_did_is_each_jobs_own),
+        TEST(cores_keep_the_work_that_gpus_leave_them),
+        TEST(exceptions_are_not_learned_and_the_rest_fades),
+        TEST(times_of_cores_are_not_shared_by_a_batch),
         TEST(a_long_job_is_not_the_cpus),
         TEST(a_device_that_is_named_decides),
         TEST(a_suspect_goes_elsewhere_and_where_it_is_alone_soon),
         TEST(long_operators_are_not_batched),
-        TEST(nobody_waits_for_a_suspect),
-        TEST(what_jobs_took_is_learned),
+        TEST(no_job_waits_for_a_suspect),
+        TEST(times_of_jobs_are_learned),
         TEST(failures_are_not_learned),
-        TEST(what_was_too_slow_is_learned),
-        TEST(what_a_codec_took_is_not_its_operators),
+        TEST(missed_deadlines_are_learned),
+        TEST(a_slow_codec_is_not_its_operators),
         TEST(jobs_that_never_end_in_time_are_refused),
         TEST(jobs_that_would_be_late_are_refused),
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is next: clients by what they have had, their own jobs by length and age; the bounds,
- * removal, and all of it beside a plain list that is searched. */
+/* The order: clients by the time they used, a client's jobs by length and age. Bounds, removal, and
+ * the same against a plain list. */
 #include "server/dispatch/queue.h"
 #include "tests/noise.h"
 
@@ -54,13 +54,13 @@ static void alike_jobs_of_a_client_are_first_come(void **state) {
     queue_destroy(queue);
 }
 
-static void full_refuses_but_not_those_who_come_back(void **state) {
+static void a_full_queue_takes_jobs_back(void **state) {
     (void)state;
     struct queue *queue = make(3);
     assert_true(push(queue, 1, 1, 1, 0));
     assert_true(push(queue, 2, 1, 1, 0));
     assert_true(push(queue, 3, 2, 1, 0));
-    assert_false(push(queue, 4, 2, 1, 0)); /* the first would then have less */
+    assert_false(push(queue, 4, 2, 1, 0)); /* the first client would then have fewer */
     assert_false(push(queue, 4, 1, 1, 0));
     assert_int_equal(queue_clients(queue), 2);
     assert_float_equal((float)queue_cost_ms(queue), 3, 1e-6F);
@@ -70,13 +70,13 @@ static void full_refuses_but_not_those_who_come_back(void **state) {
     assert_true(queue_remove(queue, 6));
     assert_false(queue_has(queue, 6));
     queue_serve(queue, 5);
-    assert_int_equal(queue_displace(queue), -1); /* it is as long as it may be */
+    assert_int_equal(queue_displace(queue), -1); /* the queue is at its capacity */
     assert_int_equal(serve(queue), 1);
-    assert_true(push(queue, 1, 1, 1, 0)); /* there is room for it again */
+    assert_true(push(queue, 1, 1, 1, 0)); /* there is room again */
     queue_destroy(queue);
 }
 
-/* Pushes until there is no room; displaces nobody. */
+/* Pushes until there is no room; displaces no job. */
 static int fill(struct queue *queue, int client, int from) {
     int count = 0;
     while (push(queue, from + count, client, 1, 100 * count)) count++;
@@ -93,12 +93,12 @@ static void one_client_fills_it_all(void **state) {
     assert_int_equal(queue_displace(queue), -1);
     assert_false(queue_has_room(queue, NULL, 0) || queue_has_room(queue, &one, 0));
     assert_true(queue_has_room(queue, &nobody, 58));
-    assert_false(queue_has_room(queue, &nobody, 59)); /* it would then have as many */
+    assert_false(queue_has_room(queue, &nobody, 59)); /* the newcomer would then have as many */
     queue_destroy(queue);
 }
 
-/* The newest is not the last in line, where that is a long one. */
-static void who_has_most_makes_room_by_its_newest(void **state) {
+/* The newest job is not the last in line if there is a long one. */
+static void the_largest_client_loses_its_newest_job(void **state) {
     (void)state;
     struct queue *queue = make(5);
     push(queue, 0, 1, 1, 0);
@@ -119,7 +119,7 @@ static void who_has_most_makes_room_by_its_newest(void **state) {
     queue_destroy(queue);
 }
 
-/* All come to have the same, whatever they send and whoever was first. */
+/* All clients end with the same number, in any order and with any jobs. */
 static void a_full_queue_is_shared_evenly(void **state) {
     (void)state;
     struct queue *queue = make(60);
@@ -136,7 +136,7 @@ static void a_full_queue_is_shared_evenly(void **state) {
     queue_destroy(queue);
 }
 
-/* One has sent six jobs before another sends its first, and a third two long ones. */
+/* One client has sent six jobs before a second one sends its first, and a third two long ones. */
 static void clients_take_turns_by_what_they_cost(void **state) {
     (void)state;
     struct queue *queue = make(SLOTS);
@@ -154,8 +154,9 @@ static void clients_take_turns_by_what_they_cost(void **state) {
     queue_destroy(queue);
 }
 
-/* It sends one at a time, each when the last one is served: so it is idle in between. */
-static void who_comes_back_has_had_its_turn(void **state) {
+/* The second client sends one job at a time, each when the last one is served, so it is idle in
+ * between. */
+static void a_client_that_returns_has_had_its_turn(void **state) {
     (void)state;
     struct queue *queue = make(SLOTS);
     for (int i = 0; i < 4; i++) push(queue, i, 1, 10, i);
@@ -169,8 +170,8 @@ static void who_comes_back_has_had_its_turn(void **state) {
     queue_destroy(queue);
 }
 
-/* Nothing is saved up while away, nor owed after a rest. */
-static void who_was_away_has_no_more_than_others(void **state) {
+/* A client saves nothing up while away, and owes nothing after queue_forget_usage. */
+static void a_client_that_was_away_has_no_more_than_others(void **state) {
     (void)state;
     struct queue *queue = make(SLOTS);
     push(queue, 0, 1, 1, 0);
@@ -192,8 +193,8 @@ static void who_was_away_has_no_more_than_others(void **state) {
     queue_destroy(queue);
 }
 
-/* Its long job finds no worker with room for a minute, and all others are served. */
-static void who_was_passed_over_saves_up_a_second(void **state) {
+/* A client's long job finds no worker with room for a minute, while others are served. */
+static void a_client_that_was_passed_over_saves_up_a_second(void **state) {
     (void)state;
     struct queue *queue = make(SLOTS);
     push(queue, 0, 1, 5000, 0);
@@ -220,7 +221,7 @@ static void short_jobs_come_first_until_long_ones_are_old(void **state) {
     push(queue, 1, 1, 5, 100);
     push(queue, 2, 1, 5, 494);
     push(queue, 3, 1, 5, 496);
-    push(queue, 4, 1, 60000, 497); /* a second at the most */
+    push(queue, 4, 1, 60000, 497); /* a second counts at most */
     push(queue, 5, 1, 5, 1491);
     push(queue, 6, 1, 5, 1493);
     check_order(queue, (int[]){ 1, 2, 0, 3, 5, 4, 6 }, 7);
@@ -348,14 +349,14 @@ static void equals_a_plain_model(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alike_jobs_of_a_client_are_first_come),
-        cmocka_unit_test(full_refuses_but_not_those_who_come_back),
+        cmocka_unit_test(a_full_queue_takes_jobs_back),
         cmocka_unit_test(one_client_fills_it_all),
-        cmocka_unit_test(who_has_most_makes_room_by_its_newest),
+        cmocka_unit_test(the_largest_client_loses_its_newest_job),
         cmocka_unit_test(a_full_queue_is_shared_evenly),
         cmocka_unit_test(clients_take_turns_by_what_they_cost),
-        cmocka_unit_test(who_comes_back_has_had_its_turn),
-        cmocka_unit_test(who_was_away_has_no_more_than_others),
-        cmocka_unit_test(who_was_passed_over_saves_up_a_second),
+        cmocka_unit_test(a_client_that_returns_has_had_its_turn),
+        cmocka_unit_test(a_client_that_was_away_has_no_more_than_others),
+        cmocka_unit_test(a_client_that_was_passed_over_saves_up_a_second),
         cmocka_unit_test(short_jobs_come_first_until_long_ones_are_old),
         cmocka_unit_test(a_walk_goes_on_when_its_jobs_are_served),
         cmocka_unit_test(equals_a_plain_model),

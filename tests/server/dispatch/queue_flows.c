@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Flows are found again while they are busy and, of the idle ones, the last; the rest are
- * forgotten. */
+/* Busy flows are found again, and so are the most recent idle ones; older ones are forgotten. */
 #include "server/dispatch/queue.c"
 
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A front's end with two workers, both this program again: one is taken for a GPU's, though it
- * computes on the CPU. It hangs at an image of a certain width, and while opening its device as
- * often as it is told to.
+/* A supervisor with two workers, both this program again: one plays a GPU's, though it computes on
+ * the CPU. It hangs at an image of a certain width, and while opening its device if the test wants.
  *
  * covers: server/process/process.c */
 #include "server/dispatch/supervisor.h"
@@ -32,8 +31,8 @@
 enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, SELF_TEST_MS = 500, LATE_MS = 30000 };
 enum { STILL_MS = 500 };
 
-/* ---- a system in which a killed process does not end, as where a driver holds it: this program's
- * waitpid comes before the library's */
+/* ---- a system in which a killed process does not end, as if a driver held it: this program's
+ * waitpid replaces the library's */
 
 static int exits_held; /* atomic */
 
@@ -63,7 +62,7 @@ int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *
 
 /* ---- the worker */
 
-/* While there is this file, the next worker of the GPU removes it and hangs. */
+/* While this file exists, the next worker of the GPU removes it and hangs. */
 static char hang_path[] = "/tmp/burin-hang-XXXXXX";
 static const char hang_variable[] = "TEST_HANG_PATH";
 
@@ -188,7 +187,7 @@ static int open_front_with_hanging_worker(void **state) {
     return failed;
 }
 
-/* Behind a job's deadline its worker is lost soon. */
+/* A worker is lost soon after its job's deadline. */
 static int open_front_with_launcher(void **state) {
     static const struct config config = { .launcher_still_ms = 100 };
     struct failure failure;
@@ -205,7 +204,7 @@ static int close_front(void **state) {
     return 0;
 }
 
-/* A gray image of WIDTH for any device, to be done until DEADLINE_NS. */
+/* Submits a gray image of WIDTH for any device, with that deadline. */
 static int submit_until(struct front *front, int width, int64_t deadline_ns) {
     const int slot = slot_take(front->slots, 1000, NULL);
     struct job *job = slot_job(front->slots, slot);
@@ -227,7 +226,7 @@ static int submit(struct front *front, int width) {
     return submit_until(front, width, clock_ns() + INT64_C(30000000000));
 }
 
-/* The slot that comes back within MS, or -1. */
+/* The slot that returns within MS, or -1. */
 static int returned(struct front *front, int ms) {
     struct completion news;
     const int64_t end = clock_ns() + ms * INT64_C(1000000);
@@ -245,7 +244,7 @@ static bool done_by(const struct front *front, int slot, const char *device) {
     return !job->failure.status && strncmp(job->device_name, device, strlen(device)) == 0;
 }
 
-/* Milliseconds from BEGIN until the GPU's worker is said to be ill. */
+/* Milliseconds from BEGIN until the GPU's worker is reported ill. */
 static int ill_after_ms(const struct front *front, int64_t begin) {
     while (gpu_facts(front).healthy) {
         assert_true(clock_ns() - begin < LATE_MS * INT64_C(1000000));
@@ -297,7 +296,7 @@ static void auto_jobs_go_to_the_gpu(void **state) {
     assert_true(cpu_stands_by(front));
 }
 
-/* The CPU takes what comes while it stands still, and then what it had. */
+/* The CPU takes new jobs while the GPU's worker stands still, and then the job that it had. */
 static void a_stopped_worker_with_a_job_is_ill(void **state) {
     struct front *front = *state;
     const int stuck = submit(front, HANGING_WIDTH);
@@ -312,11 +311,11 @@ static void a_stopped_worker_with_a_job_is_ill(void **state) {
     assert_true(done_by(front, slot, "cpu"));
     assert_int_equal(returned(front, LATE_MS), stuck);
     assert_true(done_by(front, stuck, "cpu"));
-    assert_int_equal(slot_job(front->slots, stuck)->deaths, 0); /* it was not to blame */
+    assert_int_equal(slot_job(front->slots, stuck)->deaths, 0); /* the job is not blamed */
     assert_int_equal(gpu_facts(front).restarts, 1);
 }
 
-/* Its process runs and tells so; its only lane does not come back from a call. */
+/* The process runs and sends heartbeats; its only lane does not return from a call. */
 static void a_lane_that_hangs_makes_it_ill(void **state) {
     struct front *front = *state;
     const int64_t begin = clock_ns();
@@ -338,10 +337,10 @@ static void a_worker_that_hangs_while_opening_is_replaced(void **state) {
     assert_true(done_by(front, slot, "cuda:0"));
 }
 
-/* All that the front does goes on; its jobs wait for its end, since it may still write. */
-static void a_process_that_does_not_end_keeps_nobody_waiting(void **state) {
+/* The front goes on; the process's jobs wait for its end, since it may still write. */
+static void a_process_that_does_not_end_delays_no_other(void **state) {
     struct front *front = *state;
-    alarm(60); /* who waits for the process here waits for ever */
+    alarm(60); /* a call that waits for the process never ends */
     const int had = submit(front, HANGING_WIDTH);
     __atomic_store_n(&exits_held, 1, __ATOMIC_RELEASE);
     assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
@@ -361,11 +360,11 @@ static void a_process_that_does_not_end_keeps_nobody_waiting(void **state) {
     alarm(0);
 }
 
-/* Questions are answered and the other worker has jobs, while the thread is in a start. */
-static void a_start_that_takes_long_keeps_nobody_waiting(void **state) {
+/* Questions are answered and the other worker gets jobs while the thread starts a process. */
+static void a_slow_start_delays_no_other(void **state) {
     struct front *front = *state;
     int waiting;
-    alarm(60); /* a call that waits for the start waits for ever */
+    alarm(60); /* a call that waits for the start never ends */
     __atomic_store_n(&starts_held, 1, __ATOMIC_RELEASE);
     assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
     while (!__atomic_load_n(&starts_waiting, __ATOMIC_ACQUIRE)) usleep(1000);
@@ -384,9 +383,9 @@ static void a_start_that_takes_long_keeps_nobody_waiting(void **state) {
     alarm(0);
 }
 
-/* The launcher stands still: the worker is lost and has no more jobs, and nobody waits for its end
- * but its own job. The kill is sent again and again, until that has lasted too long. */
-static void a_kill_that_nobody_answers_ends_the_launcher(void **state) {
+/* The launcher stands still: the lost worker gets no more jobs, and only its own job waits for its
+ * end. The kill is sent again and again until the launcher is given up. */
+static void an_unanswered_kill_ends_the_launcher(void **state) {
     struct front *front = *state;
     int how;
     kill(launcher_pid(), SIGSTOP);
@@ -413,11 +412,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(a_stopped_worker_with_a_job_is_ill, open_front,
                                         close_front),
         cmocka_unit_test_setup_teardown(a_lane_that_hangs_makes_it_ill, open_front, close_front),
-        cmocka_unit_test_setup_teardown(a_process_that_does_not_end_keeps_nobody_waiting,
-                                        open_front, close_front),
-        cmocka_unit_test_setup_teardown(a_start_that_takes_long_keeps_nobody_waiting, open_front,
+        cmocka_unit_test_setup_teardown(a_process_that_does_not_end_delays_no_other, open_front,
                                         close_front),
-        cmocka_unit_test_setup_teardown(a_kill_that_nobody_answers_ends_the_launcher,
+        cmocka_unit_test_setup_teardown(a_slow_start_delays_no_other, open_front, close_front),
+        cmocka_unit_test_setup_teardown(an_unanswered_kill_ends_the_launcher,
                                         open_front_with_launcher, close_front),
         cmocka_unit_test_setup_teardown(a_worker_that_hangs_while_opening_is_replaced,
                                         open_front_with_hanging_worker, close_front),

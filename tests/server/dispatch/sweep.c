@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Jobs on their way to a worker of which there is nothing but the channel: the test is the worker
- * and the clock, and loses what it likes. */
+/* Jobs on their way to a worker that exists only as a channel: the test plays the worker and the
+ * clock, and loses messages. */
 #include "server/dispatch/sweep.h"
 
 #include <setjmp.h>
@@ -60,10 +60,10 @@ static void a_lost_job_is_sent_again(void **state) {
     assert_true(again_after(2 * SWEEP_OLD_MS)); /* that one was lost, too */
     check_run_came();
     job.received = RUN;
-    assert_false(again_after(3600 * 1000)); /* however long it waits or runs */
+    assert_false(again_after(3600 * 1000)); /* even if it waits or runs for long */
 }
 
-/* All lanes are at work: it waits to be read. */
+/* All lanes are busy, so the message is unread. */
 static void a_job_that_is_not_read_yet_is_not_lost(void **state) {
     (void)state;
     const struct message other = { .kind = CHANNEL_SELF_TEST };
@@ -71,7 +71,7 @@ static void a_job_that_is_not_read_yet_is_not_lost(void **state) {
     assert_false(again_after(3600 * 1000));
 }
 
-/* Others come all the time, so that there is always something unread. */
+/* Messages come all the time, so some are always unread. */
 static void a_job_is_lost_where_a_later_one_was_received(void **state) {
     (void)state;
     const struct message other = { .kind = CHANNEL_SELF_TEST };
@@ -91,7 +91,7 @@ static void a_job_is_lost_where_a_later_one_was_received(void **state) {
     assert_false(again_after(3600 * 1000));
 }
 
-static void a_worker_that_is_gone_is_sent_nothing(void **state) {
+static void a_dead_worker_is_sent_nothing(void **state) {
     (void)state;
     worker.channel = -1;
     assert_false(again_after(3600 * 1000));
@@ -116,7 +116,7 @@ int main(void) {
         TEST(a_lost_job_is_sent_again),
         TEST(a_job_that_is_not_read_yet_is_not_lost),
         TEST(a_job_is_lost_where_a_later_one_was_received),
-        TEST(a_worker_that_is_gone_is_sent_nothing),
+        TEST(a_dead_worker_is_sent_nothing),
         TEST(an_answer_is_overdue_a_while_after_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

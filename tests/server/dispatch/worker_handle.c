@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How many jobs a worker takes, and how long it believes what it was told. */
+/* How many jobs a worker takes, when it is healthy, and how long its readings count. */
 #include "server/dispatch/worker_handle.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* There is none of that number: one that is killed by mistake is nobody's. */
+/* No process has that number, so a kill by mistake hits none. */
 enum { NO_PROCESS = 1 << 30 };
 
 /* How many healthy jobs it takes, up to 9. */
@@ -27,7 +27,7 @@ static void room_is_what_the_worker_said(void **state) {
     (void)state;
     assert_int_equal(taken(false, false), 4);
     assert_int_equal(taken(true, true), 4);
-    assert_int_equal(taken(true, false), 9); /* its backlog counts, by duration */
+    assert_int_equal(taken(true, false), 9); /* the backlog limits them by duration */
 }
 
 static void a_suspect_is_alone(void **state) {
@@ -57,25 +57,25 @@ static void start(struct worker_handle *worker) {
     assert_true(worker_handle_start(worker, &process));
 }
 
-static void gauges_are_told_while_they_are_fresh(void **state) {
+static void gauges_are_shown_while_they_are_fresh(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .known = 0 } };
     worker_handle_init(&worker, "cuda:0", false);
     worker.pid = NO_PROCESS;
-    assert_int_equal(gauges_at(&worker, clock_ns()).known, 0); /* nothing was heard so far */
+    assert_int_equal(gauges_at(&worker, clock_ns()).known, 0); /* no readings so far */
     gauges_set(&message.gauges, GAUGE_ENERGY, 4711);
     const int64_t before = clock_ns();
     worker_handle_receive(&worker, &message);
     assert_int_equal(gauges_at(&worker, clock_ns()).known, 1u << GAUGE_ENERGY);
     assert_int_equal(gauges_at(&worker, before + 15 * second_ns).values[GAUGE_ENERGY], 4711);
     assert_int_equal(gauges_at(&worker, clock_ns() + 15 * second_ns + 1).known, 0);
-    message.gauges.known = 0; /* the next message is the whole truth */
+    message.gauges.known = 0; /* the next message replaces all readings */
     worker_handle_receive(&worker, &message);
     assert_int_equal(gauges_at(&worker, clock_ns()).known, 0);
 }
 
-/* The dead and their successors tell nothing of what the dead had told. */
+/* Readings end with the process that sent them. */
 static void gauges_end_with_their_worker(void **state) {
     (void)state;
     struct worker_handle worker;
@@ -98,7 +98,7 @@ static void gauges_end_with_their_worker(void **state) {
 }
 
 /* Each kind of message is for its own part of the worker. */
-static void messages_are_told_apart(void **state) {
+static void each_kind_of_message_has_its_effect(void **state) {
     (void)state;
     struct worker_handle worker;
     struct worker_facts facts;
@@ -122,8 +122,8 @@ static void messages_are_told_apart(void **state) {
     assert_string_equal(facts.name, "a GPU");
 }
 
-/* READY may be lost. */
-static void a_heartbeat_tells_that_it_is_ready(void **state) {
+/* Heartbeats make up for a lost READY. */
+static void a_heartbeat_makes_a_worker_ready(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message beat = { .kind = CHANNEL_HEARTBEAT, .thread = 12 };
@@ -144,7 +144,7 @@ static void a_heartbeat_tells_that_it_is_ready(void **state) {
 
 /* ---- stillness: a worker, ready since 0, whose front looks at it every tenth of a second */
 
-enum { START_S = 60 }; /* how long it may take to open its device */
+enum { START_S = 60 }; /* time to open the device */
 
 static bool check_at(struct worker_handle *worker, int64_t now, int64_t self_test_ns) {
     return worker_handle_check(
@@ -155,7 +155,7 @@ static bool check(struct worker_handle *worker, int64_t now_s) {
     return check_at(worker, now_s * second_ns, 5 * second_ns);
 }
 
-/* A process that was stopped, for its kernel to say so. */
+/* A stopped process, which the kernel reports as such. */
 static pid_t stopped;
 
 static void begin_stopped(void) {
@@ -184,12 +184,12 @@ static struct worker_handle ready_worker(int running) {
 }
 
 struct sight {
-    double ill_s, lost_s; /* when it was seen so; 0: never */
+    double ill_s, lost_s; /* 0: never */
 };
 
 enum { LOOKS_A_SECOND = 20 };
 
-/* The heart beats until BEATS_S, a lane moves until MOVES_S, and no self-test is answered. */
+/* Heartbeats come until BEATS_S, a lane makes progress until MOVES_S, no self-test is answered. */
 static struct sight watch(struct worker_handle *worker, double seconds, double beats_s,
                           double moves_s, int64_t every_ns) {
     struct sight sight = { 0, 0 };
@@ -212,8 +212,8 @@ static void check_sight(struct sight sight, double ill_s, double lost_s) {
     assert_float_equal(sight.lost_s, lost_s, 0.3);
 }
 
-/* It is late after a quarter of a second; half of worker_still_ms later it is ill, and as much
- * later it is lost, and its jobs are not to blame. */
+/* The heartbeat is late after a quarter of a second. Half of worker_still_ms later the worker is
+ * ill, and after as much again it is lost; its jobs are not blamed. */
 static void a_stopped_process_is_ill(void **state) {
     (void)state;
     begin_stopped();
@@ -228,16 +228,16 @@ static void a_stopped_process_is_ill(void **state) {
     end_stopped();
 }
 
-/* Its kernel does not tell of it: a disk, or a front that may not look. */
-static void a_silent_process_of_which_nothing_is_known_is_ill_later(void **state) {
+/* The kernel reports nothing: a disk, or a front without permission. */
+static void a_silent_process_in_an_unknown_state_is_ill_later(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(0);
     worker.heartbeat_thread = 0;
     check_sight(watch(&worker, 100, 2, 100, 5 * second_ns), 2 + 0.25 + 7.5, 2 + 0.25 + 15);
 }
 
-/* So do its lanes: they cannot be judged while the machine does something else. */
-static void who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang(void **state) {
+/* Its lanes wait for a core too, and cannot be judged meanwhile. */
+static void a_worker_that_waits_for_a_core_is_healthy(void **state) {
     (void)state;
     const pid_t hog = fork();
     if (hog == 0) {
@@ -258,8 +258,8 @@ static int asked_for(int end) {
     return count;
 }
 
-/* But not while the first waits to be read. */
-static void a_self_test_that_was_lost_is_asked_for_again(void **state) {
+/* But not while the first is unread. */
+static void a_lost_self_test_is_sent_again(void **state) {
     (void)state;
     int ends[2];
     struct worker_handle worker = ready_worker(0);
@@ -283,7 +283,7 @@ static void a_long_job_is_no_illness(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(4);
     check_sight(watch(&worker, 4000, 4000, 4000, 5 * second_ns), 0, 0);
-    assert_true(worker.self_test_pending); /* which no lane had time for */
+    assert_true(worker.self_test_pending); /* no lane had time for it */
 }
 
 static void lanes_that_hang_are_ill(void **state) {
@@ -291,7 +291,7 @@ static void lanes_that_hang_are_ill(void **state) {
     struct worker_handle worker = ready_worker(4);
     check_sight(watch(&worker, 100, 100, 20, 5 * second_ns), 20 + 15.25, 20 + 30.5);
     worker = ready_worker(
-        4); /* parts of a job may look at nothing for a while, whatever self_test_ms is */
+        4); /* parts of a job check nothing for a while, even if self_test_ms is short */
     check_sight(watch(&worker, 100, 100, 20, second_ns / 2), 20 + 5, 20 + 10);
 }
 
@@ -300,12 +300,12 @@ static void an_idle_worker_must_answer(void **state) {
     struct worker_handle worker = ready_worker(0);
     check_sight(watch(&worker, 100, 100, 0, 5 * second_ns), 5.1 + 15.25, 5.1 + 30.5);
     worker = ready_worker(0);
-    worker.channel = -1; /* nothing is asked of it */
+    worker.channel = -1; /* no self-test is sent */
     assert_true(check(&worker, 4) && worker_handle_healthy(&worker));
 }
 
-/* However seldom its self-test is, and whatever the front was given to do meanwhile. */
-static void an_opening_without_end_is_a_loss(void **state) {
+/* The length of self_test_ms does not matter. */
+static void a_worker_that_never_opens_its_device_is_lost(void **state) {
     (void)state;
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0", false);
@@ -314,16 +314,16 @@ static void an_opening_without_end_is_a_loss(void **state) {
     assert_true(check(&worker, 7 + START_S));
     assert_false(check(&worker, 7 + START_S + 1));
     assert_false(worker_handle_healthy(&worker));
-    worker_handle_reset_clocks(&worker, 90 * second_ns); /* it was the front that stood still */
+    worker_handle_reset_clocks(&worker, 90 * second_ns); /* the front itself stood still */
     assert_true(check(&worker, 90 + START_S));
     assert_false(check(&worker, 90 + START_S + 1));
-    worker.killed = true; /* nobody is killed twice */
+    worker.killed = true; /* no process is killed twice */
     assert_true(check(&worker, 1000));
 }
 
-/* A worker that cannot even open its device: later and later, up to ten seconds. One that was
- * healthy before is started again at once. */
-static void who_dies_early_waits_longer(void **state) {
+/* A worker that never opens its device is restarted later and later, up to ten seconds. One that
+ * was healthy before is restarted at once. */
+static void a_worker_that_dies_early_waits_longer(void **state) {
     (void)state;
     static const int64_t waits_ms[] = { 320, 640, 1280, 2560, 5120, 10240, 10240 };
     struct worker_handle worker;
@@ -342,7 +342,7 @@ static void who_dies_early_waits_longer(void **state) {
     assert_int_equal(worker.restarts, 8);
 }
 
-static void who_was_not_started_is_tried_in_a_second(void **state) {
+static void a_failed_start_is_tried_again_in_a_second(void **state) {
     (void)state;
     struct worker_handle worker;
     worker_handle_init(&worker, "cpu", false);
@@ -352,7 +352,7 @@ static void who_was_not_started_is_tried_in_a_second(void **state) {
     assert_string_equal(worker.trouble, "could not be started: no room");
 }
 
-static void who_moves_again_is_healthy(void **state) {
+static void a_worker_that_moves_again_is_healthy(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(1);
     begin_stopped();
@@ -362,34 +362,34 @@ static void who_moves_again_is_healthy(void **state) {
     worker.heartbeat_ns = 3 * second_ns;
     worker.channel = -1;
     assert_true(check(&worker, 3) && worker_handle_healthy(&worker));
-    worker.heartbeat_ns = 100 * second_ns; /* its heart beats on */
-    assert_false(check(&worker, 100));     /* but nothing that is asked of it is done */
-    worker_handle_reset_clocks(&worker, 100 * second_ns); /* it was the front that stood still */
+    worker.heartbeat_ns = 100 * second_ns;                /* heartbeats come */
+    assert_false(check(&worker, 100));                    /* but no self-test is answered */
+    worker_handle_reset_clocks(&worker, 100 * second_ns); /* the front itself stood still */
     assert_true(check(&worker, 100) && worker_handle_healthy(&worker));
     end_stopped();
 }
 
 int main(int argc, char **argv) {
     (void)argv;
-    if (argc > 1) return 0; /* as a worker that is started here */
+    if (argc > 1) return 0; /* as a worker started by this test */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_is_what_the_worker_said),
         cmocka_unit_test(a_suspect_is_alone),
-        cmocka_unit_test(gauges_are_told_while_they_are_fresh),
+        cmocka_unit_test(gauges_are_shown_while_they_are_fresh),
         cmocka_unit_test(gauges_end_with_their_worker),
-        cmocka_unit_test(messages_are_told_apart),
-        cmocka_unit_test(a_heartbeat_tells_that_it_is_ready),
-        cmocka_unit_test(a_self_test_that_was_lost_is_asked_for_again),
+        cmocka_unit_test(each_kind_of_message_has_its_effect),
+        cmocka_unit_test(a_heartbeat_makes_a_worker_ready),
+        cmocka_unit_test(a_lost_self_test_is_sent_again),
         cmocka_unit_test(a_stopped_process_is_ill),
-        cmocka_unit_test(a_silent_process_of_which_nothing_is_known_is_ill_later),
-        cmocka_unit_test(who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang),
+        cmocka_unit_test(a_silent_process_in_an_unknown_state_is_ill_later),
+        cmocka_unit_test(a_worker_that_waits_for_a_core_is_healthy),
         cmocka_unit_test(a_long_job_is_no_illness),
         cmocka_unit_test(lanes_that_hang_are_ill),
         cmocka_unit_test(an_idle_worker_must_answer),
-        cmocka_unit_test(an_opening_without_end_is_a_loss),
-        cmocka_unit_test(who_dies_early_waits_longer),
-        cmocka_unit_test(who_was_not_started_is_tried_in_a_second),
-        cmocka_unit_test(who_moves_again_is_healthy),
+        cmocka_unit_test(a_worker_that_never_opens_its_device_is_lost),
+        cmocka_unit_test(a_worker_that_dies_early_waits_longer),
+        cmocka_unit_test(a_failed_start_is_tried_again_in_a_second),
+        cmocka_unit_test(a_worker_that_moves_again_is_healthy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

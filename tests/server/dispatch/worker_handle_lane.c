@@ -41,9 +41,9 @@ static void begin(bool computes, bool has_other) {
             if (!computes) pause();
     }
     assert_true(process > 0);
-    while (thread_account_read(process, process).process_idle == (computes || has_other))
+    while (thread_status_read(process, process).process_idle == (computes || has_other))
         usleep(1000);
-    while ((thread_account_read(process, process).state == THREAD_RUNS) != computes) usleep(1000);
+    while ((thread_status_read(process, process).state == THREAD_RUNS) != computes) usleep(1000);
     stillness_end(&lane);
     worker = (struct worker_handle){ .channel = -1, .pid = process };
     job = (struct job){ .started = 1, .lane = process };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Messages of a worker that was taken over: what no worker sends costs it its process. */
+/* Messages of a worker that an attacker controls: an invalid one costs it its process. */
 #include "server/dispatch/worker_handle.h"
 
 #include <setjmp.h>
@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-/* There is none of that number: one that is killed by mistake is nobody's. */
+/* No process has that number, so a kill by mistake hits none. */
 enum { NO_PROCESS = 1 << 30 };
 
 static const struct message right = {
     .kind = CHANNEL_READY, .capacity = 8, .lanes = 2, .thread = 9, .text = "a GPU"
 };
 
-/* Whether a process that sends MESSAGE is to be killed, and no longer believed. */
+/* True if MESSAGE gets its sender killed and distrusted. */
 static bool is_killed_for(const struct message *message) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:1", false);
@@ -29,7 +29,7 @@ static bool is_killed_for(const struct message *message) {
     return killed;
 }
 
-static void messages_that_no_worker_sends(void **state) {
+static void invalid_messages_kill(void **state) {
     (void)state;
     static const int numbers[] = { INT32_MIN, -1, 0, INT32_MAX };
     static const uint32_t kinds[] = { 0, CHANNEL_RUN, CHANNEL_SELF_TEST, CHANNEL_HEARTBEAT + 1 };
@@ -47,8 +47,8 @@ static void messages_that_no_worker_sends(void **state) {
     }
 }
 
-/* They stand in /readyz, /metrics and the log. */
-static void texts_of_messages_are_put_in_order(void **state) {
+/* They appear in /readyz, /metrics and the log. */
+static void texts_of_messages_are_cleaned(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message forged = right;
@@ -64,8 +64,8 @@ static void texts_of_messages_are_put_in_order(void **state) {
     assert_null(strchr(worker.trouble, '\n'));
 }
 
-/* One that is ready says so once, and answers when it is asked. */
-static void what_comes_unasked_changes_nothing(void **state) {
+/* A worker sends READY once, and answers only a self-test that was sent. */
+static void unexpected_messages_change_nothing(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message again = right;
@@ -82,9 +82,9 @@ static void what_comes_unasked_changes_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_that_no_worker_sends),
-        cmocka_unit_test(texts_of_messages_are_put_in_order),
-        cmocka_unit_test(what_comes_unasked_changes_nothing),
+        cmocka_unit_test(invalid_messages_kill),
+        cmocka_unit_test(texts_of_messages_are_cleaned),
+        cmocka_unit_test(unexpected_messages_change_nothing),
     };
     return cmocka_run_group_tests_name("worker_handle_messages", tests, NULL, NULL);
 }

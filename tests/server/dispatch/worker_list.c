@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which workers there are for each `devices`, on a machine of three GPUs: this program again, asked
- * how many there are. */
+/* The workers for each `devices`, on a machine with three GPUs: this program again, as the process
+ * that counts them. */
 #include "server/dispatch/worker_list.h"
 
 #include "server/process/process.h"
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* How long the machine may take to count its GPUs. */
+/* Time for counting the GPUs. */
 static const struct process_limits limits = { 60000, NULL }, soon = { 100, NULL };
 
 static void check_list(const char *devices, const char *expected) {
@@ -34,7 +34,7 @@ static void check_list(const char *devices, const char *expected) {
     assert_string_equal(names, expected);
 }
 
-/* Beside GPUs too, and whether it is named or not. */
+/* Beside GPUs too, named or not. */
 static void the_cpu_always_stands_by(void **state) {
     (void)state;
     check_list("all", "cuda:0 cuda:1 cuda:2 cpu");
@@ -51,7 +51,7 @@ static void check_refused(const char *devices, const char *word) {
     assert_non_null(strstr(failure.message, word));
 }
 
-static void what_is_not_here_is_refused(void **state) {
+static void missing_gpus_are_refused(void **state) {
     (void)state;
     check_refused("cuda:3", "there are 3 GPUs here");
     check_refused("cuda:0,cuda:16", "cuda:16");
@@ -83,7 +83,7 @@ static void further_gpus_are_left_out(void **state) {
     }
 }
 
-/* As where a driver does not come back: the daemon does not wait for ever, and says what to do. */
+/* A driver that hangs: the daemon gives up and says what to do. */
 static void a_count_without_end_is_given_up(void **state) {
     (void)state;
     static struct worker_list list;
@@ -102,7 +102,7 @@ static int at_once(void) {
     return 1;
 }
 
-static void a_count_that_nobody_waits_for_any_more(void **state) {
+static void a_count_that_is_interrupted(void **state) {
     (void)state;
     static struct worker_list list;
     struct failure failure = { 0 };
@@ -132,7 +132,7 @@ static void a_count_that_fails(void **state) {
     unsetenv("TEST_GPUS");
 }
 
-/* None waits behind one that is tried again and again. */
+/* No worker waits behind one that is restarted again and again. */
 static void the_longest_due_is_started_first(void **state) {
     (void)state;
     static struct worker_list list;
@@ -180,10 +180,10 @@ int main(int argc, char **argv) {
     if (argc > 1) return puts(gpus ? gpus : "3") < 0; /* as `burin worker --count` */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_always_stands_by),
-        cmocka_unit_test(what_is_not_here_is_refused),
+        cmocka_unit_test(missing_gpus_are_refused),
         cmocka_unit_test(further_gpus_are_left_out),
         cmocka_unit_test(a_count_without_end_is_given_up),
-        cmocka_unit_test(a_count_that_nobody_waits_for_any_more),
+        cmocka_unit_test(a_count_that_is_interrupted),
         cmocka_unit_test(a_count_that_fails),
         cmocka_unit_test(the_longest_due_is_started_first),
         cmocka_unit_test(jobs_need_a_device_and_hope),

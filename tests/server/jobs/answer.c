@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One right answer in shared memory, and each of its fields made wrong: what the front reads is
- * either checked, or put in order, or the answer is refused. */
+/* One valid answer in shared memory, and each of its fields made invalid: the front cleans the
+ * field or refuses the answer. */
 #include "server/jobs/answer.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static struct slots *make_slots(void) {
     return slots;
 }
 
-/* A JPEG of 40 x 30 was sent, and its four numbers are wanted, and a PNG. */
+/* The request sent a JPEG of 40 x 30 and wants four numbers and a PNG. */
 static void ask(struct job *job) {
     job->probe.format = FORMAT_JPEG;
     job->probe.shape = image_shape(40, 30, 3, 8);
@@ -138,8 +138,8 @@ static void a_failure(void **state) {
     end(&scene);
 }
 
-/* It is the front that knows what was asked, and through which pipe it comes back. */
-static void what_was_asked_is_not_read_again(void **state) {
+/* The front keeps the request and the completion pipe to itself. */
+static void the_request_is_not_read_again(void **state) {
     (void)state;
     struct scene scene = begin();
     const struct job before = *scene.job;
@@ -151,7 +151,7 @@ static void what_was_asked_is_not_read_again(void **state) {
     end(&scene);
 }
 
-static void texts_are_put_in_order(void **state) {
+static void texts_are_cleaned(void **state) {
     (void)state;
     struct scene scene = begin();
     struct timing *timing = &scene.answer->timing;
@@ -167,7 +167,7 @@ static void texts_are_put_in_order(void **state) {
     end(&scene);
 }
 
-static void numbers_are_put_in_order(void **state) {
+static void numbers_are_cleaned(void **state) {
     (void)state;
     struct scene scene = begin();
     struct job *answer = scene.answer;
@@ -192,7 +192,7 @@ static void numbers_are_put_in_order(void **state) {
     end(&scene);
 }
 
-static void counts_and_times_are_put_in_order(void **state) {
+static void counts_and_times_are_cleaned(void **state) {
     (void)state;
     static const int32_t counts[] = { INT32_MIN, -1, TIMING_SPANS_MAX + 1, 1 << 28 };
     static const int64_t times[] = { INT64_MIN, 999, 5001, INT64_MAX };
@@ -207,7 +207,7 @@ static void counts_and_times_are_put_in_order(void **state) {
     }
 }
 
-/* ---- what cannot be an answer */
+/* ---- invalid answers */
 
 static void status_unknown(struct scene *s) {
     s->answer->failure.status = STATUS_COUNT;
@@ -345,7 +345,7 @@ static const struct {
     CASE(values_over_the_result),
 };
 
-static void what_cannot_be_one(void **state) {
+static void invalid_fields_refuse(void **state) {
     (void)state;
     int wrong = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -391,8 +391,8 @@ static void check_taken(const struct job *job) {
         assert_true(ends(job->timing.spans[i].name, sizeof job->timing.spans[i].name));
 }
 
-/* A few words of the answer, or one that is no failure and has many, become noise. */
-static void noise_is_refused_or_in_order(void **state) {
+/* Some words of the answer become noise, or many of a success. */
+static void noise_is_refused_or_cleaned(void **state) {
     (void)state;
     const size_t start = offsetof(struct job, received), words = (sizeof(struct job) - start) / 4;
     struct scene scene = begin();
@@ -419,12 +419,12 @@ int main(void) {
         cmocka_unit_test(a_right_one),
         cmocka_unit_test(one_of_numbers_alone),
         cmocka_unit_test(a_failure),
-        cmocka_unit_test(what_was_asked_is_not_read_again),
-        cmocka_unit_test(texts_are_put_in_order),
-        cmocka_unit_test(numbers_are_put_in_order),
-        cmocka_unit_test(counts_and_times_are_put_in_order),
-        cmocka_unit_test(what_cannot_be_one),
-        cmocka_unit_test(noise_is_refused_or_in_order),
+        cmocka_unit_test(the_request_is_not_read_again),
+        cmocka_unit_test(texts_are_cleaned),
+        cmocka_unit_test(numbers_are_cleaned),
+        cmocka_unit_test(counts_and_times_are_cleaned),
+        cmocka_unit_test(invalid_fields_refuse),
+        cmocka_unit_test(noise_is_refused_or_cleaned),
     };
     return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One right answer of a sandbox, and its bytes and values made wrong. The other fields are checked
- * as every worker's are: answer.c. */
+/* One valid answer of a sandbox, and its bytes and values made invalid. answer.c tests the other
+ * fields. */
 #include "server/jobs/answer.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static struct slots *make_slots(void) {
     return slots;
 }
 
-/* A JPEG of 40 x 30 was sent, and its four numbers are wanted, and a PNG. */
+/* The request sent a JPEG of 40 x 30 and wants four numbers and a PNG. */
 static void ask(struct job *job) {
     job->probe.format = FORMAT_JPEG;
     job->probe.shape = image_shape(40, 30, 3, 8);
@@ -113,7 +113,7 @@ static void one_of_numbers_alone(void **state) {
     end(&scene);
 }
 
-/* ---- what cannot be an answer */
+/* ---- invalid answers */
 
 static void result_beyond(struct scene *s) {
     s->answer->outputs[0].length = SPAN - RESULT + 1;
@@ -154,7 +154,7 @@ static const struct {
     CASE(values_end_a_header), CASE(values_another_member),
 };
 
-static void what_cannot_be_one(void **state) {
+static void invalid_fields_refuse(void **state) {
     (void)state;
     int wrong = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,7 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_one),
         cmocka_unit_test(one_of_numbers_alone),
-        cmocka_unit_test(what_cannot_be_one),
+        cmocka_unit_test(invalid_fields_refuse),
     };
     return cmocka_run_group_tests_name("answer_sandbox", tests, NULL, NULL);
 }

@@ -48,8 +48,8 @@ static void a_full_channel_refuses_the_front(void **state) {
     close(ends[WORKER]);
 }
 
-/* What was sent before is still taken, whether all was read at the other end or not. */
-static void a_closed_end_is_told_after_the_last_message(void **state) {
+/* Earlier messages still arrive, whether the other end had read all of its own or not. */
+static void a_closed_end_is_reported_after_the_last_message(void **state) {
     (void)state;
     for (int unread = 0; unread <= 1; unread++) {
         int ends[2];
@@ -83,7 +83,7 @@ static void it_is_read_when_all_was_taken(void **state) {
     close(ends[WORKER]);
 }
 
-/* Of a system that gives nothing for once nobody ends. */
+/* A failed read is no reason to end. */
 static void a_read_that_fails_is_no_end(void **state) {
     (void)state;
     struct message message;
@@ -94,7 +94,7 @@ static void a_read_that_fails_is_no_end(void **state) {
     close(pipe_ends[1]);
 }
 
-/* It sleeps through messages, which are the lanes', and wakes when the other end is closed. */
+/* It sleeps through messages, which are for the lanes, and wakes when the other end closes. */
 static void a_sleep_ends_with_the_other_end(void **state) {
     (void)state;
     int ends[2];
@@ -114,7 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_keep_their_borders_and_order),
         cmocka_unit_test(a_full_channel_refuses_the_front),
-        cmocka_unit_test(a_closed_end_is_told_after_the_last_message),
+        cmocka_unit_test(a_closed_end_is_reported_after_the_last_message),
         cmocka_unit_test(it_is_read_when_all_was_taken),
         cmocka_unit_test(a_read_that_fails_is_no_end),
         cmocka_unit_test(a_sleep_ends_with_the_other_end),

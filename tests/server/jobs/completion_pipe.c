@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* That no sender ever waits for the reader, whatever the configuration allows, and what is told
- * where the system has no such pipe. */
+/* No sender waits for the reader, with any configuration; and the failure if the system has no such
+ * pipe. */
 #include "server/jobs/completion_pipe.h"
 
 #include <fcntl.h>
@@ -25,14 +25,14 @@ static void close_pipe(const int ends[2]) {
     close(ends[1]);
 }
 
-/* Each slot comes back twice at most before it is read: told by a worker that dies at once, and
- * then by the supervisor. A reader that has read half a page is the worst case. */
+/* Each slot returns at most twice before it is read: from a worker that dies at once, and then from
+ * the dispatcher. The worst case is a reader that has read half a page. */
 static void every_slot_fits_twice(void **state) {
     (void)state;
     int ends[2];
     struct completion completion;
     open_pipe(ends, SLOTS_MOST);
-    alarm(20); /* a sender that waits here waits for ever */
+    alarm(20); /* a sender that waits here never ends */
     for (int i = 0; i < 100; i++) {
         assert_true(completion_pipe_send(ends[1], &(struct completion){ i, 7 }));
         if (i < 99) assert_int_equal(completion_pipe_take(ends[0], &completion, 1), 1);
@@ -61,8 +61,8 @@ static void they_come_in_order(void **state) {
     close_pipe(ends);
 }
 
-/* No descriptor is left, and none is in ENDS that the caller might close. */
-static void a_pipe_that_cannot_be_is_refused_with_a_sentence(void **state) {
+/* No descriptor stays open, and ENDS has none that the caller might close. */
+static void a_pipe_that_is_too_large_is_refused(void **state) {
     (void)state;
     int ends[2] = { 0, 0 };
     struct failure failure = { 0 };
@@ -84,7 +84,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_fits_twice),
         cmocka_unit_test(they_come_in_order),
-        cmocka_unit_test(a_pipe_that_cannot_be_is_refused_with_a_sentence),
+        cmocka_unit_test(a_pipe_that_is_too_large_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

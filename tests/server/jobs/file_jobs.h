@@ -30,7 +30,7 @@ struct wish_output {
     int quality;
 };
 
-/* What a request asks for beside the plan. */
+/* The request, beside its plan. */
 struct wish {
     enum format type;
     int quality; /* 0: 85 */
@@ -40,7 +40,7 @@ struct wish {
     int min_quality;
     bool progressive;
     size_t margin; /* bytes in front of the file in the slot: parts of the body */
-    const struct wish_output *outputs; /* NULL: one, of what stands above alone */
+    const struct wish_output *outputs; /* NULL: one, with the members above */
     int output_count;
 };
 
@@ -76,7 +76,7 @@ static inline void file_jobs_close(void) {
     slots_destroy(file_jobs.slots);
 }
 
-/* Of an image that the plan takes. */
+/* PROBE: an image that the plan takes. */
 static inline uint32_t count_values(const char *text, const struct image *in) {
     struct plan_tree plans;
     struct image shapes[PLAN_STEPS_MAX + 1], middle = *in;
@@ -142,7 +142,7 @@ static inline int add_file_job(const struct bytes *file, const char *plan,
     return number;
 }
 
-/* Behind what the slots of pair NUMBER hold already. */
+/* Appends to the slots of pair NUMBER. */
 static inline void add_mask(int number, int place, const struct bytes *mask) {
     for (int side = 0; side < 2; side++) {
         struct job *job = slot_job(file_jobs.slots, file_jobs.taken[2 * number + side]);
@@ -188,7 +188,7 @@ static inline void compare_bytes(int number, const char *what, const struct job 
              what, length, other_length, at);
 }
 
-/* As ZIP has it, bit by bit. */
+/* The CRC-32 of ZIP, bit by bit. */
 static inline uint32_t crc_32(const uint8_t *bytes, size_t length) {
     uint32_t sum = UINT32_MAX;
     for (size_t i = 0; i < length; i++) {

@@ -20,7 +20,7 @@ static const char *const plans[] = {
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
-/* Every kind of file, of one sort of answer, in as few batches as their samples allow. */
+/* Every kind of file with one kind of result, in as few batches as their samples allow. */
 static inline void run_any_files_to(enum format type, int quality, uint32_t width,
                                     uint32_t height) {
     for (int p = 0; p < PLANS; p++) {
@@ -54,8 +54,8 @@ static inline void run_mixed_wishes(void) {
         }
 }
 
-/* From a limit that any quality fits to one that none does; every other file is small enough as it
- * is. What is refused for its size is an answer, and nobody runs it again. */
+/* Limits from one that any quality fits to one that none does; every second file is small enough at
+ * once. A refusal for the size is an answer, and is not run again. */
 static inline void run_fitting(void) {
     for (int p = 0; p < 3; p++)
         for (int64_t max = 300; max < 9000; max = max * 4 / 3) {
@@ -80,8 +80,8 @@ static inline void run_files_alone(void) {
     }
 }
 
-/* Plans that part: what the device encodes beside what the cores do, one image as several files,
- * results of the trunk, and branches that only tell. */
+/* Plans with branches: results encoded by the device and by cores, one image as several files,
+ * results of the trunk, and branches with values alone. */
 static inline void run_several_outputs(void) {
     static const struct wish_output outputs[] = {
         { 1, FORMAT_JPEG, 85 }, { 2, FORMAT_PNG, 85 },  { 1, FORMAT_NONE, 40 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which slot is taken, what memory it has and gives back, and that a worker sees the same. */
+/* The choice of slots, their memory and its release, and the worker's view of it. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-/* ---- a process that has no memory left: this program's calloc and malloc come before the
- * library's. Not where a sanitizer has put its own there. */
+/* ---- a process without memory: this program's calloc and malloc replace the library's, but not
+ * those of a sanitizer. */
 
 static int allocations_left = -1; /* none is refused */
 
@@ -59,7 +59,7 @@ static struct slots *make(void) {
     return make_of(16 << 20);
 }
 
-/* Memory that the file really takes. */
+/* Memory that the file takes. */
 static long resident_bytes(const struct slots *slots) {
     struct stat facts;
     assert_int_equal(fstat(slots_files(slots).memory, &facts), 0);
@@ -83,8 +83,8 @@ static void classes_fit_and_overflow_upwards(void **state) {
     slots_destroy(slots);
 }
 
-/* The exact size fits; one byte more goes to the next class; what fits nowhere has no hot memory,
- * and of smaller classes the largest is taken when there is nothing else. */
+/* The exact size fits; one byte more takes the next class. A size that fits none has no hot memory,
+ * and takes the largest smaller class if no other is free. */
 static void the_smallest_that_fits(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -124,8 +124,8 @@ static void what_grew_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
-/* In a thread of its own: it is not free before its memory is, and nobody frees it under that. */
-static void what_is_large_is_given_back_apart(void **state) {
+/* In a thread: the slot is free only after its memory is, and slots_destroy waits. */
+static void a_large_slot_is_given_back_by_a_thread(void **state) {
     (void)state;
     struct slots *slots = make_of(64 << 20);
     const long before = resident_bytes(slots);
@@ -155,7 +155,7 @@ static void what_the_front_wrote_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
-/* Who failed may have written anywhere, and told of nothing. */
+/* A job that failed may have written anywhere without reporting it. */
 static void what_a_failed_job_wrote_is_given_back(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -173,7 +173,7 @@ static void what_a_failed_job_wrote_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
-/* What the device made of a damaged image may be larger than what the cores make of it. */
+/* The device's result of a damaged image may be larger than that of the cores. */
 static void what_was_written_by_the_first_of_two_runs_is_given_back(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -238,7 +238,7 @@ static void a_worker_sees_the_same_memory(void **state) {
 }
 
 /* A worker can change neither what it reads at its start nor the length of the slots. */
-static void what_no_worker_can_change(void **state) {
+static void a_worker_cannot_change_the_head(void **state) {
     (void)state;
     struct slots *slots = make();
     const struct slots_files files = slots_files(slots);
@@ -258,8 +258,7 @@ static void what_no_worker_can_change(void **state) {
     slots_destroy(slots);
 }
 
-/* Of the LENGTH bytes from START, those whose pages this process has mapped; -1 where the system
- * does not tell. */
+/* Bytes in the LENGTH from START whose pages this process has mapped; -1: unknown. */
 static long mapped_bytes(const void *start, size_t length) {
     const long page = sysconf(_SC_PAGESIZE);
     const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -308,7 +307,7 @@ static void a_strange_descriptor_is_refused(void **state) {
 }
 
 /* Each allocation in its turn is the one that fails. */
-static void no_memory_is_told_with_a_sentence(void **state) {
+static void no_memory_is_a_failure(void **state) {
     (void)state;
     const struct slot_options options = { .classes = { { 2, 4096 } }, .span_bytes = 1 << 16 };
     if (!MEMORY_CAN_FAIL) skip();
@@ -326,7 +325,7 @@ static void no_memory_is_told_with_a_sentence(void **state) {
     assert_true(failed >= 5); /* the slots, the owners and a list of each class */
 }
 
-/* With the number it names it is within the limit, and with one more it is not. */
+/* The number in the message is within the limit, and one more is not. */
 static void more_slots_than_addresses_are_counted(void **state) {
     (void)state;
     enum { GIB = 1 << 30 };
@@ -382,16 +381,16 @@ int main(void) {
         cmocka_unit_test(the_smallest_that_fits),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
-        cmocka_unit_test(what_is_large_is_given_back_apart),
+        cmocka_unit_test(a_large_slot_is_given_back_by_a_thread),
         cmocka_unit_test(what_the_front_wrote_is_given_back),
         cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
         cmocka_unit_test(what_was_written_by_the_first_of_two_runs_is_given_back),
         cmocka_unit_test(a_larger_try_before_the_result_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
-        cmocka_unit_test(what_no_worker_can_change),
+        cmocka_unit_test(a_worker_cannot_change_the_head),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
-        cmocka_unit_test(no_memory_is_told_with_a_sentence),
+        cmocka_unit_test(no_memory_is_a_failure),
         cmocka_unit_test(more_slots_than_addresses_are_counted),
         cmocka_unit_test(a_file_that_may_not_be_so_long),
     };

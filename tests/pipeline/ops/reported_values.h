@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* told.h - the values that an operator reports of an image: against a table computed by hand, and
- * against a test's own slow function on made pictures of every awkward size, depth and channel
- * count, rows padded or not, with and without threads. */
-#ifndef BURIN_TESTS_OPS_TOLD_H
-#define BURIN_TESTS_OPS_TOLD_H
+/* reported_values.h - the values that an operator reports of an image: against a table computed by
+ * hand, and against a test's own slow function on made pictures of every awkward size, depth and
+ * channel count, rows padded or not, with and without threads.*/
+#ifndef BURIN_TESTS_OPS_REPORTED_VALUES_H
+#define BURIN_TESTS_OPS_REPORTED_VALUES_H
 
 #include "pipeline/plan.h"
 #include "pipeline/rows/simd.h"
