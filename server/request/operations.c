@@ -35,7 +35,7 @@ json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]) {
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     why[0] = '\0';
     if (json && !has_number_lost(text)) return json;
-    param_shown(json ? "a number is too small to be told from 0" : error.text, why);
+    param_shown(json ? "number too small to be distinguished from 0" : error.text, why);
     json_decref(json);
     return NULL;
 }

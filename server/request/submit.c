@@ -97,7 +97,7 @@ static void negotiate(struct request *request, const struct work *work) {
     const struct settings *settings = &request->settings;
     const struct negotiation *accept = &request->accept;
     request->answer = settings->outputs ? negotiation_answer_several(accept)
-                                        : negotiation_answer(accept, work_tells_only(work) &&
+                                        : negotiation_answer(accept, work_only_reports(work) &&
                                                                          !settings->encode.format);
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];

@@ -33,13 +33,13 @@ enum status work_count_values(const struct work *work, uint32_t *count, struct f
     *count = (uint32_t)values;
     if (values <= PLAN_VALUES_MAX) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "the steps of all outputs tell %llu values of this image, more than the %d of one "
-                "request; ask for fewer bins, steps or outputs",
+                "the steps of all outputs report %llu values of this image, more than the %d of "
+                "one request; ask for fewer bins, steps or outputs",
                 (unsigned long long)values, PLAN_VALUES_MAX);
 }
 
-bool work_tells_only(const struct work *work) {
-    return work->plans.count == 1 && plan_tells_only(&work->plans.parts[0]);
+bool work_only_reports(const struct work *work) {
+    return work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
 }
 
 /* The steps of all parts; of branches, what they have in common once. */

@@ -30,11 +30,11 @@ enum status work_shape(struct work *work, const struct image *in, uint64_t pixel
 enum status work_size_results(const struct work *work, struct job *job, uint64_t pixels_max,
                               struct failure *failure);
 
-/* How many numbers all steps tell, PLAN_VALUES_MAX at the most. */
+/* Sets COUNT to how many numbers all steps report; STATUS_BAD_PARAM beyond PLAN_VALUES_MAX. */
 enum status work_count_values(const struct work *work, uint32_t *count, struct failure *failure);
 
-/* Whether every step tells values: the image stays as it came. */
-bool work_tells_only(const struct work *work);
+/* True if every step reports values: none makes an image. */
+bool work_only_reports(const struct work *work);
 
 /* Adds the time that JOB is predicted to take: all of its files, parts and results. */
 void work_add_cost(const struct work *work, struct job *job);

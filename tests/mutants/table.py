@@ -482,7 +482,7 @@ TABLE = [
      "uint64_t answer = job->values_offset + job->values_length;", "uint64_t answer = 0;",
      "unit worker/executor"),
     ("type= is not asked before values are the answer", "request/submit.c",
-     "work_tells_only(work) && !settings->encode.format", "work_tells_only(work)",
+     "work_only_reports(work) && !settings->encode.format", "work_only_reports(work)",
      "http test_values.py -k who_gets"),
     # ---- configuration
     ("the environment beats flags", "config/config.c",
