@@ -279,7 +279,7 @@ $(OBJ)/formats.js: server/formats_js.awk $(FORMATS:%=pipeline/codecs/%.c) $(OBJ)
 $(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB) $(OBJ)/formats.js
 	@mkdir -p $(@D)
 	@$< $(WEB) $(OBJ)/formats.js >$@
-$(OBJ)/server/http/handle_page.o: $(OBJ)/web_files.inc
+$(OBJ)/server/http/handle_document.o: $(OBJ)/web_files.inc
 
 $(OBJ)/pipeline/ops/%.o $(OBJ)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # The serial program that vector instructions are compared with.

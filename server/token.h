@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* token.h - the characters of a token, such as a header's name or a method, and control characters.
+/* token.h - recognises tokens, such as a header's name or a method, and control characters.
  *
  * Used by:  http/engine (heads and framing), request/multipart.c and request/upload.c (names).
  * Threads:  any; no state.
@@ -18,15 +18,15 @@ static inline bool token_has(unsigned char c) {
     return c < 128 && (bits[c >> 6] >> (c & 63) & 1);
 }
 
-/* Whether the LENGTH bytes at TEXT are a token; no bytes are none. */
+/* Whether the LENGTH bytes at TEXT are a token; a token has at least one. */
 static inline bool token_is(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (!token_has((unsigned char)text[i])) return false;
     return length > 0;
 }
 
-/* A control character other than a tab. Bytes from 128 up are none: old clients send the names of
- * files in them. */
+/* Whether C is a control character other than a tab. Bytes from 128 up are not: old clients send
+ * file names with them. */
 static inline bool token_is_control(unsigned char c) {
     return (c < 32 && c != '\t') || c == 127;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# web_files.sh FILE... - the page's files as C, for server/http/handle_page.c: the bytes of each, plain and compressed, and a
+# web_files.sh FILE... - the page's files as C, for server/http/handle_document.c: the bytes of each, plain and compressed, and a
 # table of them. The same files give the same text: gzip stores neither name nor time.
 set -eu
 

@@ -17,7 +17,7 @@
 #include "pipeline/op_set.h"
 #include "pipeline/timing.h"
 #include "server/dispatch/supervisor.h"
-#include "server/http/engine/deadline_thread.h"
+#include "server/http/engine/deadline.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "pipeline/timing.h"
 #include "pipeline/utf8.h"
 #include "server/cli/command.h"
-#include "server/http/connection_limits.h"
+#include "server/descriptors.h"
 #include "server/http/front.h"
 #include "server/log/log.h"
 #include "server/process/launcher.h"
@@ -274,9 +274,7 @@ static int complain(const struct failure *failure) {
 static enum status check_descriptors(const struct config *config, bool admin,
                                      struct failure *failure) {
     descriptors_raise_limit();
-    const struct descriptors now = descriptors_now();
-    return connection_limits_check(config, front_io_threads(config),
-                                   admin || config->admin_listen[0], &now, failure);
+    return front_check_descriptors(config, admin || config->admin_listen[0], failure);
 }
 
 static int serve(const struct config *config) {

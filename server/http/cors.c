@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* What an answer may have beside the headers that pages see without permission. */
+/* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
     "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
     "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width";
 
-/* The asterisk stands for all but Authorization; old browsers take it for a name. */
+/* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =
     "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, *";
 
@@ -25,7 +25,7 @@ static const char *origin_of(const struct exchange *exchange) {
     return lines.count == 1 ? lines.values[0] : NULL;
 }
 
-/* NULL: none. The request's own text is sent back only where it equals one that is configured. */
+/* NULL: none. The request's own text is sent back only if it equals a configured origin. */
 static const char *allowed_origin(const char *list, const char *origin) {
     if (origins_are_any(list)) return list;
     return origin && origins_name(list, origin) ? origin : NULL;
@@ -36,8 +36,7 @@ int cors_fields_for(const char *list, const char *origin,
     if (!list[0]) return 0;
     const char *allowed = allowed_origin(list, origin);
     int count = 0;
-    /* Also where the origin is not allowed, or not told: a cache must not give this answer to one
-     * that is. */
+    /* Also without an allowed origin: a cache must not give this answer to an allowed one. */
     if (!origins_are_any(list))
         fields[count++] = (struct cors_field){ MHD_HTTP_HEADER_VARY, "Origin" };
     if (!allowed) return count;
@@ -66,7 +65,7 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
     static const struct cors_field fields[] = {
         { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },
         { "Access-Control-Allow-Headers", allowed_headers },
-        { "Access-Control-Max-Age", "7200" }, /* seconds; browsers keep it no longer */
+        { "Access-Control-Max-Age", "7200" }, /* seconds; the longest that browsers accept */
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         MHD_add_response_header(reply->response, fields[i].name, fields[i].value);

@@ -2,14 +2,14 @@
 /* cors.h - which pages of other web sites may call the daemon and read its answers, by the key
  * `cors_origins`.
  *
- * A browser lets a page read what another site answers only where the answer allows it. Credentials
- * are never allowed: there are none here. What is served on `admin_listen` is no page's business.
+ * A browser lets a page read another site's answer only if the answer allows it. Credentials are
+ * never allowed: Burin has none. Answers on `admin_listen` allow no page.
  *
  * Used by:  request_flow.c (preflights, and every answer through the library), problem.c and
  *           overload.c (answers straight to the socket).
- * Owns:     nothing; a field's value lives as long as the request.
+ * Owns:     nothing; a field's value is valid as long as the request.
  * Fails:    never: an origin that is not allowed gets answers that its pages cannot read.
- * Threads:  the exchange's.
+ * Threads:  the I/O thread of the connection.
  * Limits:   the value of a field is shorter than CONFIG_ORIGINS_MAX.
  * Source:   Fetch standard, section 3.3; Resource Timing, section 4.5.
  */
@@ -24,18 +24,18 @@ struct cors_field {
     const char *name, *value;
 };
 
-/* What every answer to the exchange has: returns how many of FIELDS are filled; 0 where the key is
- * empty. */
+/* The fields of every answer to the exchange. Returns how many of FIELDS are filled; 0 if the key
+ * is empty. */
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]);
 
 /* The same for a request that is not an exchange yet: LIST is the key's value, ORIGIN the value of
- * its only header of that name; NULL: there is none, or several. */
+ * the request's only Origin; NULL: there is none, or several. */
 int cors_fields_for(const char *list, const char *origin,
                     struct cors_field fields[CORS_FIELDS_MAX]);
 
-/* What answers a browser that asks, before it sends a page's request, whether it may: for every
- * path, so that the request itself tells what is wrong with it. NULL: the exchange is no such
- * question. */
+/* The route for a preflight, in which a browser asks whether it may send a page's request. It
+ * answers on every path, so that the request itself gets the error. NULL: the exchange is not a
+ * preflight. */
 const struct route *cors_preflight(const struct exchange *exchange);
 
 #endif

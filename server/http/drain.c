@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_drain: the end of a front's requests. The I/O threads keep running: the library is stopped
- * later, by front_destroy (engine/README.md).
+/* front_drain: the end of a front's requests. The I/O threads keep running: front_destroy stops the
+ * library later (engine/README.md).
  *
- * How it works. There are two ends, by who owns the socket that clients connect to.
+ * How it works. There are two ways to end, depending on the socket that clients connect to.
  *
- * Our own: a client whose connection stays open sends its next request a moment after the last
- * answer: it shall get 503, not find the connection closed. So the end waits for a moment of quiet,
- * but never long, for refused clients that try again at once keep it from ever being quiet. What
- * ends them is that new connections are ignored; those that are open by then are answered.
+ * A socket of our own: a client that keeps its connection sends its next request a moment after the
+ * last answer, and should get 503 rather than a closed connection. So the drain waits for a moment
+ * without requests, but never long, since refused clients that retry at once never pause. Ignoring
+ * new connections ends their retries; the connections that are open by then are answered.
  *
- * One that we have inherited, with the next process behind us: nobody needs to be refused. We
- * accept no more, and who connects waits in the backlog for that process. Each client that is
- * connected has its request served as ever, and the answer says that the connection ends; one that
- * asks nothing is disconnected. So the connections become fewer until there are none. */
+ * An inherited socket, which the next process takes over: no request needs to be refused. We stop
+ * accepting, and new clients wait in the backlog for that process. Open connections are served as
+ * usual, with an answer that closes the connection; idle ones are closed. So their number falls to
+ * zero. */
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 
 #include <unistd.h>
 
-/* Quiet: no request has been under way for QUIET_MS. The wait for it is bounded. */
+/* Quiet: there was no request for QUIET_MS. QUIET_WITHIN_MS: the longest wait for that. */
 enum { QUIET_MS = 100, QUIET_WITHIN_MS = 500, LOOK_MS = 5 };
 
-/* A client that has been connected for so long and sent no request is no longer waited for: a
- * browser, say, that connects beforehand. */
+/* A new connection without a request, such as a browser's that connects in advance, is waited for
+ * this long. */
 enum { FRESH_MS = 1000 };
 
 static bool is_zero(const int *counter) {
@@ -38,27 +38,27 @@ static void wait_for_quiet(const struct front *front, int (*interrupted)(void)) 
     }
 }
 
-/* Connections that were made before still wait to be accepted: at sockets of our own they are. */
+/* On sockets of our own, connections that are in the backlog by now are still accepted. */
 static void stop_accepting(struct front *front) {
     for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
     for (int i = 0; i < LISTENERS_MAX; i++)
         if (front->listeners[i].listener) listener_stop_accepting(front->listeners[i].listener);
 }
 
-/* See begin_work in request_flow.c for the order of the two counters. */
+/* begin_work in request_flow.c explains the order of `draining` and `accepted`. */
 static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->service.draining, stage, __ATOMIC_SEQ_CST);
 }
 
-/* In this order: an abandoned one that ends in between is counted among the connections alone. */
-static bool anybody_is_connected(const struct front *front) {
+/* Reads `connections` first: an abandoned one that ends in between counts as connected then. */
+static bool is_any_connected(const struct front *front) {
     struct deadline_counts counts;
     deadline_thread_counts(front->deadlines, &counts);
     return counts.connections > __atomic_load_n(&front->abandoned, __ATOMIC_SEQ_CST);
 }
 
-/* A client that sends nothing of its body or takes nothing of its answer, or a byte now and then,
- * would hold up the end for as long as body_ms or write_ms. */
+/* A client that moves nothing of its body or answer, or a byte now and then, would delay the end by
+ * body_ms or write_ms. */
 static void end_slow(struct front *front) {
     deadline_thread_end_slow(front->deadlines, front->service.config->drain_client_ms);
 }
@@ -73,14 +73,14 @@ static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
     return false;
 }
 
-/* Stops accepting before it announces: an answer that ends its connection sends the client to the
- * next process, not back to us. */
+/* Stops accepting before answers close connections, so that clients reconnect to the next process
+ * and not to us. */
 static void hand_over(struct front *front, int (*interrupted)(void)) {
     stop_accepting(front);
     __atomic_store_n(&front->last_requests, true, __ATOMIC_SEQ_CST);
     for (long waited = 0; waited < front->service.config->drain_timeout_ms && !interrupted();
          waited += LOOK_MS) {
-        if (!anybody_is_connected(front)) break;
+        if (!is_any_connected(front)) break;
         deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
         end_slow(front);
         usleep(LOOK_MS * 1000);

@@ -2,7 +2,6 @@
 #include "server/http/exchange.h"
 
 #include "server/http/identity.h"
-#include "server/http/representation.h"
 #include "server/http/route.h"
 
 #include <stddef.h>
@@ -11,8 +10,8 @@
 #include <strings.h>
 #include <sys/random.h>
 
-/* Left as they are: text that is written before it is read, and spans that nobody reads here. The
- * fewer lines of the cache a request touches, the more of them stay a lane's. */
+/* Leaves out texts that are written before they are read, and spans, which are not read here: cache
+ * lines that a request does not touch stay a lane's. */
 static void clear(struct exchange *exchange) {
     char *start = (char *)exchange;
     static const size_t parts[][2] = {
@@ -39,12 +38,7 @@ void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX])
              (unsigned long long)bits[1]);
 }
 
-static void set_id(struct exchange *exchange) {
-    const char *given = connection_header(exchange->library, "X-Request-ID");
-    exchange_make_id(given, given ? strlen(given) : 0, exchange->request.id);
-}
-
-/* The lines are looked for only where they are believed. */
+/* Reads X-Forwarded-For only from a trusted peer. */
 static struct client find_client(struct MHD_Connection *library, const struct networks *trusted) {
     const struct sockaddr *peer = connection_peer(library);
     struct header_lines lines = { .count = 0 };
@@ -57,6 +51,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
                                 struct MHD_Connection *library, const char *method) {
     struct front *front = listener->front;
     struct connection *connection = connection_of(library);
+    const char *id = connection_header(library, "X-Request-ID");
     if (!connection || !connection->filter) return NULL;
     struct exchange *exchange = (struct exchange *)connection->memory;
     clear(exchange);
@@ -72,7 +67,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     exchange->request.slot = -1;
     exchange->request.start_ns = connection->start_ns;
     strcpy(exchange->request.label, "other");
-    set_id(exchange);
+    exchange_make_id(id, id ? strlen(id) : 0, exchange->request.id);
     __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
     return exchange;
 }
@@ -84,12 +79,4 @@ const char *exchange_coding(const struct exchange *exchange) {
         if (*lines.values[i] && strcasecmp(lines.values[i], "identity") != 0)
             return lines.values[i];
     return NULL;
-}
-
-bool exchange_is_known(const struct exchange *exchange, const char *etag) {
-    struct header_lines lines;
-    bool known = false;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
-    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
-    return known;
 }

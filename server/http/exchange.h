@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* exchange.h - one request and its answer, from the first line to the last byte.
+/* exchange.h - one HTTP request and its answer, from the first line to the last byte.
  *
- * Used by:  request_flow.c, which alone changes `state`, and everything that it calls.
- * Owns:     its request.
- * Threads:  the I/O thread of its connection; while its job is away the deadlines' thread cancels
- *           it if the client disconnects.
+ * Used by:  request_flow.c, which alone changes `state`, and the files that it calls.
+ * Owns:     its request; its own memory belongs to the connection.
+ * Threads:  the I/O thread of its connection. While its job is away, the deadline thread cancels
+ *           the job if the client disconnects.
  */
 #ifndef BURIN_EXCHANGE_H
 #define BURIN_EXCHANGE_H
@@ -15,30 +15,30 @@
 #include "server/request/request.h"
 
 enum exchange_state {
-    EXCHANGE_HEAD,     /* nothing of its body has been asked for */
-    EXCHANGE_BODY,     /* its body comes, to be used or, once it is refused, to be dropped */
+    EXCHANGE_HEAD,     /* its body is not read yet */
+    EXCHANGE_BODY,     /* its body is read, to be used or, after a refusal, dropped */
     EXCHANGE_WAITING,  /* its job is away, its connection suspended */
     EXCHANGE_ANSWERED, /* its response is queued */
-    EXCHANGE_LINGERING /* refused on the socket; what still comes is read and dropped for a while */
+    EXCHANGE_LINGERING /* refused on the socket; the rest is read and dropped for a while */
 };
 
 struct exchange {
-    struct request request; /* what is asked for; its owner is this exchange */
+    struct request request; /* its owner is this exchange */
     struct front *front;
     const struct front_listener *listener;
     struct connection *connection;
-    struct MHD_Connection *library; /* its name for the connection */
-    const struct route *route;      /* NULL: none, as http_status says */
+    struct MHD_Connection *library; /* libmicrohttpd's handle for this connection */
+    const struct route *route;      /* NULL: none; http_status is set */
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */
     struct request_facts facts;
     struct imaginary imaginary; /* the request's dialect, if imaginary's names are understood */
-    struct failure failure;     /* the first thing that went wrong */
-    const char *allow;          /* of a 405: the methods that there are */
-    bool unreadable_rest;       /* what follows it on its connection cannot be read */
+    struct failure failure;     /* the first one */
+    const char *allow;          /* for a 405: the value of Allow */
+    bool unreadable_rest;       /* no further request can be read on its connection */
     bool accepted;              /* it counts in front.accepted */
     bool abandoned;             /* it counts in front.abandoned */
-    /* kept for the log line, since the slot may be gone by then */
+    /* for the log line: the slot may be gone by then */
     int http_status;
     uint64_t bytes_out;
     struct timing timing;
@@ -46,18 +46,15 @@ struct exchange {
     uint64_t pixels;              /* of the input image */
 };
 
-/* A request has come on a connection; in its memory. NULL: the library has none for it. */
+/* A request has come: its exchange, in the connection's memory. NULL: the connection has none. */
 struct exchange *exchange_begin(const struct front_listener *listener,
                                 struct MHD_Connection *library, const char *method);
 
-/* The id that a client has GIVEN, of LENGTH bytes, where it is harmless, else 128 random bits: who
- * knows an id sees its progress. */
+/* The id that a client has GIVEN, of LENGTH bytes, if its characters are harmless; else 128 random
+ * bits, since anyone who knows an id can see its progress. */
 void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]);
 
-/* The Content-Encoding that compresses the body, as sent; NULL: there is none. */
+/* The Content-Encoding that compresses the body; NULL: none. */
 const char *exchange_coding(const struct exchange *exchange);
-
-/* The client has what ETAG names, as its If-None-Match says. */
-bool exchange_is_known(const struct exchange *exchange, const char *etag);
 
 #endif

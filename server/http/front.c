@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The life of the daemon. It starts in the order in which a request goes, from the
- * back: pipes, slots, the threads that watch connections, the workers, and at last the sockets.
- * The workers end first: their jobs come back and resume the connections that wait for them, for
- * the library aborts if it is stopped with one suspended. A request's own way: request_flow.c;
- * front_reload and front_drain: reload.c, drain.c. */
+/* How it works. The life of the daemon. It starts from the far end of a request's way: pipes,
+ * slots, the threads that watch connections, the workers, and last the sockets. The workers end
+ * first: their jobs come back and resume the connections that wait for them, since the library
+ * aborts if it is stopped with a suspended one. The way of a request: request_flow.c. front_reload
+ * and front_drain: reload.c, drain.c. */
 #include "server/http/front.h"
 
 #include "config/memory.h"
+#include "pipeline/timing.h"
 #include "server/api/values_json.h"
+#include "server/descriptors.h"
 #include "server/http/exchange.h"
-#include "server/http/health.h"
 #include "server/http/request_flow.h"
 #include "server/log/log.h"
 
@@ -18,8 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Addresses that the front takes beside the slots: of each thread its stack, and what malloc sets
- * apart for it. */
+/* Address space that the front takes beside the slots. A thread: its stack and its malloc arena. */
 static const size_t SPARE_BYTES = 256 << 20, THREAD_BYTES = 72 << 20;
 
 static int core_count(void) {
@@ -27,12 +27,13 @@ static int core_count(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* On 16 cores with a GPU 8 threads carry 140,000 small requests a second, 4 carry 115,000 to
- * 127,000; bodies of 200 KB, and cores that work alone, go as fast with either. On 32 cores with
- * two GPUs 16 carry fewer than 8: they wait for each other. */
+/* On 16 cores with a GPU 8 threads serve 140,000 small requests a second, 4 threads 115,000 to
+ * 127,000; bodies of 200 KB, and cores without a GPU, are as fast with either. On 32 cores with two
+ * GPUs 16 threads serve fewer than 8: they wait for each other. */
 enum { IO_THREADS_MOST = 8 };
 
-int front_io_threads(const struct config *config) {
+/* The key io_threads; if that is 0, as many as fit this machine. */
+static int io_threads_of(const struct config *config) {
     if (config->io_threads) return (int)config->io_threads;
     int count = core_count() / 2;
     if (count > IO_THREADS_MOST) count = IO_THREADS_MOST;
@@ -40,9 +41,63 @@ int front_io_threads(const struct config *config) {
     return count > 2 ? count : config->connections_max > 1 ? 2 : 1;
 }
 
-/* The last of all is the admin's. */
-static int listener_count(const struct front *front) {
-    return front->io_threads + 1;
+/* ---- limits of open files: each connection takes a descriptor */
+
+/* Descriptors. LISTENER: its copy of the socket, an epoll and an eventfd of its own and of the
+ * library. SHARED: slots, the launcher's socket, three of the supervisor, two each of the threads
+ * that watch and linger, a socket that is opened before its listeners have copies, and a worker's
+ * channel. START: a worker's channel, and twice what the worker inherits beside the pipes: copies
+ * may need higher numbers than those that are free. RELOAD: the operators' texts, a process that
+ * checks one of them, its file and folder, and a channel to each new worker. SPARE: a message to
+ * the service manager, a file of /proc and the like, and later additions. */
+enum { LISTENER = 5, PIPE = 2, SHARED = 11, START = 2 + 2 * 3, RELOAD = 12, SPARE = 16 };
+
+/* admin_listen serves probes and metrics, a request or two each. */
+enum { ADMIN_CONNECTIONS_MAX = 64 };
+
+/* Descriptors opened after the start, in the worst case: a dead worker can be restarted even with
+ * all connections open. */
+static long reserve_of(const struct config *config, int io_threads, bool admin) {
+    return (io_threads + admin) * LISTENER + START + 2 * io_threads +
+           (config->operators_dir[0] ? RELOAD : 0) + SPARE;
+}
+
+static long smaller(long a, long b) {
+    return a < b ? a : b;
+}
+
+static long larger(long a, long b) {
+    return a > b ? a : b;
+}
+
+enum status front_check_descriptors(const struct config *config, bool admin,
+                                    struct failure *failure) {
+    const struct descriptors now = descriptors_now();
+    const int io_threads = io_threads_of(config);
+    const long need = now.open + io_threads * PIPE + SHARED +
+                      reserve_of(config, io_threads, admin) + io_threads + admin;
+    if (need <= now.limit) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "the limit of open files is %ld, and burin needs %ld with io_threads %d, and one "
+                "more for each connection: raise it (ulimit -n, LimitNOFILE=)%s",
+                now.limit, need, io_threads, io_threads > 1 ? ", or lower io_threads" : "");
+}
+
+/* NOW: everything but the listeners is open. */
+static struct connection_limits find_limits(const struct config *config, int io_threads, bool admin,
+                                            const struct descriptors *now) {
+    const long wanted_admin = admin ? smaller(config->connections_max, ADMIN_CONNECTIONS_MAX) : 0;
+    const long left = now->limit - now->open - reserve_of(config, io_threads, admin);
+    struct connection_limits limits = { (int)config->connections_max, (int)wanted_admin,
+                                        LINGERING_MAX };
+    if (left >= config->connections_max + wanted_admin + LINGERING_MAX) return limits;
+    /* Most of it goes to `listen`. */
+    const long part = larger(left / 16, 0);
+    limits.lingering = (int)smaller(part, LINGERING_MAX);
+    limits.admin = (int)(admin ? larger(smaller(part, wanted_admin), 1) : 0);
+    limits.listen = (int)larger(
+        smaller(left - limits.lingering - limits.admin, config->connections_max), io_threads);
+    return limits;
 }
 
 /* ---- start */
@@ -66,9 +121,9 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->service.config;
-    /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
+    /* The largest possible answer is uncompressed 16-bit RGBA. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
-    const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
+    const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {
         .classes = { { (int)config->slots_small, SLOT_SMALL_BYTES },
                      { (int)medium_slots(config, gpus), SLOT_MEDIUM_BYTES },
@@ -84,8 +139,7 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     return front->service.slots ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-/* ---- what requests hold, which the deadlines' thread frees when it is short */
-
+/* Requests were refused: the deadline thread makes room (engine/eviction.h). */
 static void note_shortage(void *context, enum shortage of, int64_t wanted) {
     static const enum resource resources[] = { [SHORT_OF_SLOTS] = RESOURCE_SLOTS,
                                                [SHORT_OF_BODIES] = RESOURCE_BODIES,
@@ -134,12 +188,6 @@ static enum status start_watching(struct front *front, struct failure *failure) 
                 "the threads that watch connections could not be started");
 }
 
-static enum status list_workers(struct worker_list *workers, const struct config *config,
-                                int (*interrupted)(void), struct failure *failure) {
-    const struct process_limits limits = { (int)config->worker_start_ms, interrupted };
-    return worker_list_make(workers, config->devices, &limits, failure);
-}
-
 static enum status start_workers(struct front *front, const struct worker_list *workers,
                                  struct failure *failure) {
     const struct supervisor_options options = { .config = front->service.config,
@@ -159,8 +207,8 @@ static bool has_admin(const struct front *front, const struct front_sockets *soc
 static void limit_connections(struct front *front, const struct front_sockets *sockets) {
     const struct descriptors now = descriptors_now();
     const long wanted = front->service.config->connections_max;
-    front->limits = connection_limits_find(front->service.config, front->io_threads,
-                                           has_admin(front, sockets), &now);
+    front->limits =
+        find_limits(front->service.config, front->io_threads, has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
         log_event(LOG_ERROR,
@@ -170,11 +218,11 @@ static void limit_connections(struct front *front, const struct front_sockets *s
                   wanted, now.limit, front->limits.listen);
 }
 
-/* All listeners of `listen` together allow as many as there may be, of which none has nothing. */
-static unsigned connections_of(const struct front *front, long place) {
+/* The listeners of `listen` share limits.listen; each gets at least one. */
+static unsigned connections_of(const struct front *front, long index) {
     const int all = front->limits.listen;
-    if (front->listeners[place].admin) return (unsigned)front->limits.admin;
-    return (unsigned)(all / front->io_threads + (place < all % front->io_threads));
+    if (front->listeners[index].admin) return (unsigned)front->limits.admin;
+    return (unsigned)(all / front->io_threads + (index < all % front->io_threads));
 }
 
 static struct admission_options admission_of(struct front_listener *listener) {
@@ -191,21 +239,21 @@ static struct admission_options admission_of(struct front_listener *listener) {
     };
 }
 
-static enum status open_listener(struct front *front, long place, int fd, struct failure *failure) {
-    struct front_listener *listener = &front->listeners[place];
+static enum status open_listener(struct front *front, long index, int fd, struct failure *failure) {
+    struct front_listener *listener = &front->listeners[index];
     const struct admission_options admission = admission_of(listener);
     const struct listener_options options = {
         .fd = fd,
         .inherited = front->inherited[listener->admin],
-        .connections_max = connections_of(front, place),
+        .connections_max = connections_of(front, index),
         .balance = listener->admin ? NULL : &front->balance,
         .admission = listener->admin ? NULL : &admission,
         .connection = { .deadlines = front->deadlines,
                         .lingering = front->lingering,
                         .header_bytes_max = (size_t)front->service.config->header_bytes,
                         .request_bytes = sizeof(struct exchange),
-                        .body_place = request_flow_body_place,
-                        .body_take = request_flow_body_take },
+                        .body_buffer = request_flow_body_buffer,
+                        .body_received = request_flow_body_received },
         .pipe = listener->pipe[0],
         .request = request_flow_proceed,
         .ended = request_flow_ended,
@@ -219,17 +267,15 @@ static enum status open_listener(struct front *front, long place, int fd, struct
                                 : front->service.config->listen);
 }
 
-static int open_socket(struct front *front, bool admin, struct failure *failure) {
-    const struct config *config = front->service.config;
-    return listen_socket_open(admin ? config->admin_listen : config->listen,
-                              admin ? "--admin-listen" : "--listen", config->insecure,
-                              &front->files[admin], failure);
-}
-
-/* FD, or where that is -1 `listen`, for all I/O threads, or `admin_listen`, for one of its own. */
+/* The listeners of `listen`, one for each I/O thread, or the one of `admin_listen`. FD: the socket;
+ * -1: opens it. */
 static enum status open_listeners(struct front *front, bool admin, int fd,
                                   struct failure *failure) {
-    if (fd < 0) fd = open_socket(front, admin, failure);
+    const struct config *config = front->service.config;
+    if (fd < 0)
+        fd = listen_socket_open(admin ? config->admin_listen : config->listen,
+                                admin ? "--admin-listen" : "--listen", config->insecure,
+                                &front->files[admin], failure);
     if (fd < 0) return STATUS_INTERNAL;
     if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
     const long first = admin ? front->io_threads : 0;
@@ -252,7 +298,7 @@ static enum status check_sockets(struct front *front, const struct front_sockets
                                : STATUS_OK;
 }
 
-/* A socket is taken out of SOCKETS when it is a listener's. */
+/* Sets a socket in SOCKETS to -1 when its listeners take it over. */
 static enum status start_listeners(struct front *front, struct front_sockets *sockets,
                                    struct failure *failure) {
     const int http = sockets->http, admin = sockets->admin;
@@ -275,8 +321,11 @@ static enum status start(struct front *front, struct front_sockets *sockets,
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
     metrics_add_operators(front->service.metrics, &front->service.generations.current->ops);
     struct worker_list workers;
-    enum status status = list_workers(&workers, front->service.config, interrupted, failure);
-    const int gpus = workers.count - 1; /* the last is the CPU */
+    const struct process_limits limits = { (int)front->service.config->worker_start_ms,
+                                           interrupted };
+    enum status status =
+        worker_list_make(&workers, front->service.config->devices, &limits, failure);
+    const int gpus = workers.count - 1; /* the last worker is the CPU's */
     if (!status) status = open_pipes(front, gpus, failure);
     if (!status) status = open_slots(front, gpus, failure);
     if (!status) status = start_watching(front, failure);
@@ -306,7 +355,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     generations_init(&front->service.generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
-    front->io_threads = front_io_threads(config);
+    front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
     const enum status status = start(front, &sockets, interrupted, failure);
     close_sockets(&sockets);
@@ -322,17 +371,53 @@ bool front_first_is_ready(struct front *front) {
 }
 
 bool front_has_started(struct front *front) {
-    struct readiness now;
-    health_readiness(front, &now);
-    return now.healthy;
+    struct worker_facts workers[WORKERS_MAX];
+    const int count = supervisor_workers(front->service.supervisor, workers);
+    for (int i = 0; i < count; i++)
+        if (workers[i].healthy && !workers[i].operators) return true;
+    return false;
 }
 
 void front_wait_worker(struct front *front, int timeout_ms, const sigset_t *mask) {
     supervisor_wait_worker(front->service.supervisor, timeout_ms, mask);
 }
 
+/* The turns of each thread so far. */
+struct turns {
+    uint64_t io[LISTENERS_MAX], supervisor;
+};
+
+static void note_and_wake(const struct front *front, struct turns *turns) {
+    for (int i = 0; i < LISTENERS_MAX; i++) {
+        if (!front->listeners[i].listener) continue;
+        turns->io[i] = listener_turns(front->listeners[i].listener);
+        listener_wake(front->listeners[i].listener);
+    }
+    turns->supervisor = supervisor_turns(front->service.supervisor); /* it wakes every 50 ms */
+}
+
+static bool all_went_on(const struct front *front, const struct turns *turns) {
+    for (int i = 0; i < LISTENERS_MAX; i++)
+        if (front->listeners[i].listener &&
+            listener_turns(front->listeners[i].listener) == turns->io[i])
+            return false;
+    return supervisor_turns(front->service.supervisor) != turns->supervisor;
+}
+
+enum { LOOK_MS = 5 };
+
+/* Checks the threads that every request needs: I/O threads, and the supervisor's, which hands out
+ * the jobs. The supervisor checks and replaces workers itself. The threads that watch connections
+ * share locks with these: if one hangs in a lock, so do these. The main thread only waits. */
 bool front_is_alive(struct front *front, int timeout_ms) {
-    return health_is_alive(front, timeout_ms);
+    const int64_t end = clock_ns() + timeout_ms * INT64_C(1000000);
+    struct turns turns;
+    note_and_wake(front, &turns);
+    while (!all_went_on(front, &turns)) {
+        if (clock_ns() >= end) return false;
+        usleep(LOOK_MS * 1000);
+    }
+    return true;
 }
 
 const char *front_address(const struct front *front) {
@@ -341,8 +426,8 @@ const char *front_address(const struct front *front) {
 
 /* ---- stop */
 
-/* RESUME_MS: how long the connections that waited for a job are given to be resumed. */
-enum { RESUME_MS = 2000, LOOK_MS = 5 };
+/* The time for connections that wait for a job to be resumed. */
+enum { RESUME_MS = 2000 };
 
 void front_destroy(struct front *front) {
     if (!front) return;
@@ -353,7 +438,7 @@ void front_destroy(struct front *front) {
          waited < RESUME_MS && __atomic_load_n(&front->suspended, __ATOMIC_SEQ_CST) != 0;
          waited += LOOK_MS)
         usleep(LOOK_MS * 1000);
-    for (int i = 0; i < listener_count(front); i++) {
+    for (int i = 0; i <= front->io_threads; i++) { /* the last is the admin's */
         listener_close(front->listeners[i].listener);
         for (int end = 0; end < 2; end++)
             if (front->listeners[i].pipe[end] >= 0) close(front->listeners[i].pipe[end]);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* front.h - the process that speaks HTTP: sockets, requests, and the workers behind them.
  *
- * Used by:  command_serve.c.
- * Owns:     all that a front consists of (front_state.h).
- * Fails:    front_create returns NULL with a sentence for the terminal, STATUS_BAD_PARAM where what
- *           is configured is impossible here; after that nothing ends the process.
- * Threads:  the main thread.
+ * Used by:  command_serve.c; systemd.h has its sockets.
+ * Owns:     all parts of the front (front_state.h).
+ * Fails:    front_check_descriptors and front_create return a sentence for the terminal,
+ *           STATUS_BAD_PARAM if the configuration is impossible on this machine. After that nothing
+ *           ends the process.
+ * Threads:  the main thread; front_is_alive: any, one at a time.
  */
 #ifndef BURIN_FRONT_H
 #define BURIN_FRONT_H
@@ -19,57 +20,56 @@
 struct front;
 struct generation;
 
-/* Sockets that were opened for us, such as by systemd; -1: it is opened, as `listen` and
- * `admin_listen` say. They may be another process's too: what they lead to stays untouched when we
- * end, and clients that connect meanwhile wait for the next process. */
+/* Listening sockets that were opened for us, such as by systemd; -1: none, `listen` or
+ * `admin_listen` is opened. Other processes may share them: they stay usable when we end, and
+ * clients that connect meanwhile wait for the next process. */
 struct front_sockets {
     int http, admin;
 };
 
-/* The key io_threads, or where that is 0 as many as fit this machine. */
-int front_io_threads(const struct config *config);
+/* Whether the limit of open files suffices for a worker and a connection for each I/O thread. Call
+ * it before anything is opened. ADMIN: there will be an admin socket. */
+enum status front_check_descriptors(const struct config *config, bool admin,
+                                    struct failure *failure);
 
-/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. INTERRUPTED (may
- * be NULL) is asked while GPUs are counted: true ends it, and it fails with STATUS_CANCELLED. */
+/* Takes over the SOCKETS and the caller's hold of the OPERATORS, also if it fails. INTERRUPTED (may
+ * be NULL) is called while GPUs are counted: true ends that with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
                            struct generation *operators, int (*interrupted)(void),
                            struct failure *failure);
 
-/* Whether the first worker is healthy: a GPU's where there is one. */
+/* Whether the first worker is healthy: the first GPU's if there is a GPU. */
 bool front_first_is_ready(struct front *front);
 
-/* Some worker for built-in operators is healthy: it can work. Unlike GET /readyz it does not ask
- * whether there is room, for a rush that fills the queue is no failure to start. */
+/* Whether a worker for built-in operators is healthy. Unlike GET /readyz it ignores whether there
+ * is room: a rush that fills the queue is no failure to start. */
 bool front_has_started(struct front *front);
 
-/* Waits until either may have changed, a signal came that MASK lets through, or TIMEOUT_MS is
- * over. */
+/* Waits until one of the two may have changed, a signal that MASK lets through has come, or
+ * TIMEOUT_MS has passed. */
 void front_wait_worker(struct front *front, int timeout_ms, const sigset_t *mask);
 
-/* Every I/O thread and the supervisor's goes on: each has taken a turn since the call began, or
- * takes one within TIMEOUT_MS. Any thread asks, one at a time. */
+/* Whether every I/O thread and the supervisor's takes a turn within TIMEOUT_MS. */
 bool front_is_alive(struct front *front, int timeout_ms);
 
-/* Where requests come in: "127.0.0.1:8080", with the port that the system chose for port 0, or
- * "unix:/path". */
+/* The address that requests come to: "127.0.0.1:8080", with the port that the system chose for port
+ * 0, or "unix:/path". Owned by FRONT. */
 const char *front_address(const struct front *front);
 
-/* Reads operators_dir again. What is right goes in force as a whole; until then, and where it
- * cannot (false, with a sentence), what served goes on serving. Requests that have begun finish
- * with the operators that they began with. WATCH: as user_operators_read asks and tells it; when it
- * was told of the last file, the rest takes no longer than a check, twice processing_ms and
- * worker_start_ms: there are two generations of workers at a time, so a reload waits for those
- * requests of the last but one that may mean a user's operator. Bodies that still come after
- * processing_ms are refused. */
+/* Reads operators_dir again and puts what is correct in force as a whole. Until then, and if it
+ * fails (false, with a sentence), the present operators stay. A request finishes with the operators
+ * that it began with. WATCH: for user_operators_read, which reports each file to it. After the last
+ * file the rest takes at most a check, twice processing_ms and worker_start_ms: there are at most
+ * two generations of workers, so a reload waits for requests of the generation before the present
+ * one that may name a user's operator. Bodies that still come after processing_ms are refused. */
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure);
 
-/* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
- * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within
- * a second of that, however often refused clients try again. INTERRUPTED is asked now and then:
- * true ends the wait.
- * With a socket that was opened for us no request is refused: nobody is accepted any more, and who
- * is connected is answered and then disconnected. */
+/* Readiness says no at once. After drain_delay_ms new requests are refused. When the last accepted
+ * one is answered, or after drain_timeout_ms, no client can connect any more. Returns within a
+ * second of that, however often refused clients retry. INTERRUPTED is called now and then: true
+ * ends the wait. With a socket that was opened for us no request is refused: no connection is
+ * accepted any more, and each open one is answered and then closed. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
 /* Accepts NULL. */

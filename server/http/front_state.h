@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_state.h - what all requests share: the parts of the front, and its counters.
+/* front_state.h - the parts of the front, and its counters: the state that all requests share.
  *
- * Used by:  front.c (life), drain.c (the end), request_flow.c and what it calls.
+ * Used by:  front.c (life), reload.c, drain.c (the end), request_flow.c and the files it calls.
  * Owns:     every part in it, from front_create to front_destroy.
- * Threads:  read-only but for the counters, which are atomic, and the generations, which have a
+ * Threads:  read-only, except the counters, which are atomic, and the generations, which have a
  *           lock.
  */
 #ifndef BURIN_FRONT_STATE_H
 #define BURIN_FRONT_STATE_H
 
 #include "config/networks.h"
-#include "server/http/connection_limits.h"
-#include "server/http/engine/deadline_thread.h"
+#include "server/http/engine/eviction.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
 #include "server/http/overload.h"
@@ -22,13 +21,20 @@
 struct front_listener {
     struct front *front;
     struct listener *listener;
-    int pipe[2]; /* on which finished jobs come back; -1: the admin's has none */
-    bool admin;  /* probes and metrics alone */
+    int pipe[2]; /* on which finished jobs come back; -1: the admin listener has none */
+    bool admin;  /* serves only probes and metrics */
     struct queue_seen queue_seen;
-    int64_t looked_ns; /* when completions were looked for last that the pipe has lost */
+    int64_t looked_ns; /* last look for completions that the pipe has lost */
 };
 
 enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
+
+/* How many connections may be open: as configured, or as the limit of open files allows. */
+struct connection_limits {
+    int listen;    /* connections_max, or fewer; at least one for each I/O thread */
+    int admin;     /* of admin_listen; 0: there is none */
+    int lingering; /* sockets that lingering_close.h keeps open */
+};
 
 struct front {
     struct service service;
@@ -38,22 +44,22 @@ struct front {
     struct connection_limits limits;
     struct accept_balance balance; /* of the listeners of `listen` */
     int io_threads;
-    struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
+    struct front_listener listeners[LISTENERS_MAX]; /* io_threads for `listen`, then one for
                                                        `admin_listen` */
     int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */
     bool inherited[2];                              /* the socket of `listen`, of `admin_listen` */
-    char address[CONFIG_TEXT_MAX];                  /* of the first */
-    struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
+    char address[CONFIG_TEXT_MAX];                  /* of `listen` */
+    struct socket_file files[2]; /* of `listen` and `admin_listen`, if they are unix sockets */
 
     /* atomic */
     int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
-    int64_t reload_waits_until; /* a reload waits for requests whose body comes, and from then on
-                                   these are refused; 0: none waits */
-    int exchanges;              /* requests under way */
-    int accepted;               /* of these, work that the drain waits for */
+    int64_t reload_waits_until; /* a reload waits for requests whose body still comes; from this
+                                   time on they are refused; 0: no reload waits */
+    int exchanges;              /* all present requests */
+    int accepted;               /* those with work that the drain waits for */
     int suspended;              /* those whose connection is suspended */
-    int abandoned;              /* of these, those whose client has left: their job may take its
-                                   time, and nobody waits for it */
+    int abandoned;              /* those whose client has left while their job still runs; the drain
+                                   does not wait for them */
     bool last_requests;         /* each answer ends its connection */
 };
 

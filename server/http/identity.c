@@ -43,8 +43,8 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* The last entry of the LENGTH bytes at TEXT; sets LENGTH to what stands before its comma, or to -1
- * where there is none. */
+/* Reads the last entry of the LENGTH bytes at TEXT; sets LENGTH to the bytes before its comma, or
+ * to -1 if there is none. */
 static bool last_entry(const char *text, long *length, struct in6_addr *address) {
     long end = *length, start = end;
     while (start > 0 && text[start - 1] != ',') start--;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A name is looked for among the parameters of the step's operator first, then in the
- * two lists of imaginary_rows.h. Those are read as an operator's are, and wait until all have come:
- * what each means depends on the others (imaginary_steps.c). */
+/* How it works. A name is looked up first among the parameters of the step's operator, then in the
+ * two lists of imaginary_rows.h. Values of those lists are read like an operator's and kept until
+ * all have come: the meaning of each depends on the others (imaginary_steps.c). */
 #include "server/http/imaginary.h"
 
 #include "pipeline/registry.h"
@@ -10,6 +10,96 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- tables (imaginary_rows.h) */
+
+#define SIDE(is, text)                                                                             \
+    { .name = is, .summary = text, .unit = "pixels", .type = PARAM_INT, .max = IMAGE_SIDE_MAX }
+#define FLAG(is, text)                                                                             \
+    { .name = is, .summary = text, .type = PARAM_BOOL }
+
+const struct param imaginary_frame[] = {
+    [FRAME_WIDTH] = SIDE("width", "Width that it is scaled to"),
+    [FRAME_HEIGHT] = SIDE("height", "Height that it is scaled to"),
+    [FRAME_TOP] = SIDE("top", "Rows above the part that is cut out"),
+    [FRAME_LEFT] = SIDE("left", "Columns left of the part that is cut out"),
+    [FRAME_AREAWIDTH] = SIDE("areawidth", "Columns of the part that is cut out"),
+    [FRAME_AREAHEIGHT] = SIDE("areaheight", "Rows of the part that is cut out"),
+    [FRAME_FACTOR] = { .name = "factor",
+                       .summary = "Each pixel becomes a square with one more a side",
+                       .type = PARAM_INT,
+                       .min = 1,
+                       .max = 63,
+                       .def = 1 },
+    [FRAME_FORCE] = FLAG("force", "Stretch it"),
+    [FRAME_NOCROP] = FLAG("nocrop", "Cut nothing off"),
+    [FRAME_EMBED] = FLAG("embed", "Put something around it"),
+    [FRAME_EXTEND] = { .name = "extend",
+                       .summary = "What is put around it",
+                       .type = PARAM_CHOICE,
+                       .choices = { "copy", "mirror", "lastpixel", "white", "black",
+                                    "background" } },
+    [FRAME_GRAVITY] = { .name = "gravity",
+                        .summary = "Which side is kept",
+                        .type = PARAM_CHOICE,
+                        .choices = { "centre", "north", "east", "south", "west", "smart" } },
+    { .name = NULL },
+};
+
+const struct param imaginary_rest[] = {
+    [REST_ROTATE] = { .name = "rotate",
+                      .summary = "Clockwise, before all else",
+                      .unit = "degrees",
+                      .type = PARAM_CHOICE,
+                      .choices = { "0", "90", "180", "270" } },
+    [REST_FLIP] = FLAG("flip", "Top becomes bottom"),
+    [REST_FLOP] = FLAG("flop", "Left becomes right"),
+    [REST_SIGMA] = { .name = "sigma",
+                     .summary = "Blurs it",
+                     .unit = "pixels",
+                     .type = PARAM_DECIMAL,
+                     .max = PARAM_DECIMAL_DEFAULT_MAX },
+    [REST_COLORSPACE] = { .name = "colorspace",
+                          .summary = "bw: without colours",
+                          .type = PARAM_CHOICE,
+                          .choices = { "srgb", "bw" } },
+    [REST_INTERLACE] = FLAG("interlace", "As progressive"),
+    [REST_FIELD] = { .name = "field",
+                     .summary = "The form's part with the image",
+                     .type = PARAM_CHOICE,
+                     .choices = { "file", "image", "media" } },
+    [REST_NOROTATION] = FLAG("norotation", "Leave the orientation of EXIF as it is"),
+    [REST_NOPROFILE] = FLAG("noprofile", "Leave the colour profile out"),
+    [REST_STRIPMETA] = { .name = "stripmeta",
+                         .summary = "Leave metadata out",
+                         .type = PARAM_BOOL,
+                         .def = true },
+    [REST_PALETTE] = FLAG("palette", "A PNG of few colours"),
+    [REST_MINAMPL] = { .name = "minampl",
+                       .summary = "How exact the blur is",
+                       .type = PARAM_DECIMAL,
+                       .max = PARAM_DECIMAL_DEFAULT_MAX },
+    { .name = NULL },
+};
+
+const struct imaginary_row imaginary_rows[] = {
+    { "resize", "resize", PLACE_SCALE, SHAPE_RESIZE, 0 },
+    { "fit", "resize", PLACE_SCALE, SHAPE_INSIDE, 0 },
+    { "enlarge", "resize", PLACE_SCALE, SHAPE_COVER, 0 },
+    { "thumbnail", "resize", PLACE_SCALE, SHAPE_STRETCH, 0 },
+    { "crop", "crop", PLACE_CUT, SHAPE_CROP, 0 },
+    { "smartcrop", "smartcrop", PLACE_CUT, SHAPE_SMARTCROP, 0 },
+    { "extract", "extract", PLACE_CUT, SHAPE_EXTRACT, TAKES_AREA },
+    { "rotate", "rotate", PLACE_ROTATE, SHAPE_ROTATE, TAKES_SIZE },
+    { "flip", "flip", PLACE_FLIP, SHAPE_SET, TAKES_SIZE },
+    { "flop", "flop", PLACE_FLOP, SHAPE_SET, TAKES_SIZE },
+    { "zoom", "zoom", PLACE_ZOOM, SHAPE_ZOOM,
+      TAKES_SIZE | TAKES_CORNER | TAKES_AREA | TAKES_FACTOR },
+    { "blur", "blur", PLACE_BLUR, SHAPE_BLUR, TAKES_SIZE },
+    { "convert", NULL, PLACES, SHAPE_CONVERT, TAKES_SIZE },
+    { "autorotate", NULL, PLACES, SHAPE_SET, TAKES_NOTHING },
+    { .name = NULL },
+};
 
 /* ---- operations */
 
@@ -32,7 +122,7 @@ const char *imaginary_name(int index, const char **op) {
     return NULL;
 }
 
-/* The row of NAME; NULL: a user wrote an operator of that name, or there is none. */
+/* The row of NAME; NULL: none, or a user's operator has that name. */
 static const struct imaginary_row *row_of(const struct imaginary *imaginary,
                                           const struct op_set *ops, const char *name) {
     if (!ops) ops = registry_set();
@@ -40,7 +130,7 @@ static const struct imaginary_row *row_of(const struct imaginary *imaginary,
     return op && op_set_is_added(ops, op) ? NULL : find_row(name);
 }
 
-/* Appends the step of the operation NAME; its parameters come next. */
+/* Appends the step of the operation NAME; its parameters follow. */
 static enum status begin(struct imaginary *imaginary, struct plan *plan, const char *name,
                          struct failure *failure) {
     imaginary->row = row_of(imaginary, plan->ops, name);
@@ -49,7 +139,7 @@ static enum status begin(struct imaginary *imaginary, struct plan *plan, const c
     return imaginary->row->op ? plan_add(plan, imaginary->row->op, failure) : STATUS_OK;
 }
 
-/* ---- values as they are called here */
+/* ---- imaginary's values in Burin's form */
 
 /* "250,20,10" */
 static bool read_colour(const char *text, unsigned rgb[3]) {
@@ -95,7 +185,7 @@ static bool takes_frame(const struct imaginary_row *row, int index) {
     return index >= 0 && (!needs[index] || needs[index] & row->takes);
 }
 
-/* Where both sides may be had. */
+/* Operations that take both sides. */
 static bool takes_ratio(const struct imaginary_row *row) {
     return row->takes & TAKES_SIZE || row->place == PLACE_SCALE || row->shape == SHAPE_CROP ||
            row->shape == SHAPE_SMARTCROP;
@@ -130,7 +220,7 @@ static enum status set_ratio(struct imaginary *imaginary, const char *value,
                 imaginary->row->name, param_shown(value, shown));
 }
 
-/* What imaginary has and nothing here does, and what to do instead. */
+/* Parameters of imaginary that Burin does not have, and what to do instead. */
 static const struct {
     const char *name, *instead;
 } strangers[] = {
@@ -162,7 +252,7 @@ static enum status unknown(const struct imaginary *imaginary, const struct plan 
                 near ? near : "", near ? "\"?" : "");
 }
 
-/* Our crop has all sides, but not what is smart. */
+/* Burin's crop has every gravity but "smart". */
 static bool is_smart_crop(const struct imaginary *imaginary, const char *name, const char *value) {
     return imaginary->row->shape == SHAPE_CROP && strcmp(name, "gravity") == 0 &&
            (imaginary->smart || strcmp(value, "smart") == 0);
@@ -195,7 +285,7 @@ static enum status set(struct imaginary *imaginary, struct plan *plan, const cha
 /* ---- a path's operation */
 
 static struct imaginary *of(const struct dialect *dialect) {
-    return (struct imaginary *)dialect; /* its first member */
+    return (struct imaginary *)dialect; /* the dialect is its first member */
 }
 
 static enum status begin_path(struct dialect *dialect, struct plan *plan, const char *name,
@@ -250,8 +340,8 @@ static enum status set_of_step(void *context, const char *name, const char *valu
         imaginary->has_type |= strcmp(name, "type") == 0;
         return settings_set_in_step(place->settings, name, here, place->last, failure);
     }
-    /* A colour as imaginary writes it is laid under transparency too; one as it is written here is
-     * the step's alone. */
+    /* A colour in imaginary's form also goes under transparency; in Burin's form it belongs to the
+     * step alone. */
     const bool colour = strcmp(name, "background") == 0 && here == text;
     if (colour && place->settings &&
         settings_set_in_step(place->settings, name, here, false, failure))

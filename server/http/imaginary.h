@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* imaginary.h - operations and parameters as clients of imaginary write them, told in operators.
+/* imaginary.h - translates operations and parameters of imaginary's clients into operators.
  *
- * imaginary does all that one operation asks for in an order of its own: it turns and mirrors the
- * image, scales it, cuts it, blurs it, and takes its colours out. Here that becomes a step each:
+ * imaginary does everything that one operation asks for in a fixed order: it rotates and mirrors
+ * the image, scales, cuts and blurs it, and removes its colours. Here each becomes a step:
  *
  *     fit?width=300&height=200&flop=true     flop; resize width=300 height=200 fit=inside ...
  *
- * Names of operators that imaginary has too (resize, crop, rotate...) keep their own meaning, and
- * its further parameters are understood beside theirs. `whole` gives imaginary's meaning to these
- * as well: under IMAGINARY_PATH. What cannot be had is refused with what to do instead; README.md
- * of server/ tells what is another than there.
+ * Operators whose names imaginary has too (resize, crop, rotate...) keep their own meaning, and
+ * accept its other parameters as well. `whole`, set under IMAGINARY_PATH, gives imaginary's meaning
+ * to these names too. What Burin does not have is refused with a sentence that says what to do
+ * instead. server/README.md lists the differences.
  *
- * Used by:  route.c (paths), handle_process.c (the dialect of a request), openapi_json.c and
- *           metrics, which list the names.
+ * Used by:  route.c (paths), handle_image.c (the dialect of a request), openapi_json.c and
+ *           metrics.c, which list the names.
  * Owns:     nothing; plain data.
  * Fails:    STATUS_BAD_PARAM with a sentence.
- * Threads:  any; an operation is read by one at a time.
+ * Threads:  any; a struct imaginary: one at a time.
  * Source:   github.com/h2non/imaginary: README.md, image.go, params.go, server_test.go; the order
  *           and the sizes are those of github.com/h2non/bimg, resizer.go.
  */
@@ -30,35 +30,35 @@ struct imaginary_row;
 
 enum { IMAGINARY_VALUE_MAX = 16 };
 
-/* One operation, while its parameters come. */
+/* One operation and its parameters so far. */
 struct imaginary {
     struct dialect dialect;
-    bool whole;   /* every name means what it means to imaginary */
-    bool upright; /* it is not the first step of its pipeline */
+    bool whole;   /* every name has imaginary's meaning */
+    bool upright; /* an earlier step has applied the EXIF orientation */
     const struct imaginary_row *row;
     bool has_type, smart;
-    long ratio[2];                        /* of aspectratio; 0: not given */
-    char background[IMAGINARY_VALUE_MAX]; /* of a step alone, as RRGGBB; "": none */
+    long ratio[2];                        /* aspectratio; 0: not given */
+    char background[IMAGINARY_VALUE_MAX]; /* of this step alone, as RRGGBB; "": none */
     struct params frame, rest;            /* parameters that are not its operator's */
 };
 
 enum { IMAGINARY_NAMES_MAX = 16 };
 
-/* The INDEX-th operation that no operator has the name of, and its operator; NULL behind the last.
- * OP is NULL where there is none, as of convert. */
+/* The INDEX-th operation whose name no operator has, and its operator *OP (NULL: none, such as for
+ * convert). NULL after the last. */
 const char *imaginary_name(int index, const char **op);
 
-/* Whether imaginary has an operation of this NAME, and it can be had here. */
+/* Whether NAME is an operation of imaginary that Burin has. */
 bool imaginary_has(const char *name);
 
-/* The dialect of a request for the operation NAME, or for /pipeline (NULL), for settings_init.
- * Returns NULL if imaginary has no operation NAME, or a user's operator among OPS has that name,
- * unless WHOLE. IMAGINARY is filled, and must last as long as the settings. */
+/* For settings_init: the dialect of a request for the operation NAME, or for /pipeline (NULL).
+ * NULL: imaginary has no operation NAME, or a user's operator among OPS has that name and not
+ * WHOLE. Fills IMAGINARY, which must be valid as long as the settings. */
 struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
                                   const char *name, bool whole);
 
-/* Once all has come: the steps around it, in imaginary's order. ENCODE gets what is said of the
- * file. */
+/* After all parameters: completes the operation's step and adds the steps around it, in imaginary's
+ * order. Sets options of the file in ENCODE. */
 enum status imaginary_complete(struct imaginary *imaginary, struct plan *plan,
                                struct encode_options *encode, struct failure *failure);
 

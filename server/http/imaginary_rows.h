@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* imaginary_rows.h - imaginary's operations and parameters, as tables.
+/* imaginary_rows.h - tables of imaginary's operations and parameters.
  *
- * Used by:  imaginary.c, which reads them, and imaginary_steps.c, which makes steps of them.
- * Owns:     nothing.
- * Fails:    never.
+ * Used by:  imaginary.c, which defines them and reads values by them, and imaginary_steps.c, which
+ *           turns them into steps.
  * Threads:  any; constants.
  */
 #ifndef BURIN_IMAGINARY_ROWS_H
@@ -11,7 +10,7 @@
 
 #include "server/http/imaginary.h"
 
-/* In this order imaginary does what one operation asks for. */
+/* The order in which imaginary does what one operation asks for. */
 enum place {
     PLACE_ROTATE,
     PLACE_FLIP,
@@ -24,7 +23,7 @@ enum place {
     PLACES
 };
 
-/* struct imaginary, frame: where the picture goes. */
+/* struct imaginary, frame: size and position. */
 enum frame_param {
     FRAME_WIDTH,
     FRAME_HEIGHT,
@@ -50,7 +49,7 @@ enum extend {
 };
 extern const struct param imaginary_frame[FRAME_PARAMS + 1];
 
-/* struct imaginary, rest: what else is done, and how it is written. */
+/* struct imaginary, rest: further changes, and how the image is written. */
 enum rest_param {
     REST_ROTATE,
     REST_FLIP,
@@ -59,7 +58,7 @@ enum rest_param {
     REST_COLORSPACE,
     REST_INTERLACE,
     REST_FIELD,
-    REST_REFUSED, /* all behind it are good for one value alone */
+    REST_REFUSED, /* from here on only the default is accepted */
     REST_NOROTATION = REST_REFUSED,
     REST_NOPROFILE,
     REST_STRIPMETA,
@@ -69,15 +68,15 @@ enum rest_param {
 };
 extern const struct param imaginary_rest[REST_PARAMS + 1];
 
-/* What an operation takes of frame, beside what all take. */
+/* Parameters of frame that an operation takes in addition to those that all take. */
 enum { TAKES_SIZE = 1, TAKES_CORNER = 2, TAKES_AREA = 4, TAKES_FACTOR = 8, TAKES_NOTHING = 16 };
 
-/* How the step of its operator is finished. */
+/* How the step of its operator is completed. */
 enum shape {
-    SHAPE_SET,     /* as its parameters were set */
-    SHAPE_INSIDE,  /* a resize: no larger than both sides... */
-    SHAPE_COVER,   /* ... as large as both, what is over is cut... */
-    SHAPE_STRETCH, /* ... as large as both */
+    SHAPE_SET,     /* its parameters are final */
+    SHAPE_INSIDE,  /* resize: no larger than both sides */
+    SHAPE_COVER,   /* resize: covers both sides, the excess is cut */
+    SHAPE_STRETCH, /* resize: to exactly both sides */
     SHAPE_RESIZE,
     SHAPE_CROP,
     SHAPE_SMARTCROP,
@@ -89,8 +88,8 @@ enum shape {
 };
 
 struct imaginary_row {
-    const char *name, *op; /* its operator; NULL: it does nothing itself */
-    enum place place;      /* of its operator's step */
+    const char *name, *op; /* op: its operator; NULL: none */
+    enum place place;      /* of the operator's step */
     enum shape shape;
     unsigned takes;
 };

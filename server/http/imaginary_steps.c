@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The operator's own step is finished first: a resize gets a fit, a crop
- * may have to become one. Then it is taken off the plan, and put back in its place among the steps
- * that other parameters ask for. */
+/* How it works. The operator's own step is completed first: a resize gets its fit, a crop may
+ * become a resize. Then it is taken off the plan and put back at its place among the steps that
+ * other parameters require. */
 #include "server/http/imaginary_rows.h"
 
 #include <stdio.h>
@@ -52,10 +52,10 @@ static enum status missing(const struct imaginary *imaginary, const char *what,
     return fail(failure, STATUS_BAD_PARAM, "%s: %s must be given", imaginary->row->name, what);
 }
 
-/* ---- how a resize fits, by what imaginary's parameters say */
+/* ---- the fit of a resize, by imaginary's parameters */
 
 struct fit {
-    const char *fit; /* NULL: nothing of imaginary's says it */
+    const char *fit; /* NULL: no parameter of imaginary sets it */
     bool enlarge;
 };
 
@@ -63,7 +63,7 @@ static bool is_turned(const struct imaginary *imaginary) {
     return imaginary->row->shape == SHAPE_ROTATE || imaginary->rest.number[REST_ROTATE];
 }
 
-/* Scaling beside another operation stretches, but not where the image is turned, too. */
+/* Scaling beside another operation stretches, unless the image is also rotated. */
 static struct fit fit_stretched(const struct imaginary *imaginary) {
     if (is_on(&imaginary->frame, FRAME_EMBED)) return (struct fit){ "contain", false };
     return is_turned(imaginary) ? (struct fit){ "inside", false } : (struct fit){ "fill", true };
@@ -74,7 +74,7 @@ static struct fit fit_covering(const struct params *frame) {
     return (struct fit){ is_on(frame, FRAME_EMBED) ? "contain" : "inside", true };
 }
 
-/* A plain resize is ours, but where `whole`. */
+/* A plain resize keeps Burin's meaning, unless `whole`. */
 static struct fit fit_resized(const struct imaginary *imaginary) {
     const struct params *frame = &imaginary->frame;
     if (is_off(frame, FRAME_NOCROP)) return (struct fit){ "cover", false };
@@ -97,17 +97,17 @@ static struct fit fit_of(const struct imaginary *imaginary, enum shape shape) {
     }
 }
 
-/* Sets what the request has not set itself. */
+/* Sets NAME, which the request must not have set itself. */
 static enum status choose(struct plan *plan, const char *name, const char *value,
                           struct failure *failure) {
     if (has(plan, name))
         return fail(failure, STATUS_BAD_PARAM,
-                    "%s: %s follows from what imaginary's names say; leave it out, or those",
+                    "%s: %s follows from imaginary's parameters; leave it out, or them",
                     last(plan)->op->name, name);
     return plan_set(plan, name, value, failure);
 }
 
-/* The background around what is contained. */
+/* The background around a contained image. */
 static enum status set_extend(const struct imaginary *imaginary, struct plan *plan,
                               const struct encode_options *encode, struct failure *failure) {
     const long extend = imaginary->frame.number[FRAME_EXTEND];
@@ -131,7 +131,7 @@ static enum status set_gravity(const struct imaginary *imaginary, struct plan *p
                   imaginary_frame[FRAME_GRAVITY].choices[frame->number[FRAME_GRAVITY]], failure);
 }
 
-/* Gives FIT to the last step, a resize that has its sides. */
+/* Applies FIT to the last step, a resize with its sides set. */
 static enum status fit_set(const struct imaginary *imaginary, struct plan *plan, struct fit fit,
                            const struct encode_options *encode, struct failure *failure) {
     enum status status = STATUS_OK;
@@ -148,7 +148,7 @@ static enum status fit_set(const struct imaginary *imaginary, struct plan *plan,
 
 /* ---- an operation's own step */
 
-/* The last step becomes OP, with the sides that it has. */
+/* Replaces the last step by OP, with the same sides. */
 static enum status become(struct plan *plan, const char *op, struct failure *failure) {
     static const char *const sides[] = { "width", "height" };
     const struct step before = plan->steps[--plan->count];
@@ -161,7 +161,7 @@ static enum status become(struct plan *plan, const char *op, struct failure *fai
     return status;
 }
 
-/* imaginary cuts where one side is given, and scales first where both are. */
+/* With one side imaginary cuts; with both it scales first. */
 static enum status finish_crop(const struct imaginary *imaginary, struct plan *plan,
                                const struct encode_options *encode, struct failure *failure) {
     const bool force = is_on(&imaginary->frame, FRAME_FORCE);
@@ -211,8 +211,8 @@ static enum status finish_extract(const struct imaginary *imaginary, struct plan
         return missing(imaginary, "areawidth and areaheight", failure);
     if (has(plan, "width") || has(plan, "height"))
         return fail(failure, STATUS_BAD_PARAM,
-                    "extract: areawidth and areaheight tell the part, and so do width and height; "
-                    "leave one out, or scale it before, in a step of /pipeline");
+                    "extract: areawidth and areaheight set the part, and so do width and height; "
+                    "leave one pair out, or scale before, in a step of /pipeline");
     const enum status status = set_number(plan, "width", frame->number[FRAME_AREAWIDTH], failure);
     return status ? status : set_number(plan, "height", frame->number[FRAME_AREAHEIGHT], failure);
 }
@@ -278,7 +278,7 @@ static enum status add_scale(const struct imaginary *imaginary, struct plan *pla
                   : fit_set(imaginary, plan, fit_of(imaginary, SHAPE_STRETCH), encode, failure);
 }
 
-/* Without a corner imaginary takes no part of what it has zoomed, whatever its area. */
+/* Without a corner imaginary cuts no part out of the zoomed image, even if an area is given. */
 static enum status add_cut(const struct imaginary *imaginary, struct plan *plan,
                            struct failure *failure) {
     static const struct {
@@ -323,7 +323,7 @@ static enum status add_at(enum place place, const struct imaginary *imaginary, s
     return STATUS_OK;
 }
 
-/* STEP, which was taken off a plan. */
+/* Appends STEP, which was taken off the plan. */
 static enum status put_back(struct plan *plan, const struct step *step, struct failure *failure) {
     const enum status status = plan_add(plan, step->op->name, failure);
     if (!status) *last(plan) = *step;
@@ -345,11 +345,11 @@ static enum status add_all(const struct imaginary *imaginary, struct plan *plan,
 
 /* ---- all of it */
 
-/* What is good for one value alone, which is its default. */
+/* Parameters of which only the default is accepted. */
 static enum status check_refused(const struct imaginary *imaginary, struct failure *failure) {
     static const char *const reasons[REST_PARAMS] = {
-        [REST_NOROTATION] = "the image is always turned as its EXIF says: leave norotation out",
-        [REST_NOPROFILE] = "a colour profile stays, for colours mean nothing without: leave "
+        [REST_NOROTATION] = "the image is always rotated as its EXIF says: leave norotation out",
+        [REST_NOPROFILE] = "the colour profile is always kept, since colours depend on it: leave "
                            "noprofile out",
         [REST_STRIPMETA] = "metadata such as EXIF are never kept: leave stripmeta out",
         [REST_PALETTE] = "a PNG keeps all its colours: leave palette out",
@@ -362,7 +362,7 @@ static enum status check_refused(const struct imaginary *imaginary, struct failu
     return STATUS_OK;
 }
 
-/* The side that is missing, in the whole numbers that imaginary reckons in. */
+/* Computes the missing side in integers, as imaginary does. */
 static void apply_ratio(const struct imaginary *imaginary, long *width, long *height) {
     const long *ratio = imaginary->ratio;
     if (!ratio[0] || !*width == !*height) return;

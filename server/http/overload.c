@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Two numbers that are read without a lock say that there is room, as long as there
- * is much: the slots in use, and how many jobs waited a millisecond ago. Only when the queue may be
- * full is the supervisor asked, which knows each client's jobs. A refusal is printed in one go,
- * counted as request_flow.c does it, and logged with others of its second. */
+/* How it works. While there is much room, two numbers that are read without a lock show it: the
+ * slots in use, and the jobs that waited a millisecond ago. Only when the queue may be full is the
+ * supervisor asked, which knows each client's jobs. A refusal is printed by problem.c, counted like
+ * request_flow.c's, and logged together with the others of its second. */
 #include "server/http/overload.h"
 
 #include "pipeline/timing.h"
 #include "server/api/json_writer.h"
-#include "server/http/cors.h"
 #include "server/http/exchange.h"
 #include "server/http/identity.h"
+#include "server/http/problem.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
 
@@ -22,12 +22,12 @@ enum { SEEN_MS = 1, LOG_MS = 1000 };
 
 /* ---- room */
 
-/* NULL: nobody knows whose requests these are. */
+/* NULL: the client is not known. */
 static const struct client *counted(const struct client *client) {
     return client_is_unknown(client) ? NULL : client;
 }
 
-/* Are they surely fewer? The supervisor's lock is taken once in SEEN_MS. */
+/* Whether certainly fewer than queue_jobs wait. Takes the supervisor's lock once in SEEN_MS. */
 static bool few_wait(struct front_listener *listener, int count) {
     struct queue_seen *seen = &listener->queue_seen;
     const int64_t now = clock_ns();
@@ -38,13 +38,13 @@ static bool few_wait(struct front_listener *listener, int count) {
     return seen->waiting + count < listener->front->service.config->queue_jobs;
 }
 
-/* Other listeners are taken to have let in as many. */
+/* Assumes that the other listeners have let in as many. */
 enum room overload_room(void *context, const struct client *client, int count) {
     struct front_listener *listener = context;
     const struct front *front = listener->front;
     const int slots = slots_count(front->service.slots), used = slots_in_use(front->service.slots);
     count *= front->io_threads;
-    if (service_draining(&front->service) > 1) return ROOM_FREE; /* to hear of it */
+    if (service_draining(&front->service) > 1) return ROOM_FREE; /* request_flow.c refuses it */
     if (used >= slots) return ROOM_NONE;
     if (used + count >= slots) return ROOM_UNSURE;
     if (used + count < front->service.config->queue_jobs || few_wait(listener, count))
@@ -55,7 +55,7 @@ enum room overload_room(void *context, const struct client *client, int count) {
                : ROOM_FREE;
 }
 
-/* Who waits for a slot is one more reason to let those go who hold one and stand still. */
+/* A request that waits for a slot is a reason to evict clients that hold one and stand still. */
 void overload_wanted(void *context) {
     const struct front *front = ((struct front_listener *)context)->front;
     if (service_full(&front->service))
@@ -71,7 +71,7 @@ struct client overload_client(void *context, const struct sockaddr *peer) {
 
 /* ---- refusals */
 
-/* One line a second: a line for each would cost more than the refusal. */
+/* Logs one line a second: a line for each would cost more than the refusal. */
 static void note_refusal(struct front *front) {
     const int64_t now = clock_ns();
     __atomic_add_fetch(&front->refused_unlogged, 1, __ATOMIC_RELAXED);
@@ -122,7 +122,7 @@ static void count_request(struct front *front, const struct request_head *reques
 
 enum { FORWARDED_MAX = 8, FORWARDED_BYTES = 512 };
 
-/* Whom a trusted proxy names in the head; :: where that cannot be told. */
+/* The client that a trusted proxy names in the head; :: if it is not clear. */
 static struct client forwarded(const struct front *front, const struct request_head *request) {
     char texts[FORWARDED_MAX][FORWARDED_BYTES];
     const char *lines[FORWARDED_MAX];
@@ -141,7 +141,7 @@ static struct client forwarded(const struct front *front, const struct request_h
     return client_unit(&client);
 }
 
-/* false: there is room after all. */
+/* False: there is room after all. */
 static bool find_reason(const struct front *front, const struct client *peer,
                         const struct request_head *request, enum rejection *reason,
                         struct failure *failure) {
@@ -157,7 +157,7 @@ static bool find_reason(const struct front *front, const struct client *peer,
            STATUS_OK;
 }
 
-/* The value of the request's only Origin, terminated; NULL: there is none, or several. */
+/* The value of the request's only Origin, terminated, in TEXT; NULL: there is none, or several. */
 static const char *origin_of(const struct request_head *request, char text[CONFIG_ORIGINS_MAX]) {
     const struct header_field *found = NULL;
     for (int i = 0; i < request->header_count; i++) {
@@ -172,38 +172,16 @@ static const char *origin_of(const struct request_head *request, char text[CONFI
     return text;
 }
 
-/* A page of another site that is allowed to shall read the refusal, too. */
-static void print_cors(const struct front *front, const struct request_head *request,
-                       char out[CORS_FIELDS_BYTES]) {
+/* Pages of other sites that may read answers may read the refusal, too. */
+static void add_fields(const struct front *front, const struct request_head *request,
+                       struct problem *problem) {
     struct cors_field fields[CORS_FIELDS_MAX];
-    char origin[CONFIG_ORIGINS_MAX];
+    char origin[CONFIG_ORIGINS_MAX], seconds[16];
     const int count =
         cors_fields_for(front->service.config->cors_origins, origin_of(request, origin), fields);
-    size_t length = 0;
-    out[0] = '\0';
-    for (int i = 0; i < count; i++)
-        length += (size_t)snprintf(out + length, CORS_FIELDS_BYTES - length, "%s: %s\r\n",
-                                   fields[i].name, fields[i].value);
-}
-
-/* As problem.c has it. */
-static size_t print(const struct front *front, const char *message, const char *id,
-                    const char *cors, bool closes, char *out, size_t size) {
-    char body[1024];
-    const int length = snprintf(
-        body, sizeof body,
-        "{\"type\": \"about:blank\", \"title\": \"Service Unavailable\", \"status\": 503, "
-        "\"detail\": \"%s\", \"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\"}",
-        message, message, status_name(STATUS_BUSY), id);
-    const int whole =
-        snprintf(out, size,
-                 "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
-                 "X-Content-Type-Options: nosniff\r\nRetry-After: %d\r\nContent-Length: %d\r\n\r\n"
-                 "%s",
-                 closes ? "Connection: close\r\n" : "", cors, id,
-                 supervisor_retry_after_s(front->service.supervisor), length, body);
-    return length < (int)sizeof body && whole < (int)size ? (size_t)whole : 0;
+    for (int i = 0; i < count; i++) problem_add_field(problem, fields[i].name, fields[i].value);
+    snprintf(seconds, sizeof seconds, "%d", supervisor_retry_after_s(front->service.supervisor));
+    problem_add_field(problem, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
 }
 
 size_t overload_refusal(void *context, const struct client *client,
@@ -211,14 +189,17 @@ size_t overload_refusal(void *context, const struct client *client,
                         char *out, size_t size, bool *last) {
     struct front *front = ((struct front_listener *)context)->front;
     const struct header_field *given = find(request, "X-Request-ID");
-    char id[REQUEST_ID_MAX], cors[CORS_FIELDS_BYTES];
+    char id[REQUEST_ID_MAX];
     struct failure failure = { 0 };
     enum rejection reason;
     if (!find_reason(front, client, request, &reason, &failure)) return 0;
     exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
     *last = !keeps_alive(request, facts);
-    print_cors(front, request, cors);
-    const size_t length = print(front, failure.message, id, cors, *last, out, size);
+    struct problem problem = {
+        .http_status = MHD_HTTP_SERVICE_UNAVAILABLE, .failure = &failure, .id = id, .closes = *last
+    };
+    add_fields(front, request, &problem);
+    const size_t length = problem_print(&problem, out, size);
     if (length == 0) return 0;
     count_request(front, request, reason);
     note_refusal(front);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The body is made once, from the exchange's failure; it goes out through the library
- * as any answer, or, in the middle of an upload, with a head of our own straight to the socket. The
- * headers that depend on the status stand in one function for both. */
+/* How it works. The body is printed in one function, from a failure. It is sent through the library
+ * like any answer, or with a head of our own straight to the socket: in the middle of an upload, or
+ * before the library sees the request (overload.c). */
 #include "server/http/problem.h"
 
-#include "server/http/cors.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -28,13 +25,7 @@ int problem_http_status(const struct exchange *exchange) {
     return exchange->http_status ? exchange->http_status : status_code(exchange->failure.status);
 }
 
-/* What a client sent may stand in a message, in any encoding or cut within a character: no JSON. */
-static void make_printable(char *message) {
-    for (; *message; message++)
-        if (*message < ' ' || *message > '~') *message = '?';
-}
-
-/* A code for what only HTTP has a status for. */
+/* Some failures have a code only in HTTP. */
 static const char *problem_code(const struct failure *failure, int http_status) {
     switch (http_status) {
     case MHD_HTTP_NOT_FOUND: return "not_found";
@@ -45,30 +36,42 @@ static const char *problem_code(const struct failure *failure, int http_status) 
     }
 }
 
-/* Heap; NULL without memory. */
-static char *problem_text(const struct exchange *exchange, int http_status) {
-    struct failure failure = exchange->failure;
-    make_printable(failure.message);
-    json_t *problem =
-        json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
-                  MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
-                  failure.message, "message", failure.message, "code",
-                  problem_code(&failure, http_status), "request_id", exchange->request.id);
-    char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
-    json_decref(problem);
-    return text;
+/* A message of 231 bytes, twice and escaped, and the rest. */
+enum { BODY_MAX = 1536 };
+
+/* Prints MESSAGE as a JSON string without its quotes. It may quote bytes that a client sent, in any
+ * encoding or cut within a character: only ASCII remains. */
+static void escape(const char *message, char *out) {
+    for (; *message; message++) {
+        if (*message == '"' || *message == '\\') *out++ = '\\';
+        *out++ = *message < ' ' || *message > '~' ? '?' : *message;
+    }
+    *out = '\0';
+}
+
+/* Returns the length. */
+static size_t print_body(const struct failure *failure, int http_status, const char *id,
+                         char out[BODY_MAX]) {
+    char message[2 * sizeof failure->message];
+    escape(failure->message, message);
+    return (size_t)snprintf(
+        out, BODY_MAX,
+        "{\"type\": \"about:blank\", \"title\": \"%s\", \"status\": %d, \"detail\": \"%s\", "
+        "\"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\"}",
+        MHD_get_reason_phrase_for((unsigned)http_status), http_status, message, message,
+        problem_code(failure, http_status), id);
 }
 
 /* ---- the headers that only some problems have */
 
-enum { FIELDS_MAX = 4, VALUE_MAX = 32 };
+enum { FIELDS_MAX = 3, VALUE_MAX = 32 };
 
 struct field {
     const char *name;
     char value[VALUE_MAX];
 };
 
-/* Returns how many of FIELDS are filled. */
+/* Fills FIELDS and returns their number. */
 static int extra_fields(const struct exchange *exchange, int http_status,
                         struct field fields[FIELDS_MAX]) {
     int count = 0;
@@ -81,8 +84,8 @@ static int extra_fields(const struct exchange *exchange, int http_status,
         fields[count].name = MHD_HTTP_HEADER_ALLOW;
         snprintf(fields[count++].value, VALUE_MAX, "%s", exchange->allow);
     }
-    /* Which coding would do: so a client can tell it from an image of a type that is not read (RFC
-     * 9110, 12.5.3). */
+    /* Distinguishes a Content-Encoding from an image of a type that is not read (RFC 9110,
+     * 12.5.3). */
     if (http_status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && exchange_coding(exchange)) {
         fields[count].name = MHD_HTTP_HEADER_ACCEPT_ENCODING;
         snprintf(fields[count++].value, VALUE_MAX, "identity");
@@ -90,8 +93,7 @@ static int extra_fields(const struct exchange *exchange, int http_status,
     return count;
 }
 
-/* Refused before the body was read to its end, or while stopping: nothing more on this connection.
- */
+/* The end of the request is not known or not read, or the daemon stops. */
 static bool must_close(const struct exchange *exchange) {
     if (exchange->state == EXCHANGE_HEAD || exchange->unreadable_rest) return true;
     if (service_draining(&exchange->front->service)) return true;
@@ -101,10 +103,14 @@ static bool must_close(const struct exchange *exchange) {
 struct reply problem_reply(const struct exchange *exchange) {
     const int http_status = problem_http_status(exchange);
     struct field fields[FIELDS_MAX];
-    struct reply reply =
-        reply_text("application/problem+json", "no-store", problem_text(exchange, http_status));
-    reply.http_status = http_status;
+    char body[BODY_MAX];
+    struct reply reply = { .http_status = http_status };
+    reply.bytes = print_body(&exchange->failure, http_status, exchange->request.id, body);
+    reply.response = MHD_create_response_from_buffer(reply.bytes, body, MHD_RESPMEM_MUST_COPY);
     if (!reply.response) return reply;
+    MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            "application/problem+json");
+    MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     const int count = extra_fields(exchange, http_status, fields);
     for (int i = 0; i < count; i++)
         MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
@@ -113,48 +119,47 @@ struct reply problem_reply(const struct exchange *exchange) {
     return reply;
 }
 
-/* The head, with room for all there can be. */
-static size_t write_head(const struct exchange *exchange, size_t body_length, char *out,
-                         size_t room) {
-    const int http_status = problem_http_status(exchange);
-    struct field fields[FIELDS_MAX];
-    struct cors_field cors[CORS_FIELDS_MAX];
-    size_t length =
-        (size_t)snprintf(out, room,
-                         "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-                         "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n"
-                         "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n",
-                         http_status, MHD_get_reason_phrase_for((unsigned)http_status),
-                         exchange->request.id, body_length);
-    const int count = extra_fields(exchange, http_status, fields);
-    for (int i = 0; i < count; i++)
-        length += (size_t)snprintf(out + length, room - length, "%s: %s\r\n", fields[i].name,
-                                   fields[i].value);
-    const int cors_count = cors_fields(exchange, cors);
-    for (int i = 0; i < cors_count; i++)
-        length += (size_t)snprintf(out + length, room - length, "%s: %s\r\n", cors[i].name,
-                                   cors[i].value);
-    return length + (size_t)snprintf(out + length, room - length, "\r\n");
+/* ---- answers that do not go through the library */
+
+void problem_add_field(struct problem *problem, const char *name, const char *value) {
+    const size_t left = sizeof problem->fields - problem->length;
+    problem->length +=
+        (size_t)snprintf(problem->fields + problem->length, left, "%s: %s\r\n", name, value);
 }
 
-/* A client reads nothing behind the head of an answer to HEAD, and would read a body as the next
- * answer. */
+size_t problem_print(const struct problem *problem, char *out, size_t size) {
+    char body[BODY_MAX];
+    const size_t body_length =
+        print_body(problem->failure, problem->http_status, problem->id, body);
+    const int length =
+        snprintf(out, size,
+                 "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n\r\n%s",
+                 problem->http_status, MHD_get_reason_phrase_for((unsigned)problem->http_status),
+                 problem->closes ? "Connection: close\r\n" : "", problem->fields, problem->id,
+                 body_length, problem->head_only ? "" : body);
+    return length < (int)size ? (size_t)length : 0;
+}
+
 size_t problem_on_socket(const struct exchange *exchange) {
-    /* FIELDS_MAX fields, an id and the rest; and a body */
-    enum { HEAD_MAX = 768 + CORS_FIELDS_BYTES, ANSWER_MAX = HEAD_MAX + 1280 };
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->library, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char *body = problem_text(exchange, problem_http_status(exchange)), answer[ANSWER_MAX];
-    const size_t body_length = body ? strlen(body) : 0;
-    size_t length = write_head(exchange, body_length, answer, HEAD_MAX);
-    const bool fits = body && length + body_length <= sizeof answer;
-    if (fits && strcmp(exchange->method, MHD_HTTP_METHOD_HEAD) != 0) {
-        memcpy(answer + length, body, body_length);
-        length += body_length;
-    }
-    free(body);
-    if (!fits || !info) return 0;
+    struct problem problem = { .http_status = problem_http_status(exchange),
+                               .failure = &exchange->failure,
+                               .id = exchange->request.id,
+                               .closes = true,
+                               .head_only = strcmp(exchange->method, MHD_HTTP_METHOD_HEAD) == 0 };
+    struct field fields[FIELDS_MAX];
+    struct cors_field cors[CORS_FIELDS_MAX];
+    char answer[sizeof problem.fields + BODY_MAX + 512];
+    const int count = extra_fields(exchange, problem.http_status, fields);
+    for (int i = 0; i < count; i++) problem_add_field(&problem, fields[i].name, fields[i].value);
+    const int cors_count = cors_fields(exchange, cors);
+    for (int i = 0; i < cors_count; i++) problem_add_field(&problem, cors[i].name, cors[i].value);
+    const size_t length = problem_print(&problem, answer, sizeof answer);
+    if (!length || !info) return 0;
     if (send(info->connect_fd, answer, length, MSG_NOSIGNAL) != (ssize_t)length) return 0;
-    shutdown(info->connect_fd, SHUT_WR); /* a client that reads to the end is done at once */
+    shutdown(info->connect_fd, SHUT_WR); /* the end, for a client that reads until it */
     return length;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_reload: operators_dir read again while the daemon serves.
+/* front_reload: reads operators_dir again while the daemon serves.
  *
- * How it works. The next generation is made from the folder, its workers start beside those in
- * force, and when they are healthy it is exchanged for the current one. Nobody waits for a worker
- * that opens its device, and none is ended that has a job: the supervisor ends the old ones when
+ * How it works. The next generation is made from the folder, its workers start beside the present
+ * ones, and when they are healthy it replaces the present generation. No request waits for a worker
+ * that opens its device, and no worker with a job is ended: the supervisor ends the old ones when
  * the last request that holds their generation is answered. I/O threads and the supervisor's wait
- * for nothing but two locks: one is held for microseconds, the supervisor's while a process starts
- * on each device, about a millisecond for one. */
+ * only for two locks: one is held for microseconds, the supervisor's while a process starts on each
+ * device, about a millisecond each. */
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 5, TELL_MS = 1000, TELL_AGAIN_MS = 60000 };
+enum { LOOK_MS = 5, REPORT_MS = 1000, REPORT_AGAIN_MS = 60000 };
 
 static enum status stopped(struct failure *failure) {
     return fail(failure, STATUS_CANCELLED, "the daemon is stopping");
@@ -24,33 +24,26 @@ static void set_end(struct front *front, int64_t end) {
     __atomic_store_n(&front->reload_waits_until, end, __ATOMIC_RELAXED);
 }
 
-/* Workers of the generation before the current one may still be busy: with jobs, which have
- * processing_ms, and with bodies that still come, to which we give as long. */
-static enum status wait_for_workers(struct front *front, struct generation *next,
-                                    int (*interrupted)(void), struct failure *failure) {
+/* Workers of the generation before the present one may still be busy: with jobs, which have
+ * processing_ms, and with bodies that still come, which get as long. */
+static enum status wait_and_start(struct front *front, struct generation *next,
+                                  int (*interrupted)(void), struct failure *failure) {
     const int64_t start = clock_ns();
-    int64_t told_ms = TELL_MS;
+    int64_t report_ms = REPORT_MS;
     set_end(front, start + front->service.config->processing_ms * INT64_C(1000000));
     while (!supervisor_start_operators(front->service.supervisor, next)) {
         if (interrupted()) return stopped(failure);
         const int64_t waited_ms = (clock_ns() - start) / 1000000;
-        if (waited_ms >= told_ms) {
-            log_event(told_ms == TELL_MS ? LOG_INFO : LOG_ERROR,
-                      "operators_dir: requests still have the operators of the last reload but "
-                      "one; the new ones wait for them, for %lld s by now",
+        if (waited_ms >= report_ms) {
+            log_event(report_ms == REPORT_MS ? LOG_INFO : LOG_ERROR,
+                      "operators_dir: some requests still use the operators of the last reload but "
+                      "one; the new ones have waited %lld s for them",
                       (long long)(waited_ms / 1000));
-            told_ms += TELL_AGAIN_MS;
+            report_ms += REPORT_AGAIN_MS;
         }
         usleep(LOOK_MS * 1000);
     }
     return STATUS_OK;
-}
-
-static enum status start_workers(struct front *front, struct generation *next,
-                                 int (*interrupted)(void), struct failure *failure) {
-    const enum status status = wait_for_workers(front, next, interrupted, failure);
-    set_end(front, 0);
-    return status;
 }
 
 static enum status wait_ready(struct front *front, const struct generation *next,
@@ -76,7 +69,8 @@ static bool is_same(const struct generation *a, const struct generation *b) {
 /* Takes over the caller's hold of NEXT. */
 static enum status put_in_force(struct front *front, struct generation *next,
                                 int (*interrupted)(void), struct failure *failure) {
-    enum status status = start_workers(front, next, interrupted, failure);
+    enum status status = wait_and_start(front, next, interrupted, failure);
+    set_end(front, 0);
     if (!status) status = wait_ready(front, next, interrupted, failure);
     if (status) return generation_release(next), status;
     metrics_add_operators(front->service.metrics, &next->ops);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reply.h - answers: JSON, text, and a job's images with their timing report. Problems: problem.h.
+/* reply.h - answers: JSON, text, and the result of a job. Problems: problem.h.
  *
- * Used by:  request_flow.c, which queues what is made here, and the handlers.
- * Owns:     a reply's response is the caller's. One that sends a slot's bytes takes the slot over
- *           and gives it back when it is sent: till then all that the slot holds counts as
+ * Used by:  request_flow.c, which queues them, and the handlers, which make them.
+ * Owns:     the caller owns a reply's response. A response with bytes of a slot takes over the slot
+ *           and gives it back when it is sent; until then all bytes of the slot count as
  *           answer_bytes.
  * Fails:    `response` is NULL without memory: the connection can only be closed.
- * Threads:  the exchange's.
+ * Threads:  the I/O thread of the connection.
  */
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H
@@ -19,18 +19,18 @@ struct reply {
     struct MHD_Response *response;
     int http_status;
     uint64_t bytes;     /* of its body */
-    int64_t slot_bytes; /* the exchange's slot is the response's from now on, and holds so many; 0:
-                           it is not */
+    int64_t slot_bytes; /* bytes of the exchange's slot, which now belongs to the response; 0: it
+                           does not */
 };
 
-/* Consumes BODY. Probes and lists are true at this moment only: they are sent with "no-cache". */
+/* Consumes BODY. Sent with "no-cache": probes and lists are true only now. */
 struct reply reply_json(int http_status, json_t *body);
 
-/* 200. TEXT is heap and becomes the response's; NULL: no memory. */
+/* 200. TEXT is heap, and the response frees it; NULL: no memory. */
 struct reply reply_text(const char *media_type, const char *cache_control, char *text);
 
-/* The finished job of the exchange's slot: the image, the report, or both, as `answer` says.
- * STATUS_BUSY where finished answers hold answer_bytes already. */
+/* The result of the finished job in the exchange's slot, with times and sizes as headers.
+ * STATUS_BUSY: finished answers hold answer_bytes already. */
 enum status reply_job(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 #endif

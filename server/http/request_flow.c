@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The way of a request, from top to bottom: its head is checked and finds a route,
- * its body goes into a slot, its job goes to a worker and comes back, its answer is queued, and the
- * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
- * library: request_flow_proceed once for the head, for each piece of the body, at its end, and once
- * more after a resume; of a large body most pieces come to request_flow_body_take. Whatever fails
- * is noted once, and becomes a problem where an answer may be sent: the library accepts none in the
+/* How it works. The steps of a request, from top to bottom: its head is checked and routed, its
+ * body goes into a slot, its job goes to a worker and comes back, its answer is queued, and its end
+ * is counted and logged. All steps run on the I/O thread of its connection, called by the library:
+ * request_flow_proceed once for the head, for each piece of the body, at its end, and once more
+ * after a resume. Most pieces of a large body come to request_flow_body_received. The first failure
+ * is noted, and answered as a problem when an answer may be sent: the library accepts none in the
  * middle of a body. */
 #include "server/http/request_flow.h"
 
@@ -14,21 +14,20 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
-#include "server/request/room.h"
+#include "server/request/capacity.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Up to so many bytes a body is read to its end before a refusal, so that every client sees the
- * answer, and its next request can be read. Of a larger one so many milliseconds. */
+/* A refused body of up to DROP_MAX bytes is read to its end before the refusal, so that every
+ * client sees the answer and its next request can be read; a larger one is read for LINGER_MS. */
 enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 
-/* ---- answers, at whatever point of the way */
+/* ---- answers, at any step */
 
-/* Notes the first failure of the request; later ones are its consequences. Its slot, its bytes and
- * its operators are free at once: a client may take its time to send the rest of a body that nobody
- * wants. */
+/* Notes the first failure of the request; later ones are its consequences. Frees its slot, bytes
+ * and operators at once, however long the client sends the rest of the body. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
     upload_release(&exchange->request);
@@ -36,19 +35,15 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
     request_release_operators(&exchange->request);
 }
 
-static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
-    struct cors_field fields[CORS_FIELDS_MAX];
-    const int count = cors_fields(exchange, fields);
-    for (int i = 0; i < count; i++)
-        MHD_add_response_header(response, fields[i].name, fields[i].value);
-}
-
-/* The body is no longer held, however long the client takes to read the answer. */
+/* Frees the body, however long the client reads the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
+    struct cors_field fields[CORS_FIELDS_MAX];
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
-    add_cors(exchange, reply.response);
+    const int count = cors_fields(exchange, fields);
+    for (int i = 0; i < count; i++)
+        MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (reply.slot_bytes) exchange->request.slot = -1;
@@ -69,22 +64,23 @@ static enum MHD_Result send_problem(struct exchange *exchange) {
     return send_reply(exchange, problem_reply(exchange));
 }
 
-/* While it is accepted, the drain waits for its end. */
+/* The drain waits for the end of an accepted request. */
 static void set_accepted(struct exchange *exchange, bool accepted) {
     if (exchange->accepted == accepted) return;
     exchange->accepted = accepted;
     __atomic_add_fetch(&exchange->front->accepted, accepted ? 1 : -1, __ATOMIC_SEQ_CST);
 }
 
-/* More of its body than is worth reading for the sake of the next request, or nobody knows. */
+/* The rest of the body is too long to be read for the sake of the next request, or of unknown
+ * length. */
 static bool much_is_to_come(const struct exchange *exchange) {
     const struct request_facts *facts = &exchange->facts;
     return facts->chunked || facts->length - (int64_t)exchange->request.upload.bytes > DROP_MAX;
 }
 
-/* A client that waits for permission to send gets its answer at once. Any other is in the middle of
- * sending: closing now would reset the connection before it has read why, so what it sends is
- * dropped for a while. */
+/* A client that waits for a 100 gets its answer at once. Others are in the middle of sending:
+ * closing now would reset the connection before they have read the answer, so the rest is dropped
+ * for a while. */
 static enum MHD_Result send_problem_early(struct exchange *exchange) {
     const size_t sent = exchange->facts.expects_continue ? 0 : problem_on_socket(exchange);
     if (!sent) return send_problem(exchange);
@@ -101,7 +97,7 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
 
 /* ---- the head */
 
-/* What the recv filter let pass the library reads as it did (engine/README.md). */
+/* recv_filter accepted this head, so the library parses it as we did (engine/README.md). */
 static enum status check_head(struct exchange *exchange, struct failure *failure) {
     enum head_excess excess;
     if (connection_refusal(exchange->connection, failure, &excess)) {
@@ -128,15 +124,15 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     return query->status ? MHD_NO : MHD_YES;
 }
 
-/* The query becomes settings, up to the first that is refused. */
+/* Reads the query into the settings, up to the first argument that is refused. */
 static enum status read_query(struct exchange *exchange, struct failure *failure) {
     struct query query = { &exchange->request.settings, failure, STATUS_OK };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
 
-/* Counted first, then asked whether the daemon stops, and the drain does it the other way round: so
- * either this request is refused, or the drain waits for it. */
+/* Increments `accepted`, then reads `draining`; the drain writes and reads in the reverse order. So
+ * either this request is refused or the drain waits for it. */
 static enum status begin_work(struct exchange *exchange, struct failure *failure) {
     set_accepted(exchange, true);
     if (service_draining(&exchange->front->service) > 1) {
@@ -153,7 +149,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     };
     if (!status) status = upload_begin(&exchange->request, &head, failure);
     if (!status && exchange->route->submit)
-        status = room_check_answer(&exchange->front->service, failure);
+        status = capacity_check_answer(&exchange->front->service, failure);
     return status;
 }
 
@@ -173,8 +169,8 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     return begin_work(exchange, failure);
 }
 
-/* The headers are there, the body is not. An answer that is queued now ends the connection unless
- * there is no body, so a refusal waits for the end of a small one. */
+/* The body has not come yet. An answer queued now would end the connection, unless there is no
+ * body: so a refusal waits for the end of a small body. */
 static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
     struct failure failure = { 0 };
     if (check_head(exchange, &failure)) {
@@ -199,7 +195,7 @@ static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) 
     return enough || exchange->request.upload.bytes > most ? MHD_NO : MHD_YES;
 }
 
-/* Nobody wants it; it is read for the sake of the next request. */
+/* The body is read only for the sake of the next request. */
 static enum status drop_unwanted(struct exchange *exchange, size_t length,
                                  struct failure *failure) {
     exchange->request.upload.bytes += length;
@@ -209,7 +205,7 @@ static enum status drop_unwanted(struct exchange *exchange, size_t length,
                 exchange->front->service.config->body_bytes_max);
 }
 
-/* It may not keep a reload waiting for as long as its client likes. */
+/* A slow body must not delay a reload for long. */
 static enum status check_reload(const struct exchange *exchange, struct failure *failure) {
     const int64_t end = __atomic_load_n(&exchange->front->reload_waits_until, __ATOMIC_RELAXED);
     if (!end || !exchange->request.generation ||
@@ -237,15 +233,15 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     return !wanted || much_is_to_come(exchange) ? send_problem_early(exchange) : MHD_YES;
 }
 
-/* A large body comes beside the library (engine/recv_filter.h): here, until its last byte. */
-void *request_flow_body_place(void *memory, size_t *room) {
+/* A large body bypasses the library (engine/recv_filter.h): all but its last byte comes here. */
+void *request_flow_body_buffer(void *memory, size_t *size) {
     struct exchange *exchange = memory;
     const bool wanted = exchange->state == EXCHANGE_BODY && !exchange->failure.status &&
                         exchange->route->begin != NULL;
-    return wanted ? upload_place(&exchange->request, room) : NULL;
+    return wanted ? upload_buffer(&exchange->request, size) : NULL;
 }
 
-bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
+bool request_flow_body_received(void *memory, const void *bytes, size_t length) {
     struct exchange *exchange = memory;
     if (exchange->state != EXCHANGE_BODY && exchange->state != EXCHANGE_LINGERING) return false;
     return read_body(exchange, bytes, length) == MHD_YES;
@@ -253,8 +249,8 @@ bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
 
 /* ---- its job */
 
-/* On the deadlines' thread, while the exchange is nobody else's. A job that cannot be stopped, as
- * that of an AVIF, goes on for a while: the drain need not wait for it. */
+/* Called by the deadline thread while no other thread uses the exchange. A job that cannot be
+ * stopped, such as an AVIF's, goes on for a while; the drain does not wait for it. */
 static void abandon_job(void *context) {
     struct exchange *exchange = context;
     request_cancel(&exchange->request);
@@ -270,8 +266,7 @@ static void resume(struct job_owner *owner) {
     __atomic_sub_fetch(&exchange->front->suspended, 1, __ATOMIC_RELEASE);
 }
 
-/* The job may be done already, but it comes back to this very thread: not before we are done here.
- */
+/* The job may be done already, but it comes back to this thread, and so not before we return. */
 static enum MHD_Result wait_for_job(struct exchange *exchange) {
     exchange->state = EXCHANGE_WAITING;
     __atomic_add_fetch(&exchange->front->suspended, 1, __ATOMIC_RELAXED);
@@ -280,7 +275,7 @@ static enum MHD_Result wait_for_job(struct exchange *exchange) {
     return MHD_YES;
 }
 
-/* The framing of a chunked body was not sound: what has come of it is nothing whole. */
+/* Refuses a chunked body with broken framing, which is incomplete. */
 static void check_framing(struct exchange *exchange) {
     struct failure failure = { 0 };
     enum head_excess ignored;
@@ -310,7 +305,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
     return send_problem(exchange);
 }
 
-/* Finished jobs have come back to this thread, or should have. */
+/* Finished jobs may have come back to this thread. */
 void request_flow_jobs_completed(void *context, int pipe) {
     struct front_listener *listener = context;
     request_take_completed(&listener->front->service, (int)(listener - listener->front->listeners),
@@ -330,11 +325,11 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
 
 /* ---- its end */
 
-/* Of work and of whatever went wrong, not of probes. */
+/* Logs image requests and all errors, but no successful probes. */
 static void write_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    char memory[4096], client[CLIENT_TEXT_MAX]; /* room for every byte of a message escaped */
+    char memory[4096], client[CLIENT_TEXT_MAX]; /* suffices for a message with all bytes escaped */
     struct json_writer line = json_writer_in(memory, sizeof memory);
     json_writer_key_string(&line, "event", "request");
     client_print(&exchange->request.client, client);
@@ -361,7 +356,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     struct front *front = exchange->front;
     const double total_ms = ns_to_ms(clock_ns() - exchange->request.start_ns);
     connection_end_request(exchange->connection);
-    const bool answered = exchange->state == EXCHANGE_LINGERING; /* whatever came of the rest */
+    const bool answered = exchange->state == EXCHANGE_LINGERING; /* the rest does not matter */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
         metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
@@ -376,7 +371,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
 }
 
-/* ---- which step is next */
+/* ---- the library's calls */
 
 enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *library,
                                      const char *path, const char *method, const char *version,
@@ -395,6 +390,6 @@ enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *libra
         return read_body(exchange, body, bytes);
     }
     if (exchange->state == EXCHANGE_WAITING) return answer_job(exchange);
-    if (exchange->state == EXCHANGE_LINGERING) return MHD_NO; /* answered already: close */
+    if (exchange->state == EXCHANGE_LINGERING) return MHD_NO; /* answered already: closes */
     return end_body(exchange);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* request_flow.h - the way of a request, from its first line to the last byte of its answer.
+/* request_flow.h - the steps of a request, from its first line to the last byte of its answer.
  *
  * Used by:  front.c gives the functions to its listeners.
  * Owns:     each struct exchange, from the first call for a request to request_flow_ended.
@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* For listener_options and, the two in the middle, connection_options. CONTEXT is a struct
- * front_listener, *STATE and MEMORY the request's exchange. */
+/* For listener_options and connection_options (the two about bodies). CONTEXT: a struct
+ * front_listener. *STATE, MEMORY: the request's exchange. */
 enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *library,
                                      const char *path, const char *method, const char *version,
                                      const char *body, size_t *length, void **state);
-void *request_flow_body_place(void *memory, size_t *room);
-bool request_flow_body_take(void *memory, const void *bytes, size_t length);
+void *request_flow_body_buffer(void *memory, size_t *size);
+bool request_flow_body_received(void *memory, const void *bytes, size_t length);
 void request_flow_jobs_completed(void *context, int pipe);
 void request_flow_ended(void *context, struct MHD_Connection *library, void **state,
                         enum MHD_RequestTerminationCode how);

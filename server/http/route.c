@@ -25,7 +25,7 @@ static const struct route progress_route = { PROGRESS_PATH "{request-id}", ROUTE
 static const struct route operator_route = { "/{operator}", ROUTE_POST, .begin = process_begin,
                                              .submit = process_submit };
 
-/* The methods of each kind of route: in the Allow header, and in a message. */
+/* The methods of each kind of route; the value of Allow; the text in a message. */
 static const struct {
     int bit;
     const char *methods[2], *allow, *text;
@@ -50,7 +50,7 @@ static int method_bit(const char *method) {
     return 0;
 }
 
-/* What clients of imaginary may call by names of its alone. */
+/* PATH follows IMAGINARY_PATH. */
 static const struct route *by_path_of_imaginary(const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (routes[i].begin && strcmp(path, routes[i].path) == 0) return &routes[i];
@@ -66,7 +66,7 @@ static const struct route *by_path(const struct op_set *ops, const char *path) {
     return page_has(path) ? &page_route : NULL;
 }
 
-/* An operator, or one of imaginary's operations. NULL: none is near. */
+/* The operator or operation of imaginary with the most similar name; NULL: none is similar. */
 static const char *nearest(const struct op_set *ops, const char *name) {
     const char *names[1 + IMAGINARY_NAMES_MAX], *op;
     const char *near = op_set_nearest(ops, name);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A state machine that stops at each event. In the preamble and in a part the
- * delimiter is searched for; no CR stands within a delimiter but at its start, so after a failed
- * match the search goes on behind the matched bytes and every byte is looked at once. Behind a
- * delimiter stands its tail; if the tail is anything else, delimiter and tail were data. Data are
- * events that point into the caller's bytes; only what may turn out to be a delimiter at the end of
- * a piece is kept, in the delimiter.
+/* How it works. A state machine that stops at each event. In the preamble and in a part it searches
+ * for the delimiter. A delimiter has a CR only at its start, so after a failed match the search
+ * goes on after the matched bytes, and every byte is read once. A delimiter must be followed by its
+ * tail; otherwise both were data. Data events point into the caller's bytes; only a possible
+ * delimiter at the end of a piece is copied, into struct delimiter.
  *
- * Headers are collected in one line buffer; each whole line is read where it stands there: name,
- * colon, value. Three headers mean something, the others are skipped. The limit on all headers is
- * checked before a byte is kept, so a line without an end is not waited for. */
+ * Headers are collected in one line buffer, where each complete line is read: name, colon, value.
+ * Three headers are used, the others skipped. The limit on all headers is checked before a byte is
+ * stored, so that an endless line is refused early. */
 #include "server/request/multipart.h"
 
 #include "server/token.h"
@@ -19,8 +18,8 @@
 enum state {
     PREAMBLE,
     DATA,
-    TAIL,      /* behind a delimiter */
-    NEXT_PART, /* behind its tail: a part begins, if there may be one more */
+    TAIL,      /* after a delimiter */
+    NEXT_PART, /* after its tail: a part begins, if one more is allowed */
     HEADERS,
     EPILOGUE,
 };
@@ -34,7 +33,7 @@ static const char form_data[] = "multipart/form-data";
 struct header_param {
     const char *name, *value; /* in the header's value */
     size_t name_length, value_length;
-    bool quoted; /* value is the text between the quotes, with its escapes */
+    bool quoted; /* the value is the text between the quotes, escapes included */
 };
 
 static const char *skip_blanks(const char *p) {
@@ -55,7 +54,7 @@ static const char *closing_quote(const char *p) {
     return *p ? p : NULL;
 }
 
-/* Reads the value at *AT and moves on behind it. */
+/* Reads the value at *AT and advances *AT. */
 static bool read_value(const char **at, struct header_param *out) {
     const char *p = *at;
     out->quoted = *p == '"';
@@ -72,13 +71,13 @@ static bool read_value(const char **at, struct header_param *out) {
     return out->value_length > 0;
 }
 
-/* 1: OUT is filled and *AT moved on; 0: there are no more; -1: this is no list of params. */
+/* 1: OUT is set and *AT advanced; 0: there are no more; -1: this is not a list of parameters. */
 static int next_param(const char **at, struct header_param *out) {
     const char *p = skip_blanks(*at);
     if (!*p) return 0;
     if (*p++ != ';') return -1;
     p = skip_blanks(p);
-    if (!*p) return 0; /* a semicolon at the end does no harm */
+    if (!*p) return 0; /* a semicolon at the end is allowed */
     out->name = p;
     out->name_length = token_length(p);
     p += out->name_length;
@@ -93,7 +92,7 @@ static bool param_is(const struct header_param *param, const char *name) {
            strncasecmp(param->name, name, param->name_length) == 0;
 }
 
-/* The value without its escapes, cut to fit; returns its whole length. */
+/* Copies the value without its escapes, cut to fit; returns its whole length. */
 static size_t copy_param(const struct header_param *param, char *out, size_t room) {
     size_t length = 0;
     for (size_t i = 0; i < param->value_length; i++) {
@@ -105,13 +104,13 @@ static size_t copy_param(const struct header_param *param, char *out, size_t roo
     return length;
 }
 
-/* ---- the delimiter, CR LF -- boundary, in pieces of any size, and the tail behind it: `--` where
- * it closes the body, blanks, CR LF */
+/* ---- the delimiter, CR LF -- boundary, in pieces of any size, and the tail after it: `--` if it
+ * closes the body, blanks, CR LF */
 
-/* 64 take twice as long: what is found in a block is put together at its end. */
+/* 64 take twice as long, since each block's results are combined at its end. */
 enum { BLOCK = 256 };
 
-/* A boundary may consist of these characters? */
+/* Whether RFC 2046 allows TEXT as a boundary. */
 static bool delimiter_is_boundary(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         const char c = text[i];
@@ -122,22 +121,22 @@ static bool delimiter_is_boundary(const char *text, size_t length) {
     return text[length - 1] != ' ';
 }
 
-/* The next bytes begin a line, without a CR LF before it. */
+/* The next bytes begin a line; its CR LF is not part of the data. */
 static void delimiter_at_line_start(struct delimiter *delimiter) {
     delimiter->matched = delimiter->assumed = 2;
 }
 
-/* Does `CR . -` begin in the BLOCK bytes at P? Reads two bytes more. Written so that the compiler
- * looks at many bytes at once: whatever the data are, this is the pace (memchr for CR falls to a
- * fiftieth of its own where every second byte is one). */
+/* Whether `CR . -` begins in the BLOCK bytes at P; reads two bytes more. Written for vectorization,
+ * so that the speed does not depend on the data (memchr for CR falls to a fiftieth of its speed if
+ * every second byte is one). */
 static bool block_may_start(const uint8_t *p) {
     uint8_t found = 0;
     for (int i = 0; i < BLOCK; i++) found |= (uint8_t)((p[i] == '\r') & (p[i + 2] == '-'));
     return found;
 }
 
-/* Returns where a delimiter may begin, by its first four bytes; END if nowhere. Byte by byte
- * first: where one start was, the next is often near. */
+/* The next place where a delimiter may begin, by its first four bytes; END: none. Searches byte by
+ * byte first: possible starts are often close together. */
 static const uint8_t *delimiter_find(const uint8_t *p, const uint8_t *end) {
     while (p < end) {
         const uint8_t *stop = end - p > BLOCK ? p + BLOCK : end;
@@ -148,7 +147,7 @@ static const uint8_t *delimiter_find(const uint8_t *p, const uint8_t *end) {
     return end;
 }
 
-/* Compares on from `matched`; returns how many bytes of [p, end) belong to it. */
+/* Continues after `matched`; returns how many bytes of [p, end) match. */
 static size_t delimiter_match(struct delimiter *delimiter, const uint8_t *p, const uint8_t *end) {
     size_t room = delimiter->length - delimiter->matched, length = (size_t)(end - p), i = 0;
     if (length > room) length = room;
@@ -162,7 +161,7 @@ static bool delimiter_is_whole(const struct delimiter *delimiter) {
     return delimiter->matched == delimiter->length;
 }
 
-/* Is the tail, followed by C, still the start of `[--] blanks CR LF`? */
+/* Whether the tail followed by C is still a start of `[--] blanks CR LF`. */
 static bool delimiter_tail_fits(const struct delimiter *delimiter, char c) {
     const size_t length = delimiter->tail_length;
     const char last = length ? delimiter->text[delimiter->length + length - 1] : '\0';
@@ -172,14 +171,14 @@ static bool delimiter_tail_fits(const struct delimiter *delimiter, char c) {
     return c == '\r' || c == ' ' || c == '\t';
 }
 
-/* false: it has too many blanks. */
+/* False: too many blanks. */
 static bool delimiter_tail_add(struct delimiter *delimiter, char c) {
     if (delimiter->tail_length == 2 + DELIMITER_BLANKS_MAX + 1) return false;
     delimiter->text[delimiter->length + delimiter->tail_length++] = c;
     return true;
 }
 
-/* The tail begins with --. */
+/* Whether the tail begins with --. */
 static bool delimiter_closes(const struct delimiter *delimiter) {
     return delimiter->tail_length >= 2 && delimiter->text[delimiter->length + 1] == '-';
 }
@@ -233,7 +232,7 @@ static enum status read_content_type(struct multipart *m, const char *content_ty
 
 enum status multipart_init(struct multipart *m, const char *content_type,
                            const struct multipart_limits *limits, struct failure *failure) {
-    /* The line buffer is 4 KiB that nobody reads yet. */
+    /* Leaves out the line buffer, 4 KiB that are written before they are read. */
     memset(m, 0, offsetof(struct multipart, headers.line));
     m->limits = *limits;
     delimiter_at_line_start(&m->delimiter);
@@ -334,7 +333,7 @@ static enum status end_line(struct part_headers *h, bool *complete, struct failu
     return read_header(h, h->line, failure);
 }
 
-/* Up to the end of a line, if it is there. */
+/* Takes bytes up to and including the end of a line. */
 static enum status read_line(struct part_headers *h, const uint8_t **at, const uint8_t *end,
                              size_t bytes_max, bool *complete, struct failure *failure) {
     const uint8_t *feed = memchr(*at, '\n', (size_t)(end - *at));
@@ -350,7 +349,7 @@ static enum status read_line(struct part_headers *h, const uint8_t **at, const u
     return feed ? end_line(h, complete, failure) : STATUS_OK;
 }
 
-/* ---- one step: at most one event, and *AT moves on */
+/* ---- one step: at most one event; advances *AT */
 
 static void emit(struct multipart *m, struct multipart_event *event, const void *bytes,
                  size_t length) {
@@ -358,14 +357,14 @@ static void emit(struct multipart *m, struct multipart_event *event, const void 
     *event = (struct multipart_event){ .kind = MULTIPART_DATA, .bytes = bytes, .length = length };
 }
 
-/* What was kept of a delimiter is data after all; TAIL bytes behind it, too. */
+/* The kept bytes, and TAIL bytes after them, turned out to be data. */
 static void emit_kept(struct multipart *m, struct multipart_event *event, size_t tail) {
     struct delimiter *d = &m->delimiter;
     emit(m, event, d->text + d->assumed, d->matched - d->assumed + tail);
     d->matched = d->assumed = 0;
 }
 
-/* A delimiter began in an earlier piece: does it continue here? */
+/* A possible delimiter began in an earlier piece. */
 static void continue_match(struct multipart *m, const uint8_t **at, const uint8_t *end,
                            struct multipart_event *event) {
     *at += delimiter_match(&m->delimiter, *at, end);
@@ -375,7 +374,7 @@ static void continue_match(struct multipart *m, const uint8_t **at, const uint8_
         emit_kept(m, event, 0);
 }
 
-/* Hands on all of [*at, end) up to a delimiter, whole or cut off by the end. */
+/* Emits [*at, end) up to a delimiter, complete or cut off by the end. */
 static void read_data(struct multipart *m, const uint8_t **at, const uint8_t *end,
                       struct multipart_event *event) {
     struct delimiter *d = &m->delimiter;

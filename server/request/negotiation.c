@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Every range of every line is matched with every kind of answer; each kind keeps the
- * weight of the most specific range so far. The choice looks at these weights alone. */
+ * weight of the most specific range so far. The choice depends only on these weights. */
 #include "server/request/negotiation.h"
 
 #include "pipeline/codec.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What can be sent: an image of each format, under the format's own number, and other kinds. */
+/* The possible answers: an image of each format, under the format's own number, and other kinds. */
 enum kind {
     KIND_FIRST_IMAGE = FORMAT_NONE + 1,
     KIND_IMAGES_END = FORMAT_COUNT,
@@ -42,7 +42,7 @@ static const char *skip_blanks(const char *p) {
     return p + strspn(p, " \t");
 }
 
-/* Where the value that begins at P ends: before a semicolon or comma that no quotes enclose. */
+/* The end of the value at P: a semicolon or comma outside quotes. */
 static const char *value_end(const char *p) {
     for (bool quoted = false; *p && (quoted || (*p != ';' && *p != ',')); p++) {
         if (*p == '"') quoted = !quoted;
@@ -51,7 +51,7 @@ static const char *value_end(const char *p) {
     return p;
 }
 
-/* "0.8" in thousandths. Further digits are skipped. */
+/* "0.8" in thousandths; further digits are skipped. */
 static int read_weight(const char *p) {
     int weight = 0;
     if (*p != '0') return WEIGHT_FULL;
@@ -117,7 +117,7 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
     }
 }
 
-/* Whether what the client says of KIND is a wish for it that can be granted. */
+/* Whether the client's preference for KIND is real and this build can write it. */
 static bool is_wish(const struct negotiation *negotiation, int kind) {
     const struct format_record *format = format_records[kind];
     return format->encode && (!format->slow || !negotiation->page) &&
@@ -144,7 +144,7 @@ static bool names_image(const struct negotiation *negotiation) {
     return false;
 }
 
-/* Nothing said of JSON is not a no. */
+/* Accepts JSON, or does not mention it. */
 static bool takes_json(const struct negotiation *negotiation) {
     const struct preference *json = &negotiation->preferences[KIND_JSON];
     return json->depth == DEPTH_NONE || json->weight > 0;
@@ -159,7 +159,7 @@ enum answer negotiation_answer(const struct negotiation *negotiation, bool value
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
 }
 
-/* 0: not by its name. */
+/* 0: KIND is not named in full. */
 static int named_weight(const struct negotiation *negotiation, enum kind kind) {
     const struct preference *preference = &negotiation->preferences[kind];
     return preference->depth > DEPTH_TYPE ? preference->weight : 0;
@@ -174,8 +174,8 @@ enum answer negotiation_answer_several(const struct negotiation *negotiation) {
     return json && !parts->weight && !image ? ANSWER_JSON : ANSWER_MULTIPART;
 }
 
-/* The first of PREFER's types that is named in full and liked no less than what would be chosen.
- * What a page's browser names is liked as well as anything. */
+/* The first of PREFER's types that is named in full with at least the weight BEST. FORMAT_NONE:
+ * none. Types that a page's browser names count here. */
 static enum format preferred(const struct negotiation *negotiation, const struct types *prefer,
                              int best) {
     for (int i = 0; i < prefer->count; i++) {

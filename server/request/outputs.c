@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Lists are read and checked as they come. What they mean waits for the other
- * settings: a list of outputs is read a second time then, with the options that all have for a
- * beginning. Outputs with the same operations share a part of the plan. */
+/* How it works. Lists are read and checked as they come. They take effect after all other settings:
+ * then a list of outputs is read a second time, starting from the request's own options. Outputs
+ * with the same steps share a part of the plan. */
 #include "server/request/outputs.h"
 
-#include "server/request/operations.h"
 #include "server/request/settings.h"
 
 #include <stdio.h>
@@ -14,7 +13,8 @@
 
 static enum status make(struct outputs **outputs, struct failure *failure) {
     if (!*outputs) *outputs = calloc(1, sizeof **outputs);
-    return *outputs ? STATUS_OK : fail(failure, STATUS_NO_MEMORY, "no memory for several outputs");
+    return *outputs ? STATUS_OK
+                    : fail(failure, STATUS_NO_MEMORY, "there is no memory for several outputs");
 }
 
 void outputs_release(struct outputs *outputs) {
@@ -57,7 +57,7 @@ enum status outputs_set_types(struct outputs **made, const char *value, struct f
         if (!good || !options.format || has_type(outputs, options.format) ||
             outputs->type_count == OUTPUT_TYPES_MAX)
             return fail(failure, STATUS_BAD_PARAM,
-                        "types must be a list with commas, each another one of %s, but not auto",
+                        "types must be different ones of %s, but not auto, with commas between",
                         encode_option_range(option, range));
         outputs->types[outputs->type_count++] = options.format;
     } while (value);
@@ -66,7 +66,7 @@ enum status outputs_set_types(struct outputs **made, const char *value, struct f
 
 /* ---- a list of outputs */
 
-/* One of the list: the steps of its own, how it is written, its name ("": none is given). */
+/* One of the list: its own steps, its options, its name ("": none). */
 struct item {
     struct plan plan;
     struct encode_options encode;
@@ -74,7 +74,7 @@ struct item {
     const struct dialect *dialect; /* the request's; NULL: none */
 };
 
-/* As a file may be called anywhere: there is room for a type behind it. */
+/* A file name that every system accepts, with room for a type after it. */
 static enum status read_name(const json_t *value, char name[OUTPUT_NAME_MAX],
                              struct failure *failure) {
     static const char allowed[] =
@@ -83,7 +83,7 @@ static enum status read_name(const json_t *value, char name[OUTPUT_NAME_MAX],
     const size_t length = strlen(text);
     if (strcasecmp(text, OUTPUTS_MANIFEST) == 0)
         return fail(failure, STATUS_BAD_PARAM,
-                    "\"name\" must not be " OUTPUTS_MANIFEST ": the account is called so");
+                    "\"name\" must not be " OUTPUTS_MANIFEST ": the report has that name");
     if (!length || length > 60 || text[0] == '.' || strspn(text, allowed) != length)
         return fail(failure, STATUS_BAD_PARAM,
                     "\"name\" must be 1 to 60 letters, digits, dots, - and _, without a dot in "
@@ -107,8 +107,8 @@ static enum status read_member(const char *key, const json_t *value, struct item
     const int option = option_index(key);
     if (option < 0)
         return fail(failure, STATUS_BAD_PARAM,
-                    "\"%s\" is not known; an item has operations, name, type, quality and what "
-                    "else tells how a result is written",
+                    "\"%s\" is not known; an item has operations, name, type, quality and the "
+                    "other options of how a result is written",
                     param_shown(key, shown));
     if (operations_value(value, text) && encode_option_set(&item->encode, option, text))
         return STATUS_OK;
@@ -116,7 +116,7 @@ static enum status read_member(const char *key, const json_t *value, struct item
                 encode_option_range(option, range));
 }
 
-/* What ITEM has already, its options, stays where nothing else is said. */
+/* Changes only those options of ITEM that JSON has. */
 static enum status read_item(const json_t *json, struct item *item, struct failure *failure) {
     const char *key;
     json_t *value;
@@ -133,19 +133,19 @@ static enum status read_item(const json_t *json, struct item *item, struct failu
     return status ? status : plan_complete(&item->plan, failure);
 }
 
-/* Item INDEX; its failure names it. */
+/* Reads item INDEX; a failure names it. */
 static enum status read_item_at(const struct settings *settings, size_t index,
                                 const struct encode_options *encode, struct item *item,
                                 struct failure *failure) {
     const json_t *list = settings->outputs->list;
-    struct failure said;
+    struct failure inner;
     item->dialect = settings->dialect;
     item->plan.ops = settings->plan.ops;
     item->plan.count = 0;
     item->encode = *encode;
     item->name[0] = '\0';
-    const enum status status = read_item(json_array_get(list, index), item, &said);
-    return status ? fail(failure, status, "outputs, item %zu: %s", index + 1, said.message)
+    const enum status status = read_item(json_array_get(list, index), item, &inner);
+    return status ? fail(failure, status, "outputs, item %zu: %s", index + 1, inner.message)
                   : STATUS_OK;
 }
 
@@ -155,7 +155,7 @@ enum status outputs_set_list(struct settings *settings, const char *value,
     struct item item;
     if (make(&settings->outputs, failure)) return failure->status;
     struct outputs *outputs = settings->outputs;
-    /* What an item does not have is the request's, and may come later: the highest is assumed. */
+    /* The request's own quality may come later: the highest is assumed. */
     struct encode_options encode = encode_options_default;
     encode.quality = 100;
     json_t *list = outputs->list = operations_load(value, why);
@@ -172,7 +172,7 @@ enum status outputs_set_list(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
-/* ---- whether they go together */
+/* ---- whether the settings are compatible */
 
 static enum status check_widths(const struct settings *settings, struct failure *failure) {
     const struct outputs *outputs = settings->outputs;
@@ -196,7 +196,7 @@ enum status outputs_check(const struct settings *settings, struct failure *failu
 
 /* ---- parts and results */
 
-/* A further part of PLANS, without steps. */
+/* Adds a part without steps to PLANS. */
 static struct plan *add_part(struct plan_tree *plans, const struct op_set *ops) {
     struct plan *part = &plans->parts[plans->count++];
     part->ops = ops;
@@ -204,7 +204,7 @@ static struct plan *add_part(struct plan_tree *plans, const struct op_set *ops) 
     return part;
 }
 
-/* In every type. */
+/* Adds a result of PART for each type. */
 static void add_results(struct outputs *outputs, const struct encode_options *encode, int part,
                         struct job_output *results) {
     const int types = outputs->type_count ? outputs->type_count : 1;
@@ -216,7 +216,7 @@ static void add_results(struct outputs *outputs, const struct encode_options *en
     }
 }
 
-/* Whether one of the COUNT before RESULT is as wide: it stands for both, as its name is theirs. */
+/* Whether one of the COUNT results before RESULT is as wide; both would have the same name. */
 static bool is_there(const struct image *result, const struct image *before, int count) {
     bool any = false;
     for (int i = 0; i < count; i++) any |= result->width == before[i].width;
@@ -249,7 +249,7 @@ static enum status plan_widths(const struct settings *settings, const struct ima
     return STATUS_OK;
 }
 
-/* The part with the steps of PLAN; a new one where there is none. */
+/* The part with the steps of PLAN; a new one if there is none. */
 static int part_of(struct plan_tree *plans, const struct plan *plan) {
     if (!plan->count) return 0;
     for (int p = 1; p < plans->count; p++)
@@ -291,7 +291,7 @@ static enum status check_name(const struct outputs *outputs, int index, struct f
     for (int i = 0; i < index; i++)
         if (strcasecmp(outputs->names[i], outputs->names[index]) == 0)
             return fail(failure, STATUS_BAD_PARAM,
-                        "outputs, item %d: it has the name of item %d, %s; give each its own",
+                        "outputs, item %d: it has the name of item %d, %s; give each its own name",
                         index + 1, i + 1, outputs->names[i]);
     return STATUS_OK;
 }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The body is built front to back: texts are collected in one block of memory, and a
- * piece of the slot ends the text before it. Values that are too long for a header lie in the slot
- * as text, in which a taken-over worker may still write; they are the last member of the report, so
- * that the closing brace of the report is a piece of its own behind them. The report of several
- * results lists them in the body, not in the header. */
+ * piece of the slot ends the text before it. Values that are too long for a header are text in the
+ * slot, where a taken-over worker may still write. They are the last member of the report, so that
+ * its closing brace is a piece of its own after them. The report of several results lists them in
+ * the body, not in the header. */
 #include "server/request/result.h"
 
 #include "server/api/timing_report.h"
-#include "server/request/room.h"
-#include "server/request/zip.h"
+#include "server/request/capacity.h"
 
 #include <assert.h>
+#include <isa-l/crc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-/* 128 random bits in hexadecimal: nobody can write a profile or pixels that hold it beforehand. */
+/* 128 random bits in hexadecimal: no client can prepare a profile or pixels that contain them. */
 enum { BOUNDARY_LENGTH = 32 };
 
-/* Texts of a part or entry, beside the report. */
+/* The texts of a part or entry, without the report. */
 enum { PART_TEXT_MAX = 512 };
 
 /* ---- pieces */
 
-/* HELD bytes are held for it already. NULL: no memory. */
+/* HELD: bytes that the caller has counted for it. NULL: no memory. */
 static struct result *make(const struct request *request, int slot, int64_t held,
                            size_t text_room) {
     struct result *result = malloc(sizeof *result);
@@ -42,10 +42,10 @@ static struct result *make(const struct request *request, int slot, int64_t held
 void result_release(struct result *result) {
     struct slots *slots = result->service->slots;
     const int slot = result->slot;
-    room_release_answer(result->service, result->held);
+    capacity_release_answer(result->service, result->held);
     free(result->text);
     free(result);
-    if (slot >= 0) slot_give(slots, slot); /* last: the next who takes it holds bytes, too */
+    if (slot >= 0) slot_give(slots, slot); /* last: the request that takes it also needs bytes */
 }
 
 static void add_piece(struct result *result, const void *bytes, size_t length) {
@@ -79,7 +79,7 @@ __attribute__((format(printf, 2, 3))) static void print(struct result *result, c
     result->length += (size_t)length;
 }
 
-/* BYTES stay where they are until all is sent. */
+/* BYTES are not copied: they must be valid until all is sent. */
 static void add_bytes(struct result *result, const void *bytes, size_t length) {
     cut_text(result);
     add_piece(result, bytes, length);
@@ -88,15 +88,15 @@ static void add_bytes(struct result *result, const void *bytes, size_t length) {
 
 /* ---- the report */
 
-/* The report as the body has it, with all values and, for several results, their list. The values
- * are the slot's unless they are short: then the head has them already. */
+/* The report in the body: with all values and, for several results, their list. Long values are in
+ * the slot; short ones are part of the head. */
 struct report {
     const char *head, *values, *tail;
     size_t head_length, values_length, tail_length;
-    char *heap; /* the head, if the header's text is another one; else NULL */
+    char *heap; /* the head, if it differs from the header's text; else NULL */
 };
 
-/* Stops the clock. */
+/* Stops the request's clock. */
 static void end_timing(const struct request *request) {
     struct job *job = request_job(request);
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(request->received_ns - request->start_ns);
@@ -133,7 +133,7 @@ static bool values_are_long(const struct job *job) {
     return job->values_length > REPORT_VALUES_MAX;
 }
 
-/* HEADER: the text that the header has. False: no memory. */
+/* HEADER: the report in the header. False: no memory. */
 static bool make_report(const struct request *request, const char *header, struct report *report) {
     const struct job *job = request_job(request);
     const struct outputs *several = request->settings.outputs;
@@ -165,7 +165,7 @@ static bool make_report(const struct request *request, const char *header, struc
     return true;
 }
 
-/* Text between the head of the report and its values, if they follow. */
+/* The text between the head and values that follow it. */
 static const char *values_key(const struct report *report) {
     return report->values_length ? ",\"values\":" : "";
 }
@@ -188,7 +188,7 @@ static const uint8_t *output_bytes(const struct request *request, const struct j
     return slot_bytes(request->service->slots, request->slot) + output->offset;
 }
 
-/* NAME: the part's file name; NULL: it has none. */
+/* NAME: the part's file name; NULL: none. */
 static void begin_part(struct result *result, const char *boundary, const char *type,
                        uint64_t length, const char *name) {
     print(result, "%s--%s\r\nContent-Type: %s\r\nContent-Length: %llu\r\n",
@@ -217,7 +217,82 @@ static void add_parts(struct result *result, const struct request *request, cons
     print(result, "\r\n--%s--\r\n", boundary);
 }
 
-/* ---- ZIP: the results, then the report, then the directory */
+/* ---- ZIP: the results, then the report, then the directory (PKWARE's APPNOTE.TXT 6.3.10, 4.3.7,
+ * 4.3.12 and 4.3.16). Files are stored uncompressed, with the earliest possible date, so that an
+ * archive does not depend on when it was made. */
+
+enum { VERSION = 10, STORED = 0, DATE = 1 << 5 | 1 /* the first of January 1980 */ };
+
+enum { ZIP_LOCAL_BYTES = 30, ZIP_CENTRAL_BYTES = 46 };
+#define ZIP_BYTES_MAX UINT32_MAX /* without ZIP64 */
+
+struct zip_entry {
+    const char *name;  /* ASCII */
+    uint32_t checksum; /* CRC-32 of its bytes */
+    uint32_t length;   /* bytes */
+    uint32_t offset;   /* of its header in the archive */
+};
+
+static uint8_t *put16(uint8_t *out, unsigned value) {
+    out[0] = (uint8_t)value;
+    out[1] = (uint8_t)(value >> 8);
+    return out + 2;
+}
+
+static uint8_t *put32(uint8_t *out, uint32_t value) {
+    return put16(put16(out, value & 0xffff), value >> 16);
+}
+
+/* From the version needed to the length of the extra field: the same in both headers. */
+static uint8_t *put_facts(const struct zip_entry *entry, uint8_t *out) {
+    out = put16(out, VERSION);
+    out = put16(out, 0); /* flags */
+    out = put16(out, STORED);
+    out = put16(out, 0); /* time */
+    out = put16(out, DATE);
+    out = put32(out, entry->checksum);
+    out = put32(out, entry->length);
+    out = put32(out, entry->length);
+    out = put16(out, (unsigned)strlen(entry->name));
+    return put16(out, 0);
+}
+
+static size_t put_name(const struct zip_entry *entry, uint8_t *start, uint8_t *out) {
+    const size_t length = strlen(entry->name);
+    memcpy(out, entry->name, length);
+    return (size_t)(out - start) + length;
+}
+
+/* These write a header to OUT and return its length, that of the name included. */
+static size_t zip_local(const struct zip_entry *entry, uint8_t *out) {
+    return put_name(entry, out, put_facts(entry, put32(out, 0x04034b50)));
+}
+
+static size_t zip_central(const struct zip_entry *entry, uint8_t *out) {
+    uint8_t *at = put_facts(entry, put16(put32(out, 0x02014b50), VERSION));
+    at = put16(at, 0); /* comment */
+    at = put16(at, 0); /* disk */
+    at = put16(at, 0); /* attributes */
+    at = put32(at, 0);
+    return put_name(entry, out, put32(at, entry->offset));
+}
+
+/* COUNT entries, whose central headers begin at OFFSET and take BYTES. */
+static size_t zip_end(int count, uint32_t offset, uint32_t bytes, uint8_t *out) {
+    uint8_t *at = put32(out, 0x06054b50);
+    at = put16(at, 0); /* number of this disk, and of the disk with the directory */
+    at = put16(at, 0);
+    at = put16(at, (unsigned)count);
+    at = put16(at, (unsigned)count);
+    at = put32(at, bytes);
+    at = put32(at, offset);
+    return (size_t)(put16(at, 0) - out);
+}
+
+/* SUM: the CRC-32 of the bytes before, 0 at first. */
+static uint32_t zip_checksum(uint32_t sum, const void *bytes, size_t length) {
+    return crc32_gzip_refl(sum, bytes, length);
+}
 
 static void begin_entry(struct result *result, struct zip_entry *entry) {
     uint8_t header[ZIP_LOCAL_BYTES + OUTPUT_NAME_MAX];
@@ -255,7 +330,7 @@ static void add_entries(struct result *result, const struct request *request,
 
 /* ---- all forms */
 
-/* False: there is no randomness. */
+/* False: no random bits. */
 static bool fill(struct result *result, const struct request *request,
                  const struct report *report) {
     const struct job_output *output = &request_job(request)->outputs[0];
@@ -283,13 +358,13 @@ enum status result_make(struct request *request, char header[TIMING_REPORT_MAX],
                         struct result **made, struct failure *failure) {
     const struct job *job = request_job(request);
     const bool from_slot = request->answer != ANSWER_JSON || values_are_long(job);
-    /* The upload lies before the results, and its pages are held as long. */
+    /* The upload lies before the results in the slot, and its pages are held as long. */
     const int64_t held = from_slot ? (int64_t)job_bytes_end(job) : 0;
     struct report report;
     if (request->answer == ANSWER_ZIP && held >= ZIP_BYTES_MAX / 2)
         return fail(failure, STATUS_TOO_LARGE,
                     "the results are too large for a ZIP archive; ask for multipart/mixed");
-    if (from_slot && room_hold_answer(request->service, held, failure)) return failure->status;
+    if (from_slot && capacity_hold_answer(request->service, held, failure)) return failure->status;
     end_timing(request);
     const struct timing_report described = describe(request);
     timing_report_write(&described, header);
@@ -297,7 +372,7 @@ enum status result_make(struct request *request, char header[TIMING_REPORT_MAX],
     if (make_report(request, header, &report))
         result = make(request, from_slot ? request->slot : -1, held,
                       report.head_length + (size_t)(job_output_count(job) + 2) * 2 * PART_TEXT_MAX);
-    if (!result) room_release_answer(request->service, held);
+    if (!result) capacity_release_answer(request->service, held);
     if (result && !fill(result, request, &report)) {
         result->slot = -1;
         result_release(result);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* result.h - the sink of a request: its finished job as a body in pieces, ready to be sent.
+/* result.h - the sink of a request: makes a finished job a body in pieces, ready to be sent.
  *
- * The pieces are texts of the result's own, and images and values where the worker left them in the
- * slot: they are not copied.
+ * The pieces are texts of the result's own, and images and values in the slot, which are not
+ * copied.
  *
- * Used by:  http/reply_job.c, which sends it.
+ * Used by:  http/reply.c, which sends it.
  * Owns:     its texts and its share of answer_bytes; and the slot, once the caller has set the
  *           request's slot to -1.
  * Fails:    STATUS_BUSY if finished answers hold answer_bytes already, STATUS_TOO_LARGE for a ZIP
@@ -24,18 +24,17 @@ struct result {
     struct service *service;
     int slot;     /* -1: no piece lies in a slot */
     int64_t held; /* its share of service.answer_bytes_held */
-    char *text;   /* heap: all texts, one behind the other */
+    char *text;   /* heap: all texts, one after the other */
     size_t text_used, text_room;
-    size_t text_cut; /* the text up to here belongs to pieces */
+    size_t text_cut; /* the text before this offset belongs to pieces */
     uint64_t length; /* bytes of all pieces */
     int count;
     struct iovec pieces[RESULT_PIECES_MAX];
     char media_type[64];
 };
 
-/* What REQUEST's client gets of its job: an image, the report, or several of them in parts or in a
- * ZIP archive, as `answer` says. REPORT becomes the timing report, whose clock stops here; the rest
- * is the socket's time. */
+/* Depending on REQUEST's `answer`, *RESULT is an image, the report, or all images and the report as
+ * parts or a ZIP archive. REPORT becomes the timing report; its clock stops here. */
 enum status result_make(struct request *request, char report[TIMING_REPORT_MAX],
                         struct result **result, struct failure *failure);
 

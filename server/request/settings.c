@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Reserved names, which every operator shares, are in one table with their setters;
- * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
- * JSON list (operations.h). Names of a dialect go to that first, which sets ours. What asks for
- * several results is kept until everything has come (outputs.h). */
+/* How it works. Names that all requests share are in one table with their setters; every other name
+ * is a parameter of the plan's operator (plan.h). Each item of a list of steps begins a step and
+ * sets its parameters in order, as if they came in a query. A dialect gets names and steps first
+ * and sets Burin's. Settings for several results are kept until all have come (outputs.h). */
 #include "server/request/settings.h"
 
 #include "pipeline/registry.h"
-#include "server/request/operations.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names that every operator shares */
@@ -37,7 +39,149 @@ static enum status set_device(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
-/* ---- a list of steps, and several results */
+/* ---- values and parameters in JSON */
+
+/* Jansson reads 1e-400 as 0. TEXT is valid JSON. */
+static bool has_number_lost(const char *text) {
+    bool lost = false;
+    while (*text && !lost) {
+        char *end = (char *)text + 1;
+        if (*text == '"') {
+            while (*end != '"') end += *end == '\\' ? 2 : 1;
+            end++;
+        } else if (*text == '-' || isdigit((unsigned char)*text)) {
+            const bool zero = !isdigit((unsigned char)text[strspn(text, "-0.")]);
+            lost = fpclassify(strtod(text, &end)) == FP_ZERO && !zero;
+        }
+        text = end;
+    }
+    return lost;
+}
+
+json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]) {
+    json_error_t error;
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    why[0] = '\0';
+    if (json && !has_number_lost(text)) return json;
+    param_shown(json ? "a number is so small that it reads as 0" : error.text, why);
+    json_decref(json);
+    return NULL;
+}
+
+/* "1 2 3" */
+static bool print_list(const json_t *list, char *text, size_t size) {
+    size_t used = 0, i;
+    json_t *item;
+    text[0] = '\0';
+    json_array_foreach (list, i, item) {
+        if (!json_is_integer(item) || used > size - 24) return false;
+        used += (size_t)snprintf(text + used, size - used, i ? " %lld" : "%lld",
+                                 (long long)json_integer_value(item));
+    }
+    return true;
+}
+
+bool operations_value(const json_t *value, char text[JSON_VALUE_MAX]) {
+    if (json_is_array(value)) return print_list(value, text, JSON_VALUE_MAX);
+    if (json_is_string(value))
+        return snprintf(text, JSON_VALUE_MAX, "%s", json_string_value(value)) < JSON_VALUE_MAX;
+    if (json_is_integer(value))
+        snprintf(text, JSON_VALUE_MAX, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value)) /* twelve digits keep a decimal's three places exact */
+        snprintf(text, JSON_VALUE_MAX, "%.12g", json_real_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, JSON_VALUE_MAX, "%s", json_is_true(value) ? "true" : "false");
+    else
+        return false;
+    return true;
+}
+
+enum status operations_set_params(const json_t *params, operations_setter *set, void *context,
+                                  struct failure *failure) {
+    const char *name;
+    char text[JSON_VALUE_MAX], shown[PARAM_SHOWN_MAX];
+    json_t *value;
+    json_object_foreach ((json_t *)params, name, value) {
+        const char *given = json_is_string(value) ? json_string_value(value) : text;
+        if (given == text && !operations_value(value, text))
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%s\" must be a string, a number, true, false or a short "
+                        "list of whole numbers",
+                        param_shown(name, shown));
+        if (set(context, name, given, failure)) return failure->status;
+    }
+    return STATUS_OK;
+}
+
+/* ---- a list of steps */
+
+enum status operations_check_name(const char *name, struct failure *failure) {
+    const char *shared;
+    for (int i = 0; (shared = settings_shared_name(i)); i++)
+        if (strcmp(name, shared) == 0)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%s\" belongs beside operations, in the query or as a form "
+                        "field, not in the params of a step",
+                        name);
+    return STATUS_OK;
+}
+
+static enum status set_param(void *plan, const char *name, const char *value,
+                             struct failure *failure) {
+    if (!plan_takes(plan, name) && operations_check_name(name, failure)) return failure->status;
+    return plan_set(plan, name, value, failure);
+}
+
+static bool is_key_of_item(const char *key) {
+    return strcmp(key, "operation") == 0 || strcmp(key, "params") == 0 ||
+           strcmp(key, "ignore_failure") == 0;
+}
+
+static enum status add_step(const struct operations_place *place, const struct dialect *dialect,
+                            const json_t *item, struct failure *failure) {
+    const char *key;
+    char shown[PARAM_SHOWN_MAX];
+    json_t *value;
+    json_object_foreach ((json_t *)item, key, value)
+        if (!is_key_of_item(key))
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%s\" is not known; an item has \"operation\" and \"params\"",
+                        param_shown(key, shown));
+    const json_t *operation = json_object_get(item, "operation");
+    const json_t *params = json_object_get(item, "params");
+    const json_t *ignore_failure = json_object_get(item, "ignore_failure");
+    if (!json_is_string(operation) || (params && !json_is_object(params)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
+    if (ignore_failure && !json_is_false(ignore_failure))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "operations: \"ignore_failure\" must be false: if a step fails, the request "
+                    "fails");
+    const char *name = json_string_value(operation);
+    if (dialect && dialect->has_step(dialect, place->plan, name))
+        return dialect->add_step(dialect, place, name, params, failure);
+    if (plan_add(place->plan, name, failure)) return failure->status;
+    return operations_set_params(params, set_param, place->plan, failure);
+}
+
+static enum status add_all(struct operations_place *place, const struct dialect *dialect,
+                           const json_t *list, struct failure *failure) {
+    size_t i;
+    json_t *item;
+    json_array_foreach (list, i, item) {
+        place->first = i == 0;
+        place->last = i + 1 == json_array_size(list);
+        if (add_step(place, dialect, item, failure)) return failure->status;
+    }
+    return STATUS_OK;
+}
+
+enum status operations_add_output(struct plan *plan, const json_t *list,
+                                  const struct dialect *dialect, struct encode_options *encode,
+                                  struct failure *failure) {
+    struct operations_place place = { .plan = plan, .encode = encode };
+    return add_all(&place, dialect, list, failure);
+}
 
 static enum status set_operations(struct settings *settings, const char *value,
                                   struct failure *failure) {
@@ -49,7 +193,10 @@ static enum status set_operations(struct settings *settings, const char *value,
                       "operations must be a JSON list such as [{\"operation\": \"histeq\", "
                       "\"params\": {\"bins\": 64}}]%s%s",
                       *why ? ": " : "", why);
-    if (!status) status = operations_add(settings, list, failure);
+    struct operations_place place = { .plan = &settings->plan,
+                                      .encode = &settings->encode,
+                                      .settings = settings };
+    if (!status) status = add_all(&place, settings->dialect, list, failure);
     json_decref(list);
     return status;
 }
@@ -69,7 +216,7 @@ static enum status set_outputs(struct settings *settings, const char *value,
     return outputs_set_list(settings, value, failure);
 }
 
-/* ---- all together */
+/* ---- the table */
 
 static bool is_pipeline(const struct settings *settings) {
     return settings->pipeline;
@@ -79,7 +226,7 @@ static bool has_widths(const struct settings *settings) {
     return settings->plan.count == 1 && !settings->pipeline && settings->plan.steps[0].op->widths;
 }
 
-/* Those of the request itself. How the result is written stands behind them (encode_options.h). */
+/* Settings of the request itself. The options of the file follow them (encode_options.h). */
 static const struct reserved {
     const char *name;
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
@@ -114,7 +261,7 @@ void settings_init_info(struct settings *settings) {
     settings->info = true;
 }
 
-/* All of them, as a sentence ends: "operations, device, type". */
+/* For the end of a sentence: "operations, device, type". */
 static void list_names(char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "operations");
     const char *name;
@@ -126,8 +273,8 @@ static void list_names(char *text, size_t size) {
 static enum status unknown(const char *name, struct failure *failure) {
     if (strcmp(name, "widths") == 0)
         return fail(failure, STATUS_BAD_PARAM,
-                    "/pipeline has no widths, which are one operator's; give each width a resize "
-                    "or carve of its own in outputs");
+                    "widths works for a single operator; in /pipeline list one resize or carve per "
+                    "width under outputs");
     const char *names[NAMES_MAX];
     char shown[PARAM_SHOWN_MAX], all[192];
     int count = 0;
@@ -165,8 +312,8 @@ static bool is_reserved_given(const struct settings *settings, const char *name)
     return settings->given >> find_reserved(name) & 1;
 }
 
-/* The file is written once: a type may be said by several steps, as there, what else by the last.
- * The first background is what transparency is laid on. */
+/* The file is written once. As in imaginary, several steps may set the type, and only the last step
+ * the other options. The first background goes under transparency. */
 enum status settings_set_in_step(struct settings *settings, const char *name, const char *value,
                                  bool last, struct failure *failure) {
     const int index = find_reserved(name);
@@ -176,8 +323,8 @@ enum status settings_set_in_step(struct settings *settings, const char *name, co
     if (!last && !background && !type)
         return fail(
             failure, STATUS_BAD_PARAM,
-            "operations: \"%s\" is of a step that is not the last, but the image is encoded "
-            "once; give it in the last, or beside operations",
+            "operations: \"%s\" is in a step that is not the last, but the image is encoded "
+            "once; give it in the last step, or beside operations",
             name);
     if (settings->given_in_step & bit) settings->given &= ~bit;
     settings->given_in_step |= bit;

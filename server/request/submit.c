@@ -1,22 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The image's header is checked against the limits, and the shape after every step
- * is computed from it: so what cannot be done is refused before a pixel is decoded. Then each
- * result gets its type, from the request or from what its client can read, and the job goes to the
- * supervisor. */
+/* How it works. The image's header is checked against the limits, and the shape after every step is
+ * computed from it, so that an impossible request is refused before a pixel is decoded. Then each
+ * result gets its type, from the request or from what its client accepts, the time of all work is
+ * predicted, and the job goes to the supervisor. */
 #include "server/request/request.h"
-#include "server/request/room.h"
-#include "server/request/work.h"
+
+#include "pipeline/plan_tree.h"
+#include "server/request/capacity.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- slot and operators */
+
+void request_release_operators(struct request *request) {
+    generation_release(request->generation);
+    request->generation = NULL;
+    request->settings.plan.ops = NULL; /* they belong to the generation */
+}
+
+void request_hold_operators(struct request *request) {
+    if (request->generation) return;
+    request->generation = generations_hold(&request->service->generations);
+    request->settings.plan.ops = &request->generation->ops;
+}
+
+void request_release_unplanned(struct request *request) {
+    if (request->generation && !settings_may_plan(&request->settings, request->upload.multipart))
+        request_release_operators(request);
+}
+
+void request_release(struct request *request) {
+    upload_release(request);
+    request_release_operators(request);
+}
+
+/* ---- shapes and cost, known before a pixel is decoded */
+
+/* The plan in its parts, and the shapes before and after each step. Some 100 KB, on the stack. */
+struct work {
+    struct plan_tree plans;
+    struct image shapes[PLAN_PARTS_MAX][PLAN_STEPS_MAX + 1]; /* of each part: plan_shapes' */
+};
+
+static const struct image *part_result(const struct work *work, int part) {
+    return &work->shapes[part][work->plans.parts[part].count];
+}
+
+/* IN: the shape of the image. */
+static enum status compute_shapes(struct work *work, const struct image *in, uint64_t pixels_max,
+                                  struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int p = 0; p < work->plans.count && !status; p++)
+        status = plan_shapes(&work->plans.parts[p], p ? part_result(work, 0) : in, pixels_max,
+                             work->shapes[p], failure);
+    return status;
+}
+
+/* Sets the shapes of JOB's results, which must have at most PIXELS_MAX pixels together; plan_shapes
+ * has checked each. */
+static enum status size_results(const struct work *work, struct job *job, uint64_t pixels_max,
+                                struct failure *failure) {
+    const int count = job_output_count(job);
+    uint64_t pixels = 0;
+    for (int o = 0; o < count; o++) {
+        job->outputs[o].image = *part_result(work, job->outputs[o].part);
+        pixels += image_pixels(&job->outputs[o].image);
+    }
+    if (count == 1 || pixels <= pixels_max) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %d results have %llu pixels together, more than the %llu of pixels_max; ask "
+                "for fewer or smaller ones",
+                count, (unsigned long long)pixels, (unsigned long long)pixels_max);
+}
+
+/* *COUNT: numbers returned by all steps, at most PLAN_VALUES_MAX. */
+static enum status count_values(const struct work *work, uint32_t *count, struct failure *failure) {
+    uint64_t values = 0;
+    for (int p = 0; p < work->plans.count; p++)
+        values += plan_value_count(&work->plans.parts[p], work->shapes[p]);
+    *count = (uint32_t)values;
+    if (values <= PLAN_VALUES_MAX) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_PARAM,
+        "the steps of all outputs return %llu values for this image, more than the %d of one "
+        "request; ask for fewer bins, steps or outputs",
+        (unsigned long long)values, PLAN_VALUES_MAX);
+}
+
+/* Every step returns values: the image stays as it came. */
+static bool returns_values_only(const struct work *work) {
+    return work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
+}
+
+/* The steps of all parts; common steps of branches count once. */
+static void add_steps(const struct work *work, struct job *job) {
+    const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
+    const int count = work->plans.count - 1;
+    struct plan_common common;
+    for (int b = 0; b < count; b++) branches[b] = &work->plans.parts[1 + b];
+    plan_common_find(&common, branches, count, part_result(work, 0));
+    cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
+    cost_work_add_common(&job->work, &common, part_result(work, 0));
+    for (int b = 0; b < count; b++)
+        cost_work_add_steps(&job->work, branches[b], work->shapes[1 + b],
+                            plan_common_serves(&common, b));
+}
+
+/* Adds the predicted time of all files, parts and results to JOB. */
+static void add_cost(const struct work *work, struct job *job) {
+    cost_work_add_file(&job->work, &job->probe, job->image_length);
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (job->aux[i].length)
+            cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+    add_steps(work, job);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++) {
+        const struct job_output *output = &job->outputs[o];
+        struct encode_options encode = output->encode;
+        encode.format = job_output_type(job, output);
+        cost_work_add_result(&job->work, &output->image, &encode);
+    }
+}
+
+/* ---- the other images of the form */
 
 struct probe_limits request_limits(const struct request *request) {
     const struct config *config = request->service->config;
     return (struct probe_limits){ .pixels_max = (uint64_t)config->pixels_max,
                                   .side_max = (uint32_t)config->side_max };
 }
-
-/* ---- the other images of the form */
 
 static enum status check_aux(struct request *request, const struct upload_aux *aux,
                              const struct work *work, struct failure *failure) {
@@ -37,7 +149,7 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
     fail_named(aux->name, status, failure);
-    if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
+    if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
         status = failure->status = STATUS_BAD_PARAM;
     for (int p = part; p < work->plans.count && !status; p++) {
         const struct plan *plan = &work->plans.parts[p];
@@ -57,7 +169,7 @@ enum status request_check_aux(struct request *request, const struct work *work,
 
 /* ---- the image and the plan */
 
-/* The plan's parts, and which part each result is of. */
+/* The plan's parts, and the part of each result. */
 static enum status make_plans(struct request *request, uint64_t pixels_max, struct work *work,
                               struct failure *failure) {
     struct job *job = request_job(request);
@@ -74,7 +186,7 @@ static enum status make_plans(struct request *request, uint64_t pixels_max, stru
     return status;
 }
 
-/* Input and every step's output fit the limits: known before anything is decoded. */
+/* Checks the input and every step's output against the limits. */
 static enum status check_image(struct request *request, struct work *work,
                                struct failure *failure) {
     struct job *job = request_job(request);
@@ -85,10 +197,10 @@ static enum status check_image(struct request *request, struct work *work,
                              job->image_length, &limits, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
-    if (!status) status = work_shape(work, &job->probe.shape, limits.pixels_max, failure);
-    if (!status) status = work_size_results(work, job, limits.pixels_max, failure);
+    if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);
+    if (!status) status = size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
-    if (!status) status = work_count_values(work, &job->value_count, failure);
+    if (!status) status = count_values(work, &job->value_count, failure);
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
 }
 
@@ -97,7 +209,7 @@ static void negotiate(struct request *request, const struct work *work) {
     const struct settings *settings = &request->settings;
     const struct negotiation *accept = &request->accept;
     request->answer = settings->outputs ? negotiation_answer_several(accept)
-                                        : negotiation_answer(accept, work_only_reports(work) &&
+                                        : negotiation_answer(accept, returns_values_only(work) &&
                                                                          !settings->encode.format);
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];
@@ -162,7 +274,7 @@ static enum status check_result(const struct request *request, const struct job_
     return status ? status : codec_check_sides(&output->image, output->type, failure);
 }
 
-/* What is to be written has a type now, and may get a name. */
+/* Results have their types now, and may get names. */
 static enum status check_results(const struct request *request, struct failure *failure) {
     const struct job *job = request_job(request);
     enum status status = STATUS_OK;
@@ -188,7 +300,7 @@ enum status request_submit(struct request *request, struct failure *failure) {
     negotiate(request, &work);
     fill_job(request, &work);
     if (check_results(request, failure)) return failure->status;
-    work_add_cost(&work, request_job(request));
+    add_cost(&work, request_job(request));
     if (!supervisor_submit(request->service->supervisor, request->slot, failure)) return STATUS_OK;
     request_count_refusal(request, failure->status);
     return failure->status;

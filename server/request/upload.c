@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. At the head the body is refused if it is too large, coded, or if there is no room
- * now; nothing is reserved, since a client may announce a body and send nothing. With the first
- * bytes a slot is taken, and each byte counts against queue_bytes from when it has come. A form is
- * read event by event (multipart.h), its fields become settings. Image bytes are copied once, from
- * the library's buffer into the slot; those of a large body are received in the slot, where they
- * belong, and a form is read there. */
+/* How it works. At the head a body is refused if it is too large or encoded, or if there is no room
+ * now. Nothing is reserved yet, since a client may announce a body and send nothing. The first
+ * bytes take a slot, and each byte counts against queue_bytes once it has come. A form is read
+ * event by event (multipart.h), and its fields become settings. Image bytes are copied once, from
+ * the library's buffer into the slot. The bytes of a large body are received in the slot itself,
+ * and a form is read there. */
 #include "server/request/request.h"
 
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
-#include "server/request/room.h"
+#include "server/request/capacity.h"
 #include "server/token.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@ enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
 /* ---- at the head: whether there would be room */
 
-/* A body larger than queue_bytes can never be accepted: with a 503 its client would try for ever.
- */
+/* A body larger than queue_bytes can never be accepted; after a 503 its client would retry
+ * forever. */
 static long largest_body(const struct config *config) {
     return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
                                                         : config->queue_bytes;
@@ -45,8 +45,8 @@ static enum status open_form(struct request *request, const char *type, struct f
     return multipart_init(&request->upload.parser, type, &limits, failure);
 }
 
-/* A client that announces more than there is room for now learns it before it sends the body. It
- * may still be refused later: neither bytes nor a slot are reserved for it. */
+/* A client that announces more than there is room for is refused before it sends the body. Others
+ * may still be refused later: neither bytes nor a slot are reserved. */
 enum status upload_begin(struct request *request, const struct upload_head *head,
                          struct failure *failure) {
     struct service *service = request->service;
@@ -63,13 +63,13 @@ enum status upload_begin(struct request *request, const struct upload_head *head
                     param_shown(head->coding, shown));
     if (head->type && multipart_is(head->type) && open_form(request, head->type, failure))
         return failure->status;
-    return room_check_body(service, head->length > 0 ? head->length : 0, failure);
+    return capacity_check_body(service, head->length > 0 ? head->length : 0, failure);
 }
 
 /* ---- images, into the slot */
 
-/* Where the next byte of an image is stored. */
-static uint8_t *store_place(const struct request *request) {
+/* The place of the image's next byte. */
+static uint8_t *next_byte(const struct request *request) {
     return slot_bytes(request->service->slots, request->slot) + request_job(request)->body_length;
 }
 
@@ -78,15 +78,15 @@ static bool is_in_slot(const struct request *request, const uint8_t *bytes) {
     return bytes >= start && bytes < start + slot_span(request->service->slots);
 }
 
-/* Of bytes that were received in the slot some are the form's own, and lie behind its images: their
- * pages are the slot's to give back, too. */
+/* Bytes of the form itself may lie after its images in the slot; their pages must be given back
+ * with the slot. */
 static void note_written(const struct request *request, const uint8_t *end) {
     struct job *job = request_job(request);
     const uint64_t written = (uint64_t)(end - slot_bytes(request->service->slots, request->slot));
     if (written > job->written_length) job->written_length = written;
 }
 
-/* Where the next image of the body begins in the slot. */
+/* The offset of the body's next image in the slot. */
 static uint64_t next_offset(struct job *job) {
     job->body_length = (job->body_length + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
     return job->body_length;
@@ -127,8 +127,8 @@ static enum status store_image(struct request *request, const uint8_t *bytes, si
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
                     request->service->config->body_bytes_max);
-    uint8_t *place = store_place(request);
-    if (place != bytes) memmove(place, bytes, length); /* they may overlap: see upload_place */
+    uint8_t *place = next_byte(request);
+    if (place != bytes) memmove(place, bytes, length); /* may overlap, after upload_buffer */
     job->body_length += length;
     *request->upload.image_length += length;
     return STATUS_OK;
@@ -189,8 +189,8 @@ static enum status begin_part(struct request *request, const struct part *part,
     return aux ? begin_aux_image(request, aux, failure) : begin_field(request, part, failure);
 }
 
-/* A file without a name may be an input of a form that nobody used, which has no bytes either: then
- * it is as if it were not there. So it begins with its first byte, where an image would. */
+/* A file without a name may be an unused input of a form, which has no bytes either and is ignored.
+ * So such a part begins with its first byte, at the place of an image. */
 static enum status begin_part_or_wait(struct request *request, const struct part *part,
                                       struct failure *failure) {
     struct upload *upload = &request->upload;
@@ -223,11 +223,11 @@ static enum status handle_event(struct request *request, const struct multipart_
     }
 }
 
-/* A further image begins in bytes that were received in the slot, and its place lies behind its
- * first byte: storing it there would overwrite what is not read yet. So that moves first, by less
- * than IMAGE_ALIGN. */
+/* A further image may begin in bytes that were received in the slot, before its aligned place:
+ * storing it there would overwrite bytes that are not read yet. So these move first, by less than
+ * IMAGE_ALIGN. */
 static void make_way(struct request *request, const uint8_t **bytes, const uint8_t **end) {
-    uint8_t *place = store_place(request);
+    uint8_t *place = next_byte(request);
     const size_t length = (size_t)(*end - *bytes);
     if (!is_in_slot(request, *bytes) || place <= *bytes) return;
     memmove(place, *bytes, length);
@@ -265,35 +265,34 @@ static int64_t length_or_guess(const struct request *request) {
     return request->upload.length >= 0 ? request->upload.length : UNKNOWN_LENGTH_GUESS;
 }
 
-/* What has come counts, not what is announced: else a few clients that announce much and send
- * nothing would keep out all others. A slot's memory is allocated as bytes are written, so this
- * bounds it. */
+/* Counts the bytes that have come rather than those announced: otherwise a few clients that
+ * announce much and send nothing would keep out all others. A slot's memory is allocated as bytes
+ * are written, so this bounds it. */
 static enum status hold(struct request *request, int64_t bytes, struct failure *failure) {
     const enum status status =
-        room_hold_body(request->service, bytes, length_or_guess(request), failure);
+        capacity_hold_body(request->service, bytes, length_or_guess(request), failure);
     if (!status) request->upload.held += bytes;
     return status;
 }
 
-/* At the first bytes of the body: a client that announces one and sends nothing occupies no slot.
- * An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
+/* At the first bytes of the body, so that a client that announces one and sends nothing takes no
+ * slot. An answer is rarely longer than its upload: twice that, and the slot need not grow. */
 static enum status take_slot(struct request *request, struct failure *failure) {
     const size_t expected = 2 * (size_t)length_or_guess(request) + 65536;
-    request->slot = room_take_slot(request->service, expected, &request->owner, failure);
+    request->slot = capacity_take_slot(request->service, expected, &request->owner, failure);
     if (request->slot < 0) return failure->status;
     return request->upload.multipart ? STATUS_OK : begin_image(request, failure);
 }
 
-/* In the middle of an image, and behind what the form's parser has kept back of it: if that turns
- * out to be data, it fits in between. A client that announces a body and sends nothing has no slot,
- * so there is no place before the first bytes. */
-void *upload_place(struct request *request, size_t *room) {
+/* Only in the middle of an image: before the first bytes there is no slot. Leaves space for bytes
+ * that the form's parser has kept back, should they turn out to be data. */
+void *upload_buffer(struct request *request, size_t *size) {
     const struct upload *upload = &request->upload;
     size_t kept = 0;
-    (void)room; /* a slot has addresses for the largest body, and the head was checked against it */
+    (void)size; /* a slot has addresses for the largest body, which the head was checked against */
     if (request->slot < 0 || !upload->image_length) return NULL;
     if (upload->multipart && !multipart_in_data(&upload->parser, &kept)) return NULL;
-    return store_place(request) + kept;
+    return next_byte(request) + kept;
 }
 
 enum status upload_feed(struct request *request, const uint8_t *bytes, size_t length,
@@ -324,7 +323,7 @@ enum status upload_finish(struct request *request, struct failure *failure) {
 
 void upload_release(struct request *request) {
     struct upload *upload = &request->upload;
-    room_release_body(request->service, upload->held);
+    capacity_release_body(request->service, upload->held);
     upload->held = 0;
     free(upload->value);
     upload->value = NULL;

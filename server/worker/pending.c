@@ -165,7 +165,7 @@ static bool find(struct pending *pending, struct group *group) {
  * holds a different run by now. */
 static bool is_copy(const struct pending *pending, const struct message *message) {
     struct job *job = slot_job(pending->options.slots, message->slot);
-    if (job->run_number != message->run_number) return true;
+    if (__atomic_load_n(&job->run_number, __ATOMIC_RELAXED) != message->run_number) return true;
     return __atomic_exchange_n(&job->received, message->run_number, __ATOMIC_RELAXED) ==
            message->run_number;
 }

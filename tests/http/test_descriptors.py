@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon's open files: their numbers, and what happens where few are left.
 
-covers: server/descriptors.c server/http/connection_limits.c server/http/engine/accept_balance.c
+covers: server/descriptors.c server/http/front.c server/http/engine/accept_balance.c
 """
 import functools
 import os

@@ -4,7 +4,7 @@
 Sizes are asserted as in imaginary's own tests (server_test.go, image_test.go), on pictures of the same size; pixels equal
 those of the native request.
 
-covers: server/http/imaginary.c server/http/imaginary_rows.c
+covers: server/http/imaginary.c
         server/http/imaginary_steps.c"""
 import functools
 import io

@@ -2,7 +2,7 @@
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the end. Every answer
 is right and whole, or there is none.
 
-covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
+covers: server/http/drain.c server/http/engine/listener.c
 covers: server/cli/command_serve.c server/process/process.c
 """
 import contextlib

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several results of one upload: each equals, byte for byte, the answer to a request for it alone; the forms of the
 answer; what is refused.
-covers: server/request/outputs.c server/request/operations.c server/request/work.c server/request/result.c server/http/reply_job.c
-covers: server/request/zip.c
+covers: server/request/outputs.c server/request/settings.c server/request/result.c server/http/reply.c
 """
 import io
 import json
@@ -375,7 +374,7 @@ BAD = [
     ("/resize?widths=8000,8001", 422, "pixels_max"),
     ("/histeq?widths=20", 400, "widths"),
     ("/histeq?outputs=%5B%7B%7D%5D", 400, "outputs"),
-    ("/pipeline?widths=20&outputs=%5B%7B%7D%5D", 400, "of its own in outputs"),
+    ("/pipeline?widths=20&outputs=%5B%7B%7D%5D", 400, "per width under outputs"),
     ("/carve?widths=190&show=seams", 400, "show"),
     ("/carve?widths=190&show=energy", 400, "show"),
     ("/carve?widths=190&show=map", 400, "show"),

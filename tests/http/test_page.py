@@ -2,7 +2,7 @@
 """How the page is served: its files as in server/web/, in both codings, with the headers that a browser needs. What the page
 does in a browser is tested in tests/page/.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import gzip
 import json
 import pathlib

@@ -2,7 +2,7 @@
 """While others are refused, the daemon closes clients that hold what is short and stand still, then the slowest of those that
 move; none while there is room. Every daemon here has body_ms and write_ms of an hour or nearly.
 
-covers: server/request/room.c
+covers: server/request/capacity.c
 """
 import socket
 import threading

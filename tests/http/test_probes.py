@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service's reports on itself: live, ready, metrics, and the second socket for them.
 
-covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log/log.c
+covers: server/http/handle_status.c server/http/engine/listen_socket.c server/log/log.c
 covers: server/cli/command_worker.c
 """
 import fcntl

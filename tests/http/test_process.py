@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture goes in and comes out: every way to send it, every form of the answer, and the report of where the time went.
 
-covers: server/request/upload.c server/http/reply.c server/request/request.c server/request/submit.c server/http/handle_process.c server/http/handle_info.c server/api/ops_json.c"""
+covers: server/request/upload.c server/http/reply.c server/request/submit.c server/http/handle_image.c server/api/ops_json.c"""
 import email
 import hashlib
 import io

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GET /progress/{request-id}: how far a request of another connection is.
 
-covers: server/http/handle_progress.c"""
+covers: server/http/handle_status.c"""
 import threading
 
 import pytest

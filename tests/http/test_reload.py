@@ -250,7 +250,7 @@ def test_begun_before_and_finished_after(start, tmp_path):
     # A third generation waits for them; no other request does.
     write(path, white=add(3))
     hang_up(daemon)
-    assert wait_until(lambda: "the new ones wait" in daemon.log_so_far()), daemon.log_text()
+    assert wait_until(lambda: "the new ones have waited" in daemon.log_so_far()), daemon.log_text()
     assert daemon.works() and daemon.post("/white", body).image.tolist() == (PICTURE + 2).tolist()
     for s in begun[:2]:
         assert rest(s).endswith((PICTURE + 1).tobytes())

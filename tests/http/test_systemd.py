@@ -2,8 +2,8 @@
 """The daemon under a service manager, which this test plays: it opens the sockets, starts one daemon after the other on
 them, and reads their notifications.
 
-covers: server/systemd.c server/cli/command_serve.c server/http/health.c server/http/drain.c
-covers: server/http/engine/listen_socket.c server/http/engine/listener.c server/http/engine/io_thread.c"""
+covers: server/systemd.c server/cli/command_serve.c server/http/front.c server/http/drain.c
+covers: server/http/engine/listen_socket.c server/http/engine/listener.c"""
 import collections
 import ctypes
 import fcntl

@@ -2,7 +2,7 @@
 """The live width of a carving step: every width that the browser makes from the map of seams equals, pixel for pixel, the
 daemon's picture of that width; and it is made without a request.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import base64
 import itertools
 import struct

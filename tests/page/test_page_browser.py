@@ -2,7 +2,7 @@
 """The page in a real browser: open a picture, change it, look at it, save it. The canvas is compared with the output of
 `burin run` on the same file. After each test: no error is in the console, and every request went to the daemon.
 
-covers: server/http/handle_page.c"""
+covers: server/http/handle_document.c"""
 import base64
 import io
 import json

@@ -9,7 +9,7 @@
 enum { AHEAD = 1 };
 
 #define PATIENCE_NS INT64_C(1000000)
-#define EPISODE_NS  (10 * PATIENCE_NS) /* so long after the last time it is another connection */
+#define EPISODE_NS  (10 * PATIENCE_NS) /* after such a pause, the next connection is a new one */
 
 struct accept_share *accept_balance_join(struct accept_balance *balance, int connections_max) {
     if (balance->count == ACCEPT_SHARES_MAX) return NULL;
@@ -29,8 +29,8 @@ void accept_balance_count(struct accept_share *share, int change) {
     if (share) atomic_fetch_add_explicit(&share->connections, change, memory_order_relaxed);
 }
 
-/* The fewest connections that any other has who may take one more; INT_MAX: nobody may. Shares that
- * have not joined yet accept nothing. */
+/* The fewest connections of any other thread that may take one more; INT_MAX: none may. Shares that
+ * have not joined do not accept. */
 static int fewest_of_others(const struct accept_share *mine) {
     int fewest = INT_MAX;
     for (int i = 0; i < ACCEPT_SHARES_MAX; i++) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* accept_balance.h - which of several I/O threads takes a new connection: one that has few.
+/* accept_balance.h - spreads new connections over the I/O threads: one that has few takes the next.
  *
- * The threads share a socket, and each accepts as many connections as wait: the first that wakes
- * would have nearly all of those that come together, and do all the work.
+ * The threads share a listening socket, and each accepts all connections that wait. Without this,
+ * the thread that wakes first would take nearly all connections that arrive together.
  *
- * Used by:  listener.c joins and leaves; connection.c counts; io_thread.c accepts.
- * Owns:     nothing; a share is the front's memory, and outlives its listener.
- * Threads:  joining and leaving: the main thread; counting and accepting: the share's own.
- * Limits:   a thread that has more than others leaves a connection to them for 1 ms, no longer:
- *           they may be busy.
+ * Used by:  listener.c joins, leaves and accepts; connection.c counts.
+ * Owns:     nothing; a share is part of the front's memory, and outlives its listener.
+ * Threads:  join and leave: the main thread; count, leaves, is_full: the share's I/O thread.
+ * Limits:   a thread that has more than others leaves a connection to them for at most 1 ms: they
+ *           may be busy.
  */
 #ifndef BURIN_ACCEPT_BALANCE_H
 #define BURIN_ACCEPT_BALANCE_H
@@ -19,13 +19,13 @@
 
 enum { ACCEPT_SHARES_MAX = 64 };
 
-/* Of one thread. */
+/* One thread's. */
 struct accept_share {
     struct accept_balance *balance;
     int connections_max;
     atomic_bool accepts;
     atomic_int connections;    /* open */
-    int64_t first_ns, last_ns; /* when it began to leave connections to others, and last did */
+    int64_t first_ns, last_ns; /* first and last time it left this connection to others */
 };
 
 /* Zeroed at the start. */
@@ -34,16 +34,16 @@ struct accept_balance {
     int count;
 };
 
-/* A share for a thread with CONNECTIONS_MAX connections; NULL: there is none left. */
+/* A share for a thread with at most CONNECTIONS_MAX connections; NULL: none is left. */
 struct accept_share *accept_balance_join(struct accept_balance *balance, int connections_max);
 
-/* Nobody leaves a connection to it any more. Accepts NULL. */
+/* Other threads leave it no more connections. Accepts NULL. */
 void accept_balance_leave(struct accept_share *share);
 
-/* True: another thread has fewer connections, and may take this one. False where SHARE is NULL. */
+/* True: leave this connection to another thread, which has fewer. False if SHARE is NULL. */
 bool accept_balance_leaves(struct accept_share *share);
 
-/* Nobody of the balance may take one more. False where SHARE is NULL. */
+/* True: no thread may take one more. False if SHARE is NULL. */
 bool accept_balance_is_full(const struct accept_share *share);
 
 /* A connection has begun (1) or ended (-1). Accepts NULL. */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The library learns of bytes by its epoll, edge triggered, and then calls recv(2),
- * which is recv_filter.c's; that asks here. To keep a request out is to say that there are no
- * bytes; to let it in later is to make the epoll tell of them once more, by EPOLL_CTL_MOD with the
- * very event that the library added: its epoll_ctl(2) is this file's function of that name, for the
- * program comes before libc where a shared library's names are looked up.
+/* How it works. The library's epoll, edge triggered, reports bytes; the library then calls recv(2),
+ * which is recv_filter.c's and asks here. A request is kept out by pretending that there are no
+ * bytes. It is let in later by making the epoll report them once more: EPOLL_CTL_MOD with the very
+ * event that the library added. To know that event, this file's function replaces the library's
+ * epoll_ctl(2): the program precedes libc in the dynamic linker's lookup.
  *
  * A request that is let in becomes a job some turns later. Until then it counts here, so that no
- * more are let in than there is room for; when in doubt a request waits a turn, and is not refused.
- * Heads are looked at with MSG_PEEK, only while there is no room. */
+ * more are let in than there is room for. When in doubt a request waits a turn and is not refused.
+ * Heads are read with MSG_PEEK, and only while there is no room. */
 #include "server/http/engine/admission.h"
 
 #include "pipeline/timing.h"
-#include "server/http/engine/reset_on_close.h"
+#include "server/http/engine/lingering_close.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ enum {
     TURNS = 4,
     ROWS = 64
 };
-/* SAMPLE_NS: one refusal counts for no more, for the thread may lose its core in the middle.
- * AROUND_NS: what it costs beside: the thread is woken, and the library and its epoll are asked.
- * SHORT_NS, LONG_NS: when requests wait for more than a few turns, and for long. */
+/* SAMPLE_NS: the most that one refusal counts, since the thread may lose its core in the middle.
+ * AROUND_NS: its further cost: the thread is woken, and calls the library and its epoll. SHORT_NS,
+ * LONG_NS: from then on a request has waited more than a few turns, and for long. */
 enum { SAMPLE_NS = 50000, AROUND_NS = 25000, SHORT_NS = 10000000, LONG_NS = 50000000 };
 static const int64_t second_ns = 1000000000;
 
-/* Those that wait: the oldest, the newest. */
+/* A queue of waiting requests, the oldest first. */
 struct row {
     struct admission_entry *first, *last;
 };
@@ -43,18 +43,18 @@ struct row {
 struct admission {
     struct admission_options options;
     struct row rows[ROWS];
-    int waiting;                  /* in all */
-    unsigned next_row;            /* whose turn it is */
-    uint64_t seed[2];             /* so that nobody can choose addresses of one row */
-    bool crowded;                 /* some wait for long */
-    int let_in;                   /* of these, those that were not read yet */
-    int begun[TURNS];             /* begun in this turn, in the one before... */
-    int64_t spare_ns, counted_ns; /* of the time for refusals: left, as of then */
-    int epoll;
+    int waiting;                  /* in all rows */
+    unsigned next_row;            /* the row that is next */
+    uint64_t seed[2];             /* secret: no client can choose an address for a certain row */
+    bool crowded;                 /* some have waited for long */
+    int let_in;                   /* and not read yet */
+    int begun[TURNS];             /* read for the first time in this turn, in the one before... */
+    int64_t spare_ns, counted_ns; /* time left for refusals, as of counted_ns */
+    int epoll;                    /* the library's */
 };
 
-/* By descriptor: what the library watches connections for, and whose epoll it is. Pages that are
- * not used cost nothing. */
+/* By descriptor: the event that the library watches a connection for; the owner of an epoll. Unused
+ * pages cost nothing. */
 static struct epoll_event watched[DESCRIPTORS];
 static _Atomic(struct admission *) by_epoll[DESCRIPTORS];
 
@@ -93,22 +93,18 @@ void admission_destroy(struct admission *admission) {
     free(admission);
 }
 
-/* Clients of one hash wait in one row: as in stochastic fairness queueing. */
-static int row_of(const struct admission *admission, const struct client *client) {
-    return (int)(client_hash(client, admission->seed) % ROWS);
-}
-
 void admission_join(struct admission *admission, struct admission_entry *entry, int fd,
                     const struct sockaddr *peer, struct deadline *deadline) {
     if (!admission || fd >= DESCRIPTORS) return;
     entry->admission = admission;
     entry->client = admission->options.client(admission->options.context, peer);
-    entry->row = row_of(admission, &entry->client);
+    /* A row for each hash: stochastic fairness queueing. */
+    entry->row = (int)(client_hash(&entry->client, admission->seed) % ROWS);
     entry->fd = fd;
     entry->deadline = deadline;
 }
 
-/* ---- those that wait, a row for each client, oldest first */
+/* ---- waiting requests */
 
 static void append(struct admission *admission, struct admission_entry *entry) {
     struct row *row = &admission->rows[entry->row];
@@ -141,7 +137,7 @@ static void note_hung_up(void *entry) {
     atomic_store(&((struct admission_entry *)entry)->hung_up, true);
 }
 
-static void wait_outside(struct admission_entry *entry) {
+static void start_waiting(struct admission_entry *entry) {
     entry->state = ADMISSION_WAITING;
     entry->since_ns = clock_ns();
     atomic_store(&entry->hung_up, false);
@@ -149,7 +145,7 @@ static void wait_outside(struct admission_entry *entry) {
     deadline_enter_waiting(entry->deadline, note_hung_up, entry);
 }
 
-/* The library hears of its bytes in its next turn. */
+/* The library gets an event for its bytes in its next turn. */
 static void let_in(struct admission_entry *entry) {
     struct admission *admission = entry->admission;
     take_out(admission, entry);
@@ -163,9 +159,10 @@ static void let_in(struct admission_entry *entry) {
 
 /* ---- refusals */
 
-/* Of a request that is refused: true when no more of it is to come. recv(2) is recv_filter.c's. */
+/* True: all of the refused request has come. Calls recvfrom(2), since recv(2) is
+ * recv_filter.c's. */
 static bool drop_unwanted(struct admission_entry *entry) {
-    static _Thread_local char scratch[SCRATCH]; /* nobody looks at it; TCP does not even copy */
+    static _Thread_local char scratch[SCRATCH]; /* never read; TCP does not even copy to it */
     while (entry->unwanted > 0) {
         const size_t most = entry->unwanted < SCRATCH ? (size_t)entry->unwanted : SCRATCH;
         const ssize_t got =
@@ -177,12 +174,8 @@ static bool drop_unwanted(struct admission_entry *entry) {
     return true;
 }
 
-/* Other methods ask for no room, whatever body they have; and to HEAD a refusal has no body. */
-static bool asks_for_work(const struct request_head *request) {
-    return request_check_is_method(request, "POST") || request_check_is_method(request, "PUT");
-}
-
-/* A whole head in BYTES that announces a body that may be dropped; the request's bytes, else 0. */
+/* The length of the request, if BYTES hold its whole head and it asks for work with a body that may
+ * be dropped; else 0. Only POST and PUT need room; and a refusal of HEAD would have no body. */
 static uint64_t read_head(const char *bytes, size_t length, struct request_head *request,
                           struct request_facts *facts) {
     const char *end = memmem(bytes, length, "\r\n\r\n", 4);
@@ -191,13 +184,16 @@ static uint64_t read_head(const char *bytes, size_t length, struct request_head 
         request_check_head(request, facts, &failure))
         return 0;
     if (facts->chunked || facts->expects_continue || facts->length > UNWANTED_MAX) return 0;
-    if (facts->length == 0 || !asks_for_work(request)) return 0;
+    if (facts->length == 0 ||
+        (!request_check_is_method(request, "POST") && !request_check_is_method(request, "PUT")))
+        return 0;
     return (uint64_t)(end + 4 - bytes) + (uint64_t)facts->length;
 }
 
 enum verdict { LETS_IN, KEEPS_OUT, LOOKS_AGAIN, FINDS_NOTHING };
 
-/* Of LENGTH bytes. A client that does not even take an answer is left to the library. */
+/* Sends TEXT, of LENGTH bytes. A client that does not even take it is cut off and left to the
+ * library. */
 static enum verdict refuse(struct admission_entry *entry, const char *text, size_t length,
                            uint64_t request_bytes) {
     if (send(entry->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length) {
@@ -210,7 +206,7 @@ static enum verdict refuse(struct admission_entry *entry, const char *text, size
     return drop_unwanted(entry) ? LOOKS_AGAIN : KEEPS_OUT;
 }
 
-/* May a refusal be paid for? */
+/* Whether there is time for a refusal. */
 static bool can_spend(struct admission *admission, int64_t now) {
     const int64_t most = admission->options.refusing_ns;
     const int64_t passed = now - admission->counted_ns;
@@ -225,13 +221,13 @@ static void spend(struct admission *admission, int64_t start) {
     admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
 }
 
-/* Those ahead have waited for more than a turn or two. */
+/* The requests ahead of it have waited for more than a turn or two. */
 static bool waits_for_long(const struct admission_entry *entry) {
     const struct admission_entry *first = entry->admission->rows[entry->row].first;
     return first && clock_ns() - first->since_ns > SHORT_NS;
 }
 
-/* There is no room for what the entry's socket has. */
+/* There may be no room for the request in the entry's socket. */
 static enum verdict judge(struct admission_entry *entry, enum room room) {
     const struct admission_options *options = &entry->admission->options;
     char bytes[HEAD_MAX], text[REFUSAL_MAX];
@@ -254,7 +250,7 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
     return verdict;
 }
 
-/* ---- asked by others */
+/* ---- letting in */
 
 static int count_of(const struct admission *admission) {
     int count = admission->let_in;
@@ -266,8 +262,7 @@ static enum room ask(const struct admission *admission, const struct client *cli
     return admission->options.room(admission->options.context, client, count_of(admission));
 }
 
-/* A request that comes while others of its row wait, waits behind them: while there may be room
- * none is refused. */
+/* A request waits behind others of its row; while there may be room none is refused. */
 static enum room room_for(const struct admission_entry *entry) {
     const enum room room = ask(entry->admission, &entry->client);
     return room == ROOM_FREE && entry->admission->rows[entry->row].first ? ROOM_UNSURE : room;
@@ -285,7 +280,7 @@ bool admission_keeps_out(struct admission_entry *entry, int64_t *since_ns) {
         for (enum room room; (room = room_for(entry)) != ROOM_FREE;)
             if ((verdict = judge(entry, room)) != LOOKS_AGAIN) break;
     }
-    if (verdict == KEEPS_OUT && !entry->unwanted) wait_outside(entry);
+    if (verdict == KEEPS_OUT && !entry->unwanted) start_waiting(entry);
     return verdict != LETS_IN;
 }
 
@@ -293,7 +288,7 @@ void admission_begun(struct admission_entry *entry) {
     if (entry->admission) entry->admission->begun[0]++;
 }
 
-/* The oldest of a row. True if it was let in. */
+/* True: the row's oldest request was let in. */
 static bool try_row(struct admission *admission, const struct row *row, int64_t now) {
     struct admission_entry *first = row->first;
     if (!first) return false;
@@ -301,7 +296,7 @@ static bool try_row(struct admission *admission, const struct row *row, int64_t 
     const bool long_enough =
         atomic_load(&first->hung_up) || waited_ns > admission->options.waiting_ns;
     const enum room room = ask(admission, &first->client);
-    const bool to_be_refused = room == ROOM_NONE && first->in_doubt; /* the long way */
+    const bool to_be_refused = room == ROOM_NONE && first->in_doubt; /* by request_flow.c */
     if (room != ROOM_FREE) admission->options.wanted(admission->options.context);
     if (!long_enough && room != ROOM_FREE && !to_be_refused) {
         admission->crowded |= waited_ns > LONG_NS;
@@ -311,7 +306,7 @@ static bool try_row(struct admission *admission, const struct row *row, int64_t 
     return true;
 }
 
-/* One of each row after the other, as long as there is room for any. */
+/* One of each row in turn, as long as there is room for any. */
 static void let_all_in(struct admission *admission) {
     const int64_t now = clock_ns();
     admission->crowded = false;

@@ -2,24 +2,24 @@
 #include "server/http/engine/connection.h"
 
 #include "pipeline/timing.h"
-#include "server/http/engine/connection_eviction.h"
+#include "server/http/engine/eviction.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* ---- bodies beside the library: those of the request that its handler has begun, no other */
+/* ---- large bodies, only of the request that the library's handler has begun */
 
-static void *place_body(void *context, int64_t number, size_t *room) {
+static void *body_buffer(void *context, int64_t number, size_t *size) {
     struct connection *connection = context;
     if (number != connection->requests) return NULL;
-    return connection->options->body_place(connection->memory, room);
+    return connection->options->body_buffer(connection->memory, size);
 }
 
-static bool take_body(void *context, int64_t number, const void *bytes, size_t length) {
+static bool body_received(void *context, int64_t number, const void *bytes, size_t length) {
     struct connection *connection = context;
     return number == connection->requests &&
-           connection->options->body_take(connection->memory, bytes, length);
+           connection->options->body_received(connection->memory, bytes, length);
 }
 
 /* ---- life */
@@ -34,7 +34,7 @@ static struct connection *open_connection(struct MHD_Connection *library,
     connection->deadline = deadline_thread_add(options->deadlines, info->connect_fd);
     if (options->share) connection_eviction_peer(connection->deadline, connection_peer(library));
     connection->options = options;
-    const struct recv_sink sink = { place_body, take_body, connection };
+    const struct recv_sink sink = { body_buffer, body_received, connection };
     connection->filter =
         recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline, &sink);
     admission_join(options->admission, &connection->entry, info->connect_fd,
@@ -59,7 +59,7 @@ static void close_connection(struct connection *connection, struct MHD_Connectio
 void connection_notify(void *options, struct MHD_Connection *library, void **connection,
                        enum MHD_ConnectionNotificationCode what) {
     const struct connection_options *shared = options;
-    /* Before the connection leaves the deadlines' table: connection_eviction.h relies on that. */
+    /* Before the connection leaves the deadlines' table: connection_eviction_run relies on that. */
     accept_balance_count(shared->share, what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *connection = open_connection(library, options);
@@ -114,7 +114,7 @@ void connection_read_facts(struct MHD_Connection *library, struct request_facts 
         .expects_continue = connection_header(library, MHD_HTTP_HEADER_EXPECT) != NULL,
     };
     const struct connection *connection = connection_of(library);
-    recv_filter_passed_by(connection->filter, connection->requests, &facts->length);
+    recv_filter_bypassed(connection->filter, connection->requests, &facts->length);
 }
 
 static enum MHD_Result add_line(void *context, enum MHD_ValueKind kind, const char *name,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* connection.h - one client's connection: its deadline, its recv filter, and the memory of its
- * requests, which follow each other in it.
+/* connection.h - one client's connection: its deadline, its recv filter, and the memory that its
+ * requests use one after the other.
  *
  * The memory is kept from one request to the next: 10 KB that would otherwise be allocated, cleared
  * and merged with its neighbours on the heap every time.
  *
- * Used by:  listener.c gives the first two functions to the library; http/request_flow.c (the
- *           rest).
- * Owns:     its filter, its deadline and its place among those that wait; never the descriptor.
- * Fails:    without memory there is no connection, and nothing is served.
+ * Used by:  listener.c passes the first two functions to the library; http/ uses the rest.
+ * Owns:     its filter, its deadline and its admission entry; never the descriptor.
+ * Fails:    without memory connection_of returns NULL, or `filter` is NULL; nothing is served then.
  * Threads:  the I/O thread of the connection.
  */
 #ifndef BURIN_CONNECTION_H
@@ -16,7 +15,7 @@
 
 #include "server/http/engine/accept_balance.h"
 #include "server/http/engine/admission.h"
-#include "server/http/engine/deadline_thread.h"
+#include "server/http/engine/deadline.h"
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/recv_filter.h"
 #include "server/http/engine/request_check.h"
@@ -28,24 +27,24 @@ struct connection {
     struct deadline *deadline;
     struct recv_filter *filter; /* NULL: nothing may be served */
     struct admission_entry entry;
-    int64_t requests;    /* so far, the one under way among them */
-    int64_t start_ns;    /* of the request under way: its first byte, as far as known */
-    bool answered_early; /* it is the last one, and what still comes is dropped */
+    int64_t requests;    /* so far, including the present one */
+    int64_t start_ns;    /* of the present request: its first byte, as far as known */
+    bool answered_early; /* the present request is the last one, and its rest is dropped */
     const struct connection_options *options;
-    max_align_t memory[]; /* the request's, zeroed at the start of the connection */
+    max_align_t memory[]; /* the present request's; zeroed at the start of the connection */
 };
 
 struct connection_options {
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct accept_share *share;  /* the listener's; may be NULL */
-    struct admission *admission; /* the listener's; NULL: all requests are let in */
+    struct admission *admission; /* the listener's; NULL: every request is let in */
     size_t header_bytes_max;     /* of a request */
-    size_t request_bytes;        /* of memory for its requests */
+    size_t request_bytes;        /* size of `memory` */
 
-    /* Of a large body, beside the library (struct recv_sink); MEMORY: the request's. */
-    void *(*body_place)(void *memory, size_t *room);
-    bool (*body_take)(void *memory, const void *bytes, size_t length);
+    /* struct recv_sink's functions for a large body; MEMORY: the request's. */
+    void *(*body_buffer)(void *memory, size_t *size);
+    bool (*body_received)(void *memory, const void *bytes, size_t length);
 };
 
 /* For MHD_OPTION_NOTIFY_CONNECTION: opens and closes. OPTIONS: struct connection_options. */
@@ -55,21 +54,21 @@ void connection_notify(void *options, struct MHD_Connection *library, void **con
 /* For MHD_OPTION_URI_LOG_CALLBACK: a request begins. */
 void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library);
 
-/* The one that belongs to the library's; NULL: there was no memory for it. */
+/* The connection of the library's handle; NULL: there was no memory for it. */
 struct connection *connection_of(struct MHD_Connection *library);
 
-/* Was the request under way refused, its head or its body? As recv_filter_refusal. */
+/* recv_filter_refusal of the present request. */
 bool connection_refusal(const struct connection *connection, struct failure *failure,
                         enum head_excess *excess);
 
-/* What the library read in the head of the request under way, which was not refused: the same that
- * request_check read, but for the length of a body that passes by the library. */
+/* The facts of the present request's head, which was not refused. The library read the same as
+ * request_check, except the length of a body that bypasses it, which is corrected here. */
 void connection_read_facts(struct MHD_Connection *library, struct request_facts *facts);
 
-/* Who has connected; NULL: unknown. The library's. */
+/* The client's address, owned by the library; NULL: unknown. */
 const struct sockaddr *connection_peer(struct MHD_Connection *library);
 
-/* Value of a request header, or NULL; of several lines of that name the first. */
+/* The value of the first request header of that name; NULL: none. */
 const char *connection_header(struct MHD_Connection *library, const char *name);
 
 struct header_lines {
@@ -78,12 +77,12 @@ struct header_lines {
     int count;
 };
 
-/* The values of all lines of a header that is a list, in order: one line after the other means the
- * same as both joined by a comma (RFC 9110, 5.3). */
+/* The values of all lines of a header that is a list, in order: several lines mean the same as one
+ * with their values joined by commas (RFC 9110, 5.3). */
 void connection_header_lines(struct MHD_Connection *library, const char *name,
                              struct header_lines *lines);
 
-/* The request is answered, the next one may have begun to come. */
+/* The request is answered; part of the next one may have come. */
 void connection_end_request(struct connection *connection);
 
 #endif

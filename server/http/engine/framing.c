@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A state machine over units: a whole head, a run of body or chunk bytes, a chunk's
- * size line, the CR LF behind a chunk, a trailer line. Each function reads one unit off the bytes
- * and says how long it is; a unit that is not whole stays with the caller, who brings it again with
- * more behind it. Only `scanned` remembers how far an unfinished head was looked at. */
+ * size line, the CR LF after a chunk, a trailer line. Each function reads one unit from the start
+ * of the bytes and returns its length. An incomplete unit stays with the caller, who passes it
+ * again with more bytes after it; `scanned` remembers how much of an incomplete head was read. */
 #include "server/http/engine/framing.h"
 
 #include "server/http/engine/request_check.h"
@@ -14,8 +14,8 @@
 #include <strings.h>
 #include <sys/types.h>
 
-/* Nobody uses the extensions of a chunk, and hardly anybody trailers, which the library keeps in
- * the connection's memory. 15 digits cannot overflow. */
+/* Chunk extensions are unused and trailers rare, and the library keeps trailers in the connection's
+ * memory. 15 digits cannot overflow. */
 enum { CHUNK_LINE_MAX = 256, CHUNK_DIGITS_MAX = 15, TRAILERS_MAX = 16, EMPTY_LINES_MAX = 4 };
 
 static ssize_t refuse(struct framing *framing, struct failure *failure, const char *why) {
@@ -24,8 +24,7 @@ static ssize_t refuse(struct framing *framing, struct failure *failure, const ch
     return -1;
 }
 
-/* The length of the line that BYTES begin with, its CR LF included; 0: not whole yet; -1: it holds
- * a byte that does not belong there. */
+/* The length of the first line with its CR LF; 0: incomplete; -1: it holds a control character. */
 static ssize_t line_length(const char *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) {
         const unsigned char c = (unsigned char)bytes[i];
@@ -37,7 +36,7 @@ static ssize_t line_length(const char *bytes, size_t length) {
     return 0;
 }
 
-/* ---- each reads one unit off BYTES: its length, 0: not whole yet, -1: refused */
+/* ---- each reads one unit and returns its length; 0: incomplete; -1: refused */
 
 static void hide_cookies(char *head, const struct request_head *request) {
     static const char name[] = "Cookie", other[] = "hidden";
@@ -50,8 +49,9 @@ static void hide_cookies(char *head, const struct request_head *request) {
     }
 }
 
-/* The library knows no target but one that begins with a slash or is an asterisk, and skips blanks
- * before it. A URL without a path means the slash. */
+/* The library understands only a target that begins with a slash or is an asterisk, and skips
+ * blanks before it. So blanks replace a URL's scheme and host; without a path the last one is a
+ * slash. */
 static void hide_url_prefix(char *head, const struct request_head *request) {
     const struct text_slice target = request->target;
     const size_t prefix = request_check_url_prefix(target);
@@ -62,11 +62,11 @@ static void hide_url_prefix(char *head, const struct request_head *request) {
     if (!has_path) start[prefix - 1] = '/';
 }
 
-/* The library hears of a body of what came with its head and one byte more: as many digits, so that
- * no byte moves. REST: bytes behind the head, all of which pass. */
+/* Replaces Content-Length by REST, the body bytes that came with the head, and one more. The number
+ * of digits stays, so that no byte moves. */
 static void shorten(struct framing *framing, char *head, const struct request_head *request,
                     uint64_t rest) {
-    char digits[32]; /* 19 are the most that request_check accepts but for leading zeros */
+    char digits[32]; /* request_check accepts 19 after leading zeros */
     for (int i = 0; i < request->header_count; i++) {
         const struct header_field *header = &request->headers[i];
         const size_t length = header->value_length;
@@ -81,7 +81,7 @@ static void shorten(struct framing *framing, char *head, const struct request_he
     }
 }
 
-/* AVAILABLE: the head and what came behind it. */
+/* AVAILABLE: the bytes of the head and what came after it. */
 static ssize_t check_head(struct framing *framing, char *head, size_t length, size_t available,
                           struct failure *failure) {
     struct request_head request;
@@ -112,7 +112,7 @@ static ssize_t refuse_head(struct framing *framing, struct failure *failure, con
     return refuse(framing, failure, why);
 }
 
-/* Before a request some clients send one. */
+/* Some clients send one before a request. */
 static ssize_t skip_empty_line(struct framing *framing, struct failure *failure) {
     if (++framing->empty_lines <= EMPTY_LINES_MAX) return 2;
     return refuse_head(framing, failure, "only empty lines came where a request should begin");
@@ -147,7 +147,7 @@ static ssize_t count_bytes(struct framing *framing, size_t length, enum framing_
     return (ssize_t)taken;
 }
 
-/* -1: no size; else how many digits. */
+/* Returns the number of digits; -1: no size. */
 static int parse_size(const char *bytes, uint64_t *size) {
     int digits = 0;
     for (*size = 0; digits <= CHUNK_DIGITS_MAX; digits++) {
@@ -170,7 +170,7 @@ static const char *skip_token(const char *at) {
     return end;
 }
 
-/* Behind the quotes that AT begins with; NULL: they stay open. */
+/* AT is an opening quote: returns what follows the closing one; NULL: there is none. */
 static const char *skip_quoted(const char *at) {
     for (at++; *at != '"'; at++) {
         if (*at == '\\') at++;
@@ -179,9 +179,8 @@ static const char *skip_quoted(const char *at) {
     return at + 1;
 }
 
-/* What stands between a chunk's size and the CR LF of its line: any number of ;name, ;name=token or
- * ;name="text". Nobody uses them, so they are passed over, but only in this form (RFC 9112, 7.1.1).
- */
+/* AT follows a chunk's size. Extensions are any number of ;name, ;name=token or ;name="text". They
+ * are unused and skipped, but only in this form (RFC 9112, 7.1.1). */
 static bool are_extensions(const char *at) {
     while (*at == ';') {
         const char *name = skip_blanks(at + 1);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* framing.h - where each message of a connection ends: heads read whole and checked, bodies
- * counted, chunks and trailers read strictly.
+/* framing.h - finds where each message of a connection ends: heads are read whole and checked,
+ * bodies are counted, chunks and trailers are read strictly.
  *
- * Used by:  recv_filter.c, on all bytes of a connection, in their order.
+ * Used by:  recv_filter.c, on all bytes of a connection, in order.
  * Owns:     nothing.
- * Fails:    for good: from the first byte that two parsers could read in two ways nothing passes.
+ * Fails:    for good: nothing passes from the first byte on that two parsers could read
+ *           differently.
  * Threads:  the one that reads the connection.
- * Source:   RFC 9112, sections 2.2, 6 and 7.1: every line ends in CR LF, a chunk's size is digits
- *           alone, none of the leniencies that it allows but the empty line before a request.
+ * Source:   RFC 9112, sections 2.2, 6 and 7.1: every line ends in CR LF, a chunk's size is only
+ *           digits. Of the leniencies that the RFC allows, only empty lines before a request.
  */
 #ifndef BURIN_FRAMING_H
 #define BURIN_FRAMING_H
@@ -18,43 +19,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of trailers and of a chunk's size: what may be left of them to be brought again is less. */
+/* Bytes of all trailers, and of a chunk's size line: an unfinished rest is shorter. */
 enum { FRAMING_LINES_MAX = 4096 };
 
-/* What comes next. */
+/* The next unit. */
 enum framing_state {
     FRAMING_HEAD,
     FRAMING_BODY,
     FRAMING_CHUNK_SIZE,
     FRAMING_CHUNK,
-    FRAMING_CHUNK_END, /* the CR LF behind it */
+    FRAMING_CHUNK_END, /* the CR LF after a chunk */
     FRAMING_TRAILERS,
     FRAMING_STATES
 };
 
-/* What is longer than a head may be. */
-enum head_excess { EXCESS_NONE, EXCESS_LINE /* the first alone */, EXCESS_HEAD };
+/* The part of a refused head that is too long. */
+enum head_excess { EXCESS_NONE, EXCESS_LINE /* the request line alone */, EXCESS_HEAD };
 
-/* Zeroed at the start of a connection, but for the first two. */
+/* Zeroed at the start of a connection, except the first two. */
 struct framing {
     size_t head_max;    /* bytes */
-    uint64_t apart_min; /* a body of which so many bytes or more are still to come when its head
-                           passes goes its own way, apart from the library; 0: none does */
+    uint64_t apart_min; /* a body bypasses the library if this many of its bytes have not come when
+                           its head passes; 0: none does */
     enum framing_state state;
     uint64_t left;                  /* bytes of the body or chunk still to come */
-    size_t scanned;                 /* bytes of the head under way whose lines are whole */
+    size_t scanned;                 /* bytes of the present head in complete lines */
     size_t trailers, trailer_bytes; /* so far */
-    int empty_lines;                /* before the head under way */
-    int64_t heads;                  /* that passed, and the refused one */
-    int64_t apart_head;             /* the last whose body goes its own way */
+    int empty_lines;                /* before the present head */
+    int64_t heads;                  /* passed so far, plus the refused one */
+    int64_t apart_head;             /* number of the last head whose body bypasses the library */
     uint64_t apart_length;          /* of that body, as its head said */
     bool refused;
     enum head_excess excess; /* of the refused head */
 };
 
-/* Bytes that come next and belong to a body that goes its own way: framing_take() counts them. The
- * library was told of a shorter body, of the bytes that came with the head and one more: the last,
- * which passes as any other, so that it learns of the end when it comes. */
+/* How many of the next bytes bypass the library; framing_take() counts them. The library expects a
+ * shorter body: the bytes that came with the head and one more. That one is the body's last byte,
+ * which passes as usual, so that the library sees the end of the body when it comes. */
 static inline uint64_t framing_apart(const struct framing *framing) {
     const bool apart = framing->state == FRAMING_BODY && framing->apart_head == framing->heads;
     return apart && framing->left > 1 ? framing->left - 1 : 0;
@@ -64,14 +65,15 @@ static inline void framing_take(struct framing *framing, uint64_t bytes) {
     framing->left -= bytes;
 }
 
-/* How many of BYTES may pass. Where that is not all of them, either the rest is part of a line or
- * head, less than the greater of head_max and FRAMING_LINES_MAX, to be brought again with more
- * behind it, or the message is refused: FAILURE says why. Cookies, which nobody here reads, pass
- * under another name: the library would copy and parse them, and may lack the memory. */
+/* Returns how many of BYTES may pass. If not all, either the message is refused and FAILURE says
+ * why, or the rest is an unfinished line or head, shorter than the greater of head_max and
+ * FRAMING_LINES_MAX: pass it again with more bytes after it. Changes BYTES: cookies, which Burin
+ * does not read, get another header name, since the library would copy and parse them and may lack
+ * the memory. */
 size_t framing_pass(struct framing *framing, char *bytes, size_t length, struct failure *failure);
 
-/* Instead of what was refused: a text with which the message that it stands in ends in good form.
- * Where that is a head, it is the head of a request of its own. */
+/* Replaces what was refused: a text that ends the present message in good form. For a head, it is
+ * the head of a whole request. */
 const char *framing_substitute(const struct framing *framing);
 
 #endif

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A thread of its own keeps a copy of each socket in a fixed array under one lock. It
- * shuts down the write side, so that the client sees the end, and reads and drops a piece of what
- * comes, by epoll and at the latest every CHECK_MS, until the client closes or a bound is reached.
- */
+/* How it works. The copies of the sockets are in a fixed array under one lock. Adding one shuts
+ * down its write side, so that the client sees the end of the answer. A thread then reads and drops
+ * what arrives, a piece of each socket at a time, when epoll reports it and at least every
+ * CHECK_MS, until the client closes or a bound is reached. */
 #include "server/http/engine/lingering_close.h"
 
 #include "pipeline/timing.h"
-#include "server/http/engine/reset_on_close.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +33,13 @@ struct lingering_close {
     int epoll, wake;
     pthread_t thread;
     bool stop; /* atomic */
-    int max;   /* of `entries` that are used */
+    int max;   /* entries that may be used */
     pthread_mutex_t lock;
     struct entry entries[LINGERING_MAX]; /* under the lock */
 };
 
 static void remove_entry(struct entry *entry) {
-    close(entry->fd); /* and so out of the epoll */
+    close(entry->fd); /* this also removes it from the epoll */
     entry->fd = -1;
 }
 
@@ -52,8 +51,9 @@ static bool client_has_closed(int fd) {
            info.tcpi_state != TCP_FIN_WAIT2;
 }
 
-/* A piece of what is there, no more: others wait for the lock. false: nothing more is to come, or
- * enough has. Where that is our doing, for the socket was shut down, its client learns it. */
+/* Drops one piece, no more: other threads wait for the lock. False: the client has closed, or
+ * BYTES_MAX is reached. recv() also returns 0 after a shutdown of our own; then the client is still
+ * there, and a reset shows it the end. */
 static bool drop_piece(struct entry *entry, char *piece) {
     const ssize_t got = recv(entry->fd, piece, PIECE, MSG_DONTWAIT);
     if (got == 0 && !client_has_closed(entry->fd)) reset_on_close(entry->fd);
@@ -81,13 +81,13 @@ static bool any(struct lingering_close *lingering) {
     return found;
 }
 
-/* A write that was to wake it may be lost: it looks by itself whether it is to stop. */
+/* A wake-up may be lost: the thread checks `stop` this often anyway. */
 enum { LOOK_MS = 500 };
 
 static void *run(void *argument) {
     struct lingering_close *lingering = argument;
     pthread_setname_np(pthread_self(), "linger");
-    static char piece[PIECE]; /* nobody looks at it */
+    static char piece[PIECE]; /* dropped bytes */
     while (!__atomic_load_n(&lingering->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event events[16];
         uint64_t ignored;
@@ -119,7 +119,7 @@ void lingering_close_add(struct lingering_close *lingering, int fd) {
         struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
         *entry = (struct entry){ copy, clock_ns() + LINGER_NS, 0 };
         shutdown(copy, SHUT_WR);
-        epoll_ctl(lingering->epoll, EPOLL_CTL_ADD, copy, &event); /* else CHECK_MS will do */
+        epoll_ctl(lingering->epoll, EPOLL_CTL_ADD, copy, &event); /* on failure CHECK_MS suffices */
     }
     pthread_mutex_unlock(&lingering->lock);
     if (copy >= 0) wake(lingering);
@@ -134,7 +134,7 @@ static bool start(struct lingering_close *lingering) {
         epoll_ctl(lingering->epoll, EPOLL_CTL_ADD, lingering->wake, &event) < 0)
         return false;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the main thread takes all signals */
     const bool started = pthread_create(&lingering->thread, NULL, run, lingering) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Addresses are numeric: no name is looked up. The file of a unix socket is
- * remembered by device and inode, so that only our own is removed. New connections are ignored by a
- * socket filter on the listener, which drops the first packet of each. */
+/* How it works. Addresses are numeric: no name is resolved. The file of a unix socket is remembered
+ * by device and inode, so that only our own is removed. A socket filter ignores new connections: it
+ * drops the first packet of each. */
 #include "server/http/engine/listen_socket.h"
 
 #include <arpa/inet.h>
@@ -39,7 +39,7 @@ static int bind_to(const struct sockaddr *address, socklen_t length, const char 
     return -1;
 }
 
-/* A program listens at ADDRESS, or may: only a refused connection proves that none does. */
+/* Whether a program may listen at ADDRESS: only a refused connection proves that none does. */
 static bool is_live(const struct sockaddr_un *address) {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return true;
@@ -49,7 +49,7 @@ static bool is_live(const struct sockaddr_un *address) {
     return !refused;
 }
 
-/* Removes the socket of a daemon that was killed, and nothing else. */
+/* Removes the socket of a killed daemon, and no other file. */
 static enum status remove_stale(const struct sockaddr_un *address, struct failure *failure) {
     struct stat info;
     if (lstat(address->sun_path, &info) < 0) return STATUS_OK; /* bind reports what else is wrong */
@@ -95,7 +95,7 @@ static int open_unix(const char *path, const char *text, const char *flag, struc
     return fd;
 }
 
-/* "host:port" with brackets round an IPv6 host. */
+/* "host:port" with brackets around an IPv6 host. */
 static bool split(const char *text, char *host, size_t size, const char **port) {
     const char *colon = strrchr(text, ':');
     if (!colon || colon == text || !colon[1]) return false;
@@ -135,9 +135,9 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
     return fd;
 }
 
-/* Drops the first packet of every connection: the filter sees the TCP header, whose byte 13 holds
- * the flags. Closing the listener instead would reset every client in its backlog at that moment,
- * and dropping more would reset a client that is half in and believes itself connected. */
+/* Drops the first packet (SYN) of every connection: the filter sees the TCP header, whose byte 13
+ * holds the flags. Closing the socket instead would reset every client in its backlog, and dropping
+ * more packets would reset a client that believes itself connected. */
 void listen_socket_ignore_new(int fd) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
@@ -149,7 +149,7 @@ void listen_socket_ignore_new(int fd) {
     setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* Of a socket that listens the kernel tells its backlog's length in this field. */
+/* For a listening socket the kernel reports the backlog's length in tcpi_unacked. */
 int listen_socket_waiting(int fd) {
     struct pollfd listening = { fd, POLLIN, 0 };
     struct tcp_info info;
@@ -195,10 +195,11 @@ enum status listen_socket_check(int fd, const char *name, bool insecure, struct 
     if (option_of(fd, SO_TYPE) != SOCK_STREAM || option_of(fd, SO_ACCEPTCONN) != 1 ||
         (address.ss_family != AF_INET && address.ss_family != AF_INET6 &&
          address.ss_family != AF_UNIX))
-        return fail(failure, STATUS_BAD_PARAM,
-                    "descriptor %d, passed as \"%s\", is no listening TCP or unix stream socket; "
-                    "its socket unit needs ListenStream= and Accept=no",
-                    fd, name);
+        return fail(
+            failure, STATUS_BAD_PARAM,
+            "descriptor %d, passed as \"%s\", is not a listening TCP or unix stream socket; "
+            "its socket unit needs ListenStream= and Accept=no",
+            fd, name);
     listen_socket_address(fd, text, sizeof text);
     if (insecure || address.ss_family == AF_UNIX || is_loopback((struct sockaddr *)&address))
         return STATUS_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A head is parsed into slices of its bytes, nothing copied; then the request line,
- * each header by itself, and at last what they say together are checked. Whatever RFC 9112 leaves
- * to a recipient's leniency is refused: a parser in front may have read it otherwise. */
+/* How it works. A head is parsed into slices of its bytes, without copies. Then the request line,
+ * each header, and finally their combination are checked. Where RFC 9112 allows a recipient to be
+ * lenient, the request is refused: a parser in front may have been lenient in another way. */
 #include "server/http/engine/request_check.h"
 
 #include "server/token.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* How often the headers that may stand only once have been seen. */
+/* Counts of the headers that may occur only once. */
 struct seen {
     int hosts, lengths, encodings, types;
 };
@@ -50,7 +50,7 @@ static struct text_slice trimmed_end(const struct header_field *header) {
 
 /* ---- a head from bytes ---- */
 
-/* The text up to the first END in LINE, cut off with it; all of LINE where there is none. */
+/* Cuts the text before the first END off LINE, and END too; all of LINE if there is none. */
 static struct text_slice cut_at(struct text_slice *line, char end) {
     const char *at = memchr(line->bytes, end, line->length);
     const size_t length = at ? (size_t)(at - line->bytes) : line->length;
@@ -96,7 +96,7 @@ enum status request_check_parse(const char *head, size_t length, struct request_
 
 /* ---- Host ---- */
 
-/* The length of the name or [address] at the start of a Host. */
+/* The length of the name or [address] at the start of HOST; 0: it has none. */
 static size_t host_name_length(struct text_slice host) {
     size_t i = 0;
     if (host.length && host.bytes[0] == '[') {
@@ -112,8 +112,8 @@ static size_t host_name_length(struct text_slice host) {
 
 enum { PORT_MAX = 65535 };
 
-/* Narrower than the RFC, whose names may hold , ; ( ) and the like: no host has them, and a comma
- * is what two Hosts look like once a proxy has joined them. */
+/* Stricter than the RFC, which allows , ; ( ) and others in names: no host has them, and two Hosts
+ * that a proxy has joined contain a comma. */
 static bool is_host(struct text_slice host) {
     size_t i = host_name_length(host);
     if (i == host.length) return true; /* an empty Host is allowed */
@@ -128,7 +128,7 @@ static bool is_host(struct text_slice host) {
 
 /* ---- the request line ---- */
 
-/* Of http:// or https://, in any case; 0: none. */
+/* The length of http:// or https://, in any case; 0: none. */
 static size_t scheme_length(struct text_slice target) {
     static const char *const schemes[] = { "http://", "https://" };
     for (int i = 0; i < 2; i++) {
@@ -151,7 +151,7 @@ size_t request_check_url_prefix(struct text_slice target) {
     return i;
 }
 
-/* A path, a whole URL (its host must be one, whichever it is), or of OPTIONS an asterisk. */
+/* A path, a whole URL (with any valid host), or for OPTIONS an asterisk. */
 static bool has_target_form(const struct request_head *request) {
     const struct text_slice target = request->target;
     const size_t scheme = scheme_length(target);
@@ -163,7 +163,7 @@ static bool has_target_form(const struct request_head *request) {
     return target.bytes[0] == '/';
 }
 
-/* Visible ASCII alone: anything else must be sent as %XX, and a fragment is not sent at all. */
+/* Only visible ASCII: other bytes must be sent as %XX, and a fragment is never sent. */
 static bool is_target(const struct request_head *request) {
     const struct text_slice target = request->target;
     for (size_t i = 0; i < target.length; i++)
@@ -172,8 +172,8 @@ static bool is_target(const struct request_head *request) {
     return has_target_form(request);
 }
 
-/* The library hands on names and values that end at a zero byte: what stands behind it would be cut
- * off here, but not by a proxy in front. */
+/* The library passes names and values on as C strings: a zero byte would cut them off here, but not
+ * in a proxy in front. */
 static bool has_escaped_zero(struct text_slice target) {
     return memmem(target.bytes, target.length, "%00", 3) != NULL;
 }
@@ -198,9 +198,9 @@ static enum status check_line(const struct request_head *request, struct request
     if (!token_is(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
-    /* Bytes behind a CONNECT are meant for the host that the client asks for. */
+    /* Bytes after a CONNECT are meant for the host in its target. */
     if (request_check_is_method(request, "CONNECT"))
-        return fail(failure, STATUS_BAD_REQUEST, "CONNECT is for a proxy, and this is none");
+        return fail(failure, STATUS_BAD_REQUEST, "CONNECT is for a proxy, and this is not one");
     if (!is_target(request))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must start with / or http://, or be the * of OPTIONS, and "
@@ -242,8 +242,8 @@ static enum status check_encoding(struct text_slice value, struct request_facts 
 
 /* ---- the whole head ---- */
 
-/* No blanks are trimmed behind what frames the body: the library reads "5 " as no number,
- * "chunked " as an encoding that it does not know, and sends no 100 for "100-continue ". */
+/* The values that frame the body keep their trailing blanks, and are refused with them: the library
+ * does not read "5 " as a number, nor know "chunked ", nor send a 100 for "100-continue ". */
 static enum status check_meaning(const struct header_field *header, struct request_facts *facts,
                                  struct seen *seen, struct failure *failure) {
     const struct text_slice whole = { header->value, header->value_length };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* request_check.h - refuses a request whose head two parsers could read in two ways.
+/* request_check.h - parses the head of a request, and refuses one that two parsers could read
+ * differently.
  *
- * A refused request is answered 400 and its connection closed: where its body ends is not known.
+ * A refused request is answered 400 and its connection closed: the end of its body is not known.
  *
- * Used by:  framing.c, on the bytes of a head as they came, before libmicrohttpd has seen any of
- *           them; the library then reads the same as we did.
- * Owns:     nothing; a request_head points into the bytes and dies with them.
+ * Used by:  framing.c, on the raw bytes of a head before libmicrohttpd sees any of them, so that
+ *           the library reads the same as we did; admission.c and http/overload.c, on a head that
+ *           may be refused for lack of room; connection.c.
+ * Owns:     nothing; a request_head points into the bytes and is valid as long as they are.
  * Fails:    STATUS_BAD_REQUEST with a sentence that names the header.
  * Threads:  any; no state.
  * Limits:   HEADERS_MAX and QUERY_ARGUMENTS_MAX: the library keeps a record of each.
@@ -23,12 +25,12 @@
 enum { HEADERS_MAX = 100, QUERY_ARGUMENTS_MAX = 64 };
 
 struct header_field {
-    const char *name, *value; /* not necessarily terminated: the lengths count */
+    const char *name, *value; /* not terminated: the lengths count */
     size_t name_length, value_length;
 };
 
 struct text_slice {
-    const char *bytes; /* not necessarily terminated: the length counts */
+    const char *bytes; /* not terminated: the length counts */
     size_t length;
 };
 
@@ -39,18 +41,18 @@ struct request_head {
     bool too_many; /* there were more than HEADERS_MAX */
 };
 
-/* What an accepted head says about its body. */
+/* An accepted head's statements about its body. */
 struct request_facts {
     bool http_1_1;
     bool has_length;
     int64_t length; /* bytes; 0 without has_length */
-    bool chunked;   /* never together with has_length; neither means: no body */
+    bool chunked;   /* excludes has_length; with neither there is no body */
     bool expects_continue;
 };
 
-/* A whole head: lines that each end in CR LF, the last one empty, no other CR or LF anywhere.
- * Blanks around a value are left out, as HTTP has it, but for one that ends the line. A line
- * without a colon, a folded one too, is refused. */
+/* HEAD must be whole: lines that each end in CR LF, the last one empty, no other CR or LF. Blanks
+ * before a value are skipped; those after it are not. A line without a colon is refused, a folded
+ * one too. */
 enum status request_check_parse(const char *head, size_t length, struct request_head *out,
                                 struct failure *failure);
 
@@ -61,8 +63,8 @@ bool request_check_is_method(const struct request_head *request, const char *nam
 enum status request_check_head(const struct request_head *request, struct request_facts *facts,
                                struct failure *failure);
 
-/* What stands before the path in a target that is a whole URL: its scheme and authority; of any
- * other 0 bytes. TARGET: an accepted head's. */
+/* The length of the scheme and authority of a target that is a whole URL; else 0. TARGET: of an
+ * accepted head. */
 size_t request_check_url_prefix(struct text_slice target);
 
 #endif

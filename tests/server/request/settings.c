@@ -4,7 +4,6 @@
 
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/reader.h"
-#include "server/request/operations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

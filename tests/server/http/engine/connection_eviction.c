@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which connections are closed when connections are short, in which order, and which never are. */
-#include "server/http/engine/connection_eviction.h"
+/* The connections that are closed when connections are short, in which order, and those that never
+ * are. */
+#include "server/http/engine/eviction.h"
 
 #include "tests/server/http/engine/deadline_thread_pair.h"
 

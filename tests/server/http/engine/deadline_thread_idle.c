@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The connections that a stopping daemon waits for, and those that it does not wait for.
  *
- * covers: server/http/engine/deadline_drain.c */
+ * covers: server/http/engine/eviction.c */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #ifndef BURIN_TESTS_DEADLINE_THREAD_PAIR_H
 #define BURIN_TESTS_DEADLINE_THREAD_PAIR_H
 
-#include "server/http/engine/deadline_thread.h"
+#include "server/http/engine/eviction.h"
 
 #include "pipeline/timing.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which clients are closed while others are refused, and which are not, on pairs of sockets.
- *
- * covers: server/http/engine/pressure.c */
+/* Clients that are closed while others are refused, and those that stay, on pairs of sockets. */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>

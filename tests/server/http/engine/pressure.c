@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Demands, on a clock of the test's own: when they begin and end, how much must become free, and
- * which rate is asked for meanwhile. */
-#include "server/http/engine/pressure.h"
-
+ * which rate is required meanwhile.
+ *
+ * covers: server/http/engine/eviction.c */
 #include "server/http/engine/deadline_state.h"
 
 #include <setjmp.h>

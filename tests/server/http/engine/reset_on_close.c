@@ -3,8 +3,7 @@
  * closing such a connection, and the bytes that had arrived are still read to their end.
  *
  * covers: server/http/engine/lingering_close.c server/http/engine/recv_filter.c
- * covers: server/http/engine/deadline_thread.c */
-#include "server/http/engine/reset_on_close.h"
+ * covers: server/http/engine/deadline.c */
 
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/recv_filter.h"

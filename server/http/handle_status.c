@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Probes, metrics, and what the service is and can. */
-#include "server/http/health.h"
+/* How the daemon is: probes, metrics, how far a request is; and its name and paths. */
+#include "pipeline/plan_tree.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
 #include "server/version.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)exchange, (void)failure;
@@ -24,18 +25,34 @@ static json_t *worker_json(const struct worker_facts *worker) {
     return json;
 }
 
+/* Why the daemon is not ready for a request; NULL: it is. Workers for users' operators do not
+ * count: an operator that crashes its worker should not keep a load balancer's other requests
+ * away. */
+static const char *why_not_ready(const struct service *service, const struct worker_facts *workers,
+                                 int worker_count, int waiting) {
+    const long capacity = service->config->queue_jobs;
+    bool healthy = false;
+    for (int i = 0; i < worker_count; i++) healthy |= workers[i].healthy && !workers[i].operators;
+    if (service_draining(service)) return "draining";
+    if (!healthy) return "no healthy worker";
+    if (waiting >= capacity * 9 / 10 && waiting != 0) return "queue full";
+    return service_full(service) ? "no slot free" : NULL;
+}
+
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    struct front *front = exchange->front;
-    struct readiness now;
-    health_readiness(front, &now);
-    json_t *workers = json_array();
-    for (int i = 0; i < now.worker_count; i++)
-        json_array_append_new(workers, worker_json(&now.workers[i]));
-    *reply = reply_json(now.ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                        json_pack("{s:s, s:i, s:i, s:o}", "status", now.status, "queued",
-                                  now.waiting, "queue_jobs", (int)front->service.config->queue_jobs,
-                                  "workers", workers));
+    const struct service *service = &exchange->front->service;
+    struct worker_facts workers[WORKERS_MAX];
+    const int worker_count = supervisor_workers(service->supervisor, workers);
+    int waiting;
+    supervisor_jobs(service->supervisor, &waiting);
+    const char *why_not = why_not_ready(service, workers, worker_count, waiting);
+    json_t *list = json_array();
+    for (int i = 0; i < worker_count; i++) json_array_append_new(list, worker_json(&workers[i]));
+    *reply = reply_json(why_not ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+                        json_pack("{s:s, s:i, s:i, s:o}", "status", why_not ? why_not : "ready",
+                                  "queued", waiting, "queue_jobs", (int)service->config->queue_jobs,
+                                  "workers", list));
     return STATUS_OK;
 }
 
@@ -67,6 +84,39 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     metrics_print(front->service.metrics, &now, out);
     fclose(out);
     *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
+    return STATUS_OK;
+}
+
+/* The step is known unless a GPU has all of several steps at once. */
+static json_t *progress_json(const struct generation *operators, const struct job_progress *now) {
+    struct plan_tree plans;
+    json_t *json = json_pack("{s:s}", "state", now->waiting ? "waiting" : "running");
+    const bool known = !now->generation || now->generation == operators->number;
+    if (now->waiting || !known || plan_tree_unpack(&plans, &operators->ops, &now->plan, NULL))
+        return json;
+    const struct step *step = plan_tree_step(&plans, now->step);
+    if (!step) return json;
+    const bool step_known = now->in_order || !plan_tree_step(&plans, 1);
+    const struct op *op = step->op;
+    if (step_known) json_object_set_new(json, "step", json_integer(now->step));
+    if (step_known) json_object_set_new(json, "operation", json_string(op->name));
+    if (!now->total) return json;
+    json_object_set_new(json, "done", json_integer(now->done));
+    json_object_set_new(json, "total", json_integer(now->total));
+    json_object_set_new(json, "unit",
+                        json_string(step_known && op->unit ? op->unit : plan_tree_unit(&plans)));
+    return json;
+}
+
+/* A request that is not here is an answer too: it may have ended just now. */
+enum status handle_progress(struct exchange *exchange, struct reply *reply,
+                            struct failure *failure) {
+    (void)failure;
+    struct job_progress now;
+    const char *id = exchange->path + strlen(PROGRESS_PATH);
+    const bool found = supervisor_progress(exchange->front->service.supervisor, id, &now);
+    *reply = reply_json(MHD_HTTP_OK, found ? progress_json(exchange->request.generation, &now)
+                                           : json_pack("{s:s}", "state", "unknown"));
     return STATUS_OK;
 }
 

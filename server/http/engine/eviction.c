@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each look goes through all connections once. Those that hold something and stand
- * still are cut off; the others become candidates. Where what the former hold does not suffice, the
- * slowest candidates follow, as many as are needed, and none that is as fast as is asked. Those
- * that are too young to be judged are waited for, where they are slower: they may stand still. Who
- * was cut off in an earlier look and still holds something is counted as gone: its I/O thread has
- * not had its turn yet.
+/* How it works. While something is short, the deadline thread walks all connections once per look.
+ * Clients that hold some of it and stand still are cut off; the others become candidates. If what
+ * the former hold does not suffice, the slowest candidates follow, as many as needed, but none that
+ * is as fast as required. A slower candidate that is too young to be judged is waited for: it may
+ * stand still. A client that an earlier look cut off and that still holds something counts as
+ * freed: its I/O thread has not had its turn yet.
  *
- * A client is not blamed for us: bytes of a body that we have not read, and an answer of which
- * nothing is on its way, are our own delay. */
-#include "server/http/engine/pressure.h"
+ * When connections are short, each client's are ranked from the youngest, 1, to the oldest. The
+ * highest ranks of all clients go first, the oldest among equals: the same as taking the oldest
+ * connection of the client with the most, one by one. */
+#include "server/http/engine/eviction.h"
 
+#include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 
 /* ---- what is short */
 
-/* SHARE: of the whole, to become free at once. WORK: where clients hold less than this part, it is
- * work that holds the rest, and asking more of them would make no room. */
+/* SHARE: a sixteenth of the whole becomes free at once. WORK: if clients hold less than a quarter,
+ * jobs hold the rest, and requiring more of clients would make no room. */
 enum { SHARE = 16, WORK = 4, STEPS_MAX = 40 };
 
 #define FALL_NS (500 * MS_NS)
@@ -48,7 +53,7 @@ static void take_report(struct pressure *pressure, enum resource resource, int64
     demand->until_ns = now_ns + 2 * pressure->options.patience_ms * MS_NS;
 }
 
-/* Of more than there can ever be, all. */
+/* WANTED may be more than TOTAL: then all. */
 static int64_t least(int64_t wanted, int64_t total) {
     return wanted < 1 ? 1 : wanted < total ? wanted : total;
 }
@@ -101,7 +106,12 @@ int64_t pressure_rate(const struct pressure *pressure, enum resource resource, i
     return rate <= base ? base : rate < most ? rate : most;
 }
 
-/* ---- who must go */
+void deadline_thread_note_pressure(struct deadline_thread *deadlines, enum resource resource,
+                                   int64_t wanted) {
+    if (pressure_report(&deadlines->pressure, resource, wanted)) deadline_thread_wake(deadlines);
+}
+
+/* ---- what a connection holds, and how it moves */
 
 static bool is_body(enum phase phase) {
     return phase == PHASE_BODY;
@@ -117,8 +127,6 @@ static int64_t share_of(const struct deadline *deadline, enum phase phase, enum 
     default: return deadline_is_answer(phase) ? held : 0;
     }
 }
-
-/* ---- how it moves */
 
 /* At START_NS the count was FIRST. */
 static void pace_begin(struct pace *pace, int64_t start_ns, int64_t first) {
@@ -145,7 +153,7 @@ static int64_t window_of(const struct deadline_thread *deadlines) {
     return deadlines->pressure.options.patience_ms * MS_NS;
 }
 
-/* The pace counts from the start; a short answer was not measured there: its count begins now. */
+/* The pace counts from the start, but for a short answer, whose count at its start is not known. */
 static void begin_pace(struct deadline *deadline, enum phase phase, int64_t started, int64_t now,
                        int64_t count) {
     deadline->pace_of = started;
@@ -157,7 +165,7 @@ static void begin_pace(struct deadline *deadline, enum phase phase, int64_t star
         pace_begin(&deadline->pace, now, count);
 }
 
-/* False: nobody can know. */
+/* False: the kernel does not report it. */
 static bool measure(const struct deadline_thread *deadlines, struct deadline *deadline,
                     enum phase phase, int64_t now) {
     const int64_t started = atomic_load_explicit(&deadline->started_ns, memory_order_relaxed);
@@ -185,7 +193,7 @@ struct look {
     struct deadline_thread *deadlines;
     int64_t now;
     int64_t held[RESOURCES];  /* by clients that send or receive */
-    int64_t freed[RESOURCES]; /* by those of them that are cut off */
+    int64_t freed[RESOURCES]; /* of this, by clients that are cut off */
 };
 
 static bool is_short_of(const struct look *look, enum resource resource) {
@@ -197,7 +205,7 @@ static void count_freed(struct look *look, const struct deadline *deadline, enum
         look->freed[r] += share_of(deadline, phase, (enum resource)r);
 }
 
-static void let_go(struct look *look, struct deadline *deadline, int64_t word) {
+static void cut_off(struct look *look, struct deadline *deadline, int64_t word) {
     const enum phase phase = deadline_phase(word);
     if (!deadline_waits_for_client(deadline, phase)) return;
     if (deadline_cut(look->deadlines, deadline, word, is_body(phase) ? ENDED_BODY : ENDED_WRITE))
@@ -218,7 +226,7 @@ static void add_candidate(struct look *look, struct deadline *deadline, int64_t 
         (struct candidate){ deadline, word, pace_rate(&deadline->pace, look->now), young };
 }
 
-/* Whether it holds any of what is short. */
+/* Whether the connection holds any of what is short. */
 static bool is_wanted(const struct look *look, const struct deadline *deadline, enum phase phase) {
     for (int r = 0; r < RESOURCES; r++)
         if (pressure_missing(&look->deadlines->pressure, (enum resource)r) &&
@@ -239,7 +247,7 @@ static void look_at(struct look *look, struct deadline *deadline) {
     if (!is_wanted(look, deadline, phase) || !measure(look->deadlines, deadline, phase, look->now))
         return;
     if (is_still(look->deadlines, deadline, phase, look->now))
-        let_go(look, deadline, word);
+        cut_off(look, deadline, word);
     else
         add_candidate(look, deadline, word);
 }
@@ -251,27 +259,27 @@ static int by_rate(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double rate_asked(const struct look *look, enum phase phase, enum resource resource) {
+static double required_rate(const struct look *look, enum phase phase, enum resource resource) {
     const struct deadline_limits *limits = &look->deadlines->limits;
     const long base = is_body(phase) ? limits->body_rate_bytes : limits->write_rate_bytes;
     return (double)pressure_rate(&look->deadlines->pressure, resource, base);
 }
 
-static void let_slowest_go(struct look *look, enum resource resource) {
+static void cut_off_slowest(struct look *look, enum resource resource) {
     const int64_t missing = pressure_missing(&look->deadlines->pressure, resource);
     const struct eviction *eviction = &look->deadlines->eviction;
-    int64_t awaited = 0; /* of the young */
+    int64_t awaited = 0; /* held by young clients */
     for (uint32_t i = 0; i < eviction->count && look->freed[resource] + awaited < missing; i++) {
         const struct candidate *candidate = &eviction->candidates[i];
         const enum phase phase = deadline_phase(candidate->word);
         const int64_t share = share_of(candidate->deadline, phase, resource);
         if (!share || candidate->deadline->cut ||
-            candidate->rate >= rate_asked(look, phase, resource))
+            candidate->rate >= required_rate(look, phase, resource))
             continue;
         if (candidate->young)
             awaited += share;
         else
-            let_go(look, candidate->deadline, candidate->word);
+            cut_off(look, candidate->deadline, candidate->word);
     }
     if (is_short_of(look, resource))
         pressure_raise(&look->deadlines->pressure, resource, look->held[resource], look->now);
@@ -287,5 +295,194 @@ void eviction_run(struct deadline_thread *deadlines, int64_t now_ns) {
     if (eviction->count)
         qsort(eviction->candidates, eviction->count, sizeof *eviction->candidates, by_rate);
     for (int r = 0; r < RESOURCES; r++)
-        if (is_short_of(&look, (enum resource)r)) let_slowest_go(&look, (enum resource)r);
+        if (is_short_of(&look, (enum resource)r)) cut_off_slowest(&look, (enum resource)r);
+}
+
+/* ---- connections are short */
+
+struct idler {
+    struct deadline *deadline;
+    int64_t word, since_ns;
+    uint64_t peer;
+    uint32_t rank;
+};
+
+/* The key of an IPv4 address is no IPv6 prefix in use. 0 would exempt the connection. */
+void connection_eviction_peer(struct deadline *deadline, const struct sockaddr *peer) {
+    uint64_t key = 1;
+    if (!deadline) return;
+    if (peer && peer->sa_family == AF_INET)
+        key = UINT64_C(0xffff) << 32 |
+              ((const struct sockaddr_in *)(const void *)peer)->sin_addr.s_addr;
+    if (peer && peer->sa_family == AF_INET6)
+        memcpy(&key, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, sizeof key);
+    atomic_store_explicit(&deadline->peer, key ? key : 1, memory_order_relaxed);
+}
+
+/* True: no request is under way, or its body does not move, for longer than allowed, since
+ * *SINCE_NS. */
+static bool is_idle_since(const struct deadline_thread *deadlines, const struct deadline *deadline,
+                          int64_t word, int64_t now, int64_t *since_ns) {
+    const struct pressure_options *options = &deadlines->pressure.options;
+    const enum phase phase = deadline_phase(word);
+    long patience_ms = options->idle_patience_ms;
+    if (phase == PHASE_BODY) {
+        *since_ns = atomic_load_explicit(&deadline->moved_ns, memory_order_relaxed);
+        patience_ms = options->patience_ms;
+    } else if (phase == PHASE_IDLE || phase == PHASE_HEADERS) {
+        *since_ns = deadline_entered(&deadlines->limits, word);
+    } else {
+        return false;
+    }
+    return now - *since_ns >= patience_ms * MS_NS;
+}
+
+/* By client, then the youngest first. */
+static int by_peer(const void *a, const void *b) {
+    const struct idler *x = a, *y = b;
+    if (x->peer != y->peer) return x->peer > y->peer ? 1 : -1;
+    return (x->since_ns < y->since_ns) - (x->since_ns > y->since_ns);
+}
+
+static int by_rank(const void *a, const void *b) {
+    const struct idler *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? 1 : -1;
+    return (x->since_ns > y->since_ns) - (x->since_ns < y->since_ns);
+}
+
+static void rank(struct idler *idlers, uint32_t count) {
+    qsort(idlers, count, sizeof *idlers, by_peer);
+    for (uint32_t i = 0; i < count; i++)
+        idlers[i].rank = i && idlers[i].peer == idlers[i - 1].peer ? idlers[i - 1].rank + 1 : 1;
+    qsort(idlers, count, sizeof *idlers, by_rank);
+}
+
+/* Connections that may be cut off; *LEAVING: how many were cut off earlier and are still open. */
+static uint32_t find_idlers(const struct deadline_thread *deadlines, struct idler *idlers,
+                            int *leaving) {
+    const int64_t now = clock_ns();
+    uint32_t count = 0;
+    *leaving = 0;
+    for (uint32_t index = 0; index < deadlines->table.used; index++) {
+        struct deadline *deadline = deadlines->table.entries[index].deadline;
+        if (!deadline) continue;
+        const uint64_t peer = atomic_load_explicit(&deadline->peer, memory_order_relaxed);
+        const int64_t word = atomic_load(&deadline->word);
+        int64_t since_ns;
+        if (!peer) continue;
+        if (deadline->cut)
+            ++*leaving;
+        else if (is_idle_since(deadlines, deadline, word, now, &since_ns))
+            idlers[count++] = (struct idler){ deadline, word, since_ns, peer, 0 };
+    }
+    return count;
+}
+
+/* Unread bytes may be a request. */
+static bool cut_off_idler(struct deadline_thread *deadlines, const struct idler *idler) {
+    int unread = 0;
+    return ioctl(idler->deadline->fd, FIONREAD, &unread) == 0 && unread == 0 &&
+           deadline_cut(deadlines, idler->deadline, idler->word, ENDED_CROWDED);
+}
+
+int connection_eviction_run(struct deadline_thread *deadlines, int (*waiting)(const void *context),
+                            const void *context) {
+    int gone = 0;
+    pthread_mutex_lock(&deadlines->lock);
+    const int wanted = waiting(context);
+    struct idler *idlers = malloc((deadlines->table.used + 1) * sizeof *idlers);
+    if (idlers) {
+        const uint32_t count = find_idlers(deadlines, idlers, &gone);
+        if (gone < wanted) rank(idlers, count);
+        for (uint32_t i = 0; i < count && gone < wanted; i++)
+            gone += cut_off_idler(deadlines, &idlers[i]);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+    free(idlers);
+    return gone;
+}
+
+/* ---- the daemon stops */
+
+/* Bytes that the library has not read yet may be a request: the client is not idle then. */
+static bool is_idle_for(const struct deadline_thread *deadlines, const struct deadline *deadline,
+                        int64_t word, int64_t now, long idle_ms, long fresh_ms) {
+    const enum phase phase = deadline_phase(word);
+    if (phase != PHASE_IDLE && phase != PHASE_HEADERS) return false;
+    const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
+    return now - deadline_entered(&deadlines->limits, word) >= wait_ms * MS_NS &&
+           deadline_waits_for_client(deadline, phase);
+}
+
+/* The next connection from *INDEX on that is not cut off; NULL: none. Under the lock. */
+static struct deadline *next_uncut(const struct deadline_thread *deadlines, uint32_t *index) {
+    while (*index < deadlines->table.used) {
+        struct deadline *deadline = deadlines->table.entries[(*index)++].deadline;
+        if (deadline && !deadline->cut) return deadline;
+    }
+    return NULL;
+}
+
+void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms) {
+    const int64_t now = clock_ns();
+    pthread_mutex_lock(&deadlines->lock);
+    struct deadline *deadline;
+    for (uint32_t index = 0; (deadline = next_uncut(deadlines, &index));) {
+        const int64_t word = atomic_load(&deadline->word);
+        if (is_idle_for(deadlines, deadline, word, now, idle_ms, fresh_ms))
+            deadline_cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+/* Twice RATE, up to rate_max_bytes. */
+static int64_t next_rate(const struct deadline_thread *deadlines, int64_t rate) {
+    const int64_t most = deadlines->pressure.options.rate_max_bytes;
+    return rate >= most ? rate : 2 * rate < most ? 2 * rate : most;
+}
+
+static void begin_window(struct deadline *deadline, int64_t now, int64_t moved, int64_t rate) {
+    deadline->drained_ns = now;
+    deadline->drained_from = moved;
+    deadline->drained_rate = rate;
+}
+
+/* Measured in windows of SLOW_NS from the first look. */
+static bool moves_slowly(const struct deadline_thread *deadlines, struct deadline *deadline,
+                         bool answer, int64_t now, int64_t slow_ns) {
+    const int64_t started = deadline->started_ns, past = now - deadline->drained_ns;
+    const bool fresh = deadline->drained_of != started;
+    if (!fresh && past < slow_ns) return false;
+    const int64_t moved = answer ? acked_bytes_count(deadline->fd) : deadline->bytes;
+    if (fresh) {
+        const struct deadline_limits *limits = &deadlines->limits;
+        deadline->drained_of = started;
+        begin_window(deadline, now, moved,
+                     answer ? limits->write_rate_bytes : limits->body_rate_bytes);
+        return false;
+    }
+    if (moved < 0)
+        return (double)deadline->expected * 1e9 <=
+               (double)deadlines->pressure.options.rate_max_bytes * (double)past;
+    if ((double)(moved - deadline->drained_from) * 1e9 <
+        (double)deadline->drained_rate * (double)past)
+        return true;
+    begin_window(deadline, now, moved, next_rate(deadlines, deadline->drained_rate));
+    return false;
+}
+
+void deadline_thread_end_slow(struct deadline_thread *deadlines, long slow_ms) {
+    const int64_t now = clock_ns();
+    pthread_mutex_lock(&deadlines->lock);
+    struct deadline *deadline;
+    for (uint32_t index = 0; (deadline = next_uncut(deadlines, &index));) {
+        const int64_t word = atomic_load(&deadline->word);
+        const enum phase phase = deadline_phase(word);
+        const bool answer = deadline_is_answer(phase);
+        if (phase != PHASE_BODY && !answer) continue;
+        if (moves_slowly(deadlines, deadline, answer, now, slow_ms * MS_NS) &&
+            deadline_waits_for_client(deadline, phase))
+            deadline_cut(deadlines, deadline, word, answer ? ENDED_WRITE : ENDED_BODY);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
 }

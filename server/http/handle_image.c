@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an image is, from its header, without decoding it. */
+/* Requests with an image: an operator (or /pipeline), and /info, which reads only the image's
+ * header. The path names the operator; its settings follow in the query and in form fields. */
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
-/* A device may be asked for on any request; this one needs none. */
+#include <string.h>
+
+enum status process_begin(struct exchange *exchange, struct failure *failure) {
+    struct request *request = &exchange->request;
+    const struct op_set *ops = &request->generation->ops;
+    const char *op = strcmp(request->label, "pipeline") == 0 ? NULL : request->label;
+    struct dialect *dialect =
+        imaginary_dialect(&exchange->imaginary, ops, op, route_is_imaginary(exchange->path));
+    return settings_init(&request->settings, ops, op, dialect, failure);
+}
+
+enum status process_submit(struct exchange *exchange, struct failure *failure) {
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
+    for (int i = 0; i < lines.count; i++)
+        negotiation_add(&exchange->request.accept, lines.values[i]);
+    return request_submit(&exchange->request, failure);
+}
+
+/* `device` is allowed in any request; this one ignores it. */
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
     (void)failure;
     settings_init_info(&exchange->request.settings);

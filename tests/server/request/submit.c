@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Limits on several results together: pixels, values; and their predicted time. */
-#include "server/request/work.h"
+#include "server/request/submit.c"
 #include "tests/pipeline/plan_text.h"
 
 #include <setjmp.h>
@@ -25,14 +25,14 @@ static void begin(const char *text, uint32_t width, uint32_t height, int first, 
         job.outputs[o].encode = encode_options_default;
         job.outputs[o].part = first + o % (work.plans.count - first);
     }
-    assert_int_equal(work_shape(&work, &job.probe.shape, 1 << 26, NULL), STATUS_OK);
+    assert_int_equal(compute_shapes(&work, &job.probe.shape, 1 << 26, NULL), STATUS_OK);
 }
 
 static double predict(enum cost_stage stage) {
     struct cost cost;
     double ms = 0;
     cost_init(&cost, true);
-    work_add_cost(&work, &job);
+    add_cost(&work, &job);
     for (uint32_t i = 0; i < job.work.count; i++)
         if (job.work.terms[i].stage == (int)stage)
             ms += (double)cost.rows[job.work.terms[i].row] * (double)job.work.terms[i].amount;
@@ -41,13 +41,13 @@ static double predict(enum cost_stage stage) {
 
 static double predict_one(const char *text, enum cost_stage stage) {
     begin(text, 1000, 800, 0, 1);
-    assert_int_equal(work_size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
+    assert_int_equal(size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
     return predict(stage);
 }
 
 static double predict_all(const char *text, int count, enum cost_stage stage) {
     begin(text, 1000, 800, 1, count);
-    assert_int_equal(work_size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
+    assert_int_equal(size_results(&work, &job, 1 << 26, NULL), STATUS_OK);
     return predict(stage);
 }
 
@@ -88,13 +88,13 @@ static void pixels_are_counted_together(void **state) {
     (void)state;
     struct failure failure;
     begin("|grayscale|edge", 100, 50, 1, 2);
-    assert_int_equal(work_size_results(&work, &job, 10000, &failure), STATUS_OK);
+    assert_int_equal(size_results(&work, &job, 10000, &failure), STATUS_OK);
     assert_int_equal(job.outputs[1].image.width, 100);
     assert_int_equal(job.outputs[1].image.channels, 1);
-    assert_int_equal(work_size_results(&work, &job, 9999, &failure), STATUS_TOO_LARGE);
+    assert_int_equal(size_results(&work, &job, 9999, &failure), STATUS_TOO_LARGE);
     assert_non_null(strstr(failure.message, "10000 pixels"));
     begin("|grayscale", 100, 50, 0, 1);
-    assert_int_equal(work_size_results(&work, &job, 1, &failure), STATUS_OK); /* from plan_shapes */
+    assert_int_equal(size_results(&work, &job, 1, &failure), STATUS_OK); /* from plan_shapes */
 }
 
 static void values_are_counted_together(void **state) {
@@ -103,15 +103,15 @@ static void values_are_counted_together(void **state) {
     uint32_t count;
     char text[PLAN_TEXT_MAX] = "mean";
     begin("mean|histogram:bins=100|edge;minimum", 10, 10, 1, 2);
-    assert_int_equal(work_count_values(&work, &count, &failure), STATUS_OK);
+    assert_int_equal(count_values(&work, &count, &failure), STATUS_OK);
     assert_int_equal(count, 3 + 300 + 1);
-    assert_false(work_only_reports(&work));
+    assert_false(returns_values_only(&work));
     for (int i = 0; i < 6; i++) strcat(text, "|histogram:bins=65536");
     begin(text, 10, 10, 1, 6);
-    assert_int_equal(work_count_values(&work, &count, &failure), STATUS_BAD_PARAM);
+    assert_int_equal(count_values(&work, &count, &failure), STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "1179651 values"));
     begin("mean;minimum", 10, 10, 0, 1);
-    assert_true(work_only_reports(&work));
+    assert_true(returns_values_only(&work));
 }
 
 int main(void) {
