@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A parameter is found by its name in the operator's list and read by its type; its
- * number goes to its place in the list. Whatever is wrong is answered with the range, or with the
- * nearest name: by edit distance that counts a swap of neighbours as one slip, and a beginning as
- * nearer than any. */
+/* How it works. params_set finds a parameter by name in the operator's list, reads its value by
+ * type and stores the number at the same index. A message names the range of a bad value, or
+ * suggests the nearest name to an unknown one: nearest by an edit distance that counts a swap of
+ * neighbours as one slip, except that a name which begins with the unknown one is nearer than any
+ * other. */
 #include "pipeline/param.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Names longer than this are never near to anything. */
+/* Longer names are never suggested and get no suggestion. */
 enum { NAME_MAX_NEAR = 40 };
 
 static int count_params(const struct param *list) {
@@ -114,7 +115,7 @@ const char *param_pair_print(long pair, char text[PAIR_TEXT_MAX]) {
     return text;
 }
 
-/* Appends to TEXT as far as there is room; USED stays below SIZE. */
+/* Appends to TEXT and cuts at its end; USED stays below SIZE. */
 static void append(char *text, size_t size, size_t *used, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static void append(char *text, size_t size, size_t *used, const char *format, ...) {
@@ -124,13 +125,6 @@ static void append(char *text, size_t size, size_t *used, const char *format, ..
     va_end(arguments);
     *used += (size_t)length;
     if (*used >= size) *used = size - 1;
-}
-
-/* "bins, scale, channel" */
-static void list_names(const struct param *list, char *text, size_t size) {
-    size_t used = 0;
-    for (int i = 0; i < count_params(list); i++)
-        append(text, size, &used, "%s%s", i ? ", " : "", list[i].name);
 }
 
 static enum status unknown_name(const struct param *list, const char *owner, const char *name,
@@ -144,7 +138,8 @@ static enum status unknown_name(const struct param *list, const char *owner, con
     if (!count)
         return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"; it takes none", owner,
                     shown);
-    list_names(list, all, sizeof all);
+    size_t used = 0;
+    for (int i = 0; i < count; i++) append(all, sizeof all, &used, "%s%s", i ? ", " : "", names[i]);
     const char *near = nearest_name(name, names, (size_t)count);
     if (!near)
         return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"; it takes %s", owner,
@@ -182,11 +177,11 @@ static enum status set_decimal(struct params *params, int index, const struct pa
                 param->name, range, param_shown(value, shown));
 }
 
-/* One of a pair's integers at *TEXT, and moves behind it; -1: none that is in the range. */
+/* Reads one integer of a pair at *TEXT and moves *TEXT past it; -1: none, or out of range. */
 static long read_side(const char **text, const struct param *param) {
     char *end;
     if (!isdigit((unsigned char)**text)) return -1;
-    const long number = strtol(*text, &end, 10); /* LONG_MAX where it does not fit */
+    const long number = strtol(*text, &end, 10); /* LONG_MAX if it does not fit */
     *text = end;
     return number >= param->min && number <= param->max ? number : -1;
 }
@@ -227,7 +222,7 @@ static enum status set_word(struct params *params, int index, const struct param
                 range, param_shown(value, shown));
 }
 
-/* Reads one tap at *TEXT and moves behind it and what separates it from the next. */
+/* Reads one tap at *TEXT and moves *TEXT past it and the separator behind it. */
 static bool read_tap(const char **text, const struct param *param, int32_t *tap) {
     char *end;
     errno = 0;
@@ -349,7 +344,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions, swaps of neighbours. */
+/* Edit distance by optimal string alignment: insertions, deletions, substitutions and swaps of
+ * neighbours count 1 each. */
 static int distance(const char *a, const char *b) {
     int rows[3][NAME_MAX_NEAR + 1];
     int *before = rows[0], *last = rows[1], *row = rows[2];
@@ -378,7 +374,7 @@ const char *nearest_name(const char *name, const char *const *candidates, size_t
     for (size_t i = 0; i < count; i++) {
         if (strlen(candidates[i]) > NAME_MAX_NEAR) continue;
         int d = distance(name, candidates[i]);
-        /* One slip in a short name, one more for every four letters; a beginning beats any slip. */
+        /* One slip is allowed, and one more for every four letters; a prefix beats any slip. */
         bool begins = length >= 3 && strncasecmp(name, candidates[i], length) == 0;
         if (!begins && d > 1 + (int)length / 4) continue;
         if (begins) d -= NAME_MAX_NEAR;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Text is copied, cut up in place at ';', ':', ',' and '=', and set step by step; a
- * comma that a number follows belongs to a list of taps. Shapes are walked from the first step to
- * the last before any memory is taken, so every limit is judged at the start. */
+/* How it works. Parsing copies the text, cuts the copy in place at ';', ':', ',' and '=', and sets
+ * each parameter as it goes; a comma before a number belongs to a list of taps. plan_shapes
+ * computes every step's shape before any memory is taken, so every limit is checked at the start.
+ */
 #include "pipeline/plan.h"
 
 #include "pipeline/registry.h"
@@ -48,7 +49,7 @@ enum status plan_set(struct plan *plan, const char *name, const char *value,
     return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
 }
 
-/* The place of NAME in LIST, or -1. */
+/* The index of NAME in LIST; -1: not found. */
 static int place_of(const struct param *list, const char *name) {
     for (int i = 0; list && list[i].type != PARAM_NONE; i++)
         if (strcmp(list[i].name, name) == 0) return i;
@@ -107,8 +108,8 @@ enum status plan_complete(const struct plan *plan, struct failure *failure) {
     return STATUS_OK;
 }
 
-/* Where the setting at TEXT ends: at a comma, but not at one between taps, which a number follows.
- */
+/* The end of the setting at TEXT: the next comma that no number follows, since taps have commas
+ * between them; or the end of the text. */
 static char *setting_end(char *text) {
     for (char *comma = text; (comma = strchr(comma, ',')); comma++) {
         const char *next = comma + 1 + strspn(comma + 1, " ");
@@ -117,7 +118,7 @@ static char *setting_end(char *text) {
     return text + strlen(text);
 }
 
-/* SETTINGS is "name=value,name=value", cut up in place. */
+/* SETTINGS is "name=value,name=value"; cuts it in place. */
 static enum status parse_settings(struct plan *plan, char *settings, struct failure *failure) {
     const char *op = plan->steps[plan->count - 1].op->name;
     for (char *text = settings; text;) {
@@ -173,7 +174,7 @@ enum status plan_parse_of(struct plan *plan, const struct op_set *ops, const cha
     return plan_complete(plan, failure);
 }
 
-/* Writes PIECE behind what is there; false where it does not fit. */
+/* Appends PIECE to TEXT; false if it does not fit. */
 static bool put(char *text, size_t size, size_t *used, const char *piece) {
     size_t length = strlen(piece);
     if (length >= size - *used) return false;
@@ -249,7 +250,7 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
     return count;
 }
 
-bool plan_tells_only(const struct plan *plan) {
+bool plan_only_reports(const struct plan *plan) {
     for (int s = 0; s < plan->count; s++)
         if (!plan->steps[s].op->values) return false;
     return plan->count > 0;
@@ -301,16 +302,6 @@ bool plan_has_user_operators(const struct plan *plan) {
     return any;
 }
 
-static enum status check_values(const struct plan *plan, const struct image *shapes,
-                                struct failure *failure) {
-    const uint64_t count = plan_value_count(plan, shapes);
-    if (count <= PLAN_VALUES_MAX) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM,
-                "the steps tell %llu values of this image, more than the %d of one request; ask "
-                "for fewer bins or steps",
-                (unsigned long long)count, PLAN_VALUES_MAX);
-}
-
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
@@ -327,7 +318,13 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
         if (step->op->size) status = step->op->size(&step->params, from, to, failure);
         if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
     }
-    return status ? status : check_values(plan, shapes, failure);
+    if (status) return status;
+    const uint64_t count = plan_value_count(plan, shapes);
+    if (count <= PLAN_VALUES_MAX) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "the steps report %llu values of this image, more than the %d of one request; ask "
+                "for fewer bins or steps",
+                (unsigned long long)count, PLAN_VALUES_MAX);
 }
 
 enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A tree becomes plain data part by part: a record of four bytes for each step, the
- * values of the parameters that are not at their default, and a record that ends the part. Reading
- * back checks every number, since the data lie in memory that a worker can write. */
+/* How it works. A tree becomes plain data part by part: for each step a record of four bytes and
+ * the values of the parameters that are not at their default, then a record that ends the part.
+ * Unpacking checks every number, since the data lie in memory that a worker can write. */
 #include "pipeline/plan_tree.h"
 
 #include "pipeline/registry.h"
@@ -20,9 +20,9 @@ enum status plan_tree_check(const struct plan_tree *tree, struct failure *failur
 
 /* ---- as plain data: a record for each step, and PART_END behind the steps of each part */
 
-/* The record of a step: then the numbers of the parameters in `given`, and last the taps. */
+/* One step; the values of the parameters in `given` follow, in the order of the operator's list. */
 struct record {
-    uint16_t op;    /* its place in the set; PART_END: no step */
+    uint16_t op;    /* index in the set; PART_END: no step */
     uint16_t given; /* bit i: parameter i is not at its default */
 };
 
@@ -37,7 +37,7 @@ static bool put(struct plan_data *data, const void *bytes, size_t length) {
     return true;
 }
 
-/* PARAM's value is the taps, of which an operator has one list. */
+/* True if PARAM is the operator's only list of taps, which struct params holds apart. */
 static bool has_taps(const struct param *param) {
     return param->type == PARAM_TAPS;
 }
@@ -114,10 +114,10 @@ static bool get_step(const struct plan_data *data, size_t *at, const struct op *
                 : get(data, at, &params->number[i], sizeof params->number[i]);
         if (!good) return false;
     }
-    return !given; /* there are no more parameters */
+    return !given; /* a bit beyond the last parameter is damage */
 }
 
-/* The part's steps up to its PART_END. */
+/* Reads a part's steps and its PART_END; false if the data are damaged. */
 static bool get_part(const struct plan_data *data, size_t *at, struct plan *plan) {
     const struct op_set *ops = plan->ops ? plan->ops : registry_set();
     struct record record;
@@ -179,13 +179,13 @@ bool plan_tree_has_user_operators(const struct plan_tree *tree) {
     return any;
 }
 
-/* ---- what branches have in common */
+/* ---- work that branches share */
 
 static const struct op *first_op(const struct plan *plan) {
     return plan->count ? plan->steps[0].op : NULL;
 }
 
-/* The first operator that has something to have in common; NULL: none does. */
+/* The first operator whose branches can share work; NULL: there is none. */
 static const struct op *sharing_op(const struct plan *const *branches, int count) {
     for (int b = 0; b < count; b++) {
         const struct op *op = first_op(branches[b]);

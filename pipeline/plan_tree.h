@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* plan_tree.h - a plan with branches: a trunk of steps, and branches that each begin with the image
- * that the trunk makes. The trunk, and every branch, may have no steps.
+ * that the trunk makes. The trunk and every branch may have no steps.
  *
- * A tree crosses from process to process as plain data, without a pointer.
+ * A tree passes from process to process as plain data, without a pointer.
  *
- * Used by:  request/submit.c makes it, executor.c and batch.c run it, http/handle_status.c.
- * Owns:     nothing.
+ * Used by:  request/submit.c makes it, executor.c and batch.c run it, handle_progress.c reads it.
+ * Owns:     nothing; operators belong to their set.
  * Fails:    STATUS_BAD_PARAM; plan_tree_unpack: STATUS_INTERNAL for damaged data.
  * Threads:  any.
- * Limits:   PLAN_BRANCHES_MAX branches, PLAN_DATA_MAX bytes of data; PLAN_STEPS_MAX steps on each
- *           way, the trunk's among them.
+ * Limits:   PLAN_BRANCHES_MAX branches, PLAN_DATA_MAX bytes of data; PLAN_STEPS_MAX steps in
+ *           the trunk and any one branch together.
  */
 #ifndef BURIN_PLAN_TREE_H
 #define BURIN_PLAN_TREE_H
@@ -25,12 +25,12 @@ extern "C" {
 enum { PLAN_BRANCHES_MAX = 32, PLAN_PARTS_MAX = 1 + PLAN_BRANCHES_MAX, PLAN_DATA_MAX = 2048 };
 
 struct plan_tree {
-    int count;                         /* of parts, 1 at least */
+    int count;                         /* parts, at least 1 */
     struct plan parts[PLAN_PARTS_MAX]; /* the trunk, then the branches */
 };
 
-/* A tree as plain data. Operators are numbers: their places in the set that the plan was made
- * of. Parameters at their default are left out, so equal trees have equal bytes. */
+/* A tree as plain data. An operator is a number: its index in the set that the plan was made from.
+ * Parameters at their default are left out, so equal trees have equal bytes. */
 struct plan_data {
     uint32_t length; /* bytes in use; 0: there is no tree */
     uint8_t bytes[PLAN_DATA_MAX];
@@ -40,8 +40,8 @@ struct plan_data {
 enum status plan_tree_pack(const struct plan_tree *tree, struct plan_data *data,
                            struct failure *failure);
 
-/* OPS: the set that the tree was made of, or one with the same operators in the same order; NULL:
- * this process's registry. */
+/* OPS is the set that the tree was made from, or one with the same operators in the same order;
+ * NULL: this process's registry. */
 enum status plan_tree_unpack(struct plan_tree *tree, const struct op_set *ops,
                              const struct plan_data *data, struct failure *failure);
 
@@ -49,35 +49,35 @@ static inline bool plan_data_is_same(const struct plan_data *a, const struct pla
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-/* Every way through it has as many steps as a plan may have. */
+/* STATUS_BAD_PARAM if the trunk and a branch have more than PLAN_STEPS_MAX steps together. */
 enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure);
 
-/* Step INDEX of all, counted through the parts one after the other; NULL: there are fewer. */
+/* Step INDEX, counted through all parts in order; NULL: there are fewer steps. */
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index);
 
-/* How many steps there are before those of part PART. */
+/* How many steps the parts before PART have. */
 uint32_t plan_tree_steps_before(const struct plan_tree *tree, int part);
 
-/* What the progress counts: the unit of the first operator that tells any, else "steps". */
+/* The unit of the tree's progress: that of the first operator that has one, else "steps". */
 const char *plan_tree_unit(const struct plan_tree *tree);
 
-/* The part whose steps get the images beside the input: the trunk, or else the first branch that
- * takes any; then all of them do. -1: none. */
+/* The part whose steps get the request's further images: the trunk if one of its steps takes any,
+ * else the first branch with such a step; then all branches get them. -1: none. */
 int plan_tree_aux_part(const struct plan_tree *tree);
 
 bool plan_tree_has_user_operators(const struct plan_tree *tree);
 
-/* ---- work that branches have in common: those that begin with the same operator may be served by
- * one more call of it a tree, made once, from whose image each makes its own */
+/* ---- work that branches share: one further call of the operator that several branches begin with,
+ * made once a tree; each such branch makes its own image from the result of that call */
 
 struct plan_common {
-    uint32_t branches;    /* bit b: branch b's first step is served; 0: there is nothing */
-    const struct op *op;  /* theirs */
+    uint32_t branches;    /* bit b: the call serves branch b's first step; 0: there is no call */
+    const struct op *op;  /* of the call and of the steps */
     struct params params; /* of the call */
-    struct image image;   /* that it makes: shape alone */
+    struct image image;   /* the call's result: shape alone */
 };
 
-/* COUNT branches begin with IN, the trunk's result; each plan accepts it (plan_shapes). */
+/* COUNT branches begin with IN, the trunk's result; plan_shapes has accepted IN for each. */
 void plan_common_find(struct plan_common *common, const struct plan *const *branches, int count,
                       const struct image *in);
 

@@ -10,7 +10,7 @@
  * will. Then it bisects between the two, until one quality fits and the next does not. If the one
  * that fits was not encoded last, it is encoded again.
  *
- * Used by:  codec.c for codecs of the cores; run_fit.c for a device's.
+ * Used by:  codec.c for codecs of the cores; run.c for a device's.
  * Owns:     nothing; a pure module.
  * Threads:  one at a time.
  * Limits:   SEARCH_TRIES_MAX tries, and one encoding for the answer.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Memory is laid out by run_layout.c. Which steps are fused - a kernel of a later one
- * does them, and their images are never written - is decided by run_reserve, and holds for every
- * run of that batch. run_batch queues everything on the lane and waits once, in `finish`, when each
- * file's verdict is known: an item that the device's codec refused is told apart, and nothing else
- * of the batch suffers. A plan is the trunk of a tree without branches. Of one that has some, the
- * parts run one after the other, and all their files are encoded together. Files larger than asked
- * are made again behind that (run_fit.h). */
+/* How it works. run_layout.c lays out memory. run_reserve decides which steps are fused - a kernel
+ * of a later step does them as well, and their images are never written - for every run of the
+ * batch. run_batch queues everything on the lane and waits once, in `finish`; then each file's
+ * verdict is known: an item that the device's codec refused is marked, and no other item of the
+ * batch is affected. A plan is the trunk of a tree without branches. The parts of a tree run one
+ * after the other, then all their files are encoded together. Files larger than max_bytes are
+ * encoded again at lower qualities, from the pixels that are still on the device. */
 #include "pipeline/run.h"
-#include "pipeline/run_common.h"
-#include "pipeline/run_fit.h"
+#include "pipeline/quality_search.h"
 #include "pipeline/run_layout.h"
 
 #include <assert.h>
@@ -34,7 +33,8 @@ struct waiting {
     int count;
 };
 
-/* Whoever is over ends the wait of all: the others then try without it. */
+/* An item that is cancelled or past its deadline ends the wait of all; the others try again without
+ * it. */
 static enum status check_waiting(const void *context) {
     const struct waiting *waiting = context;
     enum status status = STATUS_OK;
@@ -43,7 +43,7 @@ static enum status check_waiting(const void *context) {
     return status;
 }
 
-/* Shapes and what is told, from IN on; it may run a second time. */
+/* Sets shapes, values and flags of ITEM, whose input is IN; may run more than once. */
 static enum status begin_item(const struct plan *plan, struct run_item *item,
                               const struct image *in, uint64_t pixels_max,
                               struct failure *failure) {
@@ -102,8 +102,7 @@ enum status run_reserve_tree(struct lane *lane, struct run_tree *tree, uint64_t 
 
 /* ---- steps */
 
-/* CALLS are those of step S: they do the steps before as well that are fused with it, which are put
- * into BEFORE. */
+/* Makes CALLS, the calls of step S, do the fused steps before it as well: BEFORE gets these. */
 static void fuse_calls(const struct run_part *part, int s, int count, struct op_call *calls,
                        struct op_call before[PLAN_STEPS_MAX]) {
     const struct plan *plan = part->plan;
@@ -158,6 +157,23 @@ static enum status run_steps(struct lane *lane, struct run_tree *tree, int p,
     return status;
 }
 
+/* Makes the call that branches share, if there is one. Its images and the branches are placed; STEP
+ * is the progress's step during the call. */
+static enum status run_common(struct lane *lane, const struct run_tree *tree, uint32_t step,
+                              struct failure *failure) {
+    struct op_call calls[RUN_BATCH_MAX];
+    const size_t images = run_common_bytes(tree);
+    const int count = run_common_calls(tree, calls);
+    if (!count) return STATUS_OK;
+    for (int i = 0; i < count; i++) progress_step(calls[i].progress, step);
+    calls[0].scratch = lane->work + images;
+    calls[0].scratch_bytes = lane->work_bytes - images;
+    const enum status status = lane->driver->run(lane, calls[0].op, calls, count);
+    for (int i = 0; status && i < count; i++)
+        if (calls[i].failure->status) *failure = *calls[i].failure;
+    return status;
+}
+
 static enum status run_parts(struct lane *lane, struct run_tree *tree, struct failure *failure) {
     enum status status = run_steps(lane, tree, 0, failure);
     run_common_place(tree, lane->work);
@@ -170,7 +186,7 @@ static enum status run_parts(struct lane *lane, struct run_tree *tree, struct fa
 
 /* ---- files */
 
-/* What the device's codec is given, and which items it came from. */
+/* The work of the device's codec, and the items that it belongs to. */
 struct files {
     int decoding_count, encoding_count;
     struct run_item *decoded[RUN_BATCH_MAX], *encoded[RUN_BATCH_MAX];
@@ -210,7 +226,7 @@ static enum status encode_files(struct lane *lane, const struct run_tree *tree, 
     return lane->driver->codec->encode(lane, files->encodings, files->encoding_count, failure);
 }
 
-/* The verdicts, which `finish` has told. */
+/* Copies the verdicts of `finish` to the items. */
 static void judge_files(const struct files *files) {
     for (int i = 0; i < files->decoding_count; i++)
         files->decoded[i]->refused |= files->decodings[i].refused;
@@ -220,24 +236,114 @@ static void judge_files(const struct files *files) {
     }
 }
 
+/* ---- files that are too large */
+
+/* The files whose quality is still searched for. */
+struct fit {
+    struct lane *lane;
+    int count;
+    struct run_item *items[RUN_BATCH_MAX];
+    struct image images[RUN_BATCH_MAX];
+    struct quality_search searches[RUN_BATCH_MAX];
+    struct lane_encoding encodings[RUN_BATCH_MAX];
+};
+
+/* Judges ITEM's latest file; true if another has to be made. */
+static bool goes_on(struct run_item *item, struct quality_search *search) {
+    if (item->refused) return false;
+    const bool more = quality_search_next(search, item->file.length);
+    item->fitting = (struct fitting){ search->quality, search->tries };
+    if (!more && !search->fits) quality_search_refuse(search, FORMAT_JPEG, &item->failure);
+    if (more && progress_check(item->progress))
+        fail(&item->failure, progress_check(item->progress),
+             "stopped while its quality was sought");
+    return more && !item->failure.status;
+}
+
+/* Judges all files and keeps those that have to be made again. */
+static void judge(struct fit *fit) {
+    int left = 0;
+    for (int i = 0; i < fit->count; i++) {
+        if (!goes_on(fit->items[i], &fit->searches[i])) continue;
+        fit->items[left] = fit->items[i];
+        fit->images[left] = fit->images[i];
+        fit->searches[left++] = fit->searches[i];
+    }
+    fit->count = left;
+}
+
+/* Encodes all files of FIT in one more batch on the device. */
+static enum status encode_round(struct fit *fit, struct lane_times *times,
+                                struct failure *failure) {
+    struct lane *lane = fit->lane;
+    struct lane_times round = { 0 };
+    for (int i = 0; i < fit->count; i++) {
+        fit->encodings[i] = fit->items[i]->file;
+        fit->encodings[i].image = fit->images[i];
+        fit->encodings[i].quality = fit->searches[i].quality;
+        fit->encodings[i].length = 0;
+    }
+    enum status status = lane->driver->upload(lane, 0, failure);
+    if (!status) status = lane->driver->codec->encode(lane, fit->encodings, fit->count, failure);
+    if (!status) status = lane->driver->download(lane, 0, failure);
+    const enum status finished = lane->driver->finish(lane, &round, NULL, failure);
+    times->encode_ms += round.encode_ms + round.upload_ms + round.compute_ms;
+    times->download_ms += round.download_ms;
+    for (int i = 0; i < fit->count; i++) {
+        fit->items[i]->file.length = fit->encodings[i].length;
+        fit->items[i]->refused |= !fit->encodings[i].length;
+    }
+    return status ? status : finished;
+}
+
+static void begin(struct fit *fit, const struct run_part *part, int count) {
+    for (int i = 0; i < count; i++) {
+        struct run_item *item = &part->items[i];
+        item->fitting = (struct fitting){ 0, 0 };
+        if (!run_wants_file(item) || !item->encode.max_bytes || item->refused ||
+            item->failure.status)
+            continue;
+        quality_search_begin(&fit->searches[fit->count], &item->encode);
+        fit->images[fit->count] = item->shapes[part->plan->count];
+        fit->items[fit->count++] = item;
+    }
+}
+
+/* Encodes each file that is larger than its max_bytes again, at lower qualities: at most
+ * SEARCH_TRIES_MAX rounds, each for all such files. An item whose file fits at no quality fails
+ * alone. Adds to TIMES. */
+static enum status fit_files(struct lane *lane, const struct run_tree *tree,
+                             struct lane_times *times, struct failure *failure) {
+    struct fit fit = { .lane = lane };
+    for (int p = 0; p < tree->part_count; p++) begin(&fit, &tree->parts[p], tree->count);
+    enum status status = STATUS_OK;
+    judge(&fit);
+    while (fit.count && !status) {
+        status = encode_round(&fit, times, failure);
+        if (!status) judge(&fit);
+    }
+    return status;
+}
+
 /* ---- times */
 
-/* Of item I and of those that branches make of it. */
+/* True if item I of the trunk or of a branch becomes a file. */
 static bool any_file(const struct run_tree *tree, int i) {
     bool any = false;
     for (int p = 0; p < tree->part_count; p++) any |= run_wants_file(&tree->parts[p].items[i]);
     return any;
 }
 
-/* Every item carries the batch's times: it waited for all of it. What the device decoded or encoded
- * is told where that was done for this item; else the caller did it, and tells it. */
-static void tell_times(const struct run_tree *tree, int i, const struct lane_times *times,
-                       const struct timing *spans) {
+/* Adds the batch's times to item I, which waited for the whole batch. Decode and encode only if the
+ * device did them for this item; else the caller did them, and times them. */
+static void set_times(const struct run_tree *tree, int i, const struct lane_times *times,
+                      const struct timing *spans) {
     const struct run_item *item = &tree->parts[0].items[i];
     struct timing *timing = item->timing;
     const bool file = any_file(tree, i);
     if (!timing) return;
-    if (item->jpeg) timing->stage_ms[STAGE_DECODE] += times->decode_ms; /* beside other images */
+    if (item->jpeg)
+        timing->stage_ms[STAGE_DECODE] += times->decode_ms; /* together with other images */
     timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
     timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
     timing->stage_ms[STAGE_DOWNLOAD] = times->download_ms;
@@ -256,7 +362,7 @@ static int calls_of(const struct run_part *part) {
     return calls;
 }
 
-/* Of the next LEFT operators from span *K on; below 0: there was no room for all of them. */
+/* Sums the next LEFT operators from span *K on; below 0: the spans had no room for all of them. */
 static double sum_operators(const struct timing *spans, int *k, int left) {
     double ms = 0;
     for (; left; ++*k) {
@@ -268,9 +374,10 @@ static double sum_operators(const struct timing *spans, int *k, int left) {
     return ms;
 }
 
-/* Of spans that are as many a call, one or one an item. What branches have in common is the
- * trunk's. Where there was no room for all of them, the last parts' times are not known. */
-static void tell_parts(struct run_tree *tree, const struct timing *spans) {
+/* Sets every part's compute time. Each call has one span, or one for each item. The call that
+ * branches share counts as the trunk's. If there was no room for all spans, the times of the last
+ * parts are not known. */
+static void set_part_times(struct run_tree *tree, const struct timing *spans) {
     const int shared = run_common_count(tree);
     int calls = shared > 0, operators = 0, k = 0;
     for (int p = 0; p < tree->part_count; p++) calls += calls_of(&tree->parts[p]);
@@ -295,7 +402,7 @@ static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct 
     return status ? status : lane->driver->download(lane, run_downloaded_bytes(tree), failure);
 }
 
-/* Whether there is nothing to do: the results are what came in. */
+/* True if there is nothing to do: the results are the inputs. */
 static bool is_empty(const struct run_tree *tree) {
     if (tree->part_count > 1 || tree->parts[0].plan->count) return false;
     bool any = false;
@@ -303,7 +410,7 @@ static bool is_empty(const struct run_tree *tree) {
     return !any;
 }
 
-/* What befell a branch befell its trunk's item. */
+/* The trunk's item gets the refusal and the first failure of its branches. */
 static void join_verdicts(struct run_tree *tree) {
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &tree->parts[0].items[i];
@@ -315,7 +422,7 @@ static void join_verdicts(struct run_tree *tree) {
     }
 }
 
-/* Items that were stopped fail on their own; the batch only where none is left. */
+/* The batch fails only if every item has failed. */
 static enum status all_failed(const struct run_tree *tree, struct failure *failure) {
     const struct run_item *items = tree->parts[0].items;
     for (int i = 0; i < tree->count; i++)
@@ -353,14 +460,14 @@ enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct fail
     if (!status) judge_files(&files);
     join_verdicts(tree);
     if (!status) all = all_failed(tree, failure);
-    if (!status && !all) status = run_fit(lane, tree, &times, failure);
+    if (!status && !all) status = fit_files(lane, tree, &times, failure);
     join_verdicts(tree);
     if (status) {
         fail_all(tree, status, failure);
         return status;
     }
-    tell_parts(tree, &spans);
-    for (int i = 0; i < tree->count; i++) tell_times(tree, i, &times, &spans);
+    set_part_times(tree, &spans);
+    for (int i = 0; i < tree->count; i++) set_times(tree, i, &times, &spans);
     return all;
 }
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What is copied lies together, so that each way is one copy. `in` holds the images
- * that the caller decodes, the images beside them, then those that the device decodes itself;
- * `out` the results that the caller reads, the values that steps tell, then the results that stay
- * on the device. host_in and host_out are the copied parts of both. What is between the first step
- * and the last goes back and forth between two halves of `work`, behind which lies the scratch of
- * whichever step is running; before the first step all of `work` is the decoder's, behind the last
- * the encoder's.
- * In front of both, while branches run, lie the images that these have in common.
- * Of plans that part, the trunk's result lies in `out` too, or it is the input; the branches'
- * follow it, each part's values behind its results, and they share `work`, one after the other.
- * A step that tells values makes no image: the next one reads what it read. Where every step does,
- * the result is the input: as it still lies in host_in, or, decoded by the device, in `out`, if the
+/* How it works. Memory that is copied is contiguous, so that each direction is one copy. `in` holds
+ * the images that the caller decodes, the further images (`aux`), then the images that the device
+ * decodes; `out` holds the results that the caller reads, the values that steps report, then the
+ * results that stay on the device. host_in and host_out are the copied parts of both. The images
+ * between the first step and the last alternate between two halves of `work`; the scratch of the
+ * running step lies behind the halves. Before the first step all of `work` belongs to the decoder,
+ * after the last to the encoder.
+ * While branches run, the results of the call that they share lie in front of the halves.
+ * In a tree the trunk's result lies in `out` too, or is the input; the branches' results follow it,
+ * with each part's values behind its results. Parts use `work` one after the other.
+ * A step that reports values makes no image: the next step reads the same image. If every step
+ * reports values the result is the input: in host_in, or in `out` if the device decoded it and the
  * caller wants its pixels. */
 #include "pipeline/run_layout.h"
-
-#include "pipeline/run_common.h"
 
 #include <string.h>
 
@@ -24,17 +22,13 @@ static size_t aligned(size_t bytes) {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-size_t run_layout_aligned(size_t bytes) {
-    return aligned(bytes);
-}
-
 int run_last_maker(const struct plan *plan) {
     int s = plan->count - 1;
     while (s >= 0 && plan->steps[s].op->values) s--;
     return s;
 }
 
-/* Whether step S writes an image. */
+/* True if step S writes an image. */
 static bool makes_image(const struct run_part *part, int s) {
     return !part->plan->steps[s].op->values && !run_is_fused(part, s);
 }
@@ -71,17 +65,17 @@ size_t run_uploaded_bytes(const struct run_tree *tree) {
     return bytes;
 }
 
-/* Whether the image of ITEM is decoded into `out`, since it is the result. */
+/* True if the device decodes ITEM straight into `out`, since its image is the result. */
 static bool is_passed_on(const struct plan *plan, const struct run_item *item) {
     return item->jpeg && run_wants_pixels(item) && run_last_maker(plan) < 0;
 }
 
-/* Whether `out` holds the result of ITEM. */
+/* True if `out` holds the result of ITEM. */
 static bool has_result(const struct plan *plan, const struct run_item *item) {
     return run_last_maker(plan) >= 0 || is_passed_on(plan, item);
 }
 
-/* Of a part's results that are downloaded, or of those that are not. */
+/* Bytes of the part's results that are downloaded, or of the others. */
 static size_t result_bytes(const struct run_part *part, int count, bool downloaded) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
@@ -99,7 +93,7 @@ static size_t all_values_bytes(const struct run_part *part, int count) {
     return bytes;
 }
 
-/* Of the parts before PART. */
+/* Bytes of results and values of the parts before PART that are downloaded. */
 static size_t downloaded_before(const struct run_tree *tree, int part) {
     size_t bytes = 0;
     for (int p = 0; p < part; p++)
@@ -108,7 +102,7 @@ static size_t downloaded_before(const struct run_tree *tree, int part) {
     return bytes;
 }
 
-/* Likewise, of the results that stay on the device. */
+/* Bytes of results of the parts before PART that stay on the device. */
 static size_t kept_before(const struct run_tree *tree, int part) {
     size_t bytes = 0;
     for (int p = 0; p < part; p++) bytes += result_bytes(&tree->parts[p], tree->count, false);
@@ -119,7 +113,7 @@ size_t run_downloaded_bytes(const struct run_tree *tree) {
     return downloaded_before(tree, tree->part_count);
 }
 
-/* The decoder and the encoder are not at work at the same time. */
+/* The larger of both: the decoder and the encoder never run at the same time. */
 static size_t codec_bytes(const struct run_tree *tree) {
     size_t decode = 0, encode = 0;
     for (int i = 0; i < tree->count; i++)
@@ -131,9 +125,9 @@ static size_t codec_bytes(const struct run_tree *tree) {
     return larger(decode, encode);
 }
 
-/* ---- the steps' memory */
+/* ---- calls */
 
-struct op_call run_make_call(const struct run_part *part, int s, int i) {
+static struct op_call make_call(const struct run_part *part, int s, int i) {
     const struct step *step = &part->plan->steps[s];
     struct run_item *item = &part->items[i];
     struct op_call call = {
@@ -150,10 +144,68 @@ struct op_call run_make_call(const struct run_part *part, int s, int i) {
 }
 
 void run_make_calls(const struct run_part *part, int s, int count, struct op_call *calls) {
-    for (int i = 0; i < count; i++) calls[i] = run_make_call(part, s, i);
+    for (int i = 0; i < count; i++) calls[i] = make_call(part, s, i);
 }
 
-/* Which half of `work` gets the image of step S, which makes one. */
+/* ---- the call that branches share */
+
+void run_common_find(struct run_tree *tree) {
+    const struct run_part *trunk = &tree->parts[0];
+    const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
+    for (int p = 1; p < tree->part_count; p++) branches[p - 1] = tree->parts[p].plan;
+    for (int i = 0; i < tree->count; i++)
+        plan_common_find(&trunk->items[i].shared, branches, tree->part_count - 1,
+                         &trunk->items[i].shapes[trunk->plan->count]);
+}
+
+int run_common_count(const struct run_tree *tree) {
+    int count = 0;
+    for (int i = 0; i < tree->count; i++) count += tree->parts[0].items[i].shared.branches != 0;
+    return count;
+}
+
+size_t run_common_bytes(const struct run_tree *tree) {
+    size_t bytes = 0;
+    for (int i = 0; i < tree->count; i++) {
+        const struct plan_common *shared = &tree->parts[0].items[i].shared;
+        if (shared->branches) bytes += aligned(image_bytes(&shared->image));
+    }
+    return bytes;
+}
+
+void run_common_place(struct run_tree *tree, uint8_t *base) {
+    for (int i = 0; i < tree->count; i++) {
+        struct plan_common *shared = &tree->parts[0].items[i].shared;
+        shared->image.pixels = base;
+        if (shared->branches) base += aligned(image_bytes(&shared->image));
+    }
+}
+
+/* The call of the first branch that it serves, with shared parameters and result. */
+static struct op_call common_call(const struct run_tree *tree, int i) {
+    const struct run_item *trunk = &tree->parts[0].items[i];
+    int branch = 0;
+    while (!plan_common_serves(&trunk->shared, branch)) branch++;
+    struct op_call call = make_call(&tree->parts[1 + branch], 0, i);
+    call.params = &trunk->shared.params;
+    call.in = trunk->shapes[tree->parts[0].plan->count];
+    call.out = trunk->shared.image;
+    call.common = (struct image){ 0 };
+    call.progress = trunk->progress;
+    call.failure = &tree->parts[0].items[i].failure;
+    return call;
+}
+
+int run_common_calls(const struct run_tree *tree, struct op_call *calls) {
+    int count = 0;
+    for (int i = 0; i < tree->count; i++)
+        if (tree->parts[0].items[i].shared.branches) calls[count++] = common_call(tree, i);
+    return count;
+}
+
+/* ---- areas of `work` */
+
+/* The half of `work` that step S, which makes an image, writes to. */
 static int half_of(const struct run_part *part, int s) {
     int half = 0;
     for (int k = 0; k < s; k++) half ^= makes_image(part, k);
@@ -219,7 +271,7 @@ static void place_level(const struct run_part *part, int count, uint8_t *base, i
     }
 }
 
-/* From BASE on, which is the host's or the device's. Those that are passed on lie elsewhere. */
+/* Places the trunk's inputs from BASE on, host or device; inputs that are results lie in `out`. */
 static void place_inputs(const struct run_part *trunk, int count, uint8_t *base) {
     struct run_item *items = trunk->items;
     for (int i = 0; i < count; i++)
@@ -239,7 +291,7 @@ static void place_inputs(const struct run_part *trunk, int count, uint8_t *base)
         }
 }
 
-/* Likewise those of part P that `out` holds, as the images after STEP steps. */
+/* Places the results of part P that `out` holds, as the images after STEP steps. */
 static void place_results(const struct run_tree *tree, int p, uint8_t *base, int step) {
     const struct run_part *part = &tree->parts[p];
     uint8_t *read = base + downloaded_before(tree, p);
@@ -253,7 +305,7 @@ static void place_results(const struct run_tree *tree, int p, uint8_t *base, int
     }
 }
 
-/* Behind the part's results that are downloaded. */
+/* Places the values of part P, behind its results that are downloaded. */
 static void place_values(const struct run_tree *tree, int p, uint8_t *base) {
     const struct run_part *part = &tree->parts[p];
     base += downloaded_before(tree, p) + result_bytes(part, tree->count, true);
@@ -263,15 +315,6 @@ static void place_values(const struct run_tree *tree, int p, uint8_t *base) {
             values->numbers = values->shape.type ? base : NULL;
             base += aligned(values_bytes(&values->shape));
         }
-}
-
-/* Where a branch makes no image its result is the trunk's. */
-static void place_host_branch(struct run_tree *tree, int p) {
-    const struct run_part *trunk = &tree->parts[0], *part = &tree->parts[p];
-    for (int i = 0; i < tree->count; i++) {
-        part->items[i].in = trunk->items[i].out;
-        part->items[i].shapes[part->plan->count].pixels = trunk->items[i].out.pixels;
-    }
 }
 
 void run_place_host(struct lane *lane, struct run_tree *tree) {
@@ -286,7 +329,11 @@ void run_place_host(struct lane *lane, struct run_tree *tree) {
     for (int p = 0; p < tree->part_count; p++) {
         const struct run_part *part = &tree->parts[p];
         const int last = part->plan->count;
-        if (p > 0) place_host_branch(tree, p);
+        for (int i = 0; p > 0 && i < tree->count; i++) {
+            part->items[i].in = trunk->items[i].out;
+            /* The result too, if the branch makes no image. */
+            part->items[i].shapes[last].pixels = trunk->items[i].out.pixels;
+        }
         place_results(tree, p, lane->host_out, last);
         place_values(tree, p, lane->host_out);
         for (int i = 0; i < tree->count; i++) {

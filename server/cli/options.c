@@ -224,7 +224,7 @@ static enum status read_words(struct options *options, int count, char **words,
     }
     if (status != STATUS_OK) return status;
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
-    const int least = plan_tells_only(&options->plan) ? 1 : 2;
+    const int least = plan_only_reports(&options->plan) ? 1 : 2;
     if (count - steps < least)
         return fail(failure, STATUS_BAD_PARAM, "%s is missing; see burin run --help",
                     count == steps ? "INPUT" : "OUTPUT");

@@ -30,12 +30,12 @@
 
 enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24, OUTPUTS_MAX = 32 };
 
-/* Who decoded or encoded a job's image: the GPU, or the cores, and why they. */
+/* The place that decoded or encoded a job's image: the GPU, or the cores with the reason. */
 enum codec_place {
     CODEC_NOBODY,  /* nothing was encoded, or the device has no codec */
     CODEC_DEVICE,  /* the GPU */
     CODEC_FORMAT,  /* not a JPEG */
-    CODEC_KIND,    /* a JPEG of another kind than its codec takes, or another image */
+    CODEC_KIND,    /* a JPEG that the GPU's codec does not take, or a second file of one image */
     CODEC_PROFILE, /* known only when decoded, or too long */
     CODEC_ROOM,    /* the slot has no room for what may come */
     CODEC_REFUSED, /* the GPU's codec gave it back: damage, or a file too large for its room */

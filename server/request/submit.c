@@ -90,7 +90,7 @@ static enum status count_values(const struct work *work, uint32_t *count, struct
 
 /* Every step returns values: the image stays as it came. */
 static bool returns_values_only(const struct work *work) {
-    return work->plans.count == 1 && plan_tells_only(&work->plans.parts[0]);
+    return work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
 }
 
 /* The steps of all parts; common steps of branches count once. */

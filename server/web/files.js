@@ -2,12 +2,12 @@
 import { byId, element } from './element.js';
 import { readFormats, writtenFormats } from './formats.js';
 
-/** Of a file input: the types of pictures that the daemon reads, and their names' endings. */
+/** The `accept` of a file input: media types that the daemon reads, and their file extensions. */
 export const accepted = readFormats
     .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
     .join(',');
 
-/** OPEN is called with each File. */
+/** Calls OPEN with each File that the user chooses, drops or pastes. */
 export function listenForFiles(open) {
     const input = byId('file-input');
     input.accept = accepted;
@@ -31,7 +31,7 @@ const isPicture = (file) =>
         endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
     );
 
-/** What can be opened, as a sentence, and the types to save as. */
+/** Shows the formats that can be opened as a sentence, and those for saving as a list. */
 export function showFormats() {
     const titles = readFormats.map((format) => format.title);
     byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
@@ -76,7 +76,7 @@ export function askUnsaved(text) {
     const { signal } = asked;
     byId('unsaved-text').textContent = text;
     dialog.showModal();
-    // The event "close" would come too late: the next question may be open by then.
+    // The event "close" comes too late: the next question may be open by then.
     return new Promise((resolve) => {
         const answer = (value) => {
             asked.abort();

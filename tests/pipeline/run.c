@@ -152,7 +152,7 @@ static void a_step_with_values_passes_the_image_on(void **state) {
             assert_int_equal(plan_set(&plan, "shift", "10", &failure), STATUS_OK);
             if (*c == 's') plan.steps[plan.count - 1].op = &sum;
         }
-        assert_int_equal(plan_tells_only(&plan), strchr(orders[o], '+') == NULL);
+        assert_int_equal(plan_only_reports(&plan), strchr(orders[o], '+') == NULL);
         lay(lane, &plan, items);
         assert_int_equal(run_batch(lane, &plan, items, COUNT, &failure), STATUS_OK);
         int add = 0;

@@ -2,7 +2,6 @@
 /* Items that come as files and as pixels, and leave as files, pixels or nothing, each for itself in
  * one batch: results and values are those of the same images as pixels alone. Where plans part,
  * each branch gives what all its steps give for the image alone, also where branches share work.
- * covers: pipeline/run_common.c
  *
  * How it works. The device is tests/twin_device.h: host memory apart from its own, everything
  * filled with 0xa5 beforehand.
@@ -10,7 +9,6 @@
 #include "pipeline/run_layout.h"
 
 #include "pipeline/registry.h"
-#include "pipeline/run_common.h"
 #include "tests/pipeline/codecs/made_files.h"
 #include "tests/twin_device.h"
 

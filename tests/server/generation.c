@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Generations come and go while threads hold them: each finds the one in force, whole, and the last
- * one who holds it is alone with it. */
+/* Generations are replaced while threads hold them: each thread finds the current one, complete,
+ * and the last holder is its only user. */
 #include "server/generation.h"
 
 #include "pipeline/skeletons/reader.h"
@@ -40,7 +40,7 @@ static void texts_are_found_again(void **state) {
     assert_non_null(strstr(text.text, "aaa_two"));
     assert_int_equal(text.length, strlen(text.text));
     assert_false(generation_find_text(generation, "folder/c.c", &text));
-    /* What a worker reads, and in what order. */
+    /* The files that a worker reads, in their order. */
     char *copy = malloc(generation->texts_length);
     assert_int_equal(pread(generation->texts_fd, copy, generation->texts_length, 0),
                      generation->texts_length);
@@ -78,7 +78,7 @@ static void who_is_left_is_alone(void **state) {
     generations_replace(&generations, second);
     assert_false(generation_in_force(first));
     assert_true(generation_in_force(second));
-    assert_false(generation_is_left(first)); /* the request has it */
+    assert_false(generation_is_left(first)); /* the request holds it */
     generation_release(request);
     assert_true(generation_is_left(first));
     generation_release(first);

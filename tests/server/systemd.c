@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Beats while it is alive, none while it is not, and again when it is; none after the end. */
+/* The watchdog beats while the daemon is alive, and only then; it never beats after its end. */
 #include "server/systemd.h"
 
 #include <setjmp.h>
@@ -15,9 +15,9 @@ enum { EVERY_MS = 20, PATIENCE_MS = 20000 };
 struct daemon {
     struct systemd systemd;
     int heard;        /* the service manager's end */
-    int beats;        /* that came there */
+    int beats;        /* received there */
     int alive, asked; /* atomic */
-    int timeout_ms;   /* atomic: that it was last asked with */
+    int timeout_ms;   /* atomic: of the last call of is_alive */
 };
 
 static struct daemon begin(int64_t every_ms) {
@@ -27,7 +27,7 @@ static struct daemon begin(int64_t every_ms) {
                                  .notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0),
                                  .notify.sun_family = AF_UNIX,
                                  .notify_length = sizeof systemd->notify };
-    /* A name of the kernel's choice. */
+    /* The kernel chooses the name. */
     assert_int_equal(bind(daemon.heard, (struct sockaddr *)&systemd->notify, sizeof(sa_family_t)),
                      0);
     assert_int_equal(
@@ -83,7 +83,7 @@ static void beats_while_alive(void **state) {
     assert_non_null(watchdog);
     wait_for_beats(&daemon, 3);
     __atomic_store_n(&daemon.alive, 0, __ATOMIC_SEQ_CST);
-    wait_for(&daemon.asked, read_count(&daemon.asked) + 2); /* one may have been judged before */
+    wait_for(&daemon.asked, read_count(&daemon.asked) + 2); /* one may have begun earlier */
     const int before = count_beats(&daemon);
     wait_for(&daemon.asked, read_count(&daemon.asked) + 5);
     assert_int_equal(count_beats(&daemon), before);
@@ -101,7 +101,7 @@ static void ends_at_once(void **state) {
     struct daemon daemon = begin(3600 * 1000);
     struct watchdog *watchdog = systemd_watchdog_start(&daemon.systemd, is_alive, &daemon);
     assert_non_null(watchdog);
-    systemd_watchdog_stop(watchdog); /* and not in an hour */
+    systemd_watchdog_stop(watchdog); /* at once, not after an hour */
     systemd_watchdog_stop(NULL);
     end(&daemon);
     daemon = begin(0);
@@ -109,8 +109,8 @@ static void ends_at_once(void **state) {
     end(&daemon);
 }
 
-/* Told as late as may be each time, it still beats before the manager's patience is over, which is
- * twice that time. */
+/* Even if each answer comes as late as possible, the beat comes before the service manager's limit,
+ * which is twice that time. */
 static void there_is_time_to_judge(void **state) {
     (void)state;
     struct daemon daemon = begin(15000);

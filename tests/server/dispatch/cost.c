@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Defaults against what was measured, and what is learned from jobs whose times are made here. */
+/* Default costs against measurements, and what is learned from jobs with made-up times. */
 #include "server/dispatch/cost.h"
 
 #include "pipeline/builtin_ops.h"
@@ -61,7 +61,7 @@ static void defaults_are_near_what_was_measured(void **state) {
     /* 100 seams: 2.5 ms on a GPU, 50 on a core. */
     check_between(predict(false, photo("carve:dx=-100")), 1.5, 5);
     check_between(predict(true, photo("carve:dx=-100")), 40, 100);
-    /* What only cores can decode costs the same everywhere. */
+    /* A format that only cores can decode costs the same everywhere. */
     const struct cost_work png = work_of("histeq", 1920, 1080, FORMAT_PNG, 3000000, FORMAT_PNG);
     check_between(predict(false, png) / predict(true, png), 0.7, 1);
 }
@@ -81,7 +81,7 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
     }
 }
 
-/* Steps alone, of branches that begin with 1080p in RGB. */
+/* The cost of steps alone, in branches that begin with 1080p in RGB. */
 static struct cost_work branches_work(const char *const *texts, int count) {
     struct cost_work work = { .count = 0 };
     const struct image in = image_shape(1920, 1080, 3, 8);
@@ -102,7 +102,8 @@ static struct cost_work branches_work(const char *const *texts, int count) {
     return work;
 }
 
-/* Three widths of one map are hardly more than the farthest; of two, and of another energy, not. */
+/* Three widths from one energy map cost hardly more than the one that needs the most seams; two
+ * widths from different energies cost the sum. */
 static void seams_in_common_are_counted_once(void **state) {
     (void)state;
     const char *const widths[] = { "carve:width=1440", "carve:width=1500", "carve:width=2100" };
@@ -144,9 +145,9 @@ static void every_type_has_its_price(void **state) {
     check_between(predict_result(true, options), 80, 200);
     options.lossless = true;
     check_between(predict_result(true, options), 200, 500);
-    options.max_bytes = 1; /* is not searched for */
+    options.max_bytes = 1; /* no quality is searched for */
     check_between(predict_result(true, options), 200, 500);
-    /* A search takes some of them. */
+    /* A search encodes several times. */
     options = encode_options_default;
     options.max_bytes = 1;
     check_between(predict_result(true, options), 15, 35);
@@ -158,8 +159,8 @@ static void every_type_has_its_price(void **state) {
     assert_true(predict_result(true, options) == png);
 }
 
-/* What a GPU has no codec for. */
-/* Many outputs have many steps and types: what comes last counts as if it were alone. */
+/* A GPU has no codec for this. */
+/* With many steps and types in many outputs, the last one counts as much as if it were alone. */
 static void nothing_of_much_work_is_left_out(void **state) {
     (void)state;
     const struct image result = image_shape(1000, 1000, 3, 8);
@@ -254,7 +255,7 @@ static struct cost_work some_photo(uint32_t *noise) {
                    (uint64_t)width * width / 4, FORMAT_JPEG);
 }
 
-/* What the stages of WORK take with the coefficients of TRUTH. */
+/* The times of the stages of WORK with the coefficients of TRUTH. */
 static struct timing run(const struct cost *truth, const struct cost_work *work, double *total_ms) {
     static const enum stage stages[COST_STAGES] = { STAGE_DECODE, STAGE_COMPUTE, STAGE_ENCODE,
                                                     STAGE_WAIT };
@@ -316,7 +317,7 @@ static void an_outlier_moves_little(void **state) {
     check_between(mean_error(&cost, &truth, 200, 20, &noise), 0, 0.35);
 }
 
-/* Small files alone say nothing of what megabytes cost, nor the other way round. */
+/* Small files alone do not show what megabytes cost, nor the reverse. */
 static void small_jobs_do_not_spoil_large_ones(void **state) {
     (void)state;
     struct cost cost;
@@ -332,7 +333,7 @@ static void small_jobs_do_not_spoil_large_ones(void **state) {
     check_between(cost_predict(&cost, &large), before * 0.8, before * 1.5 + 3);
 }
 
-/* Of a carve that was cut off after a minute it is known that it takes a minute. */
+/* A carve that was cut off after a minute is known to take at least a minute. */
 static void what_was_not_done_in_time_is_learned(void **state) {
     (void)state;
     struct cost cost;
@@ -340,7 +341,7 @@ static void what_was_not_done_in_time_is_learned(void **state) {
     const struct cost_work work = photo("carve:dx=-900"), other = photo("histeq");
     const double before = cost_predict(&cost, &work), of_other = cost_predict(&cost, &other);
     check_between(before, 100, 30000);
-    cost_learn_least(&cost, &work, COST_COMPUTE, before / 2); /* that was known */
+    cost_learn_least(&cost, &work, COST_COMPUTE, before / 2); /* below the known time */
     assert_true(cost_predict(&cost, &work) == before);
     for (int i = 0; i < 60; i++) cost_learn_least(&cost, &work, COST_COMPUTE, 60000);
     check_between(cost_predict(&cost, &work), 55000, 65000);
@@ -350,7 +351,7 @@ static void what_was_not_done_in_time_is_learned(void **state) {
     check_between(cost_predict(&cost, &work), 55000, 65000);
 }
 
-/* Of eight that ran together in 1.7 ms each may have taken 0.2 to 1.7. */
+/* Eight jobs ran together in 1.7 ms: each may have taken 0.2 to 1.7 ms. */
 static void a_batchs_time_is_that_of_all(void **state) {
     (void)state;
     struct cost cost;

@@ -138,7 +138,7 @@ static void an_answer_that_is_lost_is_found(void **state) {
     assert_int_equal(receive(), slot);
     assert_int_equal(overdue(0), -1);
     right_answer(slots, slot);
-    assert_int_equal(overdue(1), -1); /* the job is another I/O thread's */
+    assert_int_equal(overdue(1), -1); /* the job belongs to the other I/O thread */
     assert_int_equal(overdue(0), slot);
     assert_true(dispatcher_completed(dispatcher, slot, job->run_number));
     assert_int_equal(overdue(0), -1);

@@ -133,7 +133,7 @@ static void a_short_newcomer_waits_for_no_walk(void **state) {
     const int first = submit_work(100, "cpu", 100, STATUS_OK);
     for (int i = 0; i < 60; i++) submit_work(i, "cpu", 100, STATUS_OK);
     assert_int_equal(workers.all[CPU].running, 1);
-    for (int i = 0; i < 20; i++) { /* few of these walks are whole */
+    for (int i = 0; i < 20; i++) { /* most of the walks end early */
         const int slot = submit_work(100, "cpu", 1, STATUS_OK);
         assert_int_equal(workers.all[CPU].running, 2);
         complete(slot);

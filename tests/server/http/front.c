@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The daemon's start with ever more file descriptors to be had: wherever it fails, and where it
- * does not, it leaves none open that it opened, and closes none that it did not. */
+/* The daemon's start with one more file descriptor allowed each time: whether it fails or not, it
+ * leaves no descriptor open that it opened, and closes none that it did not open. */
 #include "server/http/front.h"
 
 #include "server/cli/command.h"
@@ -50,7 +50,7 @@ static void load(const char *admin) {
     assert_int_equal(argc, 1);
 }
 
-/* As a service manager passes one. */
+/* A socket as a service manager passes it. */
 static int listening(void) {
     const struct sockaddr_in address = { .sin_family = AF_INET,
                                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -60,7 +60,7 @@ static int listening(void) {
     return fd;
 }
 
-/* Sockets that were passed are closed too, in any event. */
+/* Sockets that were passed are closed in any case. */
 static void check_descriptors(bool passed) {
     load("127.0.0.1:0");
     const uint64_t before = open_descriptors();
@@ -96,7 +96,7 @@ static void descriptors_are_as_before_with_passed_sockets(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
         return freopen("/dev/null", "w", stderr) ? command_worker(argc - 1, argv + 1) : 1;
-    for (int fd = 3; fd < 64; fd++) close(fd); /* whatever was inherited */
+    for (int fd = 3; fd < 64; fd++) close(fd); /* inherited descriptors */
     log_open("text", "off");
     const struct CMUnitTest tests[] = { cmocka_unit_test(descriptors_are_as_before),
                                         cmocka_unit_test(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines of Accept-Encoding and If-None-Match, and what they allow and name: by RFC 9110. */
+/* Accept-Encoding and If-None-Match: the encodings and tags that they name, by RFC 9110. */
 #include "server/http/handle_document.c"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whom a request comes from: the connection's address, and what proxies wrote. */
+/* The client of a request: from the connection's address and the headers that proxies add. */
 #include "server/http/identity.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 enum { LINES = 3 };
 
-/* "unix", "" for a peer that is not known, or an address. */
+/* "unix", an address, or "" for an unknown peer. */
 static const struct sockaddr *peer_of(const char *text, struct sockaddr_storage *memory) {
     struct in6_addr address;
     memset(memory, 0, sizeof *memory);
@@ -36,17 +36,17 @@ static void found(void **state) {
     static const struct {
         const char *trusted, *peer, *lines[LINES], *client;
     } cases[] = {
-        /* nobody is trusted: what they say is not read */
+        /* no trusted proxy: headers are ignored */
         { "", "192.0.2.1", { "198.51.100.7" }, "192.0.2.1" },
         { "10.0.0.0/8", "192.0.2.1", { "198.51.100.7" }, "192.0.2.1" },
         { "", "2001:db8::1", { NULL }, "2001:db8::1" },
         { "", "::ffff:192.0.2.1", { NULL }, "192.0.2.1" },
         { "", "unix", { "198.51.100.7" }, "unix" },
         { "", "", { "198.51.100.7" }, "unix" },
-        /* a proxy that says nothing */
+        /* a proxy without such a header */
         { "10.0.0.0/8", "10.1.2.3", { NULL }, "10.1.2.3" },
         { "10.0.0.0/8", "10.1.2.3", { "" }, "10.1.2.3" },
-        /* one proxy: what stands before its own entry the client may have written */
+        /* one proxy: the client may have written what stands before the proxy's entry */
         { "10.0.0.0/8", "10.1.2.3", { "198.51.100.7" }, "198.51.100.7" },
         { "10.0.0.0/8", "10.1.2.3", { "1.1.1.1, 198.51.100.7" }, "198.51.100.7" },
         { "10.0.0.0/8", "::ffff:10.1.2.3", { "1.1.1.1,198.51.100.7" }, "198.51.100.7" },
@@ -56,7 +56,7 @@ static void found(void **state) {
         { "10.0.0.0/8", "10.1.2.3", { "[2001:db8::7]:80" }, "2001:db8::7" },
         { "unix", "unix", { "198.51.100.7" }, "198.51.100.7" },
         { "::1", "::1", { " \t198.51.100.7 \t" }, "198.51.100.7" },
-        /* several proxies, and lines: all of them are one list */
+        /* several proxies and header lines: one list */
         { "10.0.0.0/8", "10.1.2.3", { "198.51.100.7, 10.9.9.9" }, "198.51.100.7" },
         { "10.0.0.0/8", "10.1.2.3", { "1.1.1.1", "198.51.100.7", "10.9.9.9" }, "198.51.100.7" },
         { "10.0.0.0/8",
@@ -65,7 +65,7 @@ static void found(void **state) {
           "198.51.100.7" },
         /* only proxies: the first of them */
         { "10.0.0.0/8", "10.1.2.3", { "10.7.7.7, 10.8.8.8", "10.9.9.9" }, "10.7.7.7" },
-        /* what is no address ends it: the last one that was believed */
+        /* an entry that is no address ends the list: the last trusted entry counts */
         { "10.0.0.0/8", "10.1.2.3", { "unknown" }, "10.1.2.3" },
         { "10.0.0.0/8", "10.1.2.3", { "198.51.100.7, unknown" }, "10.1.2.3" },
         { "10.0.0.0/8", "10.1.2.3", { "198.51.100.7, junk, 10.9.9.9" }, "10.9.9.9" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What imaginary's names come to, as the text of a plan; and names and values at random, which end
- * in a plan that can be printed and read, or in a sentence.
+/* Imaginary's names, translated to the text of a plan; random names and values give either a plan
+ * that can be printed and parsed, or an error message.
  * covers: server/http/imaginary_steps.c */
 #include "server/http/imaginary.h"
 #include "pipeline/registry.h"
@@ -63,7 +63,7 @@ static void operations_are_plans(void **state) {
     check("extract", false, "areawidth=3&areaheight=4&top=9", "extract:top=9,width=3,height=4");
 }
 
-/* Whatever comes first in the request. */
+/* The steps have imaginary's order, for any order of the parameters. */
 static void steps_stand_in_its_order(void **state) {
     (void)state;
     check("zoom", false,

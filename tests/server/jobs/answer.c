@@ -361,7 +361,7 @@ static void invalid_fields_refuse(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* ---- anything */
+/* ---- random answers */
 
 static uint32_t random_bits(void) {
     static uint32_t state = 1;

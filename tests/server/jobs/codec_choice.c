@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Jobs whose files the device decodes and encodes, by the twins of the GPU's codec, beside the same
- * jobs on the CPU: whatever mixes in a batch, answers are equal in status and bytes.
+/* Jobs whose files the device decodes and encodes, with the twins of the GPU's codec, against the
+ * same jobs on the CPU: in any mix of a batch, answers have the same status and bytes.
  * covers: server/worker/batch.c server/worker/batch_gather.c server/worker/batch_answer.c
- *         pipeline/run_layout.c pipeline/run_fit.c
+ *         pipeline/run_layout.c pipeline/run.c
  */
 #include "server/jobs/codec_choice.h"
 
@@ -60,7 +60,7 @@ static void several_outputs(void **state) {
 
 static void clear(void);
 
-/* With the bytes of the CPU, found by the same tries, and none of the pixels comes down. */
+/* The files have the CPU's bytes, after the same number of tries, and no pixels are downloaded. */
 static void files_fit_max_bytes(void **state) {
     (void)state;
     clear();
@@ -72,7 +72,7 @@ static void files_fit_max_bytes(void **state) {
 
 static int64_t stopped_at;
 
-/* The client of one goes away, of its three rounds after the first. */
+/* The client of one job disconnects after the first of its three rounds. */
 static void cancel_one(void) {
     if (twin_device.batches == stopped_at)
         slot_job(file_jobs.slots, file_jobs.taken[1])->progress.cancelled = 1;
@@ -101,10 +101,10 @@ static void clear(void) {
     twin_device.batches = twin_device.decoded = twin_device.encoded = 0;
     twin_device.uploaded = twin_device.downloaded = 0;
     twin_device.reserves = twin_device.looked_at = 0;
-    file_jobs.count = 0; /* a test before may have failed */
+    file_jobs.count = 0; /* an earlier test may have failed */
 }
 
-/* Pixels never leave the device where it decodes and encodes. */
+/* Pixels never leave a device that decodes and encodes. */
 static void no_pixel_is_copied(void **state) {
     (void)state;
     clear();
@@ -136,12 +136,12 @@ static void a_refused_file_runs_alone(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 1);
 }
 
-/* As if the first attempt had taken an hour. */
+/* Makes the first attempt look an hour long. */
 static void pass_an_hour(void) {
     slot_job(file_jobs.slots, file_jobs.taken[1])->submitted_ns -= INT64_C(3600000000000);
 }
 
-/* What the first attempt took is no time in the queue. */
+/* The first attempt's time does not count as time in the queue. */
 static void the_queue_is_told_once(void **state) {
     (void)state;
     struct bytes file = jpeg_of(64, 64, 3, 2, 2, 0, NULL);
@@ -186,7 +186,7 @@ static void a_file_too_large_for_the_device(void **state) {
     assert_int_equal(file_jobs.encoded[CODEC_REFUSED], 5);
 }
 
-/* Nor does the slot hold it: the answer is the CPU's. */
+/* The slot has no room for it either: the CPU answers. */
 static void a_file_too_large_for_its_slot(void **state) {
     (void)state;
     struct image noise = new_noise(300, 300, 3, 8, 5);
@@ -223,7 +223,7 @@ static int lines_of(int file) {
     return lines;
 }
 
-/* Whoever can make it fail can fill no log. */
+/* A client that can make the device fail cannot fill the log. */
 static void a_failure_is_told_once_a_second(void **state) {
     (void)state;
     const int log = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
@@ -241,7 +241,7 @@ static void a_failure_is_told_once_a_second(void **state) {
     close(log);
 }
 
-/* The front has parsed every plan: one that is none here is nobody else's to try. */
+/* The front has parsed every plan: a plan that is invalid here is not tried elsewhere. */
 static void a_plan_that_is_none_runs_nowhere(void **state) {
     (void)state;
     clear();
@@ -279,7 +279,8 @@ static void an_operator_that_fails(void **state) {
     file_jobs.count = 0;
 }
 
-/* Whoever is over while memory is waited for is answered then; the others run without it. */
+/* A job that is cancelled or expires while the device waits for memory is answered at once; the
+ * others run without it. */
 static void a_wait_for_memory_ends_with_the_job(void **state) {
     (void)state;
     for (int jobs = 1; jobs <= 2; jobs++) {
@@ -299,7 +300,7 @@ static void a_wait_for_memory_ends_with_the_job(void **state) {
     }
 }
 
-/* What has waited for memory in vain does not wait again: the CPU has it at once. */
+/* A job that has waited for memory in vain does not wait again: the CPU gets it at once. */
 static void nobody_waits_for_memory_twice(void **state) {
     (void)state;
     clear();
@@ -313,7 +314,7 @@ static void nobody_waits_for_memory_twice(void **state) {
     assert_string_equal(slot_job(file_jobs.slots, slot)->device_name, "cpu");
 }
 
-/* More than the lane's memory holds goes in several batches. */
+/* Jobs that exceed the lane's memory run in several batches. */
 static void memory_bounds_a_batch(void **state) {
     (void)state;
     const size_t arena = file_jobs.executor.arena_bytes;
@@ -327,7 +328,7 @@ static void memory_bounds_a_batch(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 12);
 }
 
-/* Nor are the headers of all that wait read for each batch. */
+/* Nor does each batch read the headers of all waiting jobs. */
 static void a_full_lane_reads_no_more_headers(void **state) {
     (void)state;
     const size_t arena = file_jobs.executor.arena_bytes;
@@ -341,7 +342,7 @@ static void a_full_lane_reads_no_more_headers(void **state) {
     assert_true(twin_device.looked_at <= 40 + 4 * twin_device.batches);
 }
 
-/* Decode and encode are told for whom the device did that, with their kernels. */
+/* A job reports decode and encode times with kernels only if the device did them for it. */
 static void times_are_told(void **state) {
     (void)state;
     struct bytes jpeg = jpeg_of(40, 40, 3, 2, 2, 0, NULL);

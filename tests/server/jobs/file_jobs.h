@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* file_jobs.h - jobs of all kinds of files, run twice: one by one on the CPU, and together on the
- * device that is tested. Status, sentence, notes, values and bytes of the answers must be equal.
+ * device under test. Status, message, notes, values and bytes of the answers must be equal.
  *
  * Used by:  tests/server/jobs/file_scenes.h, codec_choice.c; tests/cuda/lane_codec.c.
  */
@@ -13,7 +13,7 @@
 
 enum { FILE_JOBS_MAX = 64 };
 
-/* Pairs: slot 2 i is the CPU's, 2 i + 1 the device's. */
+/* Pairs of slots: slot 2 i is for the CPU, 2 i + 1 for the device. */
 static struct file_jobs {
     struct slots *slots;
     struct lane *cpu, *device;
@@ -289,7 +289,7 @@ static inline struct bytes png_of(uint32_t width, uint32_t height, int type, int
     return make_png(&recipe);
 }
 
-/* A marker in the middle of its scan, of which libjpeg complains. */
+/* A marker in the middle of the scan, which libjpeg reports. */
 static inline void damage_jpeg(struct bytes *bytes) {
     const uint8_t *scan = memmem(bytes->data, bytes->length, "\xff\xda", 2);
     const size_t start = (size_t)(scan - bytes->data);
@@ -301,7 +301,7 @@ static inline void add_and_free(struct bytes file, const char *plan, const struc
     free(file.data);
 }
 
-/* Files of every kind, of sizes that differ, WIDTH and HEIGHT the least. */
+/* Files of every kind in different sizes, at least WIDTH x HEIGHT. */
 static inline void add_all_kinds(const char *plan, const struct wish *wish, uint32_t width,
                                  uint32_t height) {
     struct bytes rgb = new_profile(600, "RGB "), gray = new_profile(400, "GRAY");

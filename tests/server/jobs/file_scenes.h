@@ -30,7 +30,7 @@ static inline void run_any_files_to(enum format type, int quality, uint32_t widt
     }
 }
 
-/* Every other job wants something else. */
+/* Jobs alternate between kinds of results. */
 static inline void run_mixed_wishes(void) {
     static const struct wish wishes[] = {
         { .type = FORMAT_JPEG },

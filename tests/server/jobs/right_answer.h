@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* right_answer.h - what an honest worker writes into the shared memory when it is done with a job
- * of a picture, however small. */
+/* right_answer.h - the answer that a correct worker writes into the shared memory for a job with an
+ * image of any size. */
 #ifndef BURIN_RIGHT_ANSWER_H
 #define BURIN_RIGHT_ANSWER_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The multipart parser: what is read, what is refused and with which words, and that no way of
- * cutting the input changes either. */
+/* The multipart parser: what it reads, what it refuses and with which message; cutting the input in
+ * any way changes neither. */
 #include "tests/server/request/multipart_record.h"
 
 struct good {

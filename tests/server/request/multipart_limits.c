@@ -22,7 +22,7 @@ static void eight_parts(void **state) {
                         "query too");
 }
 
-/* LENGTH bytes of part headers, of which a filler takes what is missing, in lines of LINE bytes. */
+/* LENGTH bytes of part headers, filled up with lines of LINE bytes. */
 static enum status header_bytes(size_t length, size_t line, struct failure *failure) {
     static char body[12000];
     struct record record = { 0 };
@@ -30,7 +30,7 @@ static enum status header_bytes(size_t length, size_t line, struct failure *fail
     size_t at = (size_t)snprintf(body, sizeof body, "--bb\r\n%s", head), start = 6;
     while (at - start < length - 2) {
         size_t left = length - 2 - (at - start), size = left < line ? left : line;
-        if (left - size > 0 && left - size < 8) size -= 8; /* the last line needs its room */
+        if (left - size > 0 && left - size < 8) size -= 8; /* room for the last line */
         memset(body + at, 'x', size);
         body[at + 3] = ':';
         memcpy(body + at + size - 2, "\r\n", 2);
@@ -51,7 +51,7 @@ static void header_limits(void **state) {
         assert_int_equal(header_bytes(4097, line, &failure), STATUS_BAD_REQUEST);
         assert_string_equal(failure.message, "the headers of part 1 have more than 4096 bytes");
     }
-    /* A line without an end is not waited for. */
+    /* The parser does not wait for the end of an overlong line. */
     struct record record = { 0 };
     struct multipart m;
     assert_int_equal(begin(&m, TYPE, NULL), STATUS_OK);
@@ -90,7 +90,7 @@ static void texts_are_cut(void **state) {
     assert_string_equal(record.text, expected);
 }
 
-/* A failure is for good: no event follows it, and its sentence stays. */
+/* A failure is final: no event follows it, and its message stays. */
 static void dead_after_a_failure(void **state) {
     (void)state;
     static const char *const bad[] = { PART "hello\r\n--bb\r\n\r\n", "--bb\r\nno colon\r\n" };
@@ -146,7 +146,7 @@ static void nested_boundaries_cost_nothing(void **state) {
     assert_string_equal(failure.message, "part 1 is a multipart within the multipart");
 }
 
-/* Data are one slice of the caller's bytes when they are all there. */
+/* Data that arrive in one piece are one slice of the caller's bytes. */
 static void data_are_not_copied(void **state) {
     (void)state;
     const uint8_t body[] = PART "a\r\n--b\r\nb\r" END;

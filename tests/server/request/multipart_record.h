@@ -22,7 +22,7 @@
 #define PART         "--bb\r\n" HEAD "a\r\n\r\n"
 #define END          "\r\n--bb--\r\n"
 
-/* The events, written out: (name|filename|type)data. for each part. */
+/* The events as text: (name|filename|type)data. for each part. */
 struct record {
     char text[16384];
     size_t length;
@@ -64,7 +64,7 @@ static inline enum status begin(struct multipart *m, const char *type, struct fa
     return multipart_init(m, type, &limits, failure);
 }
 
-/* A copy of just the right size, so that a read behind it is seen by the sanitizer. */
+/* A copy of exactly this size, so the sanitizer sees a read behind it. */
 static inline enum status feed(struct multipart *m, struct record *record, const char *bytes,
                                size_t length, struct failure *failure) {
     uint8_t *copy = malloc(length ? length : 1);

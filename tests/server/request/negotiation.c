@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Accept headers and what they get: by RFC 9110, and by what clients really send. */
+/* Accept headers and their answers: by RFC 9110, and as real clients send them. */
 #include "server/request/negotiation.h"
 
 #include "pipeline/codec.h"
@@ -15,7 +15,7 @@
 #define PNM  "image/x-portable-anymap"
 #define PAGE "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
-/* TYPES: of the image for a JPEG, a PNG and a PNM that came in; '-' is as it came. */
+/* TYPES: the result's type for an input of JPEG, PNG and PNM; '-': the input's type. */
 static const struct {
     const char *accept;
     enum answer answer;
@@ -41,7 +41,7 @@ static const struct {
     { "Application/JSON; charset=utf-8", ANSWER_JSON, "---" },
     { "multipart/mixed", ANSWER_MULTIPART, "---" },
     { "multipart/*", ANSWER_MULTIPART, "---" },
-    /* what is not here, or never: as if nothing were said */
+    /* types that are unknown or always refused: as if there were no header */
     { "text/html", ANSWER_IMAGE, "---" },
     { "image/gif", ANSWER_IMAGE, "---" },
     { "application/json;q=0", ANSWER_IMAGE, "---" },
@@ -51,7 +51,7 @@ static const struct {
     { "image", ANSWER_IMAGE, "---" },
     { "/", ANSWER_IMAGE, "---" },
     { "application/jsonp, text/application/json, image/pngx", ANSWER_IMAGE, "---" },
-    /* JSON alone only to who takes no image */
+    /* JSON alone only if the client accepts no image */
     { "application/json, text/plain, */*", ANSWER_IMAGE, "---" },
     { "application/json, */*;q=0.001", ANSWER_IMAGE, "---" },
     { "image/*, application/json;q=0.1", ANSWER_IMAGE, "---" },
@@ -61,7 +61,7 @@ static const struct {
     { "application/json;q=0.1, text/html", ANSWER_JSON, "---" },
     { "*/*, image/*;q=0", ANSWER_JSON, "---" },
     { "application/*, application/json;q=0", ANSWER_IMAGE, "---" },
-    /* weights among images; the input's type where it is liked as well as any */
+    /* weights among images; the input's type if no other weighs more */
     { "image/png, image/jpeg;q=0.5", ANSWER_IMAGE, "p-p" },
     { "image/png;q=0.5, image/jpeg;q=0.6", ANSWER_IMAGE, "-jj" },
     { "image/jpeg, image/png", ANSWER_IMAGE, "--p" },
@@ -72,7 +72,7 @@ static const struct {
     { "image/png;level=1;q=0.2, image/png;q=0.7, image/jpeg;q=0.5", ANSWER_IMAGE, "p-p" },
     { "image/avif,image/webp,image/png,image/*;q=0.8", ANSWER_IMAGE, "p-p" },
     { "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", ANSWER_IMAGE, "---" },
-    /* a page is opened: what it can show is no wish */
+    /* a browser opens a page: the types that it can show are no preference */
     { "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", ANSWER_IMAGE,
       "---" },
     { PAGE, ANSWER_IMAGE, "---" },
@@ -109,8 +109,8 @@ static const struct {
     { "application/json;x=\"\\", ANSWER_JSON, "---" },
 };
 
-/* Where what was told of the image suffices, it goes to all but those that name an image type, or
- * parts, or refuse JSON. */
+/* If the values are a full answer, clients get them unless they name an image type or multipart, or
+ * refuse JSON. */
 static const struct {
     const char *accept;
     enum answer answer;
@@ -174,7 +174,7 @@ static void each_gets_what_it_likes_best(void **state) {
     }
 }
 
-/* Every case that can be cut at a comma: two lines are what one with the comma is. */
+/* Cuts every case at its commas: two header lines mean the same as one line with the comma. */
 static void lines_are_one_list(void **state) {
     (void)state;
     int cut = 0;
@@ -231,7 +231,7 @@ static void an_order_of_types_decides_ties(void **state) {
     }
 }
 
-/* AVIF is the last of equals, and where it cannot be written it is as if it were not named. */
+/* AVIF is the last choice among equals; a build that cannot write AVIF ignores its name. */
 static void avif_is_for_who_can_write_it(void **state) {
     (void)state;
     static const struct {

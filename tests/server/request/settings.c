@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names and values of a request, in any order: what they set, and what is refused. */
+/* Names and values of a request, in any order: their effect, and which are refused. */
 #include "server/request/settings.h"
 
 #include "pipeline/registry.h"
@@ -23,7 +23,7 @@ static enum status set(const char *op, const char *name, const char *value) {
     return settings_set(&settings, name, value, &failure);
 }
 
-/* What an image is depends on nothing but the image. */
+/* /info describes the input alone, so no setting but the device applies. */
 static void info_takes_a_device_alone(void **state) {
     (void)state;
     static const char *const others[] = { "type", "quality", "operations", "bins" };
@@ -112,8 +112,8 @@ static uint32_t background_of(int step) {
     return 0;
 }
 
-/* It reaches what lays transparency on it and every step that has one, but those given their own,
- * in whatever order they come. */
+/* The request's background applies to results without transparency and to every step that has this
+ * parameter, except steps that set their own; in any order. */
 static void a_background_is_of_the_steps_too(void **state) {
     (void)state;
     static const char operations[] =
@@ -141,7 +141,7 @@ static void a_background_is_of_the_steps_too(void **state) {
     assert_int_equal(settings_complete(&settings, &failure), STATUS_OK);
     assert_int_equal(encode_background(&settings.encode), 0xffffffff);
     assert_int_equal(background_of(2), 0xffffffff);
-    /* what an operator has not is no step's */
+    /* a step cannot set a parameter that its operator lacks */
     assert_int_equal(set(NULL, "operations",
                          "[{\"operation\":\"histeq\",\"params\":{\"background\":\"ffffff\"}}]"),
                      STATUS_BAD_PARAM);
@@ -166,7 +166,7 @@ static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
     assert_int_equal(set(NULL, "operations", strcat(list, "]")), STATUS_BAD_PARAM);
 }
 
-/* As JSON a decimal is a number; what JSON's own reader makes of it comes back to the same text. */
+/* In JSON a decimal is a number; the JSON reader's number prints to the same text. */
 static void decimals_in_json(void **state) {
     (void)state;
     static const struct param params[] = {
@@ -193,7 +193,7 @@ static void decimals_in_json(void **state) {
     }
 }
 
-/* A number is lost only if it is not 0 and reads as 0, and none is in a string. */
+/* A number is lost only if it is not 0 and reads as 0; digits in a string are no number. */
 static void numbers_that_json_cannot_hold(void **state) {
     (void)state;
     static const struct {
@@ -217,7 +217,7 @@ static void numbers_that_json_cannot_hold(void **state) {
     }
 }
 
-/* Whether the struct of a user's operator may have a field NAME. */
+/* True if the struct of a user's operator may have a field NAME. */
 static bool field_may_be(const char *name) {
     char text[256];
     struct diagnostics diagnostics;
@@ -231,14 +231,14 @@ static bool field_may_be(const char *name) {
     return file != NULL;
 }
 
-/* pipeline/ knows no server: the reader has a list of its own. */
+/* pipeline/ does not include server/, so the reader has its own list. */
 static void no_field_of_a_user_hides_a_name_of_every_request(void **state) {
     (void)state;
     assert_true(field_may_be("devices"));
     for (int i = 0; settings_shared_name(i); i++) {
         if (field_may_be(settings_shared_name(i)))
             fail_msg("an operator may have a parameter %s", settings_shared_name(i));
-        if (strcmp(settings_shared_name(i), "widths") == 0) continue; /* of no pipeline */
+        if (strcmp(settings_shared_name(i), "widths") == 0) continue; /* not in a pipeline */
         assert_int_equal(set(NULL, "nothing_like_it", ""), STATUS_BAD_PARAM);
         assert_non_null(strstr(failure.message, settings_shared_name(i)));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What holds for several results together: pixels, values, and the time that is predicted. */
+/* Limits on several results together: pixels, values; and their predicted time. */
 #include "server/request/submit.c"
 #include "tests/pipeline/plan_text.h"
 
@@ -14,7 +14,7 @@
 static struct work work; /* some 100 KB */
 static struct job job;
 
-/* COUNT results of the parts of TEXT, in turn from part FIRST on, as JPEG, of a PNG. */
+/* COUNT JPEG results of a PNG, one for each part of TEXT in turn, from part FIRST on. */
 static void begin(const char *text, uint32_t width, uint32_t height, int first, int count) {
     memset(&job, 0, sizeof job);
     job.probe = (struct probe){ .format = FORMAT_PNG, .shape = image_shape(width, height, 3, 8) };
@@ -55,7 +55,7 @@ static void check_near(double value, double wanted) {
     if (!(value > 0.999 * wanted && value < 1.001 * wanted)) fail_msg("%g, not %g", value, wanted);
 }
 
-/* Once decoded, once through what is common; each branch and each result by itself. */
+/* One decode and one shared call; each branch and each result counts by itself. */
 static void the_time_is_the_sum(void **state) {
     (void)state;
     static const char all[] = "histeq|blur:sigma=2|carve:dx=-30|edge;threshold";
@@ -72,7 +72,7 @@ static void the_time_is_the_sum(void **state) {
     check_near(predict_all(all, 6, COST_ENCODE), 2 * encode);
 }
 
-/* As many terms as there are kinds, however many results. */
+/* There are as many terms as kinds, for any number of results. */
 static void as_many_as_there_can_be(void **state) {
     (void)state;
     char text[PLAN_TEXT_MAX] = "brightness";
@@ -94,7 +94,7 @@ static void pixels_are_counted_together(void **state) {
     assert_int_equal(size_results(&work, &job, 9999, &failure), STATUS_TOO_LARGE);
     assert_non_null(strstr(failure.message, "10000 pixels"));
     begin("|grayscale", 100, 50, 0, 1);
-    assert_int_equal(size_results(&work, &job, 1, &failure), STATUS_OK); /* plan_shapes' */
+    assert_int_equal(size_results(&work, &job, 1, &failure), STATUS_OK); /* from plan_shapes */
 }
 
 static void values_are_counted_together(void **state) {

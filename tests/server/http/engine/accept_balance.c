@@ -49,7 +49,7 @@ static void close_place(struct place *place) {
     for (int i = 0; i < place->accepted_count; i++) close(place->accepted[i]);
 }
 
-/* Does share WHICH get one? */
+/* Share WHICH accepts a connection; false if it leaves the connection to the other share. */
 static bool accepts(struct place *place, int which) {
     if (accept_balance_leaves(place->shares[which])) return false;
     const int fd = accept4(place->listening[which], NULL, NULL, SOCK_CLOEXEC);
@@ -60,8 +60,8 @@ static bool accepts(struct place *place, int which) {
     return true;
 }
 
-/* A share that is refused waits 1 ms at most: whoever asks once more within it is refused again, if
- * nothing came between; so only the first question after a success is sure of its answer. */
+/* A refused share waits at most 1 ms: a second question within that time is refused too unless
+ * something changed. So only the first question after a success has a certain answer. */
 static void who_has_more_leaves_it_to_the_other(void **state) {
     (void)state;
     struct place place;
@@ -96,7 +96,7 @@ static void who_is_full_or_has_left_is_not_waited_for(void **state) {
     accept_balance_count(place.shares[1], -4);
     accept_balance_leave(place.shares[1]);
     for (int i = 0; i < 3; i++) assert_true(accepts(&place, 0));
-    assert_false(accept_balance_leaves(NULL)); /* who has none takes what comes */
+    assert_false(accept_balance_leaves(NULL)); /* without a balance every connection is accepted */
     close_place(&place);
 }
 

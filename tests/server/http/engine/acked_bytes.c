@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a client has received, and until when it is waited for: real bytes, times of our own. */
+/* The bytes that a client has acknowledged, and how long the daemon waits for it: real sockets, a
+ * clock of the test's own. */
 #include "server/http/engine/deadline_state.h"
 
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 static const int64_t ms = 1000000; /* ns */
 
-/* COUNT bytes are sent and have been acknowledged. */
+/* Sends COUNT bytes and waits until they are acknowledged. */
 static void take(struct pair pair, int count) {
     static char bytes[1 << 16];
     const int64_t wanted = acked_bytes_count(pair.ours) + count;
@@ -25,19 +26,19 @@ static void deadlines_follow_the_bytes(void **state) {
     struct pair pair = tcp_pair();
     struct acked_bytes acked;
     const int fd = pair.ours;
-    take(pair, 5000); /* an answer before it does not count */
+    take(pair, 5000); /* bytes of an earlier answer do not count */
     acked_bytes_begin(&acked, 7000 * ms, acked_bytes_count(fd));
-    /* nothing is taken: 1 s from the start, whenever one looks */
+    /* nothing acknowledged: 1 s from the start, at every check */
     assert_int_equal(acked_bytes_deadline(&acked, fd, 7000 * ms, 1000, 50000), 8000 * ms);
     assert_int_equal(acked_bytes_deadline(&acked, fd, 7400 * ms, 1000, 50000), 8000 * ms);
-    /* a little: the whole time from the start, the rate allows no more */
+    /* a little: the whole time from the start; the rate allows no more */
     take(pair, 1000);
     assert_int_equal(acked_bytes_deadline(&acked, fd, 7500 * ms, 1000, 50000), 8000 * ms);
-    /* much: 1 s from now, for the rate would allow 20 s */
+    /* much: 1 s from now, although the rate would allow 20 s */
     take(pair, 999000);
     assert_int_equal(acked_bytes_deadline(&acked, fd, 7600 * ms, 1000, 50000), 8600 * ms);
     assert_int_equal(acked_bytes_deadline(&acked, fd, 8500 * ms, 1000, 50000), 8600 * ms);
-    /* a byte now and then: until the rate is no longer kept */
+    /* a byte now and then: until the client falls below the rate */
     take(pair, 1);
     assert_int_equal(acked_bytes_deadline(&acked, fd, 8590 * ms, 1000, 50000), 9590 * ms);
     take(pair, 49999);

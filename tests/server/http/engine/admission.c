@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is let in, who is refused, who waits: with sockets and an epoll of our own in the place of
- * the library's, and room as the test says. */
+/* Requests that are admitted, refused or made to wait: the test has its own sockets and epoll in
+ * the place of the library's, and decides how much room there is. */
 #include "server/http/engine/admission.h"
 
 #include <setjmp.h>
@@ -21,11 +21,11 @@ enum { CLIENTS = 4 };
 
 static struct {
     enum room room;
-    int most; /* that may be let in, as far as ROOM_FREE goes; -1: any */
+    int most; /* admissions left while the room is ROOM_FREE; -1: any number */
     bool last, unwritten, second_full;
 } says;
 
-/* Client 2 is the one that has its part. */
+/* Client 2 has used up its share. */
 static enum room room(void *context, const struct client *client, int count) {
     (void)context;
     if (says.second_full && client->address.s6_addr[15] == 2) return ROOM_NONE;
@@ -112,7 +112,7 @@ static bool kept_out(struct wire *wire, int client) {
     return out;
 }
 
-/* The library would read what there is; returns how much. */
+/* Reads all there is, as the library would; returns how many bytes. */
 static size_t unread(const struct wire *wire, int client) {
     char bytes[4096];
     const ssize_t got = recvfrom(wire->ours[client], bytes, sizeof bytes, MSG_PEEK, NULL, NULL);
@@ -127,8 +127,8 @@ static void answered(const struct wire *wire, int client, const char *text) {
     assert_string_equal(bytes, text);
 }
 
-/* The one that the epoll tells of; -1: none. */
-static int told(const struct wire *wire) {
+/* The entry that epoll reports; -1: none. */
+static int reported(const struct wire *wire) {
     struct epoll_event event;
     return epoll_wait(wire->epoll, &event, 1, 0) == 1 ? (int)event.data.u32 : -1;
 }
@@ -162,8 +162,8 @@ static void without_room_a_request_is_refused_and_dropped(void **state) {
     close_wire(&wire);
 }
 
-/* The answer comes before the body has; what is left of that is dropped when it comes, whether or
- * not there is room by then, and the next request is found behind it. */
+/* The answer is sent before the body has arrived. The rest of the body is dropped when it arrives,
+ * with room or without, and the next request is found behind it. */
 static void bodies_in_pieces_are_dropped(void **state) {
     (void)state;
     struct wire wire = open_wire(SECOND, SECOND);
@@ -223,8 +223,8 @@ static void what_is_no_plain_request_is_let_in(void **state) {
     }
 }
 
-/* The time for refusals is used up by the first: the others wait, are told of again when there is
- * room, the oldest first, and are never refused. */
+/* The first refusal uses up the time for refusals. The others wait; epoll reports them again, the
+ * oldest first, when there is room, and they are never refused. */
 static void who_is_not_refused_waits(void **state) {
     (void)state;
     struct wire wire = open_wire(1, 60 * SECOND);
@@ -232,14 +232,14 @@ static void who_is_not_refused_waits(void **state) {
     says.room = ROOM_NONE;
     for (int i = 0; i < CLIENTS; i++) {
         send_text(&wire, i, POST);
-        assert_int_equal(told(&wire), i);
+        assert_int_equal(reported(&wire), i);
         assert_true(kept_out(&wire, i));
         answered(&wire, i, i == 0 ? NO : "");
     }
     const int before = wanted_times;
     assert_true(admission_turn(wire.admission) > 0);
     assert_true(wanted_times > before); /* as long as it waits */
-    assert_int_equal(told(&wire), -1);
+    assert_int_equal(reported(&wire), -1);
     says.room = ROOM_FREE;
     says.most = 1;
     for (int i = 1; i < CLIENTS; i++) {
@@ -247,14 +247,14 @@ static void who_is_not_refused_waits(void **state) {
         int next = -1;
         for (int turn = 0; next < 0 && turn < 16; turn++) {
             admission_turn(wire.admission);
-            next = told(&wire);
+            next = reported(&wire);
         }
         assert_int_equal(next, i);
         assert_false(admission_keeps_out(&wire.entries[i], &since_ns));
         admission_begun(&wire.entries[i]);
         assert_true(since_ns > 0);
         assert_int_equal(unread(&wire, i), strlen(POST));
-        assert_int_equal(told(&wire), -1); /* there was room for one */
+        assert_int_equal(reported(&wire), -1); /* there was room for one */
     }
     assert_int_equal(admission_turn(wire.admission), -1);
     close_wire(&wire);
@@ -276,7 +276,8 @@ static void in_doubt_a_request_waits_a_turn(void **state) {
     close_wire(&wire);
 }
 
-/* Though others of its row have waited for long; nor is it refused later, when there is none. */
+/* Although others of its row have waited for long. It is not refused later either, when there is no
+ * room. */
 static void who_may_have_room_is_not_refused(void **state) {
     (void)state;
     struct wire wire = open_wire(SECOND, 60 * SECOND);
@@ -299,8 +300,8 @@ static void who_may_have_room_is_not_refused(void **state) {
     close_wire(&wire);
 }
 
-/* One that has its part waits or is refused, others are let in past it, and do not wait behind it.
- */
+/* A client that has used up its share waits or is refused; other clients pass it and do not wait
+ * behind it. */
 static void clients_do_not_wait_for_each_other(void **state) {
     (void)state;
     struct wire wire = open_wire(1, 60 * SECOND);
@@ -341,7 +342,7 @@ static void nobody_waits_for_ever(void **state) {
     close_wire(&wire);
 }
 
-/* Whoever leaves is taken out of the row, wherever it stands. */
+/* A client that leaves is removed from any place in the row. */
 static void leaving_while_waiting(void **state) {
     (void)state;
     for (int gone = 0; gone < CLIENTS; gone++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is let go where connections are short, in which order, and who never is. */
+/* The connections that are closed when connections are short, in which order, and those that never
+ * are. */
 #include "server/http/engine/eviction.h"
 
 #include "tests/server/http/engine/deadline_thread_pair.h"
@@ -19,7 +20,7 @@ struct client {
     struct deadline *deadline;
 };
 
-/* HOST: the last byte of its address; 0: it has none that is known. */
+/* HOST: the last byte of the client's address; 0: the address is unknown. */
 static struct client connect_one(struct deadline_thread *deadlines, unsigned host, bool six) {
     struct sockaddr_in four = { .sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(0x7f000000 | host) };
@@ -53,7 +54,7 @@ static void end_all(struct deadline_thread *deadlines, struct client *clients, i
     deadline_thread_destroy(deadlines);
 }
 
-/* WANTED one by one: in this order and nobody else. */
+/* Evicts exactly the connections of WANTED, in this order. */
 static void check_order(struct deadline_thread *deadlines, const struct client *clients, int count,
                         const int *order, int wanted) {
     bool gone[MOST] = { false };
@@ -66,7 +67,7 @@ static void check_order(struct deadline_thread *deadlines, const struct client *
     assert_int_equal(reason_count(deadlines, ENDED_CROWDED), wanted);
 }
 
-/* Of one client: idle ones and such without a head alike, as they became so. */
+/* One client: idle connections and those without a head go in the order in which they became so. */
 static void the_oldest_go_first(void **state) {
     (void)state;
     struct deadline_thread *deadlines = create();
@@ -83,7 +84,8 @@ static void the_oldest_go_first(void **state) {
     end_all(deadlines, clients, 4);
 }
 
-/* Whoever has the most loses the oldest; where two have as many, it is the oldest of both. */
+/* The client with the most connections loses its oldest; if two clients have as many, the older of
+ * these two connections goes. */
 static void who_has_the_most_loses(void **state) {
     (void)state;
     for (int six = 0; six < 2; six++) {
@@ -95,7 +97,7 @@ static void who_has_the_most_loses(void **state) {
             sleep_ms(2);
         }
         sleep_ms(IDLE_MS);
-        /* Those of one IPv6 network are one client. */
+        /* Addresses of one IPv6 network are one client. */
         const int orders[2][6] = { { 2, 1, 4, 0, 3, 5 }, { 0, 1, 2, 3, 4, 5 } };
         check_order(deadlines, clients, 6, orders[six], 6);
         end_all(deadlines, clients, 6);
@@ -131,7 +133,7 @@ static void phases(void **state) {
         { enter_body, 1, BODY_MS },
         { enter_waiting, 1, 0 },
         { enter_write, 1, 0 },
-        { stay, 0, 0 }, /* the admin's */
+        { stay, 0, 0 }, /* from the admin listener */
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         for (int unread = 0; unread < 2; unread++) {

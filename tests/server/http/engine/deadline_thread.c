@@ -93,7 +93,8 @@ static void left_before_waiting(void **state) {
     }
 }
 
-/* All was read, and the library did not see the FIN: cut off, but not while an answer is sent. */
+/* All bytes were read, but the library did not see the FIN: the connection is closed, though not
+ * while an answer is sent. */
 static void overlooked_fin(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(kinds); kind++) {
@@ -113,7 +114,7 @@ static void overlooked_fin(void **state) {
     }
 }
 
-/* Whether it lasts; *STALLED: things moved more rarely than they were to, for all is busy. */
+/* True if the connection lasts; *STALLED: the busy machine moved bytes more rarely than planned. */
 static bool lasts_while_it_moves(bool *stalled) {
     struct deadline_thread *deadlines = deadline_thread_create(&slow);
     struct pair pair = tcp_pair();
@@ -134,7 +135,7 @@ static bool lasts_while_it_moves(bool *stalled) {
     return lasts;
 }
 
-/* A body of which something moves now and then is not taken for an overlooked FIN. */
+/* A body that moves now and then is not mistaken for an overlooked FIN. */
 static void fin_with_progress(void **state) {
     (void)state;
     bool stalled = true, lasts = false;
@@ -178,7 +179,7 @@ static void each_phase_ends(void **state) {
         sleep_ms(150);
         for (int reason = 0; reason < END_REASONS; reason++)
             assert_int_equal(reason_count(deadlines, reason), reason == (int)phase_cases[i].reason);
-        assert_true(fcntl(pair.ours, F_GETFD) >= 0); /* closing it is the library's */
+        assert_true(fcntl(pair.ours, F_GETFD) >= 0); /* the library closes it */
         end(deadlines, deadline, pair, true);
     }
 }
@@ -227,8 +228,8 @@ static void rates(void **state) {
     assert_true(write_time(tcp_pair(), INT64_MAX) >= 99);
 }
 
-/* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
- * as the connection is cut. Its end comes to the reader behind all that was sent. */
+/* For MS milliseconds, sends as much as there is room for and reads ROOM bytes every 20 ms; false
+ * as soon as the connection is closed. The reader sees the end behind all bytes that were sent. */
 static bool read_slowly(struct deadline_thread *deadlines, struct pair pair, size_t room, int ms) {
     static char bytes[1 << 16];
     for (int64_t last = clock_ns() + (int64_t)ms * 1000000; clock_ns() < last; sleep_ms(20)) {
@@ -239,7 +240,7 @@ static bool read_slowly(struct deadline_thread *deadlines, struct pair pair, siz
     return true;
 }
 
-/* Served however long he takes, for many times write_ms, and cut once he stops. */
+/* A slow reader is served for many times write_ms, and closed once it stops. */
 static void client_that_reads_slowly(void **state) {
     (void)state;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1, SLOW_MS, 1500, 50000, NULL };
@@ -285,7 +286,7 @@ static void phases_begin_anew(void **state) {
     end(deadlines, deadline, pair, true);
 }
 
-/* Saying it again buys no time, nor does the first request's line. */
+/* Entering the phase again gains no time, nor does the first request's line. */
 static void headers_once(void **state) {
     (void)state;
     const struct deadline_limits limits = { 200, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000, NULL };
@@ -299,7 +300,8 @@ static void headers_once(void **state) {
     end(deadlines, deadline, pair, true);
 }
 
-/* A connection cut in a phase and set waiting by a handler that did not know: it is told. */
+/* A connection was closed in a phase, and a handler that did not know sets it waiting: the handler
+ * gets the callback. */
 static void waiting_after_a_cut(void **state) {
     (void)state;
     const struct deadline_limits limits = { 60, 60, 1000, 60, 60, 1000, NULL };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Connections that a daemon that ends does not wait for, and those that it does.
+/* The connections that a stopping daemon waits for, and those that it does not wait for.
  *
  * covers: server/http/engine/eviction.c */
 #include "tests/server/http/engine/deadline_thread_pair.h"
@@ -31,13 +31,13 @@ static void enter_write(struct deadline *deadline) {
 
 static const struct {
     void (*enter)(struct deadline *deadline);
-    int after_ms; /* of silence it is ended; 0: never */
+    int after_ms; /* of silence until it is closed; 0: never */
 } phases[] = {
     { enter_idle, IDLE_MS }, { stay_fresh, FRESH_MS }, { enter_body, 0 },
     { enter_waiting, 0 },    { enter_write, 0 },
 };
 
-/* Not before its time, and only where no byte has come. */
+/* Not before its time, and only if no byte has arrived. */
 static void phases_end_or_stay(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(phases); i++)
@@ -64,7 +64,7 @@ static void phases_end_or_stay(void **state) {
         }
 }
 
-/* Asked again and again, it ends each once, and the thread does not end it once more. */
+/* Repeated calls close each connection once, and the thread does not close it again. */
 static void each_ends_once(void **state) {
     (void)state;
     struct deadline_thread *deadlines = deadline_thread_create(&slow);
@@ -77,8 +77,8 @@ static void each_ends_once(void **state) {
     end(deadlines, deadline, pair, true);
 }
 
-/* Of all phases the bodies alone, those of which a byte comes now and then not among them, and not
- * while bytes wait to be read. */
+/* Only bodies are closed, no other phase; not those that still receive a byte now and then, and
+ * none while bytes wait to be read. */
 static void silent_bodies_end(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(phases); i++)
@@ -101,7 +101,7 @@ static void silent_bodies_end(void **state) {
         }
 }
 
-/* A byte every few milliseconds, or as much as is asked. */
+/* A byte every few milliseconds, or the rate that is asked for. */
 static void slow_bodies_end(void **state) {
     (void)state;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 100000, SLOW_MS, SLOW_MS, 1, NULL };
@@ -124,7 +124,7 @@ static void slow_bodies_end(void **state) {
     }
 }
 
-/* A hundred times faster than is asked at first; what is asked doubles with each window. */
+/* A hundred times the first rate that is asked for; the rate doubles with each window. */
 static void what_is_asked_grows(void **state) {
     (void)state;
     const struct pressure_options pressure = { .rate_max_bytes = 1 << 30 };
@@ -147,7 +147,7 @@ static void what_is_asked_grows(void **state) {
     end(deadlines, deadline, pair, true);
 }
 
-/* Nobody takes anything of it: how much was taken nobody knows of a unix socket. */
+/* The client reads nothing: a unix socket does not report how much was read. */
 static void answers_that_stand_still_end(void **state) {
     (void)state;
     static const char bytes[1 << 16];

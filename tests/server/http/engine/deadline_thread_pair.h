@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* deadline_thread_pair.h - a watched connection: a pair of sockets, and how its end is seen.
+/* deadline_thread_pair.h - a watched connection on a pair of sockets, and checks of its end.
  *
  * Used by:  deadline_thread.c, deadline_thread_idle.c, deadline_thread_races.c, acked_bytes.c,
  *           eviction.c.
@@ -79,7 +79,7 @@ static inline bool becomes(atomic_int *value, int wanted) {
     return false;
 }
 
-/* Milliseconds until the peer sees the end of the connection, -1: not within TIMEOUT_MS. */
+/* Milliseconds until the peer sees the end of the connection; -1: not within TIMEOUT_MS. */
 static inline int cut_after(int theirs, int timeout_ms) {
     struct pollfd wait = { theirs, POLLRDHUP, 0 };
     int64_t start = clock_ns();

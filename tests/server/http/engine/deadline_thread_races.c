@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The deadlines' thread and its callers' at once: callbacks that are slow, storms of connections
- * that come and go, many that stay. */
+/* The deadline thread and its callers' threads at the same time: slow callbacks, many short
+ * connections, many that stay. */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ static void leaving_waits_for_the_callback(void **state) {
     }
 }
 
-/* What a callback may touch: valid in the waiting phase alone. */
+/* Memory that a callback uses: valid only in the waiting phase. */
 struct ticket {
     atomic_bool valid;
     atomic_int calls;

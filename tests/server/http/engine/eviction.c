@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is let go while others are refused, and who is not, on pairs of sockets.
- */
+/* Clients that are closed while others are refused, and those that stay, on pairs of sockets. */
 #include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@ static int64_t room(const void *context, enum resource resource) {
     return atomic_load(&rooms[resource]);
 }
 
-/* The rates are 1000 bytes a second, and 8000 at most; there are CLIENTS slots, and 1000 bytes. */
+/* Rates: 1000 to 8000 bytes a second. Room: CLIENTS slots and 1000 bytes. */
 static struct deadline_thread *create(void) {
     const struct pressure_options pressure = { .room = room,
                                                .total = { CLIENTS, 1000, 1000 },
@@ -47,7 +46,7 @@ static bool is_cut(struct client client, int within_ms) {
     return cut_after(client.pair.theirs, within_ms) >= 0;
 }
 
-/* ---- who stands still */
+/* ---- clients that stand still */
 
 static void begin_body(struct client client, int64_t bytes, int64_t held) {
     deadline_enter_body(client.deadline, -1);
@@ -55,7 +54,7 @@ static void begin_body(struct client client, int64_t bytes, int64_t held) {
     deadline_hold(client.deadline, held);
 }
 
-/* A body of which BYTES have come, much or little, and then nothing. */
+/* A body that stops after BYTES bytes, many or few. */
 static void still_body(enum resource resource, int64_t wanted, int64_t bytes, int64_t held,
                        bool goes) {
     struct deadline_thread *deadlines = create();
@@ -78,9 +77,9 @@ static void bodies_that_stand_still(void **state) {
     (void)state;
     still_body(RESOURCE_SLOTS, 0, 1, 1, true);               /* the last slot is taken */
     still_body(RESOURCE_SLOTS, 1, 1, 1, true);               /* one was refused */
-    still_body(RESOURCE_BODIES, 10, 1 << 20, 1 << 20, true); /* no average excuses */
-    still_body(RESOURCE_BODIES, 10, 1 << 20, 0, false);      /* it keeps nobody out */
-    still_body(RESOURCE_ANSWERS, 1, 1, 1, false);            /* it holds another thing */
+    still_body(RESOURCE_BODIES, 10, 1 << 20, 1 << 20, true); /* a good average does not help */
+    still_body(RESOURCE_BODIES, 10, 1 << 20, 0, false);      /* it holds no room */
+    still_body(RESOURCE_ANSWERS, 1, 1, 1, false);            /* it holds a different resource */
 }
 
 static void nobody_goes_while_there_is_room(void **state) {
@@ -91,7 +90,7 @@ static void nobody_goes_while_there_is_room(void **state) {
     assert_false(is_cut(client, LONGER_MS)); /* nobody was refused */
     atomic_store(&rooms[RESOURCE_BODIES], 10);
     deadline_thread_note_pressure(deadlines, RESOURCE_BODIES, 10);
-    assert_false(is_cut(client, LONGER_MS)); /* there is room again for who was */
+    assert_false(is_cut(client, LONGER_MS)); /* there is room again for the refused one */
     bool cut = false;
     for (int ms = 0; ms < LATE_MS && !cut; ms += 10) {
         deadline_thread_note_pressure(deadlines, RESOURCE_BODIES, 11);
@@ -102,7 +101,7 @@ static void nobody_goes_while_there_is_room(void **state) {
     deadline_thread_destroy(deadlines);
 }
 
-/* What has come and is not read yet is our delay. */
+/* Bytes that have arrived and are not read yet are the daemon's delay. */
 static void unread_bytes_are_no_silence(void **state) {
     (void)state;
     patience_ms = MORE_PATIENCE_MS, rate = 0;
@@ -127,7 +126,8 @@ static void unread_bytes_are_no_silence(void **state) {
     deadline_thread_destroy(deadlines);
 }
 
-/* Short and long ones that nobody reads; one of which nothing is on its way is our delay. */
+/* Short and long answers that the client does not read; an answer with no bytes on their way is the
+ * daemon's delay. */
 static void answers_that_nobody_reads(void **state) {
     (void)state;
     static const char bytes[1 << 14];
@@ -140,7 +140,7 @@ static void answers_that_nobody_reads(void **state) {
             while (sent && send(client.pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL) > 0) continue;
             deadline_enter_write(client.deadline, lengths[i]);
             deadline_hold(client.deadline, 1000);
-            /* Its end stands behind all that was sent. */
+            /* The reader sees the end behind all bytes that were sent. */
             for (int ms = 0; ms < LATE_MS && !reason_count(deadlines, ENDED_WRITE); ms += 10) {
                 if (!sent && ms > LONGER_MS) break;
                 deadline_thread_note_pressure(deadlines, RESOURCE_ANSWERS, 1);
@@ -152,10 +152,10 @@ static void answers_that_nobody_reads(void **state) {
         }
 }
 
-/* ---- who is slow */
+/* ---- slow clients */
 
-/* Of CLIENTS bodies one is slower than the next; all move all the time. One after the other is let
- * go, the slowest first, as long as another is refused. */
+/* CLIENTS bodies move all the time, each at its own rate. One after the other is closed, the
+ * slowest first, as long as a further client is refused. */
 static void the_slowest_go_first(void **state) {
     (void)state;
     struct deadline_thread *deadlines = create();
@@ -184,7 +184,7 @@ static void the_slowest_go_first(void **state) {
         deadline_body_progress(clients[gone].deadline, bytes[gone] + 100 * ms_since(start));
         deadline_thread_note_pressure(deadlines, RESOURCE_SLOTS, 1);
     }
-    assert_false(is_cut(clients[gone], 0)); /* faster than is ever asked */
+    assert_false(is_cut(clients[gone], 0)); /* faster than any rate that is asked for */
     leave(deadlines, clients[gone]);
     deadline_thread_destroy(deadlines);
 }

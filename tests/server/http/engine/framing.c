@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where messages end, however their bytes are cut: what passes is the same, and so is what is
+/* The ends of messages, for every way of cutting the bytes: the same bytes pass and the same are
  * refused. */
 #include "server/http/engine/framing.h"
 
@@ -18,15 +18,15 @@
 
 enum { HEAD_MAX = 1024, ROOM = 4096 };
 
-/* As the filter does it: what did not pass is brought again with STEP bytes more. Returns what
- * passed in all. */
+/* Feeds bytes as the filter does: bytes that did not pass come again with STEP more. Returns how
+ * many passed in all. */
 static size_t run(struct framing *framing, const char *text, size_t length, size_t step,
                   struct failure *failure) {
     size_t passed = 0;
     *framing = (struct framing){ .head_max = HEAD_MAX };
     for (size_t end = 0; end < length && !framing->refused;) {
         end = end + step < length ? end + step : length;
-        char *exact = malloc(end - passed); /* so that a read beyond it is seen */
+        char *exact = malloc(end - passed); /* so the sanitizer sees a read beyond it */
         memcpy(exact, text + passed, end - passed);
         passed += framing_pass(framing, exact, end - passed, failure);
         free(exact);
@@ -34,7 +34,7 @@ static size_t run(struct framing *framing, const char *text, size_t length, size
     return passed;
 }
 
-/* TEXT as far as `passes` passes; the rest is incomplete (wrong NULL) or refused. */
+/* The part `passes` of TEXT passes; the rest is incomplete (wrong NULL) or refused. */
 static const struct framing_case {
     const char *passes, *rest, *wrong;
     int64_t heads;
@@ -163,7 +163,7 @@ static void long_lines(void **state) {
         }
 }
 
-/* What the library reads has as many bytes, and blanks where scheme and host were. */
+/* The library reads the same number of bytes, with blanks in place of scheme and host. */
 static void url_prefixes_are_hidden(void **state) {
     (void)state;
     static const char *const heads[][2] = {
@@ -198,7 +198,7 @@ static void many_trailers(void **state) {
     }
 }
 
-/* What stands in for the refused part ends the message, wherever it was. */
+/* The replacement of a refused part ends the message, wherever the part was. */
 static void substitutes_end_the_message(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Demands by a clock of the test's own: when they begin and end, how much must become free, and
- * what rate is required meanwhile.
+/* Demands, on a clock of the test's own: when they begin and end, how much must become free, and
+ * which rate is required meanwhile.
  *
  * covers: server/http/engine/eviction.c */
 #include "server/http/engine/deadline_state.h"
@@ -114,7 +114,7 @@ static void the_rate_stays(void **state) {
     pressure_report(&pressure, RESOURCE_BODIES, 1);
     pressure_look(&pressure, AT(0));
     pressure_raise(&pressure, RESOURCE_SLOTS, SLOTS, AT(0));
-    pressure_raise(&pressure, RESOURCE_BODIES, BYTES / 4 - 1, AT(0)); /* work holds it */
+    pressure_raise(&pressure, RESOURCE_BODIES, BYTES / 4 - 1, AT(0)); /* jobs hold it */
     assert_int_equal(pressure_rate(&pressure, RESOURCE_SLOTS, BASE), BASE);
     assert_int_equal(pressure_rate(&pressure, RESOURCE_BODIES, BASE), BASE);
     pressure_raise(&pressure, RESOURCE_BODIES, BYTES / 4, AT(0));

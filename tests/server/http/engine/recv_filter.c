@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The filter at one end of a pair of sockets, read as the library reads: by recv(2). */
+/* The filter at one end of a pair of sockets; the test reads with recv(2), as the library does. */
 #include "server/http/engine/recv_filter.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void send_text(const struct wire *wire, const char *text, size_t length) 
     assert_int_equal(send(wire->theirs, text, length, MSG_NOSIGNAL), length);
 }
 
-/* One call; what it gave must be EXPECTED, "" for EAGAIN. */
+/* One call, which must return EXPECTED; "" for EAGAIN. */
 static void receives(const struct wire *wire, const char *expected) {
     char buffer[ROOM];
     const ssize_t got = recv(wire->ours, buffer, sizeof buffer, 0);
@@ -153,7 +153,7 @@ static void head_without_end(void **state) {
     close_wire(&wire);
 }
 
-/* What framing holds back of trailers may be more than the longest head. */
+/* Framing may hold back more bytes of trailers than the longest head has. */
 static void long_trailers(void **state) {
     (void)state;
     static char text[3 * ROOM];
@@ -192,7 +192,7 @@ static void other_descriptors_pass_untouched(void **state) {
 
 /* ---- any cuts, any room */
 
-/* Messages one behind the other, LENGTH bytes of them in TEXT. */
+/* LENGTH bytes of messages in TEXT, one behind the other. */
 static size_t compose(char *text, size_t room) {
     size_t length = 0;
     for (int i = 0; i < 20; i++) {
@@ -215,9 +215,9 @@ static size_t compose(char *text, size_t room) {
     return length;
 }
 
-/* The library's rule: it comes again unasked only after a call that filled its room, or ended with
- * EINTR; after any other the kernel must tell of new bytes first. So then nothing may be left that
- * could pass. */
+/* The library calls again at once only after a call that filled its room or ended with EINTR; after
+ * any other call it waits for the kernel to report new bytes. So after such a call no byte may be
+ * left that could pass. */
 static void nothing_waits_unnoticed(const struct wire *wire) {
     char buffer[16];
     int unread = 1;
@@ -259,12 +259,12 @@ static void pieces_of_any_size(void **state) {
 
 enum { REQUESTS = 12, BODY_MAX = 200000 };
 
-/* What came past the library of each request's body. */
+/* The bytes of each request's body that bypassed the library. */
 struct sunk {
     char bytes[REQUESTS][BODY_MAX];
     size_t length[REQUESTS];
     int64_t number;
-    char *place; /* the last that was told */
+    char *place; /* that place_now returned last */
 };
 
 static void *place_now(void *context, int64_t number, size_t *room) {
@@ -301,28 +301,29 @@ static size_t compose_large(char *text, int first) {
     return length;
 }
 
-/* What the library heard and what went past it are together what was said: of each body the bytes
- * that came with its head, those of the sink, and the last one. Returns how many went past it. */
+/* The bytes that the library read and those that bypassed it are together the bytes that were sent:
+ * for each body those that came with its head, those of the sink, and the last one. Returns how
+ * many bypassed the library. */
 static size_t check_bodies(const struct wire *wire, const struct sunk *sunk, const char *heard,
                            const char *text, int first) {
     size_t past = 0;
     for (int i = 0; i < REQUESTS; i++) {
         const size_t body = (size_t)large_body(first + i), aside = sunk->length[i];
         const char *end = strstr(text, "\r\n\r\n") + 4, *heard_end = strstr(heard, "\r\n\r\n") + 4;
-        const size_t told = (size_t)atol(strstr(heard, "Length: ") + 8);
+        const size_t announced = (size_t)atol(strstr(heard, "Length: ") + 8);
         int64_t length = 0;
-        assert_int_equal(told + aside, body);
+        assert_int_equal(announced + aside, body);
         assert_int_equal(heard_end - heard, end - text);
         if (aside) {
-            assert_memory_equal(heard_end, end, told - 1);
-            assert_memory_equal(sunk->bytes[i], end + told - 1, aside);
-            assert_int_equal(heard_end[told - 1], end[body - 1]);
+            assert_memory_equal(heard_end, end, announced - 1);
+            assert_memory_equal(sunk->bytes[i], end + announced - 1, aside);
+            assert_int_equal(heard_end[announced - 1], end[body - 1]);
         } else {
             assert_memory_equal(heard_end, end, body);
         }
         if (recv_filter_bypassed(wire->filter, i + 1, &length)) assert_int_equal(length, body);
         text = end + body;
-        heard = heard_end + told;
+        heard = heard_end + announced;
         past += aside;
     }
     return past;
@@ -379,7 +380,7 @@ static bool take_little(void *context, int64_t number, const void *bytes, size_t
     return true;
 }
 
-/* Whatever more is there: other clients are served in between. */
+/* However much more there is: other clients are served in between. */
 static void one_call_reads_one_piece(void **state) {
     (void)state;
     static char text[5000], place[1000];
@@ -400,7 +401,7 @@ static void one_call_reads_one_piece(void **state) {
     close_wire(&wire);
 }
 
-/* As one does that has no room for it. */
+/* Acts like a sink without room. */
 static bool refuse_all(void *context, int64_t number, const void *bytes, size_t length) {
     (void)context, (void)number, (void)bytes, (void)length;
     return false;

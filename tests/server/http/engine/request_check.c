@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A table of good and bad requests, and how a head is parsed. Behind a socket: recv_filter.c. */
+/* A table of valid and invalid requests, and how a head is parsed. recv_filter.c tests the same
+ * behind a socket. */
 #include "server/http/engine/request_check.h"
 
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 /* HEADERS: "Name: value" lines ended by \n; the value is everything behind ": ". */
 struct request_case {
     const char *version, *target, *headers;
-    const char *wrong; /* NULL: accepted; else a part of the sentence */
+    const char *wrong; /* NULL: accepted; else a part of the message */
 };
 
 static struct text_slice text(const char *bytes) {
@@ -245,7 +246,8 @@ static void heads_are_taken_apart(void **state) {
     }
 }
 
-/* Blanks too many or too few stand in a word that has none, so request_check_head refuses them. */
+/* A blank too many or too few ends up in a word that may have none: request_check_head refuses it.
+ */
 static void odd_first_lines(void **state) {
     (void)state;
     static const char *const bad[] = { "GET",

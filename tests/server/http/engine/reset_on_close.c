@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Clients that send and never read, until both buffers are full: each way of ending such a
- * connection must be seen by its client, though what had come is still read to its end.
+/* Clients that send and never read, until both buffers are full: the client must notice each way of
+ * closing such a connection, and the bytes that had arrived are still read to their end.
  *
  * covers: server/http/engine/lingering_close.c server/http/engine/recv_filter.c
  * covers: server/http/engine/deadline.c */
@@ -14,7 +14,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 
-/* Bytes that the other side has announced room for. */
+/* The free receive window of the other side, in bytes. */
 static unsigned window_of(int fd) {
     struct tcp_info info = { 0 };
     socklen_t length = sizeof info;
@@ -22,7 +22,7 @@ static unsigned window_of(int fd) {
     return info.tcpi_snd_wnd;
 }
 
-/* Until there is no room at all: THEIRS asks now and then whether there is some again. */
+/* Sends until there is no room at all; THEIRS then probes now and then for room. */
 static void fill(struct pair pair) {
     static const char bytes[1 << 16];
     const int64_t start = clock_ns();
@@ -40,7 +40,7 @@ static void drain(int fd) {
     while (recvfrom(fd, bytes, sizeof bytes, 0, NULL, NULL) > 0) continue;
 }
 
-/* Its end is no silence: whoever waits for room to send wakes up with an error. */
+/* The close is noticed: a client that waits for room to send wakes up with an error. */
 static void sees_the_end(int theirs) {
     struct pollfd wait = { theirs, 0, 0 };
     assert_int_equal(poll(&wait, 1, LATE_MS), 1);
