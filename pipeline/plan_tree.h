@@ -4,7 +4,7 @@
  *
  * A tree passes from process to process as plain data, without a pointer.
  *
- * Used by:  request/submit.c makes it, executor.c and batch.c run it, http/handle_status.c reads it.
+ * Used by:  request/submit.c makes it, executor.c and batch.c run it; http/handle_status.c.
  * Owns:     nothing; operators belong to their set.
  * Fails:    STATUS_BAD_PARAM; plan_tree_unpack: STATUS_INTERNAL for damaged data.
  * Threads:  any.
