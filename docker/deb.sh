@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # deb.sh NAME VERSION TREE OUT - packs what `make install` puts into TREE, with PREFIX=/usr, as OUT/NAME_VERSION_ARCH.deb.
-# What it depends on is read from the program; the settings are a conffile, so that dpkg asks before it replaces edited ones.
+# Its dependencies are read from the program; the settings are a conffile, so that dpkg asks before it replaces edited ones.
 set -eu
 name=$1
 version=$(echo "$2" | sed 's/^v//; s/-/+/g')

@@ -57,6 +57,20 @@ for name, lines in product.items():
                 complain(f"{name}:{number}: a function of {number - start} lines")
             start = 0
 
+# ---- words: plain English, in comments, messages and documents. A comment's first sentence has a subject and a verb.
+
+banned = re.compile(r"\b(tells?|told|telling|accounts?|whoever|whomever|whom|of theirs|so many|in question)\b", re.I)
+no_subject = re.compile(r"(/\*\*?|^ *//|^#) (Of|To|As|Who|Whoever|Whom|Whose|What|Where)\b")
+written = [name for name in files if name != "tests/tidy.py"
+           and name.endswith((".c", ".h", ".cu", ".cuh", ".md", ".py", ".sh", ".js", ".css", ".html", "Makefile"))]
+for name in written:
+    with open(name, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            if match := banned.search(line):
+                complain(f'{name}:{number}: "{match[0]}": say it in plain words: report, distinguish, statistics, the client...')
+            if not name.endswith(".md") and (match := no_subject.search(line)):
+                complain(f'{name}:{number}: a comment begins with "{match[2]}"; begin with a subject')
+
 # ---- walls: which folder may include which
 
 walls = [

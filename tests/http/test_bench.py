@@ -20,7 +20,7 @@ import pytest
 from conftest import BURIN, LONG, QUICK_CC, needs, png, smooth
 from test_cli import burin, refused
 
-# Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
+# The folder of the programs of tests/bench: set by the Makefile; in a bundle they lie beside burin.
 PROGRAMS = pathlib.Path(os.environ.get("BENCH_PROGRAMS") or os.path.dirname(os.path.abspath(BURIN)))
 SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("edge", 400000)]
 FULL_HD = 1920 * 1080  # the smallest size of `burin bench skeletons`
