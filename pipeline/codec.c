@@ -162,7 +162,8 @@ enum status codec_overflow(const struct encoding *encoding) {
 
 /* ---- within max_bytes */
 
-bool codec_has_quality(const struct encode_options *options) {
+/* Whether quality changes the size of the file. */
+static bool has_quality(const struct encode_options *options) {
     return format_can(options->format, FORMAT_QUALITY) &&
            !(options->lossless && format_can(options->format, FORMAT_LOSSLESS));
 }
@@ -222,7 +223,7 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
     *fitting = (struct fitting){ 0, 0 };
     enum status status = codec_check_sides(image, options->format, failure);
     if (status) return status;
-    if (options->max_bytes && codec_has_quality(options)) return search_quality(&encoding, fitting);
+    if (options->max_bytes && has_quality(options)) return search_quality(&encoding, fitting);
     status =
         codec_encode(image, metadata, options, progress, bytes, capacity, length, notes, failure);
     if (status || !options->max_bytes || *length <= (uint64_t)options->max_bytes) return status;

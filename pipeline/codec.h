@@ -110,9 +110,6 @@ const char *codec_missing(enum format format);
 /* Opens the libraries of all formats: a process calls this before it may open no more files. */
 void codec_open_libraries(void);
 
-/* quality changes the size of the file. */
-bool codec_has_quality(const struct encode_options *options);
-
 /* Milliseconds of a core for which encoding a picture of IMAGE's shape may not check PROGRESS, at
  * worst. 0: it always checks. */
 double codec_still_ms(const struct image *image, const struct encode_options *options);

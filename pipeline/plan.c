@@ -92,12 +92,6 @@ const char *plan_aux_name(const struct plan *plan, int place) {
     return plan->steps[plan_aux_step(plan)].op->aux[place].name;
 }
 
-const char *plan_unit(const struct plan *plan) {
-    for (int i = 0; i < plan->count; i++)
-        if (plan->steps[i].op->unit) return plan->steps[i].op->unit;
-    return "steps";
-}
-
 enum status plan_complete(const struct plan *plan, struct failure *failure) {
     for (int i = 0; i < plan->count; i++) {
         const struct step *step = &plan->steps[i];

@@ -65,9 +65,6 @@ int plan_aux(const struct plan *plan, const char *name);
 /* The name of the image at PLACE, an index that plan_aux returned. */
 const char *plan_aux_name(const struct plan *plan, int place);
 
-/* The unit of the plan's progress: that of the first operator that has one, else "steps". */
-const char *plan_unit(const struct plan *plan);
-
 /* STATUS_BAD_PARAM unless every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
 

@@ -154,12 +154,6 @@ const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index) 
     return NULL;
 }
 
-uint32_t plan_tree_steps_before(const struct plan_tree *tree, int part) {
-    uint32_t steps = 0;
-    for (int p = 0; p < part; p++) steps += (uint32_t)tree->parts[p].count;
-    return steps;
-}
-
 const char *plan_tree_unit(const struct plan_tree *tree) {
     const struct step *step;
     for (uint32_t i = 0; (step = plan_tree_step(tree, i)); i++)

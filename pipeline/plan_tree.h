@@ -55,9 +55,6 @@ enum status plan_tree_check(const struct plan_tree *tree, struct failure *failur
 /* Step INDEX, counted through all parts in order; NULL: there are fewer steps. */
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index);
 
-/* How many steps the parts before PART have. */
-uint32_t plan_tree_steps_before(const struct plan_tree *tree, int part);
-
 /* The unit of the tree's progress: that of the first operator that has one, else "steps". */
 const char *plan_tree_unit(const struct plan_tree *tree);
 

@@ -41,7 +41,7 @@ static bool is_ours(const struct stat *facts) {
     return facts->st_uid == geteuid() && !(facts->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-bool twin_cache_is_ours(const char *path) {
+static bool is_ours_at_path(const char *path) {
     struct stat facts;
     return stat(path, &facts) == 0 && is_ours(&facts);
 }
@@ -103,7 +103,7 @@ bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_
     if (!file_reads(source, text)) return false;
     utimensat(AT_FDCWD, source, NULL, 0); /* both are young again */
     twin_cache_path(folder, text, "so", path);
-    if (!twin_cache_is_ours(path)) return false;
+    if (!is_ours_at_path(path)) return false;
     utimensat(AT_FDCWD, path, NULL, 0);
     return true;
 }

@@ -40,7 +40,6 @@ void twin_cache_path(const char *folder, const char *text, const char *ending,
 void twin_cache_clean(const char *folder);
 
 /* Whether the file is ours and nobody else may write to it. */
-bool twin_cache_is_ours(const char *path);
 bool twin_cache_is_ours_at(int fd);
 
 /* Removes a folder and the files in it. */

@@ -171,17 +171,6 @@ static void users_operators_are_known(void **state) {
     assert_false(plan_has_user_operators(&(struct plan){ .count = 0 }));
 }
 
-/* The unit is that of the first operator that reports progress. */
-static void progress_has_a_unit(void **state) {
-    (void)state;
-    struct plan plan;
-    assert_int_equal(plan_parse(&plan, "histeq;grayscale", NULL), STATUS_OK);
-    assert_string_equal(plan_unit(&plan), "steps");
-    if (!registry_find("carve")) return;
-    assert_int_equal(plan_parse(&plan, "histeq;carve:dx=-1;grayscale", NULL), STATUS_OK);
-    assert_string_equal(plan_unit(&plan), "seams");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registry_is_in_order),
@@ -191,7 +180,6 @@ int main(void) {
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(taps_may_have_commas),
         cmocka_unit_test(shapes_follow),
-        cmocka_unit_test(progress_has_a_unit),
         cmocka_unit_test(users_operators_are_known),
         cmocka_unit_test(an_operator_of_one_depth_takes_no_other),
     };

@@ -23,8 +23,6 @@ static void parts_are_read_in_order(void **state) {
     assert_int_equal(tree.parts[2].count, 2);
     assert_int_equal(tree.parts[3].count, 0);
     assert_int_equal(tree.parts[2].steps[0].params.number[0], 9);
-    assert_int_equal(plan_tree_steps_before(&tree, 0), 0);
-    assert_int_equal(plan_tree_steps_before(&tree, 2), 2);
     static const char *const names[] = { "grayscale", "edge", "brightness", "threshold" };
     for (uint32_t i = 0; i < 4; i++)
         assert_string_equal(plan_tree_step(&tree, i)->op->name, names[i]);
@@ -32,6 +30,16 @@ static void parts_are_read_in_order(void **state) {
     assert_string_equal(plan_tree_unit(&tree), "steps");
     assert_int_equal(plan_tree_aux_part(&tree), -1);
     assert_false(plan_tree_has_user_operators(&tree));
+}
+
+/* The unit is that of the first operator that reports progress. */
+static void progress_has_a_unit(void **state) {
+    (void)state;
+    assert_int_equal(plan_tree_read(&tree, "histeq|grayscale", NULL), STATUS_OK);
+    assert_string_equal(plan_tree_unit(&tree), "steps");
+    if (!registry_find("carve")) return;
+    assert_int_equal(plan_tree_read(&tree, "histeq|grayscale|mean;carve:dx=-1", NULL), STATUS_OK);
+    assert_string_equal(plan_tree_unit(&tree), "seams");
 }
 
 static void a_plan_is_a_trunk(void **state) {
@@ -152,9 +160,13 @@ static void limits_hold(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_read_in_order), cmocka_unit_test(a_plan_is_a_trunk),
-        cmocka_unit_test(data_are_read_back),      cmocka_unit_test(equal_plans_have_equal_data),
-        cmocka_unit_test(damaged_data_do_no_harm), cmocka_unit_test(limits_hold),
+        cmocka_unit_test(parts_are_read_in_order),
+        cmocka_unit_test(a_plan_is_a_trunk),
+        cmocka_unit_test(progress_has_a_unit),
+        cmocka_unit_test(data_are_read_back),
+        cmocka_unit_test(equal_plans_have_equal_data),
+        cmocka_unit_test(damaged_data_do_no_harm),
+        cmocka_unit_test(limits_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

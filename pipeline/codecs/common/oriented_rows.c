@@ -30,17 +30,18 @@ void oriented_rows_plan(struct oriented_rows *rows, const struct image *into, ui
     rows->height = height;
 }
 
-bool oriented_rows_in_place(const struct oriented_rows *rows) {
+/* Stored rows are rows of the result, so they are decoded in place. */
+static bool is_in_place(const struct oriented_rows *rows) {
     return rows->step_x == (ptrdiff_t)image_pixel_bytes(&rows->band);
 }
 
 size_t oriented_rows_memory(const struct oriented_rows *rows, uint32_t band_rows) {
-    if (oriented_rows_in_place(rows)) return 0;
+    if (is_in_place(rows)) return 0;
     return rows->band.stride * (band_rows < rows->height ? band_rows : rows->height);
 }
 
 bool oriented_rows_init(struct oriented_rows *rows, uint32_t band_rows) {
-    if (oriented_rows_in_place(rows)) return true;
+    if (is_in_place(rows)) return true;
     rows->band.height = band_rows < rows->height ? band_rows : rows->height;
     rows->band.pixels = calloc(1, image_bytes(&rows->band)); /* rows may never come */
     return rows->band.pixels != NULL;

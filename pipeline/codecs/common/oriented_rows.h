@@ -23,9 +23,6 @@ struct oriented_rows {
 void oriented_rows_plan(struct oriented_rows *rows, const struct image *into, uint8_t orientation,
                         uint32_t width, uint32_t height);
 
-/* Stored rows are rows of the result, so they are decoded in place. */
-bool oriented_rows_in_place(const struct oriented_rows *rows);
-
 /* Allocates a band of BAND_ROWS rows (or all, if fewer), unless rows are decoded in place: it takes
  * oriented_rows_memory() bytes. false: no memory. */
 size_t oriented_rows_memory(const struct oriented_rows *rows, uint32_t band_rows);
