@@ -380,7 +380,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(OBJ)/formats.inc $(EM
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/*/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
-	  server/request/multipart.c) $(wildcard tests/twins/*.c) \
+	  server/request/multipart_parser.c) $(wildcard tests/twins/*.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(patsubst %.o,%.d,$(SUITE_PARTS) $(TWINS)) $(OBJ)/$(SUITE)/main.d $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)

@@ -280,6 +280,26 @@ enum status params_set(struct params *params, const struct param *list, const ch
     return status;
 }
 
+bool params_is_valid(const struct params *params, const struct param *list, int index) {
+    const struct param *param = &list[index];
+    const long number = params->number[index];
+    bool valid = params->tap_count == 9 || params->tap_count == 25;
+    switch (param->type) {
+    case PARAM_BOOL: return number == 0 || number == 1;
+    case PARAM_CHOICE: return number >= 0 && number < count_choices(param);
+    case PARAM_COLOUR: return number >= 0 && number <= UINT32_MAX;
+    case PARAM_PAIR:
+        return number >= 0 && PAIR_FIRST(number) >= param->min &&
+               PAIR_FIRST(number) <= param->max && PAIR_SECOND(number) >= param->min &&
+               PAIR_SECOND(number) <= param->max;
+    case PARAM_TAPS:
+        for (int i = 0; valid && i < params->tap_count; i++)
+            valid = params->taps[i] >= param->min && params->taps[i] <= param->max;
+        return valid;
+    default: return number >= param->min && number <= param->max;
+    }
+}
+
 enum status params_complete(const struct params *params, const struct param *list,
                             const char *owner, struct failure *failure) {
     for (int i = 0; i < count_params(list); i++) {

@@ -72,6 +72,9 @@ void params_init(struct params *params, const struct param *list);
 enum status params_set(struct params *params, const struct param *list, const char *owner,
                        const char *name, const char *value, struct failure *failure);
 
+/* Whether parameter INDEX of LIST has a value that params_set could have set. */
+bool params_is_valid(const struct params *params, const struct param *list, int index);
+
 /* STATUS_BAD_PARAM unless every required parameter was given. */
 enum status params_complete(const struct params *params, const struct param *list,
                             const char *owner, struct failure *failure);

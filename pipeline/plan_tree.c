@@ -38,13 +38,13 @@ static bool put(struct plan_data *data, const void *bytes, size_t length) {
 }
 
 /* True if PARAM is the operator's only list of taps, which struct params holds apart. */
-static bool has_taps(const struct param *param) {
+static bool is_taps(const struct param *param) {
     return param->type == PARAM_TAPS;
 }
 
 static bool is_default(const struct params *params, const struct param *list, int i) {
-    return has_taps(&list[i]) ? !params->tap_count
-                              : params->number[i] == list[i].def && !list[i].required;
+    return is_taps(&list[i]) ? !params->tap_count
+                             : params->number[i] == list[i].def && !list[i].required;
 }
 
 static bool put_step(struct plan_data *data, const struct step *step, int op) {
@@ -55,7 +55,7 @@ static bool put_step(struct plan_data *data, const struct step *step, int op) {
     bool fits = put(data, &record, sizeof record);
     for (int i = 0; fits && record.given >> i; i++) {
         if (!(record.given >> i & 1)) continue;
-        if (has_taps(&list[i]))
+        if (is_taps(&list[i]))
             fits = put(data, &step->params.tap_count, sizeof step->params.tap_count) &&
                    put(data, step->params.taps,
                        (size_t)step->params.tap_count * sizeof *step->params.taps);
@@ -107,12 +107,12 @@ static bool get_step(const struct plan_data *data, size_t *at, const struct op *
     for (int i = 0; list && list[i].type; i++, given >>= 1) {
         if (!(given & 1)) continue;
         const bool good =
-            has_taps(&list[i])
+            is_taps(&list[i])
                 ? get(data, at, &params->tap_count, sizeof params->tap_count) &&
                       params->tap_count >= 0 && params->tap_count <= TAPS_MAX &&
                       get(data, at, params->taps, (size_t)params->tap_count * sizeof *params->taps)
                 : get(data, at, &params->number[i], sizeof params->number[i]);
-        if (!good) return false;
+        if (!good || !params_is_valid(params, list, i)) return false;
     }
     return !given; /* a bit beyond the last parameter is damage */
 }
@@ -132,16 +132,19 @@ static bool get_part(const struct plan_data *data, size_t *at, struct plan *plan
 }
 
 enum status plan_tree_unpack(struct plan_tree *tree, const struct op_set *ops,
-                             const struct plan_data *data, struct failure *failure) {
+                             const struct plan_data *shared, struct failure *failure) {
+    struct plan_data data; /* a worker may write to the slot meanwhile */
     size_t at = 0;
-    bool good = data->length <= sizeof data->bytes;
-    for (tree->count = 0; good && at < data->length; tree->count++) {
+    memcpy(&data.length, &shared->length, sizeof data.length);
+    bool good = data.length <= sizeof data.bytes;
+    if (good) memcpy(data.bytes, shared->bytes, data.length);
+    for (tree->count = 0; good && at < data.length; tree->count++) {
         good = tree->count < PLAN_PARTS_MAX;
         if (!good) break;
         tree->parts[tree->count].ops = ops;
-        good = get_part(data, &at, &tree->parts[tree->count]);
+        good = get_part(&data, &at, &tree->parts[tree->count]);
     }
-    if (good && tree->count) return STATUS_OK;
+    if (good && tree->count && !plan_tree_check(tree, NULL)) return STATUS_OK;
     return fail(failure, STATUS_INTERNAL, "the job's plan is damaged");
 }
 

@@ -103,7 +103,7 @@ enum status reply_job(struct exchange *exchange, struct reply *reply, struct fai
         result->slot = -1; /* the request keeps it */
         reply->slot_bytes = 0;
         result_release(result);
-        return STATUS_OK;
+        return fail(failure, STATUS_NO_MEMORY, "there is no memory for the answer");
     }
     add(reply->response, MHD_HTTP_HEADER_CONTENT_TYPE, result->media_type);
     add(reply->response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");

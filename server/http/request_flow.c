@@ -297,7 +297,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
-        exchange->request.generation = generations_hold(&exchange->front->service.generations);
+        request_hold_operators(&exchange->request);
         status = route->answer(exchange, &reply, &failure);
     }
     if (!status) return send_reply(exchange, reply);

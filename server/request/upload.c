@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. At the head a body is refused if it is too large or encoded, or if there is no room
- * now. Nothing is reserved yet, since a client may announce a body and send nothing. The first
- * bytes take a slot, and each byte counts against queue_bytes once it has come. A form is read
- * event by event (multipart.h), and its fields become settings. Image bytes are copied once, from
- * the library's buffer into the slot. The bytes of a large body are received in the slot itself,
- * and a form is read there. */
+/* How it works. At the head a body is refused if it is too large or encoded, or if there is no
+ * room now. Nothing is reserved yet, since a client may announce a body and send nothing. The
+ * first bytes take a slot, and each byte counts against queue_bytes once it has come. A form is
+ * read event by event (multipart_parser.h), and its fields become settings. Image bytes are copied
+ * once, from the library's buffer into the slot. The bytes of a large body are received in the
+ * slot itself, and a form is read there. */
 #include "server/request/request.h"
 
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
+#include "server/header_token.h"
 #include "server/request/capacity.h"
-#include "server/token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #define BURIN_UPLOAD_H
 
 #include "pipeline/op.h"
-#include "server/request/multipart.h"
+#include "server/request/multipart_parser.h"
 
 enum { FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Any body, whole and in pieces: both must give the same parts, the same bytes and the same
  * verdict. Input: a line of Content-Type, then a byte that chooses the pieces, then the body. */
-#include "server/request/multipart.h"
+#include "server/request/multipart_parser.h"
 #include "pipeline/fnv1a.h"
 
 #include <stdlib.h>

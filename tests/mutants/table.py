@@ -45,7 +45,7 @@ TABLE = [
      "CHUNK_DIGITS_MAX = 15", "CHUNK_DIGITS_MAX = 17", "unit engine/framing"),
     ("any number of trailers passes", "engine/framing.c",
      "framing->trailers > TRAILERS_MAX ||", "", "unit engine/framing"),
-    ("a form may have one part too many", "request/multipart.c",
+    ("a form may have one part too many", "request/multipart_parser.c",
      "m->parts >= m->limits.parts_max", "m->parts > m->limits.parts_max", "unit request/multipart_limits"),
     ("a parameter given twice is taken twice", "request/settings.c",
      "settings->given |= 1u << index;", "", "http test_bad_input.py -k test_parameters"),

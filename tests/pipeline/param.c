@@ -262,9 +262,43 @@ static void nearest(void **state) {
     assert_null(nearest_name(text, names, count));
 }
 
+/* Numbers at and just beyond each end of a parameter's range. */
+static void numbers_that_no_text_can_give(void **state) {
+    (void)state;
+    static const struct {
+        int index;
+        long number;
+        bool valid;
+    } cases[] = {
+        { BINS, 2, true },           { BINS, 65536, true },       { BINS, 1, false },
+        { BINS, 65537, false },      { BINARY, 0, true },         { BINARY, 1, true },
+        { BINARY, 2, false },        { BINARY, -1, false },       { SCALE, 1, true },
+        { SCALE, 2, false },         { SCALE, -1, false },        { GAIN, -500, true },
+        { GAIN, 10001, false },      { INK, 0xffffffff, true },   { INK, 0x100000000, false },
+        { INK, -1, false },          { GRID, PAIR(12, 1), true }, { GRID, PAIR(13, 1), false },
+        { GRID, PAIR(1, 0), false }, { GRID, -1, false },
+    };
+    struct params params;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        params_init(&params, list);
+        params.number[cases[i].index] = cases[i].number;
+        assert_int_equal(params_is_valid(&params, list, cases[i].index), cases[i].valid);
+    }
+    params_init(&params, list);
+    assert_false(params_is_valid(&params, list, TAPS)); /* none */
+    params.tap_count = 9;
+    assert_true(params_is_valid(&params, list, TAPS));
+    params.taps[8] = 101;
+    assert_false(params_is_valid(&params, list, TAPS));
+    params.tap_count = 10;
+    params.taps[8] = 0;
+    assert_false(params_is_valid(&params, list, TAPS));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(numbers_that_no_text_can_give),
         cmocka_unit_test(keeps_what_is_right),
         cmocka_unit_test(twice_and_missing),
         cmocka_unit_test(no_list),

@@ -119,6 +119,9 @@ static void damaged_data_do_no_harm(void **state) {
                     const struct step *step = &tree.parts[p].steps[s];
                     assert_ptr_equal(op_set_find(registry_set(), step->op->name), step->op);
                     assert_in_range(step->params.tap_count, 0, TAPS_MAX);
+                    for (int i = 0; step->op->params && step->op->params[i].type; i++)
+                        if (step->params.given >> i & 1)
+                            assert_true(params_is_valid(&step->params, step->op->params, i));
                 }
             }
         }

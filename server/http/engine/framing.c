@@ -5,8 +5,8 @@
  * again with more bytes after it; `scanned` remembers how much of an incomplete head was read. */
 #include "server/http/engine/framing.h"
 
+#include "server/header_token.h"
 #include "server/http/engine/request_check.h"
-#include "server/token.h"
 
 #include <assert.h>
 #include <stdio.h>

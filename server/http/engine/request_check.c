@@ -4,7 +4,7 @@
  * lenient, the request is refused: a parser in front may have been lenient in another way. */
 #include "server/http/engine/request_check.h"
 
-#include "server/token.h"
+#include "server/header_token.h"
 
 #include <string.h>
 #include <strings.h>

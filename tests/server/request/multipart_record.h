@@ -6,7 +6,7 @@
 #ifndef BURIN_TESTS_MULTIPART_RECORD_H
 #define BURIN_TESTS_MULTIPART_RECORD_H
 
-#include "server/request/multipart.h"
+#include "server/request/multipart_parser.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

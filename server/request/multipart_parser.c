@@ -8,9 +8,9 @@
  * Headers are collected in one line buffer, where each complete line is read: name, colon, value.
  * Three headers are used, the others skipped. The limit on all headers is checked before a byte is
  * stored, so that an endless line is refused early. */
-#include "server/request/multipart.h"
+#include "server/request/multipart_parser.h"
 
-#include "server/token.h"
+#include "server/header_token.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* token.h - recognises tokens, such as a header's name or a method, and control characters.
+/* header_token.h - recognises tokens, such as a header's name or a method, and control characters.
  *
- * Used by:  http/engine (heads and framing), request/multipart.c and request/upload.c (names).
+ * Used by:  http/engine (heads and framing), request/multipart_parser.c, request/upload.c (names).
  * Threads:  any; no state.
  * Source:   RFC 9110, section 5.6.2.
  */
-#ifndef BURIN_TOKEN_H
-#define BURIN_TOKEN_H
+#ifndef BURIN_HEADER_TOKEN_H
+#define BURIN_HEADER_TOKEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

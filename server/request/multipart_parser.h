@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* multipart.h - a parser of multipart/form-data that takes pieces of any size and returns one event
- * after the other.
+/* multipart_parser.h - a parser of multipart/form-data that takes pieces of any size and returns
+ * one event after the other.
  *
  * A delimiter is a whole line, `--boundary` and blanks; a line that only starts like that is data.
  * At the end of the body the closing one needs no line end. Lines end in CR LF.
@@ -13,8 +13,8 @@
  *           of PART_LINE_MAX bytes; no folded line, nested multipart or transfer encoding.
  * Source:   RFC 7578 and 2183, and 2046, section 5.1.
  */
-#ifndef BURIN_MULTIPART_H
-#define BURIN_MULTIPART_H
+#ifndef BURIN_MULTIPART_PARSER_H
+#define BURIN_MULTIPART_PARSER_H
 
 #include "pipeline/status.h"
 
@@ -60,7 +60,8 @@ struct multipart_event {
     size_t length;           /* at least 1 */
 };
 
-/* The following structs are public only to be embedded; multipart.c alone uses their fields. */
+/* The following structs are public only to be embedded; only multipart_parser.c uses their
+ * fields. */
 struct delimiter {
     /* CR LF - - boundary, then the tail as it came. Both may turn out to be data, which is returned
      * from here, since the piece that it came in may be gone. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which characters make a token.
- * covers: server/token.h */
-#include "server/token.h"
+ * covers: server/header_token.h */
+#include "server/header_token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
