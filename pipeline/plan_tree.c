@@ -65,10 +65,11 @@ static bool put_step(struct plan_data *data, const struct step *step, int op) {
     return fits;
 }
 
+/* The place of OP in OPS, which a plan's operators always have. */
 static int place_of(const struct op_set *ops, const struct op *op) {
     int place = 0;
-    while (op_set_at(ops, place) != op) place++;
-    return place;
+    while (place < op_set_count(ops) && op_set_at(ops, place) != op) place++;
+    return place; /* one too many: unpacking refuses it */
 }
 
 enum status plan_tree_pack(const struct plan_tree *tree, struct plan_data *data,

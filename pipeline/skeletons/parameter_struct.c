@@ -74,7 +74,8 @@ static size_t value_length(const char *at, const char *end) {
         if (length == 1 && !strchr("0123456789", *at)) length = 0;
     }
     const char *behind = at + length;
-    return behind == end || is_blank(*behind) || strchr("[,;:", *behind) ? length : 0;
+    const bool ends = behind == end || is_blank(*behind) || (*behind && strchr("[,;:", *behind));
+    return ends ? length : 0;
 }
 
 static const char *skip_blanks(const char *at, const char *end) {

@@ -323,6 +323,8 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
         else if (!worker_list_check(dispatcher->options.workers, job, patience_ns, &job->failure))
             continue;
+        else
+            job->failure.status = STATUS_BUSY; /* it was served when the job came */
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
     }

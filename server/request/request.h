@@ -7,7 +7,7 @@
  *     sink        result.h       the job that has come back becomes a body: images, report
  *
  * Used by:  http/exchange.h, which has one for each HTTP request; every file in this folder.
- * Owns:     its slot, until a result takes it over or request_release; its settings and its hold of
+ * Owns:     its slot, until a result takes it over or upload_release; its settings and its hold of
  *           a generation.
  * Fails:    request_submit and request_check_aux with a status and a sentence for the client.
  * Threads:  one at a time: its owner's. While its job is away another thread may call
@@ -71,10 +71,6 @@ void request_count_refusal(const struct request *request, enum status status);
 /* The result is no longer wanted. A queued job is returned at once, a running one when its worker
  * sees the flag; owner.completed is called in both cases. Any thread. */
 void request_cancel(struct request *request);
-
-/* Gives back all that the upload holds, the slot included, and the operators; any number of
- * times. */
-void request_release(struct request *request);
 
 /* Calls owner.completed for each job that has come back through PIPE, and for finished jobs whose
  * completion was lost: these are looked for every LOST_MS, last at *LOOKED_NS. */

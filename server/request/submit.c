@@ -30,11 +30,6 @@ void request_release_unplanned(struct request *request) {
         request_release_operators(request);
 }
 
-void request_release(struct request *request) {
-    upload_release(request);
-    request_release_operators(request);
-}
-
 /* ---- shapes and cost, known before a pixel is decoded */
 
 /* The plan in its parts, and the shapes before and after each step. Some 100 KB, on the stack. */
