@@ -366,7 +366,7 @@ TABLE = [
      "if (!process || !is_there(process)) return -1;", "if (!process) return -1; return kill(pid, SIGKILL);", "unit process/launcher"),
     ("the launcher kills any process", "process/launcher_process.c",
      "if (!process || !is_there(process)) return -1;", "if (!process) return kill(pid, SIGKILL);", "unit process/launcher"),
-    ("the launcher reports on any process", "process/launcher_process.c", "if (!process || !is_there(process)) answer", "if (!process) answer->statuses[i] = thread_status_read(thread->pid, thread->thread); if (0) answer",
+    ("the launcher reports on any process", "process/launcher_process.c", "if (!process || !is_there(process)) answer", "if (!process) answer->statuses[i] = thread_status_read(threads[i].pid, threads[i].thread); if (0) answer",
      "unit process/launcher"),
     ("an unanswered kill is forgotten", "dispatch/supervisor.c", "if (!process_kill(worker->pid)) return false;",
      "process_kill(worker->pid);", "unit dispatch/supervisor"),
