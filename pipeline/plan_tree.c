@@ -37,6 +37,18 @@ static bool put(struct plan_data *data, const void *bytes, size_t length) {
     return true;
 }
 
+/* Seven bits a byte, the lowest first, the sign in the lowest bit: small numbers take one byte. */
+static bool put_number(struct plan_data *data, long number) {
+    uint64_t rest = (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0);
+    bool fits = true;
+    do {
+        const uint8_t byte = (uint8_t)(rest & 127) | (rest > 127 ? 128 : 0);
+        rest >>= 7;
+        fits = put(data, &byte, 1);
+    } while (fits && rest);
+    return fits;
+}
+
 /* True if PARAM is the operator's only list of taps, which struct params holds apart. */
 static bool is_taps(const struct param *param) {
     return param->type == PARAM_TAPS;
@@ -55,12 +67,13 @@ static bool put_step(struct plan_data *data, const struct step *step, int op) {
     bool fits = put(data, &record, sizeof record);
     for (int i = 0; fits && record.given >> i; i++) {
         if (!(record.given >> i & 1)) continue;
-        if (is_taps(&list[i]))
-            fits = put(data, &step->params.tap_count, sizeof step->params.tap_count) &&
-                   put(data, step->params.taps,
-                       (size_t)step->params.tap_count * sizeof *step->params.taps);
-        else
-            fits = put(data, &step->params.number[i], sizeof step->params.number[i]);
+        if (!is_taps(&list[i])) {
+            fits = put_number(data, step->params.number[i]);
+            continue;
+        }
+        fits = put_number(data, step->params.tap_count);
+        for (int t = 0; fits && t < step->params.tap_count; t++)
+            fits = put_number(data, step->params.taps[t]);
     }
     return fits;
 }
@@ -98,6 +111,17 @@ static bool get(const struct plan_data *data, size_t *at, void *out, size_t leng
     return true;
 }
 
+static bool get_number(const struct plan_data *data, size_t *at, long *number) {
+    uint64_t bits = 0;
+    uint8_t byte = 128;
+    for (int shift = 0; byte & 128; shift += 7) {
+        if (shift > 63 || !get(data, at, &byte, 1)) return false;
+        bits |= (uint64_t)(byte & 127) << shift;
+    }
+    *number = (long)(bits >> 1 ^ (bits & 1 ? UINT64_MAX : 0));
+    return true;
+}
+
 static bool get_step(const struct plan_data *data, size_t *at, const struct op *op, uint16_t given,
                      struct step *step) {
     const struct param *list = op->params;
@@ -107,12 +131,18 @@ static bool get_step(const struct plan_data *data, size_t *at, const struct op *
     params->given = given;
     for (int i = 0; list && list[i].type; i++, given >>= 1) {
         if (!(given & 1)) continue;
-        const bool good =
-            is_taps(&list[i])
-                ? get(data, at, &params->tap_count, sizeof params->tap_count) &&
-                      params->tap_count >= 0 && params->tap_count <= TAPS_MAX &&
-                      get(data, at, params->taps, (size_t)params->tap_count * sizeof *params->taps)
-                : get(data, at, &params->number[i], sizeof params->number[i]);
+        long number;
+        bool good = get_number(data, at, &number);
+        if (!is_taps(&list[i])) {
+            params->number[i] = number;
+        } else {
+            good = good && number >= 0 && number <= TAPS_MAX;
+            params->tap_count = good ? (int32_t)number : 0;
+            for (int t = 0; good && t < params->tap_count; t++) {
+                good = get_number(data, at, &number) && number == (int32_t)number;
+                params->taps[t] = (int32_t)number;
+            }
+        }
         if (!good || !params_is_valid(params, list, i)) return false;
     }
     return !given; /* a bit beyond the last parameter is damage */

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-enum { PLAN_BRANCHES_MAX = 32, PLAN_PARTS_MAX = 1 + PLAN_BRANCHES_MAX, PLAN_DATA_MAX = 4096 };
+enum { PLAN_BRANCHES_MAX = 32, PLAN_PARTS_MAX = 1 + PLAN_BRANCHES_MAX, PLAN_DATA_MAX = 2048 };
 
 struct plan_tree {
     int count;                         /* parts, at least 1 */

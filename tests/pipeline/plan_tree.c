@@ -153,10 +153,10 @@ static void limits_hold(void **state) {
     struct plan_data data;
     assert_int_equal(plan_tree_read(&tree, repeat("", "|", text, 32), &failure), STATUS_OK);
     assert_int_equal(plan_tree_pack(&tree, &data, &failure), STATUS_OK);
-    strcpy(text, repeat("", ";", "resize:width=3,height=4", PLAN_STEPS_MAX) + 1);
+    strcpy(text, repeat("", ";", "resize:width=300,height=400", PLAN_STEPS_MAX) + 1);
     assert_int_equal(plan_tree_read(&tree, repeat("", "|", text, 32), &failure), STATUS_OK);
     assert_int_equal(plan_tree_pack(&tree, &data, &failure), STATUS_BAD_PARAM);
-    assert_non_null(strstr(failure.message, "4096"));
+    assert_non_null(strstr(failure.message, "2048"));
     assert_int_equal(plan_tree_read(&tree, "mean|unheard_of", &failure), STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "unheard_of"));
 }
