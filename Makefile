@@ -329,7 +329,7 @@ $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	$(SAY) fake $<
 	$(Q)$(CC) $(TEST_CFLAGS) -fPIC -shared $< -o $@
 # Replaces system calls and makes them fail, so the calls that it replaces are unchecked.
-$(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
+$(B)/tests/http/pressure/%.so: tests/http/pressure/%.c $(wildcard server/jobs/*.h pipeline/*.h)
 	@mkdir -p $(@D)
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
