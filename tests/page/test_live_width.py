@@ -290,7 +290,7 @@ def test_a_step_that_enlarges_before_it_may_be_too_much(page, photo):
     page.shown("resize:width=1800;carve")
     page.find(".live-of button").click()
     page.wait("!document.getElementById('notice').hidden")
-    assert "at most 2,097,152 pixels" in page.text("#notice") and "1,800 × 1,200" in page.text("#notice") and "resize" in page.text("#notice")
+    assert "limited to 2,097,152 pixels" in page.text("#notice") and "1,800 × 1,200" in page.text("#notice") and "resize" in page.text("#notice")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
     page.set_field("resize", "width", 900)
     page.shown("resize:width=900;carve")
