@@ -63,7 +63,7 @@ TABLE = [
     ("the lesser of two preferences for a type counts", "request/negotiation.c",
      "range.weight <= preference->weight", "range.weight >= preference->weight", "unit request/negotiation"),
     ("a client that sends a byte and stops keeps a slot for body_ms", "engine/eviction.c",
-     "now - deadline->unread_ns >= window", "false", "http test_bad_input.py -k keeps_nobody_out"),
+     "now - deadline->unread_ns >= window", "false", "http test_bad_input.py -k pressed_while_there_is_room"),
     ("an idle connection is kept for header_ms", "engine/deadline.c",
      "limits.keep_alive_ms), PHASE_IDLE", "limits.header_ms), PHASE_IDLE", "unit engine/deadline_thread"),
     ("the remainder of connections divided by threads is lost", "http/front.c",
