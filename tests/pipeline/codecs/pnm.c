@@ -172,31 +172,39 @@ static void test_broken_kinds(void **state) {
     }
 }
 
-/* A file of whitespace, comments and digits alone is read once, and a bitmap takes a byte a pixel
- * at least. */
-static void test_plain_is_bounded(void **state) {
+/* Files of whitespace, comments or digits alone: each byte is read once, or this does not end. A
+ * header of many pixels takes nothing where the file is too short for them. */
+static void test_plain_is_read_once(void **state) {
     (void)state;
-    enum { LENGTH = 64 << 20 };
+    enum { LENGTH = 16 << 20 };
     static const char *const fillers[] = { " ", "#", "#\n", "0", "0 ", "1" };
     struct bytes bytes = { malloc(LENGTH), LENGTH };
     for (int kind = 1; kind <= 3; kind++)
         for (size_t f = 0; f < sizeof fillers / sizeof *fillers; f++) {
             const size_t head =
-                (size_t)sprintf((char *)bytes.data, "P%d 8000 4000 %s", kind, kind > 1 ? "9 " : "");
+                (size_t)sprintf((char *)bytes.data, "P%d 4000 2000 %s", kind, kind > 1 ? "9 " : "");
             for (size_t i = head; i < LENGTH; i++)
                 bytes.data[i] = (uint8_t)fillers[f][(i - head) % strlen(fillers[f])];
             struct image image;
             uint32_t notes = 0;
-            const double start = thread_cpu_ms();
             const enum status status =
                 try_decode(&bytes, &codec_limits_default, &image, NULL, &notes, NULL);
-            assert_true(thread_cpu_ms() - start < 10000);
-            assert_true(status == STATUS_OK || status == STATUS_CORRUPT);
-            if (status == STATUS_OK) free(image.pixels);
+            const bool whole = kind == 1 ? f >= 3 : kind == 2 && f == 4;
+            assert_int_equal(status, whole ? STATUS_OK : STATUS_CORRUPT);
+            free(image.pixels);
         }
     free(bytes.data);
-    struct image image;
-    assert_int_equal(DECODE("P1 8000 8000 1", &image), STATUS_CORRUPT);
+    static const char *const shorts[] = {
+        "P1 8000 8000 1", "P2 8000 8000 9 1", "P4 8000 8000 1",
+        "P7\nWIDTH 8000\nHEIGHT 8000\nDEPTH 1\nMAXVAL 1\nENDHDR\n"
+    };
+    for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) {
+        struct probe probe;
+        assert_int_equal(probe_image((const uint8_t *)shorts[i], strlen(shorts[i]),
+                                     &codec_limits_default.probe, &probe, NULL),
+                         STATUS_OK);
+        assert_int_equal(probe_check_data(&probe, true, NULL), STATUS_CORRUPT);
+    }
 }
 
 /* Every sample of every maximum to its exact place, rounded half up. */
@@ -302,7 +310,7 @@ int main(void) {
         cmocka_unit_test(test_maxima_are_scaled), cmocka_unit_test(test_samples_above_the_maximum),
         cmocka_unit_test(test_cuts_are_corrupt),  cmocka_unit_test(test_more_than_one_image),
         cmocka_unit_test(test_accepted_damage),   cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_broken_kinds),      cmocka_unit_test(test_plain_is_bounded),
+        cmocka_unit_test(test_broken_kinds),      cmocka_unit_test(test_plain_is_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
