@@ -75,28 +75,34 @@ static bool is_tuple_type(const char *type, unsigned channels) {
 
 /* P7: a line for each value, in any order, up to ENDHDR. */
 static bool read_lines(const uint8_t *bytes, size_t length, struct header *header) {
+    static const char *const names[] = { "WIDTH", "HEIGHT", "DEPTH", "MAXVAL", "TUPLTYPE" };
     uint32_t *const values[] = { &header->width, &header->height, &header->channels,
                                  &header->maximum };
-    static const char *const names[] = { "WIDTH", "HEIGHT", "DEPTH", "MAXVAL" };
+    enum { NAMES = sizeof names / sizeof *names, TYPE = NAMES - 1 };
     char line[96], word[16], value[32], more[2], type[sizeof value] = "";
     const uint8_t *at = bytes + 2, *feed;
+    unsigned seen = 0; /* a bit for each name: so few lines have words, however long the file */
+    header->channels = 0;
     for (bool done = false; !done; at = feed + 1) {
         feed = memchr(at, '\n', (size_t)(bytes + length - at));
         if (!feed) return false;
-        const int there = feed - at < (int)sizeof line ? (int)(feed - at) : (int)sizeof line - 1;
-        snprintf(line, sizeof line, "%.*s", there, (const char *)at);
+        while (at < feed && is_space(*at)) at++;
+        if (at == feed || *at == '#') continue;
+        const size_t there = (size_t)(feed - at);
+        snprintf(line, sizeof line, "%.*s", there < sizeof line ? (int)there : (int)sizeof line - 1,
+                 (const char *)at);
+        *value = '\0';
         const int words = sscanf(line, "%15s %31s %1s", word, value, more);
-        if (words < 1 || *word == '#') continue;
         done = words == 1 && strcmp(word, "ENDHDR") == 0;
-        if (done || (words == 1 && strcmp(word, "TUPLTYPE") == 0)) continue;
-        if (words != 2) return false;
+        if (done) continue;
         size_t digits = 0;
         int i = 0;
-        while (i < 4 && strcmp(word, names[i]) != 0) i++;
-        if (i == 4 && strcmp(word, "TUPLTYPE") == 0 && !*type)
+        while (i < NAMES && strcmp(word, names[i]) != 0) i++;
+        if (i == NAMES || seen >> i & 1 || words > 2) return false;
+        seen |= 1u << i;
+        if (i == TYPE)
             strcpy(type, value);
-        else if (i == 4 || *values[i] ||
-                 !read_number((uint8_t *)value, strlen(value), &digits, values[i]) || value[digits])
+        else if (!read_number((uint8_t *)value, strlen(value), &digits, values[i]) || value[digits])
             return false;
     }
     header->raster = (size_t)(at - bytes);
@@ -105,13 +111,10 @@ static bool read_lines(const uint8_t *bytes, size_t length, struct header *heade
 
 static bool read_pnm_header(const uint8_t *bytes, size_t length, struct header *header) {
     const int kind = bytes[1] - '0';
-    const bool lines = kind == 7;
-    *header = (struct header){ .channels = lines      ? 0
-                                           : kind % 3 ? 1
-                                                      : 3,
+    *header = (struct header){ .channels = kind % 3 ? 1 : 3,
                                .plain = kind <= 3,
-                               .bitmap = !lines && kind % 3 == 1 };
-    return (lines ? read_lines : read_numbers)(bytes, length, header) && header->width &&
+                               .bitmap = kind == 1 || kind == 4 };
+    return (kind == 7 ? read_lines : read_numbers)(bytes, length, header) && header->width &&
            header->height && header->maximum && header->maximum <= 65535;
 }
 

@@ -155,6 +155,8 @@ static void test_broken_kinds(void **state) {
         { FILE(PAM("1 1", "1", "255", "") "a") },
         { FILE(PAM("", "1", "255", "") "a") },
         { FILE(PAM("1", "1", "255", "WIDTH 1\n") "a") },
+        { FILE(PAM("1", "1", "255", "TUPLTYPE\nTUPLTYPE\n") "a") },
+        { FILE("P7\nWIDTH 1\nHEIGHT 1\nMAXVAL 255\nENDHDR\na") },
         { FILE(PAM("1", "1", "255", "COLOUR 1\n") "a") },
         { FILE(PAM("1", "1", "255", "ENDHDR 1\n") "a") },
         { FILE(PAM("1", "4", "255", "TUPLTYPE CMYK\n") "abcd") },
@@ -193,6 +195,12 @@ static void test_plain_is_read_once(void **state) {
             assert_int_equal(status, whole ? STATUS_OK : STATUS_CORRUPT);
             free(image.pixels);
         }
+    memset(bytes.data, '\n', LENGTH); /* lines of a header that does not end */
+    memcpy(bytes.data, "P7", 2);
+    struct probe endless;
+    assert_int_equal(
+        probe_image(bytes.data, bytes.length, &codec_limits_default.probe, &endless, NULL),
+        STATUS_CORRUPT);
     free(bytes.data);
     static const char *const shorts[] = {
         "P1 8000 8000 1", "P2 8000 8000 9 1", "P4 8000 8000 1",
