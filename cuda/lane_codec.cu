@@ -186,14 +186,12 @@ enum status lane_codec_empty(struct lane_codec *codec, cudaStream_t stream,
 /* Copies in pieces, since the driver refuses a copy that is pinned in part. */
 static enum status copy_pieces(uint8_t *host, uint8_t *device, size_t length, bool to_host,
                                cudaStream_t stream, struct failure *failure) {
-    for (size_t within; length; host += within, device += within, length -= within) {
-        pinned_ranges_find(host, length, &within);
+    for (size_t piece; length; host += piece, device += piece, length -= piece) {
+        piece = pinned_ranges_piece(host, length);
         if (to_host)
-            CUDA_TRY(failure,
-                     cudaMemcpyAsync(host, device, within, cudaMemcpyDeviceToHost, stream));
+            CUDA_TRY(failure, cudaMemcpyAsync(host, device, piece, cudaMemcpyDeviceToHost, stream));
         else
-            CUDA_TRY(failure,
-                     cudaMemcpyAsync(device, host, within, cudaMemcpyHostToDevice, stream));
+            CUDA_TRY(failure, cudaMemcpyAsync(device, host, piece, cudaMemcpyHostToDevice, stream));
     }
     return STATUS_OK;
 }
