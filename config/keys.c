@@ -243,10 +243,10 @@ static const struct key keys[] = {
       .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
              "scratch, decoders and encoders; other such jobs wait, and a job that needs more "
              "alone is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
-    { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
-      .unit = "bytes",
+    { FIELD(arena_bytes, KEY_SIZE), .def = 0, .min = 0, .max = 256 * GIB, .unit = "bytes",
       .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
-             "and encodes at once; a larger job borrows from device_pool_bytes" },
+             "and encodes at once; a larger job borrows from "
+             "device_pool_bytes; 0: a 64th of the device's memory, 512 MiB at least" },
     { FIELD(pinned_pool_bytes, KEY_SIZE), .def = 2 * GIB, .min = 16 * MIB, .max = 64 * GIB,
       .unit = "bytes",
       .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned "

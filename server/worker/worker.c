@@ -281,7 +281,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         .idle_bytes = worker->pool ? 0 : (size_t)config->idle_bytes,
         .cpu_memory_bytes = (size_t)config->cpu_memory_bytes,
         .pool = worker->pool,
-        .arena_bytes = (size_t)config->arena_bytes,
+        .arena_bytes = worker->executor.arena_bytes,
         .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,
         .device_pool_bytes = (size_t)config->device_pool_bytes,
     };
