@@ -243,9 +243,10 @@ static void *supervise(void *argument) {
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
         wait_ms = reap(supervisor) ? REAP_MS : TICK_MS;
-        if (clock_ns() >= next_tick) {
+        const bool tick_due = clock_ns() >= next_tick;
+        if (tick_due || supervisor->trimmed >= 0) trimmed = trim_slot(supervisor, clock_ns());
+        if (tick_due) {
             tick(supervisor, next_tick);
-            trimmed = trim_slot(supervisor, clock_ns());
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
         dispatcher_assign(supervisor->dispatcher);
