@@ -92,7 +92,7 @@ TABLE = [
      "unit worker/executor"),
     ("times of a first try stay in the report", "worker/batch.c",
      "job->timing = (struct timing){ .span_count = 0 };", "", "unit worker/executor"),
-    ("notes of a first try stay in the report", "worker/batch.c", "job->notes = 0;", "", "unit worker/executor"),
+    ("notes of a first try stay in the report", "worker/batch.c", "output->notes = 0;", "", "unit worker/executor"),
     ("time in the queue is reported as 0", "worker/batch.c",
      "ns_to_ms(now - job->submitted_ns)", "ns_to_ms(now - now)", "http test_ill_workers.py -k time_in_the_queue"),
     ("where no worker is healthy jobs wait for processing_ms", "dispatch/worker_list.c",
@@ -343,7 +343,7 @@ TABLE = [
     ("every step works in the same half of the memory", "pipeline/run_layout.c",
      "half[half_of(part, s)],", "half[0],", "http test_steps.py"),
     ("a fused step still gets memory", "pipeline/run_layout.c",
-     "return !part->plan->steps[s].op->values && !run_is_fused(part, s);", "return !plan->steps[s].op->values;", "unit pipeline/run"),
+     "return !part->plan->steps[s].op->values && !run_is_fused(part, s);", "return !part->plan->steps[s].op->values;", "unit pipeline/run"),
     # ---- users' operators
     ("a decimal may have four places", "pipeline/param.c",
      "DECIMAL_PLACES_MAX = 3", "DECIMAL_PLACES_MAX = 4", "unit pipeline/param"),
