@@ -283,6 +283,7 @@ TABLE = [
     ("colours are multiplied by alpha twice", "rows/resample.c", "|| resample_multiplies(layout)", "", "unit rows/resample_alpha"),
     ("a dark shade is converted by the power law", "resize/light.c", "sample <= 0.04045 ?", "sample < 0 ?", "unit ops/resize_light"),
     ("gray that becomes colour is not finished", "resize/scale.c", "change || widen ? pixels_finish", "change ? pixels_finish", "unit ops/resize"),
+    ("a mirror leaves the edge itself out", "resize/canvas.h", "period - 1 - phase", "period - 2 - phase", "unit ops/resize"),
     ("the canvas's opacity is inverted", "resize/canvas.h", "c == colours ? 0 :", "c == colours ? 8 :", "unit ops/resize"),
     ("a negative variation is never the largest of a BlurHash", "ops/blurhash.c",
      "if (fabs(sums[i]) > largest) largest = fabs(sums[i]);", "if (sums[i] > largest) largest = sums[i];", "unit ops/blurhash"),
