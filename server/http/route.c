@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/route.h"
 
+#include "pipeline/op_alias.h"
 #include "pipeline/param.h"
 #include "server/http/imaginary.h"
 
@@ -80,11 +81,15 @@ static const char *nearest(const struct op_set *ops, const char *name) {
 static struct route_match not_found(const struct op_set *ops, const char *path,
                                     struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const char *near = nearest(ops, route_name(path));
-    fail(failure, STATUS_BAD_REQUEST,
-         near ? "there is no %s here; did you mean /%s?"
-              : "there is no %s here; GET /ops lists the operators",
-         param_shown(path, shown), near);
+    const char *name = route_name(path), *instead = op_alias(name), *near = nearest(ops, name);
+    param_shown(path, shown);
+    if (instead)
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; %s", shown, instead);
+    else if (near)
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; did you mean /%s?", shown, near);
+    else
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; GET /ops lists the operators",
+             shown);
     return (struct route_match){ NULL, 404, NULL };
 }
 
