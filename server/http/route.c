@@ -13,6 +13,8 @@ static const struct route routes[] = {
     { "/ops", ROUTE_GET, .answer = handle_ops },
     { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
     { "/", ROUTE_GET, .answer = handle_root },
+    { IMAGINARY_PATH "/", ROUTE_GET, .answer = handle_imaginary },
+    { IMAGINARY_PATH "/health", ROUTE_GET, .answer = handle_imaginary_health },
     { "*", ROUTE_OPTIONS, .admin = true, .answer = handle_options },
     { "/livez", ROUTE_GET, .admin = true, .answer = handle_livez },
     { "/health", ROUTE_GET, .admin = true, .answer = handle_livez },
@@ -59,9 +61,9 @@ static const struct route *by_path_of_imaginary(const char *path) {
 }
 
 static const struct route *by_path(const struct op_set *ops, const char *path) {
-    if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
+    if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
     return page_has(path) ? &page_route : NULL;
