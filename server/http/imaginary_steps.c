@@ -356,14 +356,14 @@ static enum status check_refused(const struct imaginary *imaginary, struct failu
         [REST_PALETTE] = "a PNG keeps all its colours: leave palette out",
         [REST_MINAMPL] = "the blur is exact and needs no minampl: give sigma alone",
     };
-    for (int i = REST_REFUSED; i < REST_PARAMS; i++)
+    for (int i = REST_REFUSED; i < REST_PARAMS; i++) {
         if (imaginary->rest.number[i] == imaginary_rest[i].def ||
             (i == REST_NOROTATION && imaginary->upright))
             continue;
-        else if (imaginary->whole && i != REST_NOROTATION)
-            imaginary_ignore(imaginary, imaginary_rest[i].name);
-        else
+        if (!imaginary->whole || i == REST_NOROTATION)
             return fail(failure, STATUS_BAD_PARAM, "%s: %s", imaginary->row->name, reasons[i]);
+        imaginary_ignore(imaginary, imaginary_rest[i].name);
+    }
     return STATUS_OK;
 }
 
