@@ -353,6 +353,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     generations_init(&front->service.generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
+    front->start_ns = clock_ns();
     front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
     const enum status status = start(front, &sockets, interrupted, failure);
