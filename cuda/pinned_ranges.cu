@@ -112,8 +112,7 @@ size_t pinned_ranges_piece(const uint8_t *bytes, size_t length) {
     const int place = find_range(bytes);
     if (place < range_count) {
         const struct range *range = &ranges[place];
-        const uint8_t *border =
-            range->bytes <= bytes ? range->bytes + range->length : range->bytes;
+        const uint8_t *border = range->bytes <= bytes ? range->bytes + range->length : range->bytes;
         if ((size_t)(border - bytes) < piece) piece = (size_t)(border - bytes);
     }
     pthread_rwlock_unlock(&lock);

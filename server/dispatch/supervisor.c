@@ -43,9 +43,9 @@ struct supervisor {
     struct generation *banks[WORKER_BANKS]; /* generation of each bank, held; NULL: free */
     struct dispatcher *dispatcher;
     bool draining, stopping;
-    int events, wake; /* epoll; an eventfd that ends its wait */
-    int ready;        /* an eventfd: a worker has become ready */
-    int trimmed;      /* a slot that GPUs' workers unregister; -1: none */
+    int events, wake;     /* epoll; an eventfd that ends its wait */
+    int ready;            /* an eventfd: a worker has become ready */
+    int trimmed;          /* a slot that GPUs' workers unregister; -1: none */
     uint32_t trim_number; /* of that request */
     pthread_t thread;
     bool threaded;
@@ -194,8 +194,8 @@ static int trim_slot(struct supervisor *supervisor, int64_t now) {
     }
     const int slot = supervisor->trimmed;
     for (int i = 0; i < supervisor->workers.count && slot >= 0; i++)
-        unpins |= worker_handle_unpins(&supervisor->workers.all[i], slot, supervisor->trim_number,
-                                       now);
+        unpins |=
+            worker_handle_unpins(&supervisor->workers.all[i], slot, supervisor->trim_number, now);
     if (!unpins) supervisor->trimmed = -1;
     return unpins ? -1 : slot;
 }

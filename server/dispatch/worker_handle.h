@@ -66,9 +66,9 @@ struct worker_handle {
     int64_t restart_ns;                    /* when to start the next process */
     int64_t ill_since_ns;                  /* 0: healthy at the last look */
     int restarts;
-    int early_deaths;     /* processes in a row that died before they were ever healthy */
-    struct gauges gauges; /* the last readings of its GPU */
-    int64_t gauges_ns;    /* when these came */
+    int early_deaths;               /* processes in a row that died before they were ever healthy */
+    struct gauges gauges;           /* the last readings of its GPU */
+    int64_t gauges_ns;              /* when these came */
     uint32_t unpin_asked, unpinned; /* numbers of CHANNEL_UNPIN sent, and answered */
     int64_t unpin_ns;               /* when it was sent */
 };

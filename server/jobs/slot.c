@@ -39,7 +39,7 @@ struct counters {
     uint64_t log_dropped; /* atomic: the workers add to it */
 };
 
-/* What the front knows about a slot. */
+/* A slot, in the front. */
 struct place {
     struct job_owner *owner;
     int level;        /* of its hot bytes */
@@ -63,8 +63,8 @@ struct slots {
     int free[LEVELS];     /* stacks of free slots; -1: empty */
     size_t hot_bytes_max; /* of all slots, beyond the base */
     long idle_ms;
-    size_t grown;         /* hot bytes of all slots beyond the base; atomic, as in_use is */
-    bool cramped;         /* a slot could not grow since the last trim */
+    size_t grown; /* hot bytes of all slots beyond the base; atomic, as in_use is */
+    bool cramped; /* a slot could not grow since the last trim */
     int in_use;
     int releasing; /* threads of release_apart */
     pthread_cond_t released;
@@ -426,8 +426,7 @@ void slot_give(struct slots *slots, int slot) {
 int slots_trim_begin(struct slots *slots, int64_t now_ns) {
     int oldest = -1;
     pthread_mutex_lock(&slots->lock);
-    const int64_t ms =
-        slots->cramped && slots->idle_ms > CRAMPED_MS ? CRAMPED_MS : slots->idle_ms;
+    const int64_t ms = slots->cramped && slots->idle_ms > CRAMPED_MS ? CRAMPED_MS : slots->idle_ms;
     int64_t before = now_ns - ms * INT64_C(1000000);
     const bool room = 4 * slots->in_use < 3 * slots_count(slots);
     for (int i = 0; i < slots_count(slots) && slots->grown && room; i++) {

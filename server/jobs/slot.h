@@ -6,11 +6,11 @@
  * which no worker can reach (job.h).
  *
  * Every slot spans enough addresses for the largest upload and answer, but few of its pages exist.
- * The first `hot` bytes stay allocated: base_bytes at first; as many as a larger job was expected to
- * need once the slot has served that job. What lies behind is allocated page by page when it is
- * written, and freed when the slot is given back. So a job that grows never moves. GPUs' workers
- * register the hot bytes with the driver. Slots that are not used for idle_ms are trimmed to
- * base_bytes, and earlier when hot_bytes_max leaves no room for a job.
+ * The first `hot` bytes stay allocated: base_bytes at first, and as many as a larger job was
+ * expected to need once the slot has served that job. Memory behind them is allocated page by page
+ * when it is written, and freed when the slot is given back. So a job that grows never moves. GPUs'
+ * workers register the hot bytes with the driver. Slots that are not used for idle_ms are trimmed
+ * to base_bytes, and earlier when hot_bytes_max leaves no room for a job.
  *
  * Used by:  server/request takes and gives back; dispatcher.c, worker.c and executor.c read and
  *           write; supervisor.c trims.
@@ -106,7 +106,7 @@ uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);
 /* In the front: bytes that stay allocated, whole pages. The slot's job has them too. */
 size_t slot_hot(const struct slots *slots, int slot);
-size_t slots_base(const struct slots *slots); /* the least of slot_hot */
+size_t slots_base(const struct slots *slots);  /* the least of slot_hot */
 size_t slots_grown(const struct slots *slots); /* hot bytes of all slots beyond slots_base */
 
 /* Takes a free slot whose hot bytes beyond slots_base may be freed; -1: there is none. Once no

@@ -22,7 +22,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MESSAGES = 64, SELF_TEST = -1, UNPIN = -2, AGE_MAX_MS = 1000, SELF_TESTS = 8, RETURNED_MS = 250 };
+enum {
+    MESSAGES = 64,
+    SELF_TEST = -1,
+    UNPIN = -2,
+    AGE_MAX_MS = 1000,
+    SELF_TESTS = 8,
+    RETURNED_MS = 250
+};
 static const int64_t ms_ns = 1000000;
 
 struct pending {
@@ -35,7 +42,7 @@ struct pending {
     int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
     bool closed;
     int count;
-    int *waiting; /* slots, SELF_TEST or UNPIN; oldest first */
+    int *waiting;       /* slots, SELF_TEST or UNPIN; oldest first */
     struct unpin unpin; /* of UNPIN, the last one received */
 };
 

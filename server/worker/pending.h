@@ -28,7 +28,7 @@ struct unpin {
 /* Jobs that a lane takes at once, to run them in one batch. */
 struct group {
     int slots[RUN_BATCH_MAX];
-    int count;      /* 0: nothing yet, or what the front asks for: */
+    int count; /* 0: nothing yet, or what the front asks for: */
     bool self_test;
     struct unpin unpin;
     bool is_long;

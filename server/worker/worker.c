@@ -52,13 +52,13 @@ enum { SANDBOX_NICE = 5 };
  * milliseconds. The first job of an operator that is not compiled by then waits for that one. */
 enum { PREPARATION_WAIT_MS = 1000 };
 
-/* What this process has registered of the slots, so that the device reads uploads and writes
+/* The slots' memory that this process has registered: there the device reads uploads and writes
  * answers in place; other memory is copied. */
 struct pins {
     const struct device_driver *driver;
     int index;
-    size_t *bytes;         /* by slot, written by the lane that runs its job; NULL: nothing is
-                              registered, as in a sandbox, where a user's kernel could write there */
+    size_t *bytes;         /* by slot, written by the lane that runs its job; NULL: none, as in a
+                              sandbox, where a user's kernel could write there */
     pthread_mutex_t lock;  /* held while unregistering */
     uint32_t unpin_number; /* the last request of the front; under `lock` */
 };
@@ -97,8 +97,8 @@ static void give_up(const struct failure *failure) {
     _exit(WORKER_FAILED);
 }
 
-/* Registers the slot's first BYTES, after touching them: the driver would take several times as long
- * to. A registration takes 0.05 ms a MB, for which other calls of CUDA wait. */
+/* Registers the slot's first BYTES, after touching them: the driver would take several times as
+ * long. A registration takes 0.05 ms a MB, for which other calls of CUDA wait. */
 static void pin_slot(struct pins *pins, const struct slots *slots, int slot, size_t bytes) {
     const size_t from = pins->bytes[slot];
     uint8_t *start = slot_bytes(slots, slot) + from;

@@ -72,7 +72,8 @@ static long resident_bytes(const struct slots *slots) {
     return (long)facts.st_blocks * 512;
 }
 
-/* As large as is expected, or half more; the lowest slot first, and the same one again. */
+/* A slot is as large as is expected, or half more; the lowest comes first, and the same one again.
+ */
 static void a_slot_grows_to_what_is_expected(void **state) {
     (void)state;
     static const size_t table[][2] = { { 1000, BASE },
@@ -116,8 +117,8 @@ static void any_free_slot_serves_if_none_fits(void **state) {
     slots_destroy(slots);
 }
 
-/* What a large upload filled stays for the next one. Trimmed is what was not used for 10 s, the
- * oldest first, and not what somebody has. */
+/* Pages that a large upload filled stay for the next one. A free slot that was not used for 10 s is
+ * trimmed, the oldest first. */
 static void grown_slots_are_trimmed_when_idle(void **state) {
     (void)state;
     struct slots *slots = make();
