@@ -2,7 +2,8 @@
 /* How it works. `work` first serves the decoder: room for each scan's bytes, then its arena. One
  * kernel brings all short scans that lie in pinned memory (gather_kernel), where a copy each would
  * take longer; long ones would stall that kernel, and the multiprocessors with it, on the bus: 12
- * megapixels to 320 pixels 6,900 a second in place of 8,800. These and others are copied one by one. Later `work` serves the encoder: room for the files, then all the rest as scratch. A kernel
+ * megapixels to 320 pixels 6,900 a second in place of 8,800. These and others are copied one by
+ * one. Later `work` serves the encoder: room for the files, then all the rest as scratch. A kernel
  * writes the files into pinned memory as far as they fit there, and the host need not know their
  * lengths. Files elsewhere, and longer ones, are copied at the end. So a batch in pinned memory
  * costs the same launches and copies however many files it has. The room for a file is a guess that

@@ -142,7 +142,7 @@ bool worker_handle_reap(struct worker_handle *worker);
 
 /* ---- its health */
 
-/* Takes READY, SELF_TESTED, GAUGES, UNPINNED and HEARTBEAT; any other message makes it distrusted. */
+/* Takes READY, SELF_TESTED, GAUGES, UNPINNED and HEARTBEAT; another message makes it distrusted. */
 void worker_handle_receive(struct worker_handle *worker, const struct message *message);
 
 /* One of its jobs made progress at WHEN, a time of clock_ns. */

@@ -3,9 +3,9 @@
  * preamble. The second memfd has a page of counters, then the slots at equal distances: each a job,
  * padded to a page, and its bytes. Its length is sealed, since a process that reads behind the end
  * of a mapped file is killed. Each process maps all of it at once, without allocating: a page
- * exists once it is written. Pages of a slot's hot bytes stay. slot_give punches a hole where the rest
- * was used; for a large job the system takes tens of milliseconds, so a thread does it and the I/O
- * thread's other connections do not wait.
+ * exists once it is written. Pages of a slot's hot bytes stay. slot_give punches a hole where the
+ * rest was used; for a large job the system takes tens of milliseconds, so a thread does it and the
+ * I/O thread's other connections do not wait.
  *
  * Hot bytes come in levels, two for each power of two, so that slots are found by size. The front
  * alone keeps the free lists, a stack for each level, under one lock. A stack keeps few slots in
