@@ -241,7 +241,7 @@ def test_expectation_of_another_kind(daemon, expected):
 @pytest.mark.parametrize("line,status,words", [
     (b"POST /nothing", 404, "/nothing"), (b"DELETE /histeq", 405, "/histeq"), (b"POST /histeq?bins=1", 400, "bins"),
     (b"POST /histeq?bin=16", 400, "bin"), (b"POST /convolve", 400, "taps"), (b"POST /pipeline", 400, "operations is missing"),
-    (b"POST /imaginary/resize?colorspace=cmyk", 400, "colorspace"), (b"POST /info?bins=16", 400, "bins")])
+    (b"POST /imaginary/fit?width=9", 400, "width and height"), (b"POST /info?bins=16", 400, "bins")])
 def test_no_100_for_what_the_head_alone_refuses(daemon, line, status, words, framing):
     """The client gets its refusal at once, in place of the 100, and sends no body."""
     for later in (b"", PICTURE):
