@@ -26,7 +26,7 @@ struct reader {
     uint8_t *row, *above; /* unfiltered, and UNFILTER_PAD bytes behind */
     uint8_t *samples;     /* of a row of a pass */
     uint32_t rows_done;   /* of all passes */
-    bool cut;             /* rows are missing; the stream's damage says why */
+    bool cut;             /* rows are missing; the stream says why */
 };
 
 static enum status out_of_memory(const struct reader *reader) {
@@ -95,24 +95,20 @@ static void put_row(struct reader *reader, const struct png_pass *pass, uint32_t
     reader->rows_done++;
 }
 
-/* STATUS_OK also where the pass is cut. */
-static enum status read_pass(struct reader *reader, const struct png_pass *pass) {
+static void read_pass(struct reader *reader, const struct png_pass *pass) {
     memset(reader->above, 0, pass->row_bytes);
     for (uint32_t y = 0; y < pass->height; y++) {
-        const enum status status = progress_check(reader->decoding->progress);
-        if (status != STATUS_OK) return status;
         const uint8_t *filtered = png_stream_take(&reader->stream, pass->row_bytes + 1);
         reader->cut =
             !filtered || !unfilter_row(filtered[0], filtered + 1, reader->above, reader->row,
                                        pass->row_bytes, reader->expansion.pixel);
         if (reader->cut && filtered) reader->stream.damage = "a row in IDAT has an unknown filter";
-        if (reader->cut) return STATUS_OK;
+        if (reader->cut) return;
         put_row(reader, pass, y);
         uint8_t *row = reader->row;
         reader->row = reader->above;
         reader->above = row;
     }
-    return STATUS_OK;
 }
 
 /* A row too many, or twice all rows, is only too much; more is not worth the time. */
@@ -120,12 +116,10 @@ static enum status read_rows(struct reader *reader) {
     const struct decoding *decoding = reader->decoding;
     struct png_stream *stream = &reader->stream;
     struct png_pass pass;
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && !reader->cut && png_pass(&reader->parts, i, &pass); i++)
-        status = read_pass(reader, &pass);
-    if (!status && !reader->cut)
-        status = png_stream_finish(stream, png_filtered_bytes(&reader->parts));
-    if (status) return codec_stopped(status, decoding->failure);
+    for (int i = 0; !reader->cut && png_pass(&reader->parts, i, &pass); i++)
+        read_pass(reader, &pass);
+    if (!reader->cut) png_stream_finish(stream, png_filtered_bytes(&reader->parts));
+    if (stream->status) return codec_stopped(stream->status, decoding->failure);
     if (stream->damage && (!decoding->limits->accept_damage || !reader->rows_done))
         return broken(reader, stream->damage);
     if (reader->cut && !reader->parts.interlaced)

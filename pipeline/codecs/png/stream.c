@@ -6,8 +6,12 @@
 
 #include <stdlib.h>
 
-/* isa-l counts bytes in 32 bits, only to refuse what points before the first of them. */
-enum { TOTAL_MAX = 1 << 30 };
+enum {
+    TOTAL_MAX =
+        1 << 30, /* isa-l counts in 32 bits, only to refuse what points to before the start */
+    PIECE_MAX =
+        256 << 10 /* bytes: empty blocks take 40 ms, and the deadline is looked at between */
+};
 
 size_t png_stream_memory(size_t row) {
     return sizeof(struct inflate_state) + PNG_WINDOW + row + UNFILTER_PAD;
@@ -43,16 +47,24 @@ static bool accept(struct png_stream *stream, const char *damage) {
     return accepted;
 }
 
-/* Gives the next IDAT to isa-l. false: there is none, or it is damaged. */
+/* Gives isa-l more of the IDATs. false: there is none, or it is damaged. */
 static bool next_piece(struct png_stream *stream) {
     const struct decoding *decoding = stream->decoding;
     struct png_chunk chunk;
-    const size_t end = png_read_chunk(decoding->bytes, decoding->length, stream->at, &chunk);
-    if (!end || !png_is(&chunk, "IDAT")) return false;
-    if (!chunk.sound && !accept(stream, "IDAT is cut off or its checksum is wrong")) return false;
-    stream->at = end;
-    stream->inflate->next_in = (uint8_t *)chunk.data; /* isa-l reads it only */
-    stream->inflate->avail_in = (uint32_t)chunk.length;
+    if (!stream->piece_left) {
+        const size_t end = png_read_chunk(decoding->bytes, decoding->length, stream->at, &chunk);
+        if (!end || !png_is(&chunk, "IDAT")) return false;
+        if (!chunk.sound && !accept(stream, "IDAT is cut off or its checksum is wrong"))
+            return false;
+        stream->at = end;
+        stream->piece = chunk.data;
+        stream->piece_left = chunk.length;
+    }
+    const size_t size = stream->piece_left < PIECE_MAX ? stream->piece_left : PIECE_MAX;
+    stream->inflate->next_in = (uint8_t *)stream->piece; /* isa-l reads it only */
+    stream->inflate->avail_in = (uint32_t)size;
+    stream->piece += size;
+    stream->piece_left -= size;
     return true;
 }
 
@@ -68,7 +80,8 @@ static void inflate_more(struct png_stream *stream) {
     while (inflate->avail_out && !is_ended(stream) && !stream->damage) {
         const bool more = inflate->avail_in || next_piece(stream);
         const uint32_t before = inflate->avail_out;
-        if (stream->damage) break;
+        stream->status = progress_check(stream->decoding->progress);
+        if (stream->damage || stream->status) break;
         const int result = isal_inflate(inflate);
         if (result != ISAL_DECOMP_OK)
             stream->damage = result == ISAL_INCORRECT_CHECKSUM
@@ -83,7 +96,8 @@ static void inflate_more(struct png_stream *stream) {
 const uint8_t *png_stream_take(struct png_stream *stream, size_t count) {
     if (stream->to - stream->from < count) inflate_more(stream);
     if (stream->to - stream->from < count) {
-        if (!stream->damage) stream->damage = "IDAT has fewer pixels than the header says";
+        if (!stream->damage && !stream->status)
+            stream->damage = "IDAT has fewer pixels than the header says";
         return NULL;
     }
     const uint8_t *bytes = stream->window + stream->from;
@@ -91,20 +105,18 @@ const uint8_t *png_stream_take(struct png_stream *stream, size_t count) {
     return bytes;
 }
 
-enum status png_stream_finish(struct png_stream *stream, uint64_t most) {
+void png_stream_finish(struct png_stream *stream, uint64_t most) {
     const struct inflate_state *inflate = stream->inflate;
-    enum status status = STATUS_OK;
     uint64_t pixels = 0;
     do {
-        status = progress_check(stream->decoding->progress);
         pixels += stream->to - stream->from;
         stream->from = stream->to;
         if (pixels > most) stream->damage = "IDAT has far more pixels than the header says";
         if (!stream->damage) inflate_more(stream);
-    } while (!status && !stream->damage && (stream->from < stream->to || !is_ended(stream)));
-    if (status || stream->damage) return status;
+    } while (!stream->status && !stream->damage &&
+             (stream->from < stream->to || !is_ended(stream)));
+    if (stream->status || stream->damage) return;
     size_t behind = inflate->avail_in + (size_t)inflate->read_in_length / 8;
     while (next_piece(stream)) behind += inflate->avail_in;
     stream->surplus = pixels || behind;
-    return STATUS_OK;
 }

@@ -291,6 +291,36 @@ static int64_t processor_us(void) {
     return usage.ru_utime.tv_sec * INT64_C(1000000) + usage.ru_utime.tv_usec;
 }
 
+/* 26 million empty blocks, which hold no pixel, take seconds: the deadline ends them. */
+static void test_empty_blocks_end_at_the_deadline(void **state) {
+    (void)state;
+    enum { LENGTH = 32 << 20 };
+    struct png_recipe recipe = { .width = 9, .height = 9, .type = PNG_COLOR_TYPE_RGB, .depth = 8 };
+    struct bytes one = make_png(&recipe);
+    uint8_t *blocks = calloc(1, LENGTH + 16);
+    const uint64_t four = 2 | 2 << 10 | 2 << 20 | UINT64_C(2) << 30; /* of 10 bits, fixed codes */
+    memcpy(blocks, "\x78\x01", 2);
+    for (size_t at = 2; at < LENGTH; at += 5) memcpy(blocks + at, &four, sizeof four);
+    struct bytes bytes = insert_chunk(&one, "IDAT", blocks, LENGTH, 1);
+    struct progress progress = { .deadline_ns = clock_coarse_ns() + 50000000 };
+    struct probe probe;
+    struct failure failure;
+    uint32_t notes = 0;
+    assert_int_equal(
+        probe_image(bytes.data, bytes.length, &codec_limits_default.probe, &probe, &failure),
+        STATUS_OK);
+    struct image image = new_image(9, 9, 3, 8);
+    const int64_t start = processor_us();
+    assert_int_equal(codec_decode(bytes.data, bytes.length, &probe, &codec_limits_default,
+                                  &progress, &image, NULL, &notes, &failure),
+                     STATUS_DEADLINE);
+    assert_true(processor_us() - start < 1000000);
+    free(image.pixels);
+    free(blocks);
+    free(bytes.data);
+    free(one.data);
+}
+
 static long resident_kib(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -389,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_flipped_bits),
         cmocka_unit_test(test_large_chunks_are_skipped),
         cmocka_unit_test(test_wrong_adler_is_corrupt),
+        cmocka_unit_test(test_empty_blocks_end_at_the_deadline),
         cmocka_unit_test(test_first_frame_of_an_animation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
