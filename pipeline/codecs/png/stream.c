@@ -6,12 +6,9 @@
 
 #include <stdlib.h>
 
-enum {
-    TOTAL_MAX =
-        1 << 30, /* isa-l counts in 32 bits, only to refuse what points to before the start */
-    PIECE_MAX =
-        256 << 10 /* bytes: empty blocks take 40 ms, and the deadline is looked at between */
-};
+/* isa-l counts bytes in 32 bits, only to refuse what points to before the first. Of empty blocks
+ * a piece takes 40 ms, and the deadline is looked at between pieces. */
+enum { MATCH_MAX = 258, TOTAL_MAX = 1 << 30, PIECE_MAX = 256 << 10 }; /* bytes */
 
 size_t png_stream_memory(size_t row) {
     return sizeof(struct inflate_state) + PNG_WINDOW + row + UNFILTER_PAD;
@@ -20,7 +17,7 @@ size_t png_stream_memory(size_t row) {
 bool png_stream_open(struct png_stream *stream, const struct decoding *decoding, size_t at,
                      size_t row) {
     *stream = (struct png_stream){ .decoding = decoding, .at = at, .room = PNG_WINDOW + row };
-    stream->inflate = malloc(sizeof *stream->inflate);
+    stream->inflate = calloc(1, sizeof *stream->inflate); /* no bytes of others, whatever comes */
     stream->window = calloc(1, stream->room + UNFILTER_PAD);
     if (!stream->inflate || !stream->window) return false;
     isal_inflate_init(stream->inflate);
@@ -83,12 +80,15 @@ static void inflate_more(struct png_stream *stream) {
         stream->status = progress_check(stream->decoding->progress);
         if (stream->damage || stream->status) break;
         const int result = isal_inflate(inflate);
-        if (result != ISAL_DECOMP_OK)
-            stream->damage = result == ISAL_INCORRECT_CHECKSUM
-                                 ? "the checksum of the pixels in IDAT is wrong"
-                                 : "the pixels in IDAT cannot be unpacked";
-        else if (!more && before == inflate->avail_out && !is_ended(stream))
+        const uint32_t fresh = before - inflate->avail_out;
+        if (result == ISAL_INCORRECT_CHECKSUM) {
+            stream->damage = "the checksum of the pixels in IDAT is wrong";
+        } else if (result != ISAL_DECOMP_OK) { /* a match that is wrong is counted, not written */
+            inflate->next_out -= fresh < MATCH_MAX ? fresh : MATCH_MAX;
+            stream->damage = "the pixels in IDAT cannot be unpacked";
+        } else if (!more && !fresh && !is_ended(stream)) {
             stream->damage = "IDAT ends before the pixels do";
+        }
     }
     stream->to = (size_t)(inflate->next_out - stream->window);
 }
