@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. All filters but UP need the pixel on the left, so a vector holds one pixel, and the
  * time of a row is that of one chain of instructions: as few as possible of them wait for the left.
- * Pixels of 3, 4, 6 and 8 bytes are worth a vector. */
+ */
 #include "pipeline/rows/unfilter.h"
 
 #include "pipeline/rows/intrinsics.h"
@@ -93,11 +93,12 @@ unfilter_sized(unsigned filter, const uint8_t *filtered, const uint8_t *above, u
 AVX2 static void unfilter_avx2(unsigned filter, const uint8_t *filtered, const uint8_t *above,
                                uint8_t *row, size_t length, size_t pixel) {
     switch (pixel) {
+    case 1: unfilter_sized(filter, filtered, above, row, length, 1); break;
+    case 2: unfilter_sized(filter, filtered, above, row, length, 2); break;
     case 3: unfilter_sized(filter, filtered, above, row, length, 3); break;
     case 4: unfilter_sized(filter, filtered, above, row, length, 4); break;
     case 6: unfilter_sized(filter, filtered, above, row, length, 6); break;
-    case 8: unfilter_sized(filter, filtered, above, row, length, 8); break;
-    default: unfilter_plain(filter, filtered, above, row, length, pixel); break;
+    default: unfilter_sized(filter, filtered, above, row, length, 8); break;
     }
 }
 #else

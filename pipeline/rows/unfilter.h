@@ -16,7 +16,8 @@
 enum { UNFILTER_PAD = 8 };
 
 /* FILTER is the byte in front of LENGTH bytes at FILTERED. ABOVE: the row before, 0 if there is
- * none. PIXEL: bytes from a sample to the one left of it, 1..8. false: there is no such filter. */
+ * none. PIXEL: bytes from a sample to the one left of it: 1, 2, 3, 4, 6, 8. false: there is no such
+ * filter. */
 bool unfilter_row(unsigned filter, const uint8_t *filtered, const uint8_t *above, uint8_t *row,
                   size_t length, size_t pixel);
 
