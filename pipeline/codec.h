@@ -43,12 +43,13 @@ enum note {
     NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
     NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
     NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
-    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes outside all segments of a JPEG */
+    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes of a JPEG that belong to nothing */
     NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
     NOTE_SRGB_ASSUMED = 1 << 7,    /* a step weighed light although there is a profile */
     NOTE_OTHER_WIDTHS = 1 << 8,    /* some of several results are not as wide as asked */
+    NOTE_HEADER_ODD = 1 << 9,      /* a JPEG's header is wrong where no pixel depends on it */
 };
-enum { NOTE_COUNT = 9, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 10, WARNING_MAX = 96 };
 
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);
@@ -62,7 +63,8 @@ void metadata_release(struct metadata *metadata);
 
 /* Decodes into INTO, which has the probe's shape and any stride; or-s into NOTES. Checks PROGRESS
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
- * warnings of libjpeg, so truncated data never becomes gray unnoticed. With `accept_damage` and a
+ * what libraries only warn of, so truncated data never becomes gray unnoticed; a warning of what no
+ * pixel depends on is a note. With `accept_damage` and a
  * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; a PNG, PNM
  * or WebP has the rows that are in the file, and 0 elsewhere. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JPEGs with bytes too many, and damaged ones, refused or accepted.
- * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg/guard.c */
+ * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg/guard.c
+ * covers: pipeline/codecs/jpeg/lost.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 /* ---- bytes that belong to nothing */
@@ -38,7 +39,7 @@ static size_t segment_starts(const struct bytes *bytes, size_t starts[16]) {
     return 0;
 }
 
-static void test_few_bytes_between_segments_are_skipped(void **state) {
+static void test_bytes_between_segments_are_skipped(void **state) {
     (void)state;
     static const uint8_t extra[16] = "\x01"
                                      "Exif\xff\0\xffx\xff\0\0zzzz"; /* no marker */
@@ -56,7 +57,7 @@ static void test_few_bytes_between_segments_are_skipped(void **state) {
             check_inserted(&bytes, starts[i], extra, 4, STATUS_OK, &expected);
             check_inserted(&bytes, starts[i], extra, 9, STATUS_CORRUPT, &expected); /* 0xff 'x' */
             check_inserted(&bytes, starts[i], "123456789012345", 15, STATUS_OK, &expected);
-            check_inserted(&bytes, starts[i], "1234567890123456", 16, STATUS_CORRUPT, &expected);
+            check_inserted(&bytes, starts[i], (char[4000]){ 0 }, 4000, STATUS_OK, &expected);
             check_inserted(&bytes, starts[i], "\xff\0\xff\0", 4, STATUS_OK, &expected);
             struct bytes filled = insert_bytes(&bytes, starts[i], "\xff\xff\xff", 3);
             check_extra(&filled, STATUS_OK, 0, &expected); /* what the standard allows */
@@ -68,19 +69,43 @@ static void test_few_bytes_between_segments_are_skipped(void **state) {
     free(image.pixels);
 }
 
-/* A marker's byte lost, its segment is passed over: never without a word, and only if it is short.
- */
-static void test_lost_segments_are_corrupt(void **state) {
+/* A marker's byte lost, its segment is passed over. Only the standard's codes are there without. */
+static void test_lost_segments(void **state) {
     (void)state;
     struct image image = new_waves(61, 35, 3);
-    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image, .space = JCS_RGB });
-    size_t starts[16];
-    const size_t count = segment_starts(&bytes, starts);
-    for (size_t i = 1; i < count; i++) { /* SOI's neighbour, whose loss is no magic number */
-        bytes.data[starts[i]] ^= 0x10;
-        check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
-        bytes.data[starts[i]] ^= 0x10;
+    for (int optimal = 0; optimal < 2; optimal++) {
+        struct bytes bytes = make_jpeg(
+            &(struct jpeg_recipe){ .image = &image, .space = JCS_RGB, .optimal = optimal });
+        struct image expected = plain_jpeg(&bytes);
+        size_t starts[16];
+        const size_t count = segment_starts(&bytes, starts);
+        for (size_t i = 1; i < count; i++) { /* SOI's neighbour, whose loss is no magic number */
+            const bool spare = bytes.data[starts[i] + 1] == 0xc4 && !optimal;
+            bytes.data[starts[i]] ^= 0x10;
+            check_extra(&bytes, spare ? STATUS_OK : STATUS_CORRUPT, NOTE_BYTES_SKIPPED, &expected);
+            bytes.data[starts[i]] ^= 0x10;
+        }
+        free(expected.pixels);
+        free(bytes.data);
     }
+    free(image.pixels);
+}
+
+/* The first of three scans is lost, so its bytes come before the first that is found. */
+static void test_a_lost_scan(void **state) {
+    (void)state;
+    static const jpeg_scan_info scans[] = { { 1, { 0 }, 0, 63, 0, 0 },
+                                            { 1, { 1 }, 0, 63, 0, 0 },
+                                            { 1, { 2 }, 0, 63, 0, 0 } };
+    struct image image = new_waves(61, 35, 3);
+    struct bytes bytes =
+        make_jpeg(&(struct jpeg_recipe){ .image = &image, .scans = scans, .scan_count = 3 });
+    struct image expected = plain_jpeg(&bytes);
+    uint8_t *scan = memmem(bytes.data, bytes.length, "\xff\xda", 2);
+    check_inserted(&bytes, (size_t)(scan - bytes.data), "spare", 5, STATUS_OK, &expected);
+    *scan = 0;
+    check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
+    free(expected.pixels);
     free(bytes.data);
     free(image.pixels);
 }
@@ -204,8 +229,9 @@ static void test_accepted_after_libjpeg_gave_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_bytes_between_segments_are_skipped),
-        cmocka_unit_test(test_lost_segments_are_corrupt),
+        cmocka_unit_test(test_bytes_between_segments_are_skipped),
+        cmocka_unit_test(test_lost_segments),
+        cmocka_unit_test(test_a_lost_scan),
         cmocka_unit_test(test_bytes_behind_the_scan),
         cmocka_unit_test(test_accepted_cuts_equal_libjpeg),
         cmocka_unit_test(test_accepted_cuts_of_a_progressive_one),
