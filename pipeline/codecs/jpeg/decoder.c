@@ -48,8 +48,10 @@ static const uint8_t *position(const struct reader *reader) {
                                                                     : NULL;
 }
 
-static bool is_padding(const uint8_t *from, const uint8_t *to) {
-    while (from < to && (*from == 0 || *from == 0xff)) from++;
+/* Behind an arithmetic code 0xff is no padding: a decoder may have read some of that as code. */
+static bool is_padding(const struct reader *reader, const uint8_t *from, const uint8_t *to) {
+    const uint8_t fill = reader->cinfo.arith_code ? 0 : 0xff;
+    while (from < to && (*from == 0 || *from == fill)) from++;
     return from >= to;
 }
 
@@ -59,7 +61,7 @@ static bool are_spare(const struct reader *reader, int skipped) {
     const uint8_t *here = position(reader);
     if (!here) return false;
     return reader->cinfo.input_scan_number == 0 ||
-           (skipped <= PADDING_MAX && is_padding(here - skipped, here));
+           (skipped <= PADDING_MAX && is_padding(reader, here - skipped, here));
 }
 
 /* The note for the warning at hand; 0: it means damage. */
@@ -125,7 +127,7 @@ static boolean read_restart_marker(j_decompress_ptr cinfo) {
         source->next_input_byte = to;
         source->bytes_in_buffer = (size_t)(decoding->bytes + reader->length - to);
     }
-    if (!is_padding(from, to))
+    if (!is_padding(reader, from, to))
         found_damage(reader, "foreign bytes before a restart marker");
     else if (from < to)
         *decoding->notes |= NOTE_BYTES_SKIPPED;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SEGMENT_MAX = 65536 /* bytes, without the marker's 0xff */ };
+
 /* libjpeg has these codes where a file has none. */
 static bool are_standard_codes(const uint8_t *data, size_t size) {
     while (size > 1 + JPEG_CODE_BITS_MAX) {
@@ -41,11 +43,13 @@ static bool matters(unsigned marker, const uint8_t *data, size_t size, const str
     }
 }
 
-/* SIZE bytes between two segments. What is left of the marker, or other bytes, may come first. */
-static bool have_lost(const uint8_t *bytes, size_t size, const struct probe *probe) {
-    for (; size >= 3; bytes++, size--)
-        if (read_be16(bytes + 1) + 1u == size && matters(bytes[0], bytes + 3, size - 3, probe))
-            return true;
+/* SIZE bytes before END lie between two segments. What is left of the marker, or other bytes, may
+ * come first. */
+static bool have_lost(const uint8_t *end, size_t size, const struct probe *probe) {
+    for (size_t its = size < SEGMENT_MAX ? size : SEGMENT_MAX; its >= 3; its--) {
+        const uint8_t *at = end - its;
+        if (read_be16(at + 1) + 1u == its && matters(at[0], at + 3, its - 3, probe)) return true;
+    }
     return false;
 }
 
@@ -53,7 +57,7 @@ bool jpeg_lost_matters(const uint8_t *bytes, size_t length, const struct probe *
     struct segment segment = { .marker = 0 };
     size_t before = 2, at = before; /* behind SOI */
     while (segment.marker != MARKER_SOS && jpeg_segment(bytes, length, &at, &segment)) {
-        if (have_lost(bytes + before, segment.skipped, probe)) return true;
+        if (have_lost(bytes + before + segment.skipped, segment.skipped, probe)) return true;
         before = at;
     }
     return false;

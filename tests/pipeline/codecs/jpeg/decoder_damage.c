@@ -126,6 +126,61 @@ static void test_bytes_behind_the_scan(void **state) {
     free(image.pixels);
 }
 
+/* PADDING goes before EVERY restart marker, or before the second alone. */
+static struct bytes pad_restarts(const struct bytes *bytes, const uint8_t *padding, size_t length,
+                                 bool every) {
+    struct bytes padded = { NULL, 0 };
+    int count = 0;
+    padded.data = malloc(bytes->length * (1 + length));
+    for (size_t i = 0; i < bytes->length; i++) {
+        const bool marker =
+            bytes->data[i] == 0xff && i + 1 < bytes->length && (bytes->data[i + 1] & 0xf8) == 0xd0;
+        if (marker && (++count == 2 || every)) {
+            memcpy(padded.data + padded.length, padding, length);
+            padded.length += length;
+        }
+        padded.data[padded.length++] = bytes->data[i];
+    }
+    assert_true(count > 4);
+    return padded;
+}
+
+/* An arithmetic code has no end of its own: other bytes than zeros may be read as code. */
+static void test_padding_before_restarts(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t padding[40];
+        size_t length;
+        bool sound;
+    } rows[] = {
+        { { 0 }, 1, true },       { { 0 }, 40, true },
+        { { 0xff, 0 }, 2, true }, { { 0, 0xff, 0, 0 }, 4, true },
+        { { 1 }, 1, false },      { { 0, 0, 0x80 }, 3, false },
+        { { 1 }, 20, false },     { { [19] = 1 }, 20, false },
+    };
+    for (size_t i = 0; i < 16 * sizeof rows / sizeof *rows; i++) {
+        const bool arithmetic = i & 1, progressive = i & 2, every = i & 4, gray = i & 8;
+        const size_t row = i / 16;
+        struct image image = new_waves(61, 35, gray ? 1 : 3);
+        struct bytes bytes = make_jpeg(&(struct jpeg_recipe){
+            .image = &image, .arithmetic = arithmetic, .progressive = progressive, .interval = 2 });
+        struct bytes padded = pad_restarts(&bytes, rows[row].padding, rows[row].length, every);
+        struct image expected = plain_jpeg(&bytes), read;
+        uint32_t notes = 0;
+        const enum status status =
+            try_decode(&padded, &codec_limits_default, &read, NULL, &notes, NULL);
+        if (!arithmetic) assert_int_equal(status, rows[row].sound ? STATUS_OK : STATUS_CORRUPT);
+        if (status == STATUS_OK && !arithmetic) assert_int_equal(notes, NOTE_BYTES_SKIPPED);
+        if (arithmetic && row < 2) assert_int_equal(status, STATUS_OK);
+        if (status == STATUS_OK && (!arithmetic || row < 2)) assert_same(&read, &expected);
+        free(read.pixels);
+        free(expected.pixels);
+        free(padded.data);
+        free(bytes.data);
+        free(image.pixels);
+    }
+}
+
 /* ---- damage that is accepted */
 
 /* A file cut behind the first scan's header is read with a note. PLAINLY: it is read as by plain
@@ -233,6 +288,7 @@ int main(void) {
         cmocka_unit_test(test_lost_segments),
         cmocka_unit_test(test_a_lost_scan),
         cmocka_unit_test(test_bytes_behind_the_scan),
+        cmocka_unit_test(test_padding_before_restarts),
         cmocka_unit_test(test_accepted_cuts_equal_libjpeg),
         cmocka_unit_test(test_accepted_cuts_of_a_progressive_one),
         cmocka_unit_test(test_accepted_sound_files_are_not_noted),
