@@ -186,7 +186,8 @@ static enum status check_image(struct request *request, struct work *work,
                                struct failure *failure) {
     struct job *job = request_job(request);
     const struct probe_limits limits = request_limits(request);
-    enum status status = settings_complete(&request->settings, failure);
+    enum status status = request->upload.multipart ? settings_complete(&request->settings, failure)
+                                                   : STATUS_OK; /* completed at the head */
     if (!status)
         status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
                              job->image_length, &limits, &job->probe, failure);
