@@ -132,8 +132,9 @@ static enum status fill_search(const struct carve_context *carve, const struct p
                                const struct seam_search *search) {
     const bool turned = is_turned(phase);
     const uint32_t stride = search->luma_stride;
-    const struct fill_args args = { phase->width, phase->height, search->luma,    stride,
-                                    turned,       carve->now,    carve->progress, carve->total };
+    struct fill_args args = { phase->width, phase->height, search->luma,    stride,
+                              turned,       carve->now,    carve->progress, carve->total };
+    args.under = carve->under;
     const enum status status = fill_plane(carve->queue, args);
     if (status || !carve->masked) return status;
     return fill_marks(carve, phase, search->marks, stride, turned);
@@ -233,8 +234,9 @@ static enum status draw(const struct carve_context *carve, enum draw_what what) 
 
 static enum status draw_energy(const struct carve_context *carve) {
     const struct image *in = &carve->call->in;
-    enum status status = fill_plane(
-        carve->queue, { in->width, in->height, carve->luma, round16(in->width), false, *in });
+    struct fill_args args = { in->width, in->height, carve->luma, round16(in->width), false, *in };
+    args.under = carve->under;
+    enum status status = fill_plane(carve->queue, args);
     if (!status) status = draw(carve, DRAW_ENERGY);
     if (!status) cuda_record_kernel(carve->context, "energy");
     return status;

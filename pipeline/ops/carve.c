@@ -50,6 +50,7 @@ static const struct param params[] = {
                                 "each pixel, 0 where none goes",
                      .type = PARAM_CHOICE,
                      .choices = { "result", "seams", "energy", "map" } },
+    [CARVE_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -168,8 +169,14 @@ static uint32_t mapped_seams(const struct params *values, const struct image *in
     return seams_of(&sides[0]);
 }
 
-/* Asks for one map, of the most seams that any width needs, for all widths with the energy of the
- * first. */
+/* Whether both look for the same seams. */
+static bool is_alike(const struct params *a, const struct params *b) {
+    return a->number[CARVE_ENERGY] == b->number[CARVE_ENERGY] &&
+           a->number[CARVE_BACKGROUND] == b->number[CARVE_BACKGROUND];
+}
+
+/* Asks for one map, of the most seams that any width needs, for all widths with the energy and the
+ * background of the first. */
 static uint32_t carve_common(const struct params *const *calls, int count, const struct image *in,
                              struct params *map) {
     uint32_t most = 0, served = 0;
@@ -177,9 +184,9 @@ static uint32_t carve_common(const struct params *const *calls, int count, const
     map->number[CARVE_SHOW] = CARVE_SHOW_MAP;
     for (int i = 0; i < count; i++) {
         const uint32_t seams = calls[i] ? mapped_seams(calls[i], in) : 0;
-        if (!seams || (served && calls[i]->number[CARVE_ENERGY] != map->number[CARVE_ENERGY]))
-            continue;
+        if (!seams || (served && !is_alike(calls[i], map))) continue;
         map->number[CARVE_ENERGY] = calls[i]->number[CARVE_ENERGY];
+        map->number[CARVE_BACKGROUND] = calls[i]->number[CARVE_BACKGROUND];
         served |= UINT32_C(1) << i;
         most = seams > most ? seams : most;
     }

@@ -13,11 +13,15 @@ ENERGIES = ("gradient", "sobel3", "sobel5")
 # ---- energy
 
 def luma8(image):
-    """8-bit luma of an image of any channels and depth."""
+    """8-bit luma of an image of any channels and depth; where it has alpha, laid over white."""
+    colours = image[..., :1 if image.shape[2] < 3 else 3].astype(np.int64)
+    if image.shape[2] % 2 == 0:
+        maximum, alpha = np.iinfo(image.dtype).max, image[..., -1:].astype(np.int64)
+        colours = (2 * (colours * alpha + maximum * (maximum - alpha)) + maximum) // (2 * maximum)
     if image.shape[2] < 3:
-        value = image[..., 0].astype(np.int64)
+        value = colours[..., 0]
     else:
-        red, green, blue = (image[..., i].astype(np.int64) for i in range(3))
+        red, green, blue = (colours[..., i] for i in range(3))
         value = (77 * red + 150 * green + 29 * blue + 128) >> 8
     return value >> 8 if image.dtype == np.uint16 else value
 
@@ -126,7 +130,12 @@ class Picture:
         pixels, keep, remove, origin = self.planes
         height, width, channels = pixels.shape
         around = np.pad(pixels.astype(np.int64), ((0, 0), (1, 1), (0, 0)), "edge")
-        mean = ((2 * (around[:, :-2] + around[:, 1:-1] + around[:, 2:]) + 3) // 6).astype(pixels.dtype)
+        three = np.stack([around[:, :-2], around[:, 1:-1], around[:, 2:]])
+        weights = np.ones_like(three)
+        if channels % 2 == 0:  # colours weigh by alpha
+            weights[..., :-1] = np.where(three[..., -1:].sum(0) > 0, three[..., -1:], 1)
+        total = weights.sum(0)
+        mean = ((2 * (three * weights).sum(0) + total) // (2 * total)).astype(pixels.dtype)
         source = np.repeat(np.arange(height * width), 1 + chosen.ravel()).reshape(height, -1)
         new = np.zeros(source.shape, bool)
         new[:, 1:] = source[:, 1:] == source[:, :-1]

@@ -40,6 +40,7 @@ struct carve_context {
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
+    struct background under;
     struct image now;      /* the image at its present stage; after the first phase in `to` */
     struct image to;       /* at its largest */
     struct image kept;     /* marks of `now` from the second phase on: one channel */
@@ -218,6 +219,8 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
     carve.goal_width = call->out.width;
     carve.goal_height = call->out.height;
+    carve.under =
+        background_of(call->params->number[CARVE_BACKGROUND], call->in.channels, call->in.depth);
     if (!carve.shows && !carve.maps) return carve;
     const long *number = call->params->number;
     const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];

@@ -39,13 +39,17 @@ static void lay_kept(struct carve_context *context) {
         context->later_marks = keep_image(context, last_width, last_height, 1, 8);
     if (phases > 1 && context->drawn) {
         context->later_ids = keep_image(context, last_width, last_height, 4, 8);
-        context->work = keep_image(context, last_width, last_height, image_colours(in), in->depth);
+        context->work = keep_image(context, last_width, last_height, in->channels, in->depth);
     }
     context->kept = context->arena.used;
 }
 
 struct energy_map carve_context_map(const struct carve_context *context, bool turned) {
-    return (struct energy_map){ .energy_kind = (int)context->call->params->number[CARVE_ENERGY],
+    const struct image *in = &context->call->in;
+    const long *number = context->call->params->number;
+    return (struct energy_map){ .energy_kind = (int)number[CARVE_ENERGY],
+                                .under = background_of(number[CARVE_BACKGROUND], in->channels,
+                                                       in->depth),
                                 .masked = is_masked(context->call),
                                 .turned = turned };
 }

@@ -11,6 +11,8 @@
  * This describes vertical seams; a horizontal one is a vertical one of the transposed image, with
  * the energies of the image itself.
  *
+ * Pixels with alpha are laid over the background before their luma is taken.
+ *
  * Costs: energy, or with masks a 64-bit key: first the kept pixels, then the removed ones.
  * Bounds:   energy < 2^14, sides < 2^16, so the energy of a path < 2^30.
  *
@@ -21,7 +23,8 @@
  *   a side that grows     by k of at most max(1, half the present size) a step: the k first seams
  *                         that shrinking would take, all inserted at once, each new pixel right of
  *                         its seam's pixel, every sample (alpha too) the rounded mean of the left,
- *                         the seam's and the right pixel before the insertion, border replicated.
+ *                         the seam's and the right pixel before the insertion, border replicated;
+ *                         colours beside alpha weigh by it.
  *   masks                 move with the pixels; a new pixel has its seam pixel's.
  *   show=seams            the input with every pixel red that a seam of any of the steps crosses,
  *                         removed or doubled; new pixels do not show. RGB out, alpha kept. For
@@ -37,23 +40,23 @@
  *                         numbered 1 to k with a new one after it.
  *
  * Scratch of the reference: at most 16 bytes a pixel of the input or of the goal, whichever is
- * larger (for show=seams too, though its result is as large as the input), plus up to 64 bytes for
- * each row and column of both, plus 16 KiB. The additions matter only if a side is under 160
- * pixels.
+ * larger (for show=seams too, though its result is as large as the input; there a sample more where
+ * the input has alpha), plus up to 64 bytes for each row and column of both, plus 16 KiB. The
+ * additions matter only if a side is under 160 pixels.
  *
  * Used by:  carve, on both devices.
  */
 #ifndef BURIN_OPS_CARVE_DEFINITION_H
 #define BURIN_OPS_CARVE_DEFINITION_H
 
+#include "pipeline/background.h"
 #include "pipeline/image.h"
-#include "pipeline/luma.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
+enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW, CARVE_BACKGROUND };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY, CARVE_SHOW_MAP };
 /* Places in the list of masks. */
@@ -132,6 +135,14 @@ HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width
 /* Rounded mean of three samples. */
 HOST_DEVICE uint32_t carve_mean(uint32_t left, uint32_t seam, uint32_t right) {
     return (2 * (left + seam + right) + 3) / 6;
+}
+
+/* The same of a colour whose pixels have ALPHA; with equal alphas it is carve_mean(). */
+HOST_DEVICE uint32_t carve_mean_weighed(const uint32_t colour[3], const uint32_t alpha[3]) {
+    const uint32_t weight = alpha[0] + alpha[1] + alpha[2];
+    uint64_t sum = weight / 2;
+    for (int i = 0; i < 3; i++) sum += (uint64_t)colour[i] * alpha[i];
+    return weight ? (uint32_t)(sum / weight) : carve_mean(colour[0], colour[1], colour[2]);
 }
 
 #endif

@@ -40,9 +40,14 @@ static inline struct slow slow_make(const struct slow *like, int width, int heig
 }
 
 static inline int slow_luma(const struct slow *slow, const struct dot *dot) {
-    uint32_t gray = dot->sample[0];
-    if (slow->channels > 2)
-        gray = (77 * dot->sample[0] + 150 * dot->sample[1] + 29 * dot->sample[2] + 128) / 256;
+    const double max = slow->depth == 16 ? 65535 : 255;
+    uint32_t over[3]; /* white */
+    for (unsigned c = 0; c < 3; c++) {
+        const double alpha = slow->channels % 2 ? max : dot->sample[slow->channels - 1];
+        over[c] = (uint32_t)((dot->sample[c] * alpha + max * (max - alpha)) / max + 0.5);
+    }
+    uint32_t gray = over[0];
+    if (slow->channels > 2) gray = (77 * over[0] + 150 * over[1] + 29 * over[2] + 128) / 256;
     return (int)(slow->depth == 16 ? gray / 256 : gray);
 }
 
@@ -153,13 +158,20 @@ static inline struct slow slow_remove(struct slow slow, const int *seam) {
 
 static inline struct dot slow_mean(const struct slow *slow, int x, int y) {
     struct dot dot = *dot_at(slow, x, y);
+    double alpha = 0, weights = 0, sums[4] = { 0 };
     dot.fresh = true;
-    for (unsigned c = 0; c < slow->channels; c++) {
-        const double sum = (double)dot_at(slow, within(x - 1, slow->width), y)->sample[c] +
-                           dot_at(slow, x, y)->sample[c] +
-                           dot_at(slow, within(x + 1, slow->width), y)->sample[c];
-        dot.sample[c] = (uint32_t)(sum / 3 + 0.5);
+    for (int i = -1; i <= 1; i++)
+        alpha += dot_at(slow, within(x + i, slow->width), y)->sample[slow->channels - 1];
+    for (int i = -1; i <= 1; i++) {
+        const struct dot *one = dot_at(slow, within(x + i, slow->width), y);
+        const bool weighs = slow->channels % 2 == 0 && alpha > 0;
+        const double weight = weighs ? one->sample[slow->channels - 1] : 1;
+        for (unsigned c = 0; c < slow->channels; c++) sums[c] += weight * one->sample[c];
+        weights += weight;
     }
+    for (unsigned c = 0; c < slow->channels; c++)
+        dot.sample[c] = (uint32_t)(sums[c] / weights + 0.5);
+    if (slow->channels % 2 == 0) dot.sample[slow->channels - 1] = (uint32_t)(alpha / 3 + 0.5);
     dot.luma = slow_luma(slow, &dot);
     return dot;
 }
