@@ -47,8 +47,8 @@ DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
         if (image.channels < 3) return image.depth == 8 ? red : red >> 8;
         return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
     }
-    return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
-           (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
+    return (args.keep.width && sample_at(args.keep, x, y, 0) >= CARVE_MASK_LEVEL ? 1 : 0) |
+           (args.remove.width && sample_at(args.remove, x, y, 0) >= CARVE_MASK_LEVEL ? 2 : 0);
 }
 
 enum { FILL_TILE = 32, FILL_ROWS = 8 };
