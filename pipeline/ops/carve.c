@@ -421,7 +421,8 @@ const struct op op_carve = {
     .params = params,
     .aux = { { "mask", "What is white in it is kept, as large as the image; alpha is ignored" },
              { "rmask",
-               "What is white in it is removed first, as large as the image; alpha is ignored" } },
+               "What is white in it is removed first; without a size as much is put back; as large "
+               "as the image, alpha is ignored" } },
     .widths = true,
     .not_with_widths = "show",
     .size = carve_size,
