@@ -25,10 +25,11 @@ const char *note_text(int index) {
         "transparency was laid on the background colour, because the output type has none",
         "the colour profile was dropped: it is too large, broken, or made for other colours",
         "CMYK was converted to RGB without a colour profile",
-        "extra bytes between the JPEG's segments or after its end were skipped",
+        "extra bytes between the JPEG's segments, before a restart or after its end were skipped",
         "the image is damaged: what could be read of it was used",
         "light was weighed by sRGB's curve, although the image has a colour profile of its own",
         "some results are not as wide as asked, and of equal ones there is one",
+        "the JPEG's header has wrong fields that no pixel depends on",
         "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
     };

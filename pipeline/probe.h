@@ -6,10 +6,11 @@
  *
  * A header costs its sender nothing, however large the image it announces. So the probe reports the
  * bytes of picture data in the file, and the least that its pixels can take in that format; a
- * file with less is refused before memory is allocated. The least is exact for PNM; for PNG it
- * follows from deflate's greatest ratio; for JPEG it is two bits a block of the first scan, or one
- * if progressive; for WebP two bits a macroblock. There is no such bound for a JPEG with arithmetic
- * coding, a lossless WebP, or an animation with a small first frame on a large canvas.
+ * file with less is refused before memory is allocated. The least is exact for raw PNM, and a digit
+ * a sample, with a blank unless it is a bit, for plain PNM; for PNG it follows from deflate's
+ * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
+ * WebP two bits a macroblock. There is no such bound for a JPEG with arithmetic coding, a lossless
+ * WebP, or an animation with a small first frame on a large canvas.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.
@@ -40,6 +41,7 @@ struct probe {
     bool interlaced;        /* PNG Adam7 */
     bool palette;
     bool lossless;             /* WebP */
+    bool plain;                /* PNM: samples are text */
     bool animated;             /* more frames than the first, which alone is decoded */
     bool profile;              /* an ICC profile is carried */
     char space[8];             /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */

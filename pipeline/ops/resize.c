@@ -10,6 +10,7 @@
 #include "pipeline/band.h"
 #include "pipeline/builtin_ops.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/rectangle.h"
 #include "pipeline/ops/resize/canvas.h"
 #include "pipeline/ops/resize/frame.h"
@@ -183,6 +184,7 @@ static struct op_call carve_call(const struct op_call *call, struct room *room) 
     params_set(&room->carving, carve()->params, "carve", "width", number, NULL);
     snprintf(number, sizeof number, "%u", room->carved.height);
     params_set(&room->carving, carve()->params, "carve", "height", number, NULL);
+    room->carving.number[CARVE_BACKGROUND] = call->params->number[RESIZE_BACKGROUND];
     return (struct op_call){ .op = carve(),
                              .params = &room->carving,
                              .in = room->scaled,
@@ -321,10 +323,10 @@ static enum status cut_whole(struct op_call *call, struct frame *frame, struct r
         cutting.in = room->carved;
     }
     if (!status && frame->smart)
-        status = smart_find(&cutting.in, cuts_columns(frame),
-                            cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch,
-                            call->pool, call->progress,
-                            cuts_columns(frame) ? &frame->x.first : &frame->y.first);
+        status = smart_find(
+            &cutting.in, call->params->number[RESIZE_BACKGROUND], cuts_columns(frame),
+            cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch, call->pool,
+            call->progress, cuts_columns(frame) ? &frame->x.first : &frame->y.first);
     if (status) return status;
     return rectangle_copy(&cutting, (struct rectangle){ frame->x.first, frame->y.first });
 }

@@ -487,6 +487,45 @@ def test_pnm_of_other_maxima(daemon, maximum):
     assert daemon.post("/histeq", data).body == wanted.body
 
 
+def digits(values, between=b" "):
+    return between.join(b"%d" % v for v in np.ravel(values))
+
+
+BITS = np.random.default_rng(6).integers(0, 2, (9, 21), np.uint8)
+
+
+@pytest.mark.parametrize("data", [
+    b"P1\n21 9\n" + digits(BITS, b""), b"P1 #c\n21 9\n" + digits(BITS, b"\n"), b"P1\n21 9\n# c\n" + digits(BITS[0]) + b"\n#d\n" + digits(BITS[1:]),
+    b"P4\n21 9\n" + np.packbits(BITS, axis=1).tobytes(), b"P4 # c\n24 9 " + np.packbits(BITS, axis=1).tobytes(),
+    b"P2\n7 5\n255\n" + digits(noise(7, 5)), b"P2 7 5 15 " + digits(noise(7, 5) % 16, b"\r\n\t"), b"P2 7 5 255 " + digits(noise(7, 5), b" # 9\n"),
+    b"P2 7 5 65535\n" + digits(noise(7, 5).astype(int) * 257), b"P3\n7 5\n255 " + digits(smooth(7, 5)), b"P3 7 5 17\n" + digits(smooth(7, 5) % 18),
+], ids=lambda data: repr(data[:12]))
+def test_bitmaps_and_plain_pnm(daemon, data):
+    """As PIL reads them. The header is known before a sample is read."""
+    picture = Image.open(io.BytesIO(data))
+    reading = np.array(picture.convert("L") if picture.mode == "1" else picture)
+    reading = reading.astype(np.uint16) if picture.mode.startswith("I") else reading
+    assert same_as(daemon, data, reading)
+    info = daemon.post("/info", data).json
+    assert (info["type"], info["width"], info["height"]) == ("pnm", *picture.size)
+    assert (info["channels"], info["depth"]) == (len(picture.getbands()), reading.itemsize * 8)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("kind,channels", [("GRAYSCALE", 1), ("GRAYSCALE_ALPHA", 2), ("RGB", 3), ("RGB_ALPHA", 4)])
+def test_pam(daemon, kind, channels, depth):
+    """As OpenCV reads it, which leaves the order of channels as it is in the file."""
+    cv2 = pytest.importorskip("cv2", reason="no OpenCV here")
+    samples = noise(7, 5 * channels).astype(">u2" if depth == 16 else np.uint8) * (257 if depth == 16 else 1)
+    head = f"P7\nWIDTH 7\nHEIGHT 5\nDEPTH {channels}\nMAXVAL {2 ** depth - 1}\nTUPLTYPE {kind}\nENDHDR\n"
+    data = head.encode() + samples.tobytes()
+    reading = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    rows = b"".join(b"\0" + row.astype(samples.dtype).tobytes() for row in reading)
+    plain = png_of_chunks(7, 5, depth, [0, 4, 2, 6][channels - 1], rows)
+    assert reading.size == samples.size and daemon.post("/flip?type=png", data).body == daemon.post("/flip?type=png", plain).body
+    assert daemon.post("/info", data).json["hasAlpha"] == (channels in (2, 4))
+
+
 @pytest.mark.parametrize("source", ["JPEG", "PNG"])
 def test_sixteen_to_eight(daemon, source):
     """A JPEG's samples are rounded from 16 bits, not cut: v * 255 / 65535, half up."""

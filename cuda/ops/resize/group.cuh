@@ -16,6 +16,7 @@
 #include "cuda/ops/resize/weigh.cuh"
 #include "pipeline/arena.h"
 #include "pipeline/builtin_ops.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/resize/frame.h"
 #include "pipeline/ops/resize/light.h"
 
@@ -84,6 +85,7 @@ static inline struct op_call picture_carve_call(struct picture *picture) {
     params_init(&picture->carving, carve_op()->params);
     set_number(&picture->carving, "width", picture->carved.width);
     set_number(&picture->carving, "height", picture->carved.height);
+    picture->carving.number[CARVE_BACKGROUND] = picture->call->params->number[RESIZE_BACKGROUND];
     call.op = carve_op();
     call.params = &picture->carving;
     call.in = picture->scaled;
