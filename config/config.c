@@ -8,12 +8,14 @@
 #include "config/keys.h"
 
 #include "pipeline/param.h"
+#include "pipeline/utf8.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,11 +82,20 @@ static enum status set_from_json(struct config *config, const char *name, const 
 
 static enum status load_file(struct config *config, const char *path, struct failure *failure) {
     json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!root && error.line > 0)
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fail(failure, STATUS_BAD_PARAM, "unable to open %.150s: %s", path, strerror(errno));
+    const ssize_t read = getdelim(&text, &room, '\0', file);
+    const size_t length = read > 0 ? (size_t)read : 0, mark = utf8_mark(text, length);
+    json_t *root =
+        json_loadb(length ? text + mark : "", length - mark, JSON_REJECT_DUPLICATES, &error);
+    fclose(file);
+    free(text);
+    if (!root)
         return fail(failure, STATUS_BAD_PARAM, "%.100s: line %d: %.100s", path, error.line,
                     error.text);
-    if (!root) return fail(failure, STATUS_BAD_PARAM, "%.220s", error.text);
     enum status status = STATUS_OK;
     if (!json_is_object(root))
         status = fail(failure, STATUS_BAD_PARAM, "%.100s: the file must hold one object", path);

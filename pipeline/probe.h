@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* probe.h - type and shape of an image, from its header alone; nothing is decoded or allocated.
+/* probe.h - type and shape of an image, from its header alone; no pixel is decoded. Of compressed
+ * text in a PNG the first with EXIF is inflated, up to 32 KiB.
  *
  * The magic bytes decide, never a name or Content-Type. Input is hostile: each offset is checked.
  *
  * A header costs its sender nothing, however large the image it announces. So the probe reports the
  * bytes of picture data in the file, and the least that its pixels can take in that format; a
- * file with less is refused before memory is allocated. The least is exact for PNM; for PNG it
- * follows from deflate's greatest ratio; for JPEG it is two bits a block of the first scan, or one
- * if progressive; for WebP two bits a macroblock. There is no such bound for a JPEG with arithmetic
- * coding, a lossless WebP, or an animation with a small first frame on a large canvas.
+ * file with less is refused before memory is allocated. The least is exact for raw PNM, and a digit
+ * a sample, with a blank unless it is a bit, for plain PNM; for PNG it follows from deflate's
+ * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
+ * WebP two bits a macroblock. There is no such bound for a JPEG with arithmetic coding, a lossless
+ * WebP, or an animation with a small first frame on a large canvas.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.
@@ -39,6 +41,7 @@ struct probe {
     bool interlaced;        /* PNG Adam7 */
     bool palette;
     bool lossless;             /* WebP */
+    bool plain;                /* PNM: samples are text */
     bool animated;             /* more frames than the first, which alone is decoded */
     bool profile;              /* an ICC profile is carried */
     char space[8];             /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */

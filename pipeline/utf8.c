@@ -27,6 +27,10 @@ size_t utf8_cut(const char *text, size_t length) {
     return start + utf8_character(text + start, length - start) == length ? length : start;
 }
 
+size_t utf8_mark(const char *text, size_t length) {
+    return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 void utf8_clean(char *text) {
     size_t left = strlen(text);
     while (left) {

@@ -214,6 +214,9 @@ struct user_file *reader_read(const char *path, const char *text, size_t length,
                               struct diagnostics *diagnostics) {
     *diagnostics = (struct diagnostics){ .path = path };
     if (!bytes_max) bytes_max = READER_BYTES_MAX;
+    const size_t mark = utf8_mark(text, length);
+    text += mark;
+    length -= mark;
     if (length > bytes_max) {
         diagnostics_add(diagnostics, 1, NULL, "the file has %zu bytes; at most %zu are read",
                         length, bytes_max);

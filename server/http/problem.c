@@ -30,6 +30,7 @@ static const char *problem_code(const struct failure *failure, int http_status) 
     switch (http_status) {
     case MHD_HTTP_NOT_FOUND: return "not_found";
     case MHD_HTTP_METHOD_NOT_ALLOWED: return "method_not_allowed";
+    case MHD_HTTP_EXPECTATION_FAILED: return "expectation_failed";
     case MHD_HTTP_URI_TOO_LONG: return "uri_too_long";
     case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE: return "request_header_fields_too_large";
     default: return status_name(failure->status);

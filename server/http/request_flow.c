@@ -103,6 +103,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
     if (connection_refusal(exchange->connection, failure, &excess)) {
         if (excess == EXCESS_LINE) exchange->http_status = MHD_HTTP_URI_TOO_LONG;
         if (excess == EXCESS_HEAD) exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+        if (excess == EXCESS_EXPECTATION) exchange->http_status = MHD_HTTP_EXPECTATION_FAILED;
         metrics_reject(exchange->front->service.metrics, REJECTED_MALFORMED);
         return failure->status;
     }
@@ -120,6 +121,7 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
                                     const char *value) {
     (void)kind;
     struct query *query = context;
+    if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
     query->status = settings_set(query->settings, name, value ? value : "", query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
@@ -150,6 +152,9 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     if (!status) status = upload_begin(&exchange->request, &head, failure);
     if (!status && exchange->route->submit)
         status = capacity_check_answer(&exchange->front->service, failure);
+    /* Without a form there are no more settings: what they lack is known before the body comes. */
+    if (!status && exchange->route->submit && !exchange->request.upload.multipart)
+        status = settings_complete(&exchange->request.settings, failure);
     return status;
 }
 
@@ -170,7 +175,7 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
 }
 
 /* The body has not come yet. An answer queued now would end the connection, unless there is no
- * body: so a refusal waits for the end of a small body. */
+ * body: so a refusal waits for the end of a small body, unless its client waits for a 100. */
 static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
     struct failure failure = { 0 };
     if (check_head(exchange, &failure)) {
@@ -180,8 +185,9 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
     if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
     request_release_unplanned(&exchange->request);
     exchange->state = EXCHANGE_BODY;
-    if (exchange->failure.status && much_is_to_come(exchange)) return send_problem_early(exchange);
     const struct request_facts *facts = &exchange->facts;
+    if (exchange->failure.status && (facts->expects_continue || much_is_to_come(exchange)))
+        return send_problem_early(exchange);
     deadline_enter_body(exchange->connection->deadline, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }

@@ -5,9 +5,10 @@
  * tail; otherwise both were data. Data events point into the caller's bytes; only a possible
  * delimiter at the end of a piece is copied, into struct delimiter.
  *
- * Headers are collected in one line buffer, where each complete line is read: name, colon, value.
- * Three headers are used, the others skipped. The limit on all headers is checked before a byte is
- * stored, so that an endless line is refused early. */
+ * A header is collected in one line buffer and read there, name, colon, value, when the next line
+ * begins: if that begins with a blank, it continues the header. Three headers are used, the others
+ * skipped. The limit on all headers is checked before a byte is stored, so that an endless line is
+ * refused early. */
 #include "server/request/multipart_parser.h"
 
 #include "server/header_token.h"
@@ -31,13 +32,18 @@ static const char form_data[] = "multipart/form-data";
 /* ---- the parameters of a header's value: `; name=token; name="quoted \" text"` */
 
 struct header_param {
-    const char *name, *value; /* in the header's value */
+    bool of_part;             /* set by the caller: a part's header, which a browser may write */
+    const char *name, *value; /* in the header's value; without quotes, escapes included */
     size_t name_length, value_length;
-    bool quoted; /* the value is the text between the quotes, escapes included */
+    bool escaped; /* the value may contain escapes */
 };
 
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
 static const char *skip_blanks(const char *p) {
-    while (*p == ' ' || *p == '\t') p++;
+    while (is_blank(*p)) p++;
     return p;
 }
 
@@ -47,28 +53,27 @@ static size_t token_length(const char *p) {
     return length;
 }
 
-/* The quote that ends a quoted text, or NULL. */
-static const char *closing_quote(const char *p) {
+/* The quote that ends a quoted text with escapes; NULL: none does. STRICT: only quotes and
+ * backslashes are escaped, and nothing or a semicolon follows. */
+static const char *escaped_end(const char *p, bool strict) {
     for (; *p && *p != '"'; p++)
-        if (*p == '\\' && !*++p) return NULL;
-    return *p ? p : NULL;
+        if (*p == '\\' && (!*++p || (strict && *p != '"' && *p != '\\'))) return NULL;
+    return *p && (!strict || strchr(";", *skip_blanks(p + 1))) ? p : NULL;
 }
 
-/* Reads the value at *AT and advances *AT. */
+/* Reads the value at *AT and advances *AT. Browsers do not escape a backslash: a part's text that
+ * cannot have been escaped ends at its first quote. */
 static bool read_value(const char **at, struct header_param *out) {
-    const char *p = *at;
-    out->quoted = *p == '"';
-    out->value = p + out->quoted;
-    if (out->quoted) {
-        const char *end = closing_quote(out->value);
-        if (!end) return false;
-        out->value_length = (size_t)(end - out->value);
-        *at = end + 1;
-        return true;
-    }
-    out->value_length = token_length(p);
-    *at = p + out->value_length;
-    return out->value_length > 0;
+    const bool quoted = **at == '"';
+    out->value = *at + quoted;
+    const char *end =
+        quoted ? escaped_end(out->value, out->of_part) : out->value + token_length(out->value);
+    out->escaped = quoted && end;
+    if (quoted && !end && out->of_part) end = strchr(out->value, '"');
+    if (!end) return false;
+    out->value_length = (size_t)(end - out->value);
+    *at = end + quoted;
+    return quoted || out->value_length > 0;
 }
 
 /* 1: OUT is set and *AT advanced; 0: there are no more; -1: this is not a list of parameters. */
@@ -96,7 +101,7 @@ static bool param_is(const struct header_param *param, const char *name) {
 static size_t copy_param(const struct header_param *param, char *out, size_t room) {
     size_t length = 0;
     for (size_t i = 0; i < param->value_length; i++) {
-        if (param->quoted && param->value[i] == '\\') i++;
+        if (param->escaped && param->value[i] == '\\') i++;
         if (length + 1 < room) out[length] = param->value[i];
         length++;
     }
@@ -168,19 +173,20 @@ static bool delimiter_tail_fits(const struct delimiter *delimiter, char c) {
     if (last == '\r') return c == '\n';
     if (c == '-') return length == 0 || (length == 1 && last == '-');
     if (length == 1 && last == '-') return false;
-    return c == '\r' || c == ' ' || c == '\t';
-}
-
-/* False: too many blanks. */
-static bool delimiter_tail_add(struct delimiter *delimiter, char c) {
-    if (delimiter->tail_length == 2 + DELIMITER_BLANKS_MAX + 1) return false;
-    delimiter->text[delimiter->length + delimiter->tail_length++] = c;
-    return true;
+    return c == '\r' || is_blank(c);
 }
 
 /* Whether the tail begins with --. */
 static bool delimiter_closes(const struct delimiter *delimiter) {
     return delimiter->tail_length >= 2 && delimiter->text[delimiter->length + 1] == '-';
+}
+
+/* False: too many blanks. */
+static bool delimiter_tail_add(struct delimiter *delimiter, char c) {
+    const size_t most = DELIMITER_BLANKS_MAX + (delimiter_closes(delimiter) ? 2 : 0);
+    if (is_blank(c) && delimiter->tail_length == most) return false;
+    delimiter->text[delimiter->length + delimiter->tail_length++] = c;
+    return true;
 }
 
 /* ---- the Content-Type of the request */
@@ -214,7 +220,7 @@ static enum status set_boundary(struct multipart *m, const struct header_param *
 
 static enum status read_content_type(struct multipart *m, const char *content_type,
                                      struct failure *failure) {
-    struct header_param param;
+    struct header_param param = { .of_part = false };
     int found;
     if (!multipart_is(content_type)) return BAD("Content-Type must be multipart/form-data");
     const char *p = skip_blanks(content_type) + sizeof form_data - 1;
@@ -242,14 +248,10 @@ enum status multipart_init(struct multipart *m, const char *content_type,
 
 /* ---- the headers of a part, line by line */
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
 static enum status read_disposition(struct part_headers *h, const char *p,
                                     struct failure *failure) {
     struct part *part = &h->part;
-    struct header_param param;
+    struct header_param param = { .of_part = true };
     bool named = false;
     int found;
     if (h->has_disposition) return BAD("part %d has two Content-Dispositions", h->number);
@@ -295,47 +297,34 @@ static enum status read_encoding(struct part_headers *h, const char *value,
     return BAD("Content-Transfer-Encoding of part %d must be binary, 8bit or 7bit", h->number);
 }
 
-/* LINE is terminated and holds no control character. */
-static enum status read_header(struct part_headers *h, char *line, struct failure *failure) {
-    if (is_blank(*line)) return BAD("part %d has a folded header line", h->number);
-    size_t length = token_length(line);
-    if (length == 0 || line[length] != ':')
-        return BAD("part %d has a header line without a name", h->number);
-    line[length] = '\0';
-    const char *value = skip_blanks(line + length + 1);
-    if (strcasecmp(line, "Content-Disposition") == 0) return read_disposition(h, value, failure);
-    if (strcasecmp(line, "Content-Type") == 0) return read_type(h, value, failure);
-    if (strcasecmp(line, "Content-Transfer-Encoding") == 0) return read_encoding(h, value, failure);
-    return STATUS_OK;
-}
-
 static bool has_control(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (token_is_control((unsigned char)text[i])) return true;
     return false;
 }
 
-/* h->line is a whole line. */
-static enum status end_line(struct part_headers *h, bool *complete, struct failure *failure) {
-    size_t length = h->line_length - 1;
-    h->line_length = 0;
-    if (length == 0 || h->line[length - 1] != '\r')
-        return BAD("a header line of part %d does not end in CR LF", h->number);
-    length--;
-    *complete = length == 0;
-    if (*complete && !h->has_disposition)
-        return BAD("part %d has no Content-Disposition", h->number);
-    if (*complete) return STATUS_OK;
-    if (has_control(h->line, length))
+/* h->line is a whole header, which has a name. */
+static enum status read_header(struct part_headers *h, struct failure *failure) {
+    char *line = h->line;
+    if (has_control(line, h->line_length))
         return BAD("a header of part %d contains a control character", h->number);
-    while (length && is_blank(h->line[length - 1])) length--;
-    h->line[length] = '\0';
-    return read_header(h, h->line, failure);
+    while (is_blank(line[h->line_length - 1])) h->line_length--;
+    line[h->line_length] = line[token_length(line)] = '\0';
+    const char *value = skip_blanks(line + strlen(line) + 1);
+    if (strcasecmp(line, "Content-Disposition") == 0) return read_disposition(h, value, failure);
+    if (strcasecmp(line, "Content-Type") == 0) return read_type(h, value, failure);
+    if (strcasecmp(line, "Content-Transfer-Encoding") == 0) return read_encoding(h, value, failure);
+    return STATUS_OK;
 }
 
 /* Takes bytes up to and including the end of a line. */
 static enum status read_line(struct part_headers *h, const uint8_t **at, const uint8_t *end,
                              size_t bytes_max, bool *complete, struct failure *failure) {
+    if (h->line_ended && !is_blank((char)**at)) {
+        if (read_header(h, failure)) return STATUS_BAD_REQUEST;
+        h->line_length = 0;
+    }
+    h->line_ended = false;
     const uint8_t *feed = memchr(*at, '\n', (size_t)(end - *at));
     const size_t length = (size_t)((feed ? feed + 1 : end) - *at);
     if (length > bytes_max - h->bytes)
@@ -346,7 +335,19 @@ static enum status read_line(struct part_headers *h, const uint8_t **at, const u
     h->line_length += length;
     h->bytes += length;
     *at += length;
-    return feed ? end_line(h, complete, failure) : STATUS_OK;
+    if (!feed) return STATUS_OK;
+    if (h->line_length < 2 || h->line[h->line_length - 2] != '\r')
+        return BAD("a header line of part %d does not end in CR LF", h->number);
+    h->line_length -= 2;
+    h->line[h->line_length] = '\0';
+    h->line_ended = h->line_length > 0;
+    *complete = !h->line_ended;
+    const size_t name = token_length(h->line);
+    if (h->line_ended && (!name || h->line[name] != ':'))
+        return BAD("part %d has a header line without a name", h->number);
+    if (*complete && !h->has_disposition)
+        return BAD("part %d has no Content-Disposition", h->number);
+    return STATUS_OK;
 }
 
 /* ---- one step: at most one event; advances *AT */
@@ -427,7 +428,7 @@ static enum status begin_part(struct multipart *m, struct failure *failure) {
                    m->limits.parts_max);
     h->number = ++m->parts;
     h->bytes = h->line_length = 0;
-    h->has_disposition = h->has_type = false;
+    h->has_disposition = h->has_type = h->line_ended = false;
     h->part.has_filename = false;
     h->part.name[0] = h->part.filename[0] = h->part.content_type[0] = '\0';
     m->state = HEADERS;

@@ -10,7 +10,7 @@
  * Fails:    STATUS_BAD_REQUEST with a sentence; later calls return the same status without one.
  * Threads:  one at a time.
  * Limits:   those of struct multipart_limits; BOUNDARY_MAX and DELIMITER_BLANKS_MAX; a header line
- *           of PART_LINE_MAX bytes; no folded line, nested multipart or transfer encoding.
+ *           of PART_LINE_MAX bytes, unfolded; no nested multipart or transfer encoding.
  * Source:   RFC 7578 and 2183, and 2046, section 5.1.
  */
 #ifndef BURIN_MULTIPART_PARSER_H
@@ -25,7 +25,7 @@
 enum {
     BOUNDARY_MAX = 70, /* characters */
     DELIMITER_BLANKS_MAX = 32,
-    PART_LINE_MAX = 4096, /* a header line with its CR LF */
+    PART_LINE_MAX = 4096, /* a header, perhaps of several lines, with its last CR LF */
     PART_NAME_MAX = 128,
     PART_FILENAME_MAX = 256,
     PART_TYPE_MAX = 128,
@@ -76,7 +76,8 @@ struct part_headers {
     struct part part; /* valid once all its headers have come */
     int number;       /* 1, 2... */
     bool has_disposition, has_type;
-    size_t bytes; /* of this part's headers, so far */
+    size_t bytes;    /* of this part's headers, so far */
+    bool line_ended; /* `line` is a header, unless the next line continues it */
     size_t line_length;
     char line[PART_LINE_MAX];
 };

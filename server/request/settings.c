@@ -6,6 +6,7 @@
 #include "server/request/settings.h"
 
 #include "pipeline/registry.h"
+#include "pipeline/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -56,6 +57,7 @@ static bool has_number_lost(const char *text) {
 
 json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]) {
     json_error_t error;
+    text += utf8_mark(text, strlen(text));
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     why[0] = '\0';
     if (json && !has_number_lost(text)) return json;

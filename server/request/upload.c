@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
@@ -136,6 +137,13 @@ static enum status store_image(struct request *request, const uint8_t *bytes, si
 
 /* ---- fields, into the settings */
 
+/* JSON with a file name is all that a browser can send with that Content-Type. */
+static bool is_json(const struct part *part) {
+    static const char json[] = "application/json";
+    const char *behind = part->content_type + sizeof json - 1;
+    return strncasecmp(part->content_type, json, sizeof json - 1) == 0 && strchr("; \t", *behind);
+}
+
 static enum status begin_field(struct request *request, const struct part *part,
                                struct failure *failure) {
     struct upload *upload = &request->upload;
@@ -145,7 +153,7 @@ static enum status begin_field(struct request *request, const struct part *part,
     if (!token_is(part->name, strlen(part->name)))
         return fail(failure, STATUS_BAD_PARAM,
                     "the name of a form field must be a token, without blanks or quotes");
-    if (part->has_filename)
+    if (part->has_filename && !(is_json(part) && settings_names_operators(part->name)))
         return fail(failure, STATUS_BAD_REQUEST,
                     "part \"%s\" is a file; the image goes in a part named image, file or media",
                     part->name);

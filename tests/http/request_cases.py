@@ -37,7 +37,6 @@ CASES = {
                               body=b"0\r\n\r\n"),
     "TE with a blank before the colon": request(HOST, b"Transfer-Encoding : chunked\r\n", body=b"0\r\n\r\n"),
     "CL with a blank before the colon": request(HOST, b"Content-Length : 5\r\n"),
-    "Expect of something else": request(HOST, LENGTH, b"Expect: 200-ok\r\n"),
     # Host
     "no Host": request(LENGTH),
     "no header at all": request(body=b""),

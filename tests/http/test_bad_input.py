@@ -270,7 +270,7 @@ def test_methods(daemon, method, path, allow):
     (b"This is a text, not a picture, and it goes on for a while.", None), (b"x", None), (bytes(1000), None),
     (b"GIF89a" + bytes(100), "GIF"), (b"BM" + bytes(100), "BMP"),
     (b"II*\0" + bytes(100), "TIFF"), (b"%PDF-1.4" + bytes(100), "PDF"), (b"<svg></svg>", "SVG"),
-    (b"P3\n1 1\n255\n1 1 1\n", "PNM"), (b"\0\0\0\x20ftypavif" + bytes(50), "AVIF"), (b"\xff\xd8", None),
+    (b"Pf\n1 1\n-1.0\nabcd", "PNM"), (b"\0\0\0\x20ftypavif" + bytes(50), "AVIF"), (b"\xff\xd8", None),
     (b"\x89PNG", None), (b"P6", None)], ids=lambda v: str(v)[:24])
 def test_no_picture(daemon, data, name):
     problem = check_problem(daemon.post("/histeq", data), 415)
@@ -287,7 +287,8 @@ def test_cut_off_anywhere(daemon, kind):
             "PNG of 16 bit": lambda: png(noise(60, 50, depth=16)),
             "PNM": lambda: pnm(noise(70, 50, 3))}[kind]()
     connection = daemon.connect()
-    for length in [*range(64, len(data), 64), len(data) - 1]:
+    needed = len(data) - (12 if "PNG" in kind else 0)  # IEND may be missing
+    for length in [*range(64, needed, 64), needed - 1]:
         connection.request("POST", "/histeq", data[:length])
         response = connection.getresponse()
         body = response.read()
@@ -342,7 +343,6 @@ def test_names_and_types_do_not_matter(daemon):
     (png_of_chunks(5, 5, 3, 0, bytes(30)), 422, []),
     (png_of_chunks(5, 5, 8, 3, bytes(30)), 422, ["palette"]),
     (png_of_chunks(5, 5, 8, 0, bytes(5)), 422, []),
-    (png_of_chunks(5, 5, 8, 0, bytes(30))[:-12] + bytes(12), 422, []),
     (png_of_chunks(5, 5, 8, 0, bytes(30)).replace(b"IDAT", b"IDAX"), 422, []),
     (b"\xff\xd8\xff\xc0\x00\x0b\x08\xff\xdc\xff\xdc\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\xff\xd9",
      422, ["pixels_max"]),

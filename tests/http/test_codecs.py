@@ -181,7 +181,7 @@ def test_jpeg_out_decodes_in_pil(daemon, kind):
 # ---- ICC
 
 def profile_of_size(size):
-    """A header that libpng accepts, and bytes that do not compress."""
+    """A header that Pillow and libpng accept, and bytes that do not compress."""
     return (size.to_bytes(4, "big") + b"burn\x02\x10\0\0mntrRGB XYZ " + bytes(12) + b"acsp" + bytes(92)
             + np.random.default_rng(1).bytes(size - 132))
 
@@ -397,7 +397,7 @@ def test_png_in_many_chunks_with_others_between(daemon):
 
 
 def test_noise_in_one_chunk(daemon):
-    """A chunk longer than its pixels, by more than libpng expects of rows over 32,566 bytes."""
+    """A chunk longer than its pixels, by more than libpng would expect of rows over 32,566 bytes."""
     picture = np.random.default_rng(5).integers(0, 256, (300, 12000, 3), np.uint8)
     packed = zlib.compress(b"".join(b"\0" + row.tobytes() for row in picture), 1)
     answer = daemon.post("/brightness?type=pnm", png_of_chunks(12000, 300, 8, 2, b"", compressed=packed))
@@ -485,6 +485,45 @@ def test_pnm_of_other_maxima(daemon, maximum):
     spread = (2 * full * values + maximum) // (2 * maximum)
     wanted = daemon.post("/histeq", pnm(spread.astype(np.uint8 if full == 255 else np.uint16)))
     assert daemon.post("/histeq", data).body == wanted.body
+
+
+def digits(values, between=b" "):
+    return between.join(b"%d" % v for v in np.ravel(values))
+
+
+BITS = np.random.default_rng(6).integers(0, 2, (9, 21), np.uint8)
+
+
+@pytest.mark.parametrize("data", [
+    b"P1\n21 9\n" + digits(BITS, b""), b"P1 #c\n21 9\n" + digits(BITS, b"\n"), b"P1\n21 9\n# c\n" + digits(BITS[0]) + b"\n#d\n" + digits(BITS[1:]),
+    b"P4\n21 9\n" + np.packbits(BITS, axis=1).tobytes(), b"P4 # c\n24 9 " + np.packbits(BITS, axis=1).tobytes(),
+    b"P2\n7 5\n255\n" + digits(noise(7, 5)), b"P2 7 5 15 " + digits(noise(7, 5) % 16, b"\r\n\t"), b"P2 7 5 255 " + digits(noise(7, 5), b" # 9\n"),
+    b"P2 7 5 65535\n" + digits(noise(7, 5).astype(int) * 257), b"P3\n7 5\n255 " + digits(smooth(7, 5)), b"P3 7 5 17\n" + digits(smooth(7, 5) % 18),
+], ids=lambda data: repr(data[:12]))
+def test_bitmaps_and_plain_pnm(daemon, data):
+    """As PIL reads them. The header is known before a sample is read."""
+    picture = Image.open(io.BytesIO(data))
+    reading = np.array(picture.convert("L") if picture.mode == "1" else picture)
+    reading = reading.astype(np.uint16) if picture.mode.startswith("I") else reading
+    assert same_as(daemon, data, reading)
+    info = daemon.post("/info", data).json
+    assert (info["type"], info["width"], info["height"]) == ("pnm", *picture.size)
+    assert (info["channels"], info["depth"]) == (len(picture.getbands()), reading.itemsize * 8)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("kind,channels", [("GRAYSCALE", 1), ("GRAYSCALE_ALPHA", 2), ("RGB", 3), ("RGB_ALPHA", 4)])
+def test_pam(daemon, kind, channels, depth):
+    """As OpenCV reads it, which leaves the order of channels as it is in the file."""
+    cv2 = pytest.importorskip("cv2", reason="no OpenCV here")
+    samples = noise(7, 5 * channels).astype(">u2" if depth == 16 else np.uint8) * (257 if depth == 16 else 1)
+    head = f"P7\nWIDTH 7\nHEIGHT 5\nDEPTH {channels}\nMAXVAL {2 ** depth - 1}\nTUPLTYPE {kind}\nENDHDR\n"
+    data = head.encode() + samples.tobytes()
+    reading = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    rows = b"".join(b"\0" + row.astype(samples.dtype).tobytes() for row in reading)
+    plain = png_of_chunks(7, 5, depth, [0, 4, 2, 6][channels - 1], rows)
+    assert reading.size == samples.size and daemon.post("/flip?type=png", data).body == daemon.post("/flip?type=png", plain).body
+    assert daemon.post("/info", data).json["hasAlpha"] == (channels in (2, 4))
 
 
 @pytest.mark.parametrize("source", ["JPEG", "PNG"])

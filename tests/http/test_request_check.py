@@ -228,6 +228,42 @@ def test_expect_continue(daemon):
     assert statuses(data) == [200]
 
 
+@pytest.mark.parametrize("expected", [b"200-ok", b"100-continue, 200-ok", b"100-continue;q=1", b""])
+def test_expectation_of_another_kind(daemon, expected):
+    (status, headers, body), = responses(daemon.raw(request(HOST, LENGTH, b"Expect: %s\r\n" % expected) + SMUGGLED))
+    assert status == 417 and headers["connection"] == "close"
+    assert json.loads(body)["code"] == "expectation_failed" and "100-continue" in json.loads(body)["message"]
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: %d\r\n" % len(PICTURE), b"Content-Length: 3000000\r\n", b"Transfer-Encoding: chunked\r\n"],
+                         ids=["small", "large", "chunked"])
+@pytest.mark.parametrize("line,status,words", [
+    (b"POST /nothing", 404, "/nothing"), (b"DELETE /histeq", 405, "/histeq"), (b"POST /histeq?bins=1", 400, "bins"),
+    (b"POST /histeq?bin=16", 400, "bin"), (b"POST /convolve", 400, "taps"), (b"POST /pipeline", 400, "operations is missing"),
+    (b"POST /imaginary/fit?width=9", 400, "width and height"), (b"POST /info?bins=16", 400, "bins")])
+def test_no_100_for_what_the_head_alone_refuses(daemon, line, status, words, framing):
+    """The client gets its refusal at once, in place of the 100, and sends no body."""
+    for later in (b"", PICTURE):
+        with daemon.socket() as s:
+            s.sendall(request(HOST, framing, b"Expect: 100-continue\r\n", line=line + b" HTTP/1.1\r\n", body=b""))
+            first = s.recv(1 << 16)
+            assert first.startswith(b"HTTP/1.1 %d " % status), first
+            if later:
+                s.sendall(later)  # the client did not wait
+            (_, headers, body), = responses(first + read_to_end(s))
+        assert headers["connection"] == "close" and words in json.loads(body)["message"]
+    assert daemon.works()
+
+
+def test_expect_continue_with_a_form(daemon):
+    """Its fields may still bring what the query lacks."""
+    with daemon.socket() as s:
+        s.sendall(request(HOST, LENGTH, b"Content-Type: multipart/form-data; boundary=b\r\nExpect: 100-continue\r\n",
+                          line=b"POST /convolve HTTP/1.1\r\n", body=b""))
+        assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
 def test_expect_continue_is_not_said_to_a_body_too_large(daemon):
     data = daemon.raw(request(HOST, b"Content-Length: 1000000000\r\nExpect: 100-continue\r\n", body=b""))
     assert statuses(data) == [413]

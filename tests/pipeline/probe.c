@@ -24,7 +24,7 @@ static void test_strangers_are_named(void **state) {
         { "....ftypavif", 12, "AVIF" },
         { "II*\0........", 12, "TIFF" },
         { "BM..........", 12, "BMP" },
-        { "P3 1 1 255 1", 12, "plain PNM" },
+        { "P8 1 1 255 1", 12, "known format" },
         { "P5", 2, "known format" },
         { "P5x1 1 255 a", 12, "known format" },
         { "\x89PNG\r\n\x1a", 7, "known format" },

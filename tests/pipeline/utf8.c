@@ -48,6 +48,16 @@ static void a_cut_leaves_no_half(void **state) {
         assert_int_equal(utf8_cut(text, i), kept[i]);
 }
 
+static void a_mark_is_at_the_start(void **state) {
+    (void)state;
+    assert_int_equal(utf8_mark("\xef\xbb\xbf", 3), 3);
+    assert_int_equal(utf8_mark("\xef\xbb\xbf{}", 5), 3);
+    assert_int_equal(utf8_mark("\xef\xbb\xbf", 2), 0);
+    assert_int_equal(utf8_mark("\xef\xbb\xbe", 3), 0);
+    assert_int_equal(utf8_mark("{\xef\xbb\xbf}", 5), 0);
+    assert_int_equal(utf8_mark(NULL, 0), 0);
+}
+
 static void what_cannot_be_shown(void **state) {
     (void)state;
     char text[] = "a\n\xe9.c\x7f \xce\xba\xe2\x82";
@@ -59,6 +69,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_a_character),
         cmocka_unit_test(a_cut_leaves_no_half),
+        cmocka_unit_test(a_mark_is_at_the_start),
         cmocka_unit_test(what_cannot_be_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,7 @@ class Picture:
         self.planes = [pixels, keep, remove, origin]
 
     pixels = property(lambda self: self.planes[0])
+    remove = property(lambda self: self.planes[2])
     origin = property(lambda self: self.planes[3])
     width = property(lambda self: self.planes[0].shape[1])
     height = property(lambda self: self.planes[0].shape[0])
@@ -161,6 +162,40 @@ def shrink(picture, columns, rows, kind, seen):
             picture = turned.without(right).turned()
             rows -= 1
     return picture
+
+
+class NotCleared(Exception):
+    """Without what is to be removed nothing would be left."""
+
+
+def clear(picture, least, kind, seen):
+    """Removes LEAST columns, then as many more as there are seams that cross a pixel to be removed."""
+    while True:
+        columns, _ = picture.seam(kind)
+        crossed = picture.remove[np.arange(picture.height), columns].any()
+        if least <= 0 and not crossed:
+            return picture
+        if picture.width == 1:
+            raise NotCleared
+        seen.append(picture.origin[np.arange(picture.height), columns])
+        picture = picture.without(columns)
+        least -= 1
+
+
+def clear_or_shrink(picture, columns, rows, kind, seen):
+    """Removes COLUMNS and ROWS; if not both are wanted, all that is to be removed too, in one direction."""
+    in_row, in_column = picture.remove.sum(1).max(), picture.remove.sum(0).max()
+    down = not rows and in_row < picture.width       # vertical seams can do it
+    across = not columns and in_column < picture.height
+    if not in_row or columns and rows:
+        return shrink(picture, columns, rows, kind, seen)
+    if down and (not across or in_row <= in_column):
+        return clear(picture, columns, kind, seen)
+    if across:
+        return clear(picture.turned(), rows, kind, seen).turned()
+    if not columns and not rows:
+        raise NotCleared
+    return shrink(picture, columns, rows, kind, seen)
 
 
 def grow(picture, count, kind, seen):
@@ -222,7 +257,7 @@ def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="r
     if show == "map":
         return seam_map(picture, abs(old_width - width), abs(old_height - height), energy)
     seen = []
-    picture = shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
+    picture = clear_or_shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
     picture = grow_in_steps(picture, width, energy, seen)
     picture = grow_in_steps(picture.turned(), height, energy, seen).turned()
     return with_red(image, seen) if show == "seams" else np.ascontiguousarray(picture.pixels)

@@ -55,8 +55,8 @@ DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
         return channels < 3 ? sample[0] >> (depth - 8)
                             : carve_luma(sample[0], sample[1], sample[2], depth);
     }
-    return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
-           (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
+    return (args.keep.width && sample_at(args.keep, x, y, 0) >= CARVE_MASK_LEVEL ? 1 : 0) |
+           (args.remove.width && sample_at(args.remove, x, y, 0) >= CARVE_MASK_LEVEL ? 2 : 0);
 }
 
 enum { FILL_TILE = 32, FILL_ROWS = 8 };

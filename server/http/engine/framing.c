@@ -85,13 +85,14 @@ static void shorten(struct framing *framing, char *head, const struct request_he
 static ssize_t check_head(struct framing *framing, char *head, size_t length, size_t available,
                           struct failure *failure) {
     struct request_head request;
-    struct request_facts facts;
+    struct request_facts facts = { .expects_other = false };
     framing->heads++;
     framing->scanned = 0;
     framing->empty_lines = 0;
     if (request_check_parse(head, length, &request, failure) ||
         request_check_head(&request, &facts, failure)) {
         framing->refused = true;
+        if (facts.expects_other) framing->excess = EXCESS_EXPECTATION;
         return -1;
     }
     hide_cookies(head, &request);

@@ -33,8 +33,13 @@ enum framing_state {
     FRAMING_STATES
 };
 
-/* The part of a refused head that is too long. */
-enum head_excess { EXCESS_NONE, EXCESS_LINE /* the request line alone */, EXCESS_HEAD };
+/* The part of a refused head that is too long, or asks for too much. */
+enum head_excess {
+    EXCESS_NONE,
+    EXCESS_LINE, /* the request line alone */
+    EXCESS_HEAD,
+    EXCESS_EXPECTATION /* Expect, of something else than a 100 */
+};
 
 /* Zeroed at the start of a connection, except the first two. */
 struct framing {

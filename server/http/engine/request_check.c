@@ -256,6 +256,7 @@ static enum status check_meaning(const struct header_field *header, struct reque
         if (++seen->types > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Content-Type");
     } else if (is(header, "Expect")) {
+        facts->expects_other = !equals(value, "100-continue");
         if (!equals(whole, "100-continue"))
             return fail(failure, STATUS_BAD_REQUEST, "Expect can only be 100-continue");
         facts->expects_continue = true;

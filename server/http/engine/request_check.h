@@ -48,6 +48,7 @@ struct request_facts {
     int64_t length; /* bytes; 0 without has_length */
     bool chunked;   /* excludes has_length; with neither there is no body */
     bool expects_continue;
+    bool expects_other; /* than a 100: the head is refused for that */
 };
 
 /* HEAD must be whole: lines that each end in CR LF, the last one empty, no other CR or LF. Blanks
@@ -59,7 +60,7 @@ enum status request_check_parse(const char *head, size_t length, struct request_
 /* Methods are case-sensitive. */
 bool request_check_is_method(const struct request_head *request, const char *name);
 
-/* A pure function. FACTS is valid only with STATUS_OK. */
+/* A pure function. FACTS is valid only with STATUS_OK, but for expects_other. */
 enum status request_check_head(const struct request_head *request, struct request_facts *facts,
                                struct failure *failure);
 

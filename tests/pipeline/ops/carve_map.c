@@ -147,6 +147,21 @@ static void check_change(struct carve_case *job, const struct image *map, bool t
     free(out.pixels);
 }
 
+/* The least number of seams that make the same with the map as carving does: with rmask those that
+ * cross a marked pixel; more than the map's LENGTH where they do not cross all. */
+static long least_served(const struct carve_case *job, const struct image *map, uint32_t length) {
+    const struct image *remove = &job->aux[CARVE_REMOVE];
+    uint32_t least = 0;
+    for (uint32_t y = 0; y < remove->height; y++)
+        for (uint32_t x = 0; x < remove->width; x++) {
+            const uint32_t number = number_at(map, x, y);
+            if (image_row(remove, y)[x] < CARVE_MASK_LEVEL) continue;
+            if (!number) return (long)length + 1;
+            least = number > least ? number : least;
+        }
+    return (long)least;
+}
+
 /* All changes that one map of the most seams serves, STEP apart. */
 static void check_map(struct carve_case *job, bool turned, uint32_t seams, uint32_t step) {
     const uint32_t length = turned ? job->in.height : job->in.width;
@@ -158,9 +173,10 @@ static void check_map(struct carve_case *job, bool turned, uint32_t seams, uint3
     assert_int_equal(map.height, job->in.height);
     assert_int_equal(map.channels, 1);
     assert_int_equal(map.depth, 16);
+    const long least = least_served(job, &map, length);
     for (long k = 0; k <= most; k += (long)step) {
-        check_change(job, &map, turned, -k);
-        if (k <= (long)carve_grow_most(length)) check_change(job, &map, turned, k);
+        if (k >= least) check_change(job, &map, turned, -k);
+        if (!least && k <= (long)carve_grow_most(length)) check_change(job, &map, turned, k);
     }
     free(map.pixels);
 }

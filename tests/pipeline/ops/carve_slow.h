@@ -239,10 +239,64 @@ static inline struct slow slow_shrink(struct slow slow, bool columns, bool rows,
     return slow;
 }
 
-/* All the way; TOUCHED, a place for each pixel of the input, is set where a seam went. */
+/* The most pixels to be removed in a row. */
+static inline int slow_marked(const struct slow *slow) {
+    int most = 0;
+    for (int y = 0; y < slow->height; y++) {
+        int marked = 0;
+        for (int x = 0; x < slow->width; x++) marked += dot_at(slow, x, y)->remove;
+        most = marked > most ? marked : most;
+    }
+    return most;
+}
+
+/* LEAST columns less, then more while a seam crosses pixels to be removed; *CLEARED: a column is
+ * left without them. */
+static inline struct slow slow_clear(struct slow slow, int least, int kind, bool *touched,
+                                     bool *cleared) {
+    int *seam = malloc(sizeof *seam * (size_t)slow.height);
+    for (*cleared = true;; least--) {
+        bool crosses = false;
+        slow_seam(&slow, kind, true, seam);
+        for (int y = 0; y < slow.height; y++) crosses |= dot_at(&slow, seam[y], y)->remove;
+        if (least <= 0 && !crosses) break;
+        if (slow.width == 1) {
+            *cleared = false;
+            break;
+        }
+        for (int y = 0; y < slow.height; y++) touched[dot_at(&slow, seam[y], y)->id] = true;
+        slow = slow_remove(slow, seam);
+    }
+    free(seam);
+    return slow;
+}
+
+/* Clears as rmask asks, unless both sides shrink; false: nothing would be left. */
+static inline bool slow_remove_marked(struct slow *slow, int columns, int rows, int kind,
+                                      bool *touched) {
+    struct slow turned = slow_turn(slow);
+    const int row = slow_marked(slow), column = slow_marked(&turned);
+    const bool down = rows <= 0 && row < slow->width;
+    const bool across = columns <= 0 && column < slow->height;
+    bool cleared = !row || columns > 0 || rows > 0;
+    if (row && down && (!across || row <= column))
+        *slow = slow_clear(*slow, columns, kind, touched, &cleared);
+    else if (row && across)
+        *slow = slow_swap(slow_clear(slow_swap(*slow), rows, kind, touched, &cleared));
+    free(turned.dots);
+    return cleared;
+}
+
+/* All the way; TOUCHED, a place for each pixel of the input, is set where a seam went. Without
+ * dots: what is to be removed leaves nothing. */
 static inline struct slow slow_carve(struct slow slow, int goal_width, int goal_height, int kind,
                                      bool masked, bool *touched) {
     int columns = slow.width - goal_width, rows = slow.height - goal_height;
+    if (!slow_remove_marked(&slow, columns, rows, kind, touched)) {
+        free(slow.dots);
+        return (struct slow){ 0 };
+    }
+    columns = slow.width - goal_width, rows = slow.height - goal_height;
     while (columns > 0 || rows > 0) {
         bool went_down;
         slow = slow_shrink(slow, columns > 0, rows > 0, kind, masked, touched, &went_down);

@@ -7,6 +7,8 @@ struct good {
     const char *type, *body, *read;
 };
 
+#define BLANKS32 "                \t               "
+
 static const struct good goods[] = {
     { TYPE, PART "hello" END, "(a||)hello." },
     { TYPE, PART "hello\r\n--bb--", "(a||)hello." },
@@ -43,6 +45,18 @@ static const struct good goods[] = {
     { TYPE, "--bb\r\n" HEAD "\"a\\\"b\\\\c\"; filename=\"\\\"\"; filename*=utf-8''x\r\n\r\nx" END,
       "(a\"b\\c|=\"|)x." },
     { TYPE, "--bb\r\n" HEAD "\"\"; filename=\"\"\r\n\r\nx" END, "(|=|)x." },
+    { TYPE, "--bb\r\n" HEAD "\"a\"; filename=\"a\\\"\r\n\r\nx" END, "(a|=a\\|)x." },
+    { TYPE, "--bb\r\n" HEAD "a; filename=\"\\\"\r\n\r\nx" END, "(a|=\\|)x." },
+    { TYPE, "--bb\r\n" HEAD "a; filename=\"C:\\d\\a.png\"\r\n\r\nx" END, "(a|=C:\\d\\a.png|)x." },
+    { TYPE, "--bb\r\nContent-Disposition: form-data; filename=\"a\\\"; name=\"n\"\r\n\r\nx" END,
+      "(n|=a\\|)x." },
+    { TYPE, "--bb\r\n" HEAD "a; filename=\"a\\\"b\\\\\" ; size=3\r\n\r\nx" END, "(a|=a\"b\\|)x." },
+    { TYPE,
+      "--bb\r\nContent-Disposition:\r\n form-data;\r\n\tname=\"a\r\n b\";\r\n  filename=c\r\n \r\n"
+      "Content-Type:\r\n\t image/png\r\n\r\nx" END,
+      "(a b|=c|image/png)x." },
+    { TYPE, PART "x\r\n--bb" BLANKS32 "\r\n" HEAD "b\r\n\r\ny\r\n--bb--" BLANKS32 "\r\n",
+      "(a||)x.(b||)y." },
     { TYPE, "--bb\r\n" HEAD "a ; size=3 ;\r\n\r\nx" END, "(a||)x." },
     { TYPE, "--bb\r\n" HEAD "\"a;b=c\"\r\nContent-Transfer-Encoding: 8bit\r\n\r\nx" END,
       "(a;b=c||)x." },
@@ -125,7 +139,19 @@ static const struct bad bads[] = {
     { TYPE, "--bb\r\nno colon\r\n\r\nx" END, "without a name" },
     { TYPE, "--bb\r\n: x\r\n\r\nx" END, "without a name" },
     { TYPE, "--bb\r\nContent-Type : a\r\n\r\nx" END, "without a name" },
-    { TYPE, "--bb\r\n" HEAD "a\r\n b\r\n\r\nx" END, "folded" },
+    { TYPE, "--bb\r\n" HEAD "a\r\n b\r\n\r\nx" END, "cannot be read" },
+    { TYPE, "--bb\r\n " HEAD "a\r\n\r\nx" END, "without a name" },
+    { TYPE, "--bb\r\n" HEAD "a;\r\n filename=b\n\r\nx" END, "does not end in CR LF" },
+    { TYPE, "--bb\r\n" HEAD "a;\r\n filename=\rb\r\n\r\nx" END, "control character" },
+    { TYPE, "--bb\r\n" HEAD "a;\r\n name=b\r\n\r\nx" END, "two names" },
+    { TYPE, "--bb\r\nX-Other: a\r\n Content-Disposition: form-data\r\n\r\nx" END,
+      "has no Content-Disposition" },
+    { TYPE, "--bb\r\nContent-Type:\r\n multipart/mixed\r\n" HEAD "a\r\n\r\nx" END,
+      "multipart within the multipart" },
+    { TYPE, "--bb\r\n" HEAD "a\r\nContent-Transfer-Encoding:\r\n base64\r\n\r\nx" END, "binary" },
+    { TYPE, "--bb\r\n" HEAD "\"a\"; filename=\"b\"c\"\r\n\r\nx" END, "cannot be read" },
+    { TYPE, PART "x\r\n--bb" BLANKS32 " \r\n" END, "32 blanks" },
+    { TYPE, PART "x\r\n--bb--" BLANKS32 " \r\n", "32 blanks" },
     { TYPE, "--bb\r\n" HEAD "a\n\r\nx" END, "does not end in CR LF" },
     { TYPE, "--bb\r\n\n", "does not end in CR LF" },
     { TYPE, "--bb\r\n" HEAD "a\rb\r\n\r\nx" END, "control character" },
