@@ -90,16 +90,6 @@ INLINE void keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channe
         sample_put(out, i, depth, sample_get(in, i, depth));
 }
 
-#define SPECIALISE_ALPHA(channels, depth, row_function, ...)                                       \
-    do {                                                                                           \
-        switch ((channels)*100 + (depth)) {                                                        \
-        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
-        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
-        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
-        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
-        }                                                                                          \
-    } while (0)
-
 /* ---- 8 bit by AVX2: whole vectors of a row; functions return the pixels done */
 
 #ifdef __x86_64__
