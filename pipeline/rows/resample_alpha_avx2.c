@@ -20,6 +20,18 @@ PRIMITIVE vec load(const uint8_t *from) {
     return _mm256_load_si256((const vec *)from);
 }
 
+PRIMITIVE void store(uint8_t *to, vec value) {
+    _mm256_store_si256((vec *)to, value);
+}
+
+PRIMITIVE vec in_all(__m128i quarter) {
+    return _mm256_broadcastsi128_si256(quarter);
+}
+
+PRIMITIVE vec join(const __m128i quarters[2]) {
+    return _mm256_set_m128i(quarters[1], quarters[0]);
+}
+
 PRIMITIVE vec either(vec a, vec b) {
     return _mm256_or_si256(a, b);
 }

@@ -90,20 +90,19 @@ INLINE vec total_down(const struct sums sums[2]) {
     return V(srai_epi32)(V(add_epi32)(sums[0].high, low), RESAMPLE_BITS - BYTES - LOW_BITS);
 }
 
-/* ---- counts: a row's cells lie ROWS quarters apart */
+/* ---- counts */
 
-enum { QUARTER = 16, CELL = 2 * VECTOR };
+enum { CELL = 2 * VECTOR, AHEAD = 512 };
 
-/* Four pixels become two cells. */
-INLINE void count_four(__m128i four, uint8_t *to) {
-    const __m256i order = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
-    const __m256i half = _mm256_set1_epi16(128), words = _mm256_cvtepu8_epi16(four);
-    const __m256i alphas = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xff), 0xff);
-    const __m256i factors = _mm256_blend_epi16(_mm256_sub_epi16(words, half), half, 0x88);
-    const __m256i cells = _mm256_shuffle_epi8(_mm256_mullo_epi16(factors, alphas), order);
-    _mm_store_si128((__m128i *)to, _mm256_castsi256_si128(cells));
-    _mm_store_si128((__m128i *)(to + CELL), _mm256_extracti128_si256(cells, 1));
+/* The words of two pixels in each quarter become a cell. */
+INLINE vec count_pairs(vec words) {
+    const vec alphas = V(shuffle_epi8)(
+        words, in_all(_mm_setr_epi8(6, 7, 6, 7, 6, 7, 6, 7, 14, 15, 14, 15, 14, 15, 14, 15)));
+    const vec colours = V(and_si)(words, in_all(_mm_setr_epi16(-1, -1, -1, 0, -1, -1, -1, 0)));
+    const vec half = in_all(_mm_setr_epi16(128, 128, 128, -128, 128, 128, 128, -128));
+    return V(shuffle_epi8)(
+        V(mullo_epi16)(V(sub_epi16)(colours, half), alphas),
+        in_all(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)));
 }
 
 /* Four pixels of CHANNELS as RGBA. */
@@ -113,14 +112,36 @@ INLINE __m128i load_four(const uint8_t *from, unsigned channels) {
                             _mm_setr_epi8(0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 4, 5, 6, 6, 6, 7));
 }
 
-INLINE void count_row(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels) {
-    size_t i = 0;
-    for (; i + 4 <= pixels; i += 4, to += 2 * CELL)
-        count_four(load_four(from + i * channels, channels), to);
-    if (i == pixels) return;
-    uint8_t rest[16] = { 0 };
-    memcpy(rest, from + i * channels, (pixels - i) * channels);
-    count_four(load_four(rest, channels), to);
+/* Four pixels of each row, from byte AT on, become two cells. */
+INLINE void count_four(const uint8_t *const rows[], size_t at, uint8_t *to, unsigned channels) {
+    const vec zero = V(set1_epi32)(0);
+#pragma GCC unroll 2
+    for (unsigned v = 0; v < 2; v++, to += VECTOR) {
+        __m128i some[SPAN];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < SPAN; r++) some[r] = load_four(rows[v * SPAN + r] + at, channels);
+        const vec bytes = join(some);
+        store(to, count_pairs(V(unpacklo_epi8)(bytes, zero)));
+        store(to + CELL, count_pairs(V(unpackhi_epi8)(bytes, zero)));
+    }
+}
+
+INLINE void count_rows(const uint8_t *const rows[], uint8_t *to, size_t pixels,
+                       unsigned channels) {
+    const size_t bytes = pixels * channels, step = 4 * channels;
+    size_t at = 0;
+    for (; at + step <= bytes; at += step, to += 2 * CELL) {
+        if (at % 64 == 0)
+#pragma GCC unroll 8
+            for (unsigned r = 0; r < ROWS; r++) __builtin_prefetch(rows[r] + at + AHEAD);
+        count_four(rows, at, to, channels);
+    }
+    if (at == bytes) return;
+    uint8_t rest[ROWS][16] = { { 0 } };
+    const uint8_t *starts[ROWS];
+    for (unsigned r = 0; r < ROWS; r++)
+        starts[r] = memcpy(rest[r], rows[r] + at, bytes - at);
+    count_four(starts, 0, to, channels);
 }
 
 /* ---- across */
@@ -145,12 +166,10 @@ INLINE void store_pixel(const struct sums sums[2], uint8_t *ring, size_t ring_st
 WAY static void across_pixels(const struct resample_layout *layout, const uint8_t *const from[],
                               uint8_t *cells, uint8_t *ring) {
     const struct resample_side *side = &layout->x;
-    for (unsigned r = 0; r < ROWS; r++) {
-        if (layout->job->in.channels == 4)
-            count_row(from[r], cells + r * QUARTER, layout->columns.count, 4);
-        else
-            count_row(from[r], cells + r * QUARTER, layout->columns.count, 2);
-    }
+    if (layout->job->in.channels == 4)
+        count_rows(from, cells, layout->columns.count, 4);
+    else
+        count_rows(from, cells, layout->columns.count, 2);
     for (uint32_t i = 0; i < layout->job->x.count; i++) {
         const struct resample_window window =
             side->windows ? side->windows[i] : (struct resample_window){ i / 2, 1 };

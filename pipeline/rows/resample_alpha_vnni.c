@@ -21,6 +21,21 @@ PRIMITIVE vec load(const uint8_t *from) {
     return _mm512_load_si512(from);
 }
 
+PRIMITIVE void store(uint8_t *to, vec value) {
+    _mm512_store_si512(to, value);
+}
+
+PRIMITIVE vec in_all(__m128i quarter) {
+    return _mm512_broadcast_i32x4(quarter);
+}
+
+PRIMITIVE vec join(const __m128i quarters[4]) {
+    vec all = _mm512_castsi128_si512(quarters[0]);
+    all = _mm512_inserti32x4(all, quarters[1], 1);
+    all = _mm512_inserti32x4(all, quarters[2], 2);
+    return _mm512_inserti32x4(all, quarters[3], 3);
+}
+
 PRIMITIVE vec either(vec a, vec b) {
     return _mm512_or_si512(a, b);
 }
