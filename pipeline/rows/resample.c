@@ -31,7 +31,7 @@ enum { WAYS = 3 };
 static const struct resample_way *const ways[][WAYS] = {
     { &resample_plain, &resample_avx2, &resample_vnni },
     { &resample_alpha_plain, &resample_alpha_avx2, &resample_alpha_vnni },
-    { &resample_alpha_plain, &resample_alpha_plain, &resample_alpha_plain },
+    { &resample_alpha_plain, &resample_alpha_plain, &resample_alpha_wide },
 };
 #else
 enum { WAYS = 1 };

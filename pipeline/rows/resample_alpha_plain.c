@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain C for pixels with alpha: resample_alpha.h as it stands, for either depth. A cell is one
- * pixel; the ring has 64 bits for each sample. */
+ * pixel; the ring has 64 bits for each sample. Products of 64 bits are an instruction of AVX-512. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/resample_alpha.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 enum { CHUNK = 256 }; /* samples whose sums stay in the first-level cache */
@@ -57,12 +58,12 @@ INLINE void divide(const int64_t *sums, size_t samples, uint8_t *out, size_t sta
     }
 }
 
-static void add_row(int64_t *restrict sums, const int64_t *restrict from, int64_t weight,
+INLINE void add_row(int64_t *restrict sums, const int64_t *restrict from, int64_t weight,
                     size_t samples) {
     for (size_t i = 0; i < samples; i++) sums[i] += weight * from[i];
 }
 
-static void down_alpha(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
+INLINE void down_alpha(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                        uint32_t row, uint32_t y, uint8_t *out) {
     (void)row;
     const struct resample_side *side = &layout->y;
@@ -81,7 +82,7 @@ static void down_alpha(const struct resample_layout *layout, const uint8_t *ring
     }
 }
 
-static void across_alpha(const struct resample_layout *layout, const uint8_t *const from[],
+INLINE void across_alpha(const struct resample_layout *layout, const uint8_t *const from[],
                          uint8_t *workspace, uint8_t *ring) {
     SPECIALISE_ALPHA(layout->job->in.channels, layout->job->depth, across, layout, from[0],
                      (int32_t *)workspace, (int64_t *)ring);
@@ -95,12 +96,26 @@ static size_t workspace(const struct resample_layout *layout) {
     return (size_t)layout->columns.count * layout->job->in.channels * sizeof(int32_t);
 }
 
-const struct resample_way resample_alpha_plain = {
-    .rows = 1,
-    .cell = 1,
-    .cell_words = 1,
-    .ring_step = ring_step,
-    .workspace = workspace,
-    .across = across_alpha,
-    .down = down_alpha,
-};
+/* A way by the compiler for TARGET. */
+#define ALPHA_WAY(name, target)                                                                    \
+    target static void across_##name(const struct resample_layout *layout,                         \
+                                     const uint8_t *const from[], uint8_t *workspace,              \
+                                     uint8_t *ring) {                                              \
+        across_alpha(layout, from, workspace, ring);                                               \
+    }                                                                                              \
+    target static void down_##name(const struct resample_layout *layout, const uint8_t *ring,      \
+                                   uint32_t first, uint32_t row, uint32_t y, uint8_t *out) {       \
+        down_alpha(layout, ring, first, row, y, out);                                              \
+    }                                                                                              \
+    const struct resample_way resample_alpha_##name = { .rows = 1,                                 \
+                                                        .cell = 1,                                 \
+                                                        .cell_words = 1,                           \
+                                                        .ring_step = ring_step,                    \
+                                                        .workspace = workspace,                    \
+                                                        .across = across_##name,                   \
+                                                        .down = down_##name }
+
+ALPHA_WAY(plain, );
+#ifdef __x86_64__
+ALPHA_WAY(wide, AVX512_VNNI);
+#endif
