@@ -126,8 +126,7 @@ INLINE void count_four(const uint8_t *const rows[], size_t at, uint8_t *to, unsi
     }
 }
 
-INLINE void count_rows(const uint8_t *const rows[], uint8_t *to, size_t pixels,
-                       unsigned channels) {
+INLINE void count_rows(const uint8_t *const rows[], uint8_t *to, size_t pixels, unsigned channels) {
     const size_t bytes = pixels * channels, step = 4 * channels;
     size_t at = 0;
     for (; at + step <= bytes; at += step, to += 2 * CELL) {
@@ -139,8 +138,7 @@ INLINE void count_rows(const uint8_t *const rows[], uint8_t *to, size_t pixels,
     if (at == bytes) return;
     uint8_t rest[ROWS][16] = { { 0 } };
     const uint8_t *starts[ROWS];
-    for (unsigned r = 0; r < ROWS; r++)
-        starts[r] = memcpy(rest[r], rows[r] + at, bytes - at);
+    for (unsigned r = 0; r < ROWS; r++) starts[r] = memcpy(rest[r], rows[r] + at, bytes - at);
     count_four(starts, 0, to, channels);
 }
 
@@ -192,8 +190,7 @@ INLINE vec divided(vec total) {
     const vec rounded = V(add_epi32)(a, V(set1_epi32)(1 << (6 + ALPHA_BITS)));
     const vec alpha = V(srai_epi32)(rounded, 7 + ALPHA_BITS), divisor = V(add_epi32)(a, a);
     const vec dividend = V(add_epi32)(V(slli_epi32)(V(add_epi32)(total, a), 8), a);
-    const vec near = V(cvttps_epi32)(
-        V(div_ps)(V(cvtepi32_ps)(dividend), V(cvtepi32_ps)(divisor)));
+    const vec near = V(cvttps_epi32)(V(div_ps)(V(cvtepi32_ps)(dividend), V(cvtepi32_ps)(divisor)));
     const vec rest = V(sub_epi32)(dividend, V(mullo_epi32)(near, divisor));
     const vec less = minus_where(near, rest, zero, divisor);
     return with_alpha(where_above(alpha, zero, less), alpha);

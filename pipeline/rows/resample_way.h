@@ -61,7 +61,8 @@ struct resample_way {
 extern const struct resample_way resample_plain, resample_alpha_plain;
 #ifdef __x86_64__
 extern const struct resample_way resample_avx2, resample_vnni;
-extern const struct resample_way resample_alpha_wide, resample_alpha_avx2, resample_alpha_vnni; /* of 8 bits */
+extern const struct resample_way resample_alpha_wide, resample_alpha_avx2,
+    resample_alpha_vnni; /* of 8 bits */
 #endif
 
 #endif

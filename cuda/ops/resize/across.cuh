@@ -139,9 +139,8 @@ across_group_of(const struct across_image &image, const struct across_tile &tile
     part.first = own.first, part.steps = table_steps(own.words);
     part.pairs = table_pairs(group, own);
     part.halves = AXIS_HALVES;
-    part.to = image.between +
-              (size_t)(line * K::between::PLANES) * between_pitch(image.columns) + column +
-              axis_target();
+    part.to = image.between + (size_t)(line * K::between::PLANES) * between_pitch(image.columns) +
+              column + axis_target();
     return part;
 }
 
@@ -149,8 +148,7 @@ template <class K, int WARPS, int STEPS>
 static __device__ __forceinline__ struct across_part
 across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
     const bool alone = STEPS == 1 || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
-    struct across_part part =
-        across_group_of<K>(image, tile, alone ? warp : warp / AXIS_HALVES);
+    struct across_part part = across_group_of<K>(image, tile, alone ? warp : warp / AXIS_HALVES);
     if (!alone) part.half = warp % AXIS_HALVES, part.halves = 1;
     return part;
 }

@@ -32,16 +32,15 @@ across_channel_of(const struct across_image &image, const struct across_tile &ti
     one.channel = (int)(unit % K::CHANNELS);
     one.pairs = one.part.pairs, one.left = one.part.steps;
 #pragma unroll
-    for (int half = 0; half < AXIS_HALVES; half++)
-        one.sums[half] = axis_begin<work_channel<K>>();
+    for (int half = 0; half < AXIS_HALVES; half++) one.sums[half] = axis_begin<work_channel<K>>();
     return one;
 }
 
 /* Adds STEPS steps; DONE words of the tile came before those that are staged. */
 template <class K>
 static __device__ __forceinline__ void
-across_channel_add(struct across_channel<K> &one, const struct stage_source &source,
-                   uint32_t pitch, const uint32_t *staged, uint32_t steps, uint32_t done) {
+across_channel_add(struct across_channel<K> &one, const struct stage_source &source, uint32_t pitch,
+                   const uint32_t *staged, uint32_t steps, uint32_t done) {
     typedef work_channel<K> W;
     const uint32_t *at = across_at<K>(one.part, source, pitch, staged, 0, done) +
                          one.channel * K::BYTES * STAGE_ROWS * pitch;

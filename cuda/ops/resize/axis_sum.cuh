@@ -140,8 +140,8 @@ static __device__ __forceinline__ void axis_counts(uint32_t (&words)[B::PLANES][
         const int64_t far = resample_across(axis_total<W>(sums, 0, i + 2));
 #pragma unroll
         for (int b = 0; b < B::BYTES; b += 2) {
-            const uint32_t pair = __byte_perm((uint32_t)(near >> 8 * b), (uint32_t)(far >> 8 * b),
-                                              0x5410);
+            const uint32_t pair =
+                __byte_perm((uint32_t)(near >> 8 * b), (uint32_t)(far >> 8 * b), 0x5410);
             uint32_t &low = words[B::BYTES - 1 - b][i];
             low = __byte_perm(pair, low, 0x5420);
             if (b + 1 == B::BYTES) continue;

@@ -106,7 +106,9 @@ static __device__ __forceinline__ void
 down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
          const uint32_t *from, uint32_t pitch) {
     const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
-    struct axis_sums<K> sums[AXIS_HALVES] = { axis_begin<K>(), axis_begin<K>() };
+    struct axis_sums<K> sums[AXIS_HALVES] = {
+        axis_begin<K>(), axis_begin<K>()
+    };
 #pragma unroll 1
     for (uint32_t s = steps; s; s--, from += step) {
         const struct down_words<K> words = down_read<K>(from, pitch, step / 2);
@@ -125,8 +127,8 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
 
 /* Number PIXEL of the lane's four, of target I. */
 template <class W>
-static __device__ __forceinline__ int64_t
-down_total(const struct axis_sums<W> (&sums)[AXIS_HALVES], int i, int pixel) {
+static __device__ __forceinline__ int64_t down_total(const struct axis_sums<W> (&sums)[AXIS_HALVES],
+                                                     int i, int pixel) {
     return resample_down(axis_total<W>(sums[1 - pixel / 2], 0, i + pixel % 2 * 2));
 }
 
@@ -140,8 +142,7 @@ static __device__ __forceinline__ uint32_t down_quotient(int32_t c, int32_t a) {
     return (uint32_t)min(max(quotient, 0), 255);
 }
 
-template <class K>
-static __device__ __forceinline__ uint32_t down_colour(int64_t c, int64_t a) {
+template <class K> static __device__ __forceinline__ uint32_t down_colour(int64_t c, int64_t a) {
     if (K::WORK_DEPTH == 16) return resample_colour(c, a, 16);
     return resample_alpha(a, 8) ? down_quotient((int32_t)c, (int32_t)a) : 0;
 }
@@ -161,7 +162,9 @@ down_alpha(uint32_t (&planes)[K::finished::PLANES][2], uint2 (&digits)[3], const
     for (int c = K::CHANNELS - 1; c >= 0; c--) {
         const uint32_t *at = from + c * one::PLANES * pitch;
         const uint2 *weights = pairs;
-        struct axis_sums<one> sums[AXIS_HALVES] = { axis_begin<one>(), axis_begin<one>() };
+        struct axis_sums<one> sums[AXIS_HALVES] = {
+            axis_begin<one>(), axis_begin<one>()
+        };
 #pragma unroll 1
         for (uint32_t s = steps; s; s--, at += step) {
             const struct down_words<one> words = down_read<one>(at, pitch, step / 2);

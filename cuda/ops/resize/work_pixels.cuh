@@ -150,9 +150,9 @@ static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES]
 
 /* Pixel INDEX of the four in PLANES. */
 template <class K>
-static __device__ __forceinline__ void
-work_samples(uint32_t (&samples)[K::CHANNELS], const uint32_t (&planes)[K::finished::PLANES],
-             int index) {
+static __device__ __forceinline__ void work_samples(uint32_t (&samples)[K::CHANNELS],
+                                                    const uint32_t (&planes)[K::finished::PLANES],
+                                                    int index) {
     constexpr int BYTES = K::finished::BYTES;
 #pragma unroll
     for (int c = 0; c < K::CHANNELS; c++) {
