@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain C for pixels with alpha: resample_alpha.h as it stands, for either depth. A cell is one
- * pixel; the ring has 64 bits for each sample. Products of 64 bits are an instruction of AVX-512. */
+ * pixel; the ring has 64 bits for each sample, whose products are an instruction of AVX-512. */
 #include "pipeline/rows/resample_way.h"
 
 #include "pipeline/rows/resample_alpha.h"

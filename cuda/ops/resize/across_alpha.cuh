@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* across_alpha.cuh - rows of pixels with alpha, scaled to the wanted width; and the kernel of either
- * kind of rows.
+/* across_alpha.cuh - rows of pixels with alpha, scaled to the wanted width; and the kernel of both
+ * kinds of rows.
  *
  * Used by:  down.cuh, weigh.cuh.
  * Threads:  as in across.cuh.

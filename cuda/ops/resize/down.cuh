@@ -62,8 +62,9 @@ static __device__ __forceinline__ uint4 down_load(const uint32_t *from) {
     return words;
 }
 
-/* FROM: the lane's first word; PITCH words between planes, HALF to the second half of a step. Not through the read-only cache: the
- * kernel before may still have been writing when this one began. */
+/* FROM: the lane's first word; PITCH words between planes, HALF to the second half of a step. Not
+ * through the read-only cache: the kernel before may still have been writing when this one began.
+ */
 template <class W>
 static __device__ __forceinline__ struct down_words<W> down_read(const uint32_t *from,
                                                                  uint32_t pitch, uint32_t half) {

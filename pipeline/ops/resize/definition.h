@@ -7,7 +7,8 @@
  *            alpha of 8 bits is multiplied by 257, and the following steps use 16 bits;
  *   weights  x first, then y, each where it changes (rows/resample.h); with alpha colours are
  *            weighed by it too (rows/resample_alpha.h);
- *   back     with `linear` colours go through the inverse table, alpha of 8 bits to (a + 128) / 257.
+ *   back     with `linear` colours go through the inverse table, alpha of 8 bits becomes
+ *            (a + 128) / 257.
  * `nearest` moves pixels: when an axis of n pixels becomes m, pixel i is the source pixel floor((2
  * i + 1) n / (2 m)). A picture that keeps its size is copied.
  *
