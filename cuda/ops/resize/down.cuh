@@ -232,8 +232,8 @@ static __device__ __forceinline__ void down_write(const B &batch, const struct d
 
 /* Blocks that a multiprocessor has registers for. */
 template <class K, int STEPS> static constexpr int down_blocks(void) {
-    if (STEPS == 1) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
     if (K::ALPHA) return K::WORK_DEPTH > 8 ? 3 : 4;
+    if (STEPS == 1) return K::PLANES > 4 ? 5 : 7;
     return K::PLANES == 3 ? 4 : 1; /* a few registers more would cost one block */
 }
 

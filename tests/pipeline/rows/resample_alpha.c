@@ -123,10 +123,34 @@ static void every_shape(void **state) {
             for (unsigned shape = 0; shape < 4; shape++) check_shape(s, t, shape);
 }
 
+/* Windows of more words than can be summed without a carry. */
+static void long_windows(void **state) {
+    (void)state;
+    for (unsigned shape = 0; shape < 4; shape++)
+        for (int side = 0; side < 2; side++) {
+            const uint32_t length = 9001, width = side ? 3 : length, height = side ? length : 3;
+            struct image in = image_new(width, height, shape % 2 ? 4 : 2, shape / 2 ? 16 : 8);
+            for (uint32_t i = 0; i < 3 * length; i++)
+                set_pixel(&in, i, i % 5 ? 0 : image_max(&in), image_max(&in));
+            const struct resample_axis along = { length, 2, 0, 2, RESAMPLE_LANCZOS3 };
+            const struct resample_axis beside = { 3, 3, 0, 3, RESAMPLE_LANCZOS3 };
+            struct image out = scaled_by_all(in, side ? beside : along, side ? along : beside);
+            for (size_t i = 0; i < (size_t)out.width * out.height * out.channels; i++) {
+                const bool alpha = (i + 1) % out.channels == 0;
+                const uint32_t sample = sample_get(out.pixels, i, out.depth);
+                const uint32_t mean = alpha ? image_max(&in) : image_max(&in) / 5;
+                assert_in_range(sample, mean - image_max(&in) / 99, mean + image_max(&in) / 99);
+            }
+            free(in.pixels);
+            free(out.pixels);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_two),
         cmocka_unit_test(every_shape),
+        cmocka_unit_test(long_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
