@@ -297,7 +297,7 @@ static void passes_grow_with_the_work(void **state) {
                                                 "width=200,height=200,fit=fill",
                                                 "width=200,height=200,fit=carve,share=50",
                                                 "width=200,height=200,fit=carve" };
-    const struct image in = image_shape(1920, 1080, 3, 8);
+    const struct image in = image_shape(1920, 1080, 3, 8), alpha = image_shape(1920, 1080, 4, 8);
     uint32_t before = 0;
     for (size_t i = 0; i < sizeof less_to_more / sizeof *less_to_more; i++) {
         char text[128];
@@ -307,6 +307,8 @@ static void passes_grow_with_the_work(void **state) {
         const uint32_t passes = plan.steps[0].op->passes(&plan.steps[0].params, &in);
         if (passes <= before) fail_msg("%s: %u passes, before it %u", text, passes, before);
         before = passes;
+        const uint32_t with_alpha = plan.steps[0].op->passes(&plan.steps[0].params, &alpha);
+        assert_true(i != 2 || with_alpha > passes);
     }
 }
 
