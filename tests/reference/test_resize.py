@@ -156,12 +156,18 @@ def test_constant_pictures_stay():
     for _ in range(300):
         (w, h), (width, height) = ([random.randint(1, random.choice([8, 60, 400])) for _ in range(2)] for _ in range(2))
         mode, level = random.choice(MODES), random.choice([0, 255, 254, 1, random.randint(2, 253)])
-        colour = (level,) * (1 if mode in ("L", "LA") else 3) + ((255,) if mode in ("LA", "RGBA") else ())
+        colours = 1 if mode in ("L", "LA") else 3
+        alpha, opaque = mode in ("LA", "RGBA"), random.random() < 0.5
+        image = Image.new(mode, (w, h), (level,) * colours + (255,) * alpha if colours + alpha > 1 else level)
+        if alpha and not opaque:
+            image.putalpha(picture((w, h), "RGBA", "noise").getchannel("A"))
         kernel, linear = random.choice([*resample.PILLOW, "nearest"]), random.choice(["true", "false"])
-        made = resized(Image.new(mode, (w, h), colour if len(colour) > 1 else level),
-                       f"width={width},height={height},fit=fill,kernel={kernel},linear={linear}")
+        made = resized(image, f"width={width},height={height},fit=fill,kernel={kernel},linear={linear}")
         assert made.size == (width, height) and made.mode == mode
-        assert (np.asarray(made).reshape(-1, len(colour)) == colour).all(), (w, h, width, height, mode, level, kernel, linear)
+        made = np.asarray(made).reshape(height * width, -1)
+        assert not alpha or not opaque or (made[:, -1] == 255).all()
+        seen = made[made[:, -1] > 0] if alpha else made
+        assert (seen[:, :colours] == level).all(), (w, h, width, height, mode, level, kernel, linear)
 
 
 @pytest.mark.parametrize("mode", MODES)
