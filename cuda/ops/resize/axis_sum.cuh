@@ -130,14 +130,44 @@ static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2
         }
 }
 
-/* The same for a channel with alpha: W, the layout of its sums; B, of what they become. */
+/* A sum shifted down by SHIFT, rounded: 32 bits hold it once FOLDS bytes of it are carried. */
+template <class W, int SHIFT, int FOLDS>
+static __device__ __forceinline__ int32_t axis_rounded(const struct axis_sums<W> &sums, int i) {
+    const int32_t(*const part)[4] = sums.part[0];
+    int32_t carried = part[0][i];
+#pragma unroll
+    for (int e = 1; e <= FOLDS; e++) carried = part[e][i] + (carried >> 8);
+    uint32_t sum = (uint32_t)carried + (1 << (SHIFT - 8 * FOLDS - 1));
+#pragma unroll
+    for (int e = FOLDS + 1; e < W::PARTS; e++) sum += (uint32_t)part[e][i] << 8 * (e - FOLDS);
+    return (int32_t)sum >> (SHIFT - 8 * FOLDS);
+}
+
+/* resample_across() and resample_down() of a channel's sums, of 8 bits or 16: see
+ * resample_alpha.h for their sizes. */
+template <class W>
+static __device__ __forceinline__ auto axis_across(const struct axis_sums<W> &sums, int i) {
+    if constexpr (W::BYTES == 2)
+        return axis_rounded<W, ALPHA_SHIFT, 1>(sums, i);
+    else
+        return resample_across(axis_total<W>(sums, 0, i));
+}
+
+template <class W>
+static __device__ __forceinline__ auto axis_down(const struct axis_sums<W> &sums, int i) {
+    if constexpr (W::BYTES == 3)
+        return axis_rounded<W, RESAMPLE_BITS, 2>(sums, i);
+    else
+        return resample_down(axis_total<W>(sums, 0, i));
+}
+
+/* The words of a channel with alpha: W, the layout of its sums; B, of what they become. */
 template <class W, class B>
 static __device__ __forceinline__ void axis_counts(uint32_t (&words)[B::PLANES][2],
                                                    const struct axis_sums<W> &sums) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        const int64_t near = resample_across(axis_total<W>(sums, 0, i));
-        const int64_t far = resample_across(axis_total<W>(sums, 0, i + 2));
+        const auto near = axis_across<W>(sums, i), far = axis_across<W>(sums, i + 2);
 #pragma unroll
         for (int b = 0; b < B::BYTES; b += 2) {
             const uint32_t pair =

@@ -128,24 +128,33 @@ down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pair
 
 /* Number PIXEL of the lane's four, of target I. */
 template <class W>
-static __device__ __forceinline__ int64_t down_total(const struct axis_sums<W> (&sums)[AXIS_HALVES],
-                                                     int i, int pixel) {
-    return resample_down(axis_total<W>(sums[1 - pixel / 2], 0, i + pixel % 2 * 2));
+static __device__ __forceinline__ auto down_total(const struct axis_sums<W> (&sums)[AXIS_HALVES],
+                                                  int i, int pixel) {
+    return axis_down<W>(sums[1 - pixel / 2], i + pixel % 2 * 2);
 }
 
-/* resample_colour() of 8 bits, where alpha is not 0: numbers of 30 bits at most, and a quotient
- * in single precision is less than 1 off. */
-static __device__ __forceinline__ uint32_t down_quotient(int32_t c, int32_t a) {
+enum { DOWN_SHIFT = 7 + ALPHA_BITS, DOWN_HALF = 1 << (DOWN_SHIFT - 1) };
+
+/* resample_alpha() and resample_colour() of 8 bits, in 32: numbers of 30 bits at most, and a
+ * quotient in single precision is less than 1 off. */
+static __device__ __forceinline__ uint32_t down_sample(int32_t a) {
+    return (uint32_t)min(max((a + DOWN_HALF) >> DOWN_SHIFT, 0), 255);
+}
+
+static __device__ __forceinline__ uint32_t down_sample(int32_t c, int32_t a) {
     const int32_t dividend = (c + a) * 256 + a, divisor = 2 * a;
     int32_t quotient = (int32_t)__fdividef((float)dividend, (float)divisor);
     const int32_t rest = dividend - quotient * divisor;
     quotient += (rest >= divisor) - (rest < 0);
-    return (uint32_t)min(max(quotient, 0), 255);
+    return a < DOWN_HALF ? 0 : (uint32_t)min(max(quotient, 0), 255);
 }
 
-template <class K> static __device__ __forceinline__ uint32_t down_colour(int64_t c, int64_t a) {
-    if (K::WORK_DEPTH == 16) return resample_colour(c, a, 16);
-    return resample_alpha(a, 8) ? down_quotient((int32_t)c, (int32_t)a) : 0;
+static __device__ __forceinline__ uint32_t down_sample(int64_t a) {
+    return resample_alpha(a, 16);
+}
+
+static __device__ __forceinline__ uint32_t down_sample(int64_t c, int64_t a) {
+    return resample_colour(c, a, 16);
 }
 
 /* Channel after channel, alpha first; the next one's first words are read ahead. */
@@ -177,11 +186,11 @@ down_alpha(uint32_t (&planes)[K::finished::PLANES][2], uint2 (&digits)[3], const
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             const int target = i / 4, pixel = i % 4;
-            const int64_t total = down_total<one>(sums, target, pixel);
+            const auto total = down_total<one>(sums, target, pixel);
             if (c == K::CHANNELS - 1) alphas[target][pixel] = total;
             const uint32_t sample = c == K::CHANNELS - 1
-                                        ? resample_alpha(total, K::WORK_DEPTH)
-                                        : down_colour<K>(total, alphas[target][pixel]);
+                                        ? down_sample(total)
+                                        : down_sample(total, alphas[target][pixel]);
 #pragma unroll
             for (int b = 0; b < BYTES; b++)
                 planes[c * BYTES + BYTES - 1 - b][target] |= (sample >> 8 * b & 255) << 8 * pixel;
