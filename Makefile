@@ -332,7 +332,7 @@ $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c $(wildcard server/jobs/*.h pipeline/*.h)
 	@mkdir -p $(@D)
 	$(SAY) faults $<
-	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
+	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -U_FORTIFY_SOURCE -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/worker/gpu_sampler: | $(B)/tests/fake/nvml.so
 # The tests may be built for fewer GPUs than the program.
 TEST_ARCHS = $(CUDA_ARCHS)

@@ -56,11 +56,8 @@ struct config {
     long answer_bytes;
 
     /* shared memory, a slot for each request, which grows with the request */
-    long slots_small;
-    long slots_medium;
-    long slots_gpu; /* additional medium slots for each GPU */
-    long slots_large;
-    long slots_huge;
+    long slots; /* without those for each GPU */
+    long slot_idle_ms;
 
     /* deadlines */
     long header_ms;

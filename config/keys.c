@@ -169,23 +169,13 @@ static const struct key keys[] = {
              "have received them, plus one answer; beyond that no work is accepted; the default "
              "holds four of the largest" },
 
-    { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, 128 KiB each, allocated at start, 32 MiB in all: an "
-             "upload of up to 32 KiB and its answer; as many as jobs may wait" },
-    { FIELD(slots_medium, KEY_INTEGER), .def = 128, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, 1.5 MiB each, allocated at start, 192 MiB in all: an "
-             "upload of up to 736 KiB, such as a photograph of 1080p, and its answer; as many as "
-             "a GPU's lanes work on at once" },
-    { FIELD(slots_gpu, KEY_INTEGER), .def = 128, .min = 0, .max = 1024, .unit = "slots",
-      .why = "additional medium slots for each GPU, filled while its lanes work on the others; "
-             "without them 256 connections get a third of the throughput of 128" },
-    { FIELD(slots_large, KEY_INTEGER), .def = 12, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, 8 MiB each, allocated at start, 96 MiB in all: an upload "
-             "of up to 4 MiB and its answer" },
-    { FIELD(slots_huge, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, allocated page by page and freed after the request, which "
-             "costs 0.6 ms a MiB: for larger uploads, and for smaller ones while all other slots "
-             "are taken" },
+    { FIELD(slots, KEY_INTEGER), .def = 384, .min = 1, .max = 16384, .unit = "slots",
+      .why = "pieces of shared memory, one for each request from its upload's first byte to its "
+             "answer's last, and 128 more for each GPU; each has 128 KiB from the start and keeps "
+             "more after a larger upload: all together up to twice queue_bytes, a quarter of that "
+             "without a GPU" },
+    { FIELD(slot_idle_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "a slot that is not used for this long frees what it kept beyond 128 KiB" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time from the first byte of a request to the end of its headers; a "
@@ -253,10 +243,10 @@ static const struct key keys[] = {
       .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
              "scratch, decoders and encoders; other such jobs wait, and a job that needs more "
              "alone is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
-    { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
-      .unit = "bytes",
+    { FIELD(arena_bytes, KEY_SIZE), .def = 0, .min = 0, .max = 256 * GIB, .unit = "bytes",
       .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
-             "and encodes at once; a larger job borrows from device_pool_bytes" },
+             "and encodes at once; a larger job borrows from "
+             "device_pool_bytes; 0: a 64th of the device's memory, 512 MiB at least" },
     { FIELD(pinned_pool_bytes, KEY_SIZE), .def = 2 * GIB, .min = 16 * MIB, .max = 64 * GIB,
       .unit = "bytes",
       .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned "

@@ -20,9 +20,8 @@ struct part {
 void memory_print(const struct config *config, int cores, FILE *out) {
     const long lanes = config->lanes ? config->lanes : cores;
     const struct part parts[] = {
-        { "slots", "slots_small, slots_medium, slots_large",
-          config->slots_small * SLOT_SMALL_BYTES + config->slots_medium * SLOT_MEDIUM_BYTES +
-              config->slots_large * SLOT_LARGE_BYTES },
+        { "slots", "slots, and half of queue_bytes",
+          config->slots * SLOT_BASE_BYTES + memory_slots_grow(config, 0) },
         { "uploads", "queue_bytes", config->queue_bytes },
         { "answers", "answer_bytes, plus one answer of pixels_max",
           config->answer_bytes + config->pixels_max * PIXEL_BYTES },

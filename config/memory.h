@@ -14,8 +14,16 @@
 
 #include <stdio.h>
 
-/* Bytes of a slot of each class that is allocated at the start. */
-enum { SLOT_SMALL_BYTES = 128 << 10, SLOT_MEDIUM_BYTES = 3 << 19, SLOT_LARGE_BYTES = 8 << 20 };
+/* SLOT_BASE_BYTES: of each slot, allocated at the start: for an upload of 32 KiB and its answer.
+ * SLOTS_GPU: for each GPU, filled while its lanes work on others. */
+enum { SLOT_BASE_BYTES = 128 << 10, SLOTS_GPU = 128 };
+
+/* Returns the most bytes that all slots together keep beyond that. With a GPU, uploads reach
+ * queue_bytes first: a slot grows to twice its upload. Without one, a page that is allocated again
+ * costs little beside the work. */
+static inline long memory_slots_grow(const struct config *config, int gpus) {
+    return gpus ? 2 * config->queue_bytes : config->queue_bytes / 2;
+}
 
 /* CORES: the number of lanes if `lanes` is 0. */
 void memory_print(const struct config *config, int cores, FILE *out);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. An array sorted by address, searched by halves: a daemon has some hundred slots. */
+/* How it works. An array sorted by address, searched by halves, under a lock: a daemon has some
+ * hundred slots of one to three ranges each. */
 #include "cuda/pinned_ranges.cuh"
 
 #include "cuda/check.cuh"
 
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 
 struct range {
     uint8_t *bytes, *on_device;
     size_t length;
 };
 
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* guards all below */
 static struct range *ranges;
 static int range_count, range_room;
 
@@ -50,34 +53,68 @@ static enum status register_range(int index, struct range *range, struct failure
 
 enum status pinned_ranges_add(int index, uint8_t *bytes, size_t length, struct failure *failure) {
     struct range range = { bytes, NULL, length };
-    if (!make_room()) return fail(failure, STATUS_NO_MEMORY, "no memory for a list of ranges");
     const enum status status = register_range(index, &range, failure);
     if (status) return status;
-    const int place = find_range(bytes);
-    memmove(ranges + place + 1, ranges + place, (range_count - place) * sizeof *ranges);
-    ranges[place] = range;
-    range_count++;
-    return STATUS_OK;
+    pthread_rwlock_wrlock(&lock);
+    const bool room = make_room();
+    if (room) {
+        const int place = find_range(bytes);
+        memmove(ranges + place + 1, ranges + place, (range_count - place) * sizeof *ranges);
+        ranges[place] = range;
+        range_count++;
+    }
+    pthread_rwlock_unlock(&lock);
+    if (room) return STATUS_OK;
+    cudaHostUnregister(bytes);
+    return fail(failure, STATUS_NO_MEMORY, "no memory for a list of ranges");
 }
 
-void pinned_ranges_remove(int index, uint8_t *bytes) {
-    const int place = find_range(bytes);
-    if (place == range_count || ranges[place].bytes != bytes) return;
-    cudaSetDevice(index);
-    cudaHostUnregister(bytes);
-    cudaGetLastError();
-    range_count--;
-    memmove(ranges + place, ranges + place + 1, (range_count - place) * sizeof *ranges);
+/* Unregistering waits for the device's kernels, and is done without the lock. */
+void pinned_ranges_remove(int index, uint8_t *bytes, size_t length) {
+    for (bool found = true; found;) {
+        pthread_rwlock_wrlock(&lock);
+        const int place = find_range(bytes);
+        uint8_t *begin = place < range_count ? ranges[place].bytes : NULL;
+        found = begin && begin < bytes + length;
+        if (found) {
+            range_count--;
+            memmove(ranges + place, ranges + place + 1, (range_count - place) * sizeof *ranges);
+        }
+        pthread_rwlock_unlock(&lock);
+        if (!found) continue;
+        cudaSetDevice(index);
+        cudaHostUnregister(begin);
+        cudaGetLastError();
+    }
 }
 
 uint8_t *pinned_ranges_find(const uint8_t *bytes, size_t length, size_t *within) {
+    uint8_t *on_device = NULL;
+    *within = 0;
+    pthread_rwlock_rdlock(&lock);
+    for (int i = find_range(bytes); i < range_count && *within < length; i++) {
+        const struct range *range = &ranges[i];
+        const uint8_t *next = bytes + *within;
+        if (range->bytes > next) break;
+        uint8_t *there = range->on_device + (next - range->bytes);
+        if (!on_device) on_device = there;
+        if (there != on_device + *within) break; /* adjacent on the host alone */
+        *within += (size_t)(range->bytes + range->length - next);
+    }
+    pthread_rwlock_unlock(&lock);
+    if (*within > length) *within = length;
+    return on_device;
+}
+
+size_t pinned_ranges_piece(const uint8_t *bytes, size_t length) {
+    size_t piece = length;
+    pthread_rwlock_rdlock(&lock);
     const int place = find_range(bytes);
-    *within = length;
-    if (place == range_count) return NULL;
-    const struct range *range = &ranges[place];
-    const bool inside = range->bytes <= bytes;
-    const size_t left =
-        inside ? (size_t)(range->bytes + range->length - bytes) : (size_t)(range->bytes - bytes);
-    if (left < length) *within = left;
-    return inside ? range->on_device + (bytes - range->bytes) : NULL;
+    if (place < range_count) {
+        const struct range *range = &ranges[place];
+        const uint8_t *border = range->bytes <= bytes ? range->bytes + range->length : range->bytes;
+        if ((size_t)(border - bytes) < piece) piece = (size_t)(border - bytes);
+    }
+    pthread_rwlock_unlock(&lock);
+    return piece;
 }

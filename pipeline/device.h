@@ -115,10 +115,10 @@ struct device_codec {
     enum status (*encode)(struct lane *lane, struct lane_encoding *encodings, int count,
                           struct failure *failure);
     /* Makes BYTES..+LENGTH, whole pages, memory that the device reads and writes in place; other
-     * memory is copied. Not while lanes of the device run. After a failure the memory is usable and
-     * still copied. */
+     * memory is copied. After a failure the memory is usable and still copied. unpin ends it for
+     * all such memory that begins in BYTES..+LENGTH. Any thread; no lane may use the memory. */
     enum status (*pin)(int index, uint8_t *bytes, size_t length, struct failure *failure);
-    void (*unpin)(int index, uint8_t *bytes);
+    void (*unpin)(int index, uint8_t *bytes, size_t length);
 };
 
 struct device_driver {

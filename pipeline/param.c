@@ -133,7 +133,7 @@ static enum status unknown_name(const struct param *list, const char *owner, con
     int count = count_params(list);
     for (int i = 0; i < count; i++) names[i] = list[i].name;
 
-    char shown[PARAM_SHOWN_MAX], all[160];
+    char shown[PARAM_SHOWN_MAX], all[256];
     param_shown(name, shown);
     if (!count)
         return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"; it takes none", owner,
@@ -394,9 +394,10 @@ const char *nearest_name(const char *name, const char *const *candidates, size_t
     for (size_t i = 0; i < count; i++) {
         if (strlen(candidates[i]) > NAME_MAX_NEAR) continue;
         int d = distance(name, candidates[i]);
-        /* One slip is allowed, and one more for every four letters; a prefix beats any slip. */
+        /* One slip is allowed in every four letters, and one in a shorter name; a prefix beats any
+         * slip. */
         bool begins = length >= 3 && strncasecmp(name, candidates[i], length) == 0;
-        if (!begins && d > 1 + (int)length / 4) continue;
+        if (!begins && d > (length < 8 ? 1 : (int)length / 4)) continue;
         if (begins) d -= NAME_MAX_NEAR;
         if (d >= best_distance) continue;
         best = candidates[i];

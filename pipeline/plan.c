@@ -5,6 +5,7 @@
  */
 #include "pipeline/plan.h"
 
+#include "pipeline/op_alias.h"
 #include "pipeline/registry.h"
 
 #include <ctype.h>
@@ -16,8 +17,11 @@ static const struct op_set *ops_of(const struct plan *plan) {
 }
 
 static enum status unknown_op(const struct op_set *ops, const char *name, struct failure *failure) {
-    char shown[PARAM_SHOWN_MAX], all[160];
+    char shown[PARAM_SHOWN_MAX], all[256];
+    const char *instead = op_alias(name);
     param_shown(name, shown);
+    if (instead)
+        return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; %s", shown, instead);
     const char *near = op_set_nearest(ops, name);
     if (near)
         return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; did you mean \"%s\"?",

@@ -23,12 +23,22 @@ static const char *const names[STATUS_COUNT] = {
     [STATUS_INTERNAL] = "internal",
 };
 
+/* Cuts a full MESSAGE behind its last whole word, if that word is no longer than a name. */
+static void cut_at_word(char *message, size_t length) {
+    size_t end = length - 3;
+    for (size_t back = 0; back < 48 && message[end - 1] != ' '; back++) end--;
+    if (message[end - 1] != ' ') end = length - 3;
+    memcpy(message + end, "...", sizeof "...");
+}
+
 enum status fail(struct failure *failure, enum status status, const char *format, ...) {
     if (!failure) return status;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    const int length = vsnprintf(failure->message, sizeof failure->message, format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof failure->message)
+        cut_at_word(failure->message, sizeof failure->message - 1);
     failure->status = status;
     return status;
 }

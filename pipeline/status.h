@@ -7,7 +7,7 @@
  *
  * Used by:  everything.
  * Threads:  any.
- * Limits:   a sentence is cut to the length of `message`.
+ * Limits:   a sentence is cut to the length of `message`, behind a word.
  */
 #ifndef BURIN_STATUS_H
 #define BURIN_STATUS_H

@@ -86,7 +86,7 @@ struct canvas_image {
 
 struct canvas_batch {
     int count;
-    int channels, depth;
+    int channels, depth, around;
     uint16_t pixel[4];
     struct canvas_image images[CUDA_BATCH_MAX];
 };
@@ -98,16 +98,21 @@ static __global__ void __launch_bounds__(MOVE_THREADS)
     const uint32_t x = (tile - down * image.tiles_across) * MOVE_SIDE + threadIdx.x % MOVE_SIDE;
     const uint32_t top = down * MOVE_SIDE, end = min(top + MOVE_SIDE, (uint32_t)image.height);
     const bool beside = x - image.left >= image.columns;
+    const bool repeats = batch.around != AROUND_BACKGROUND; /* pixels that this launch leaves */
+    const uint32_t column = canvas_source(x, image.left, image.columns, batch.around);
     if (x >= image.width) return;
     for (uint32_t y = top + threadIdx.x / MOVE_SIDE; y < end; y += MOVE_THREADS / MOVE_SIDE) {
         if (!beside && y - image.top < image.rows) continue;
         uint8_t *const to = image.out + (size_t)y * image.stride;
+        const uint32_t row = canvas_source(y, image.top, image.rows, batch.around);
+        const uint8_t *const from = image.out + (size_t)row * image.stride;
         for (int c = 0; c < batch.channels; c++) {
-            const uint32_t index = x * batch.channels + c;
+            const uint32_t index = x * batch.channels + c, source = column * batch.channels + c;
             if (batch.depth == 8)
-                store_sample<8>(to, index, batch.pixel[c]);
+                store_sample<8>(to, index, repeats ? from[source] : batch.pixel[c]);
             else
-                store_sample<16>(to, index, batch.pixel[c]);
+                store_sample<16>(to, index,
+                                 repeats ? ((const uint16_t *)from)[source] : batch.pixel[c]);
         }
     }
 }
@@ -254,6 +259,7 @@ static enum status fill_canvases(const struct group *group) {
     struct tiles<canvas_batch> tiles = {};
     tiles.batch.channels = first->out.channels;
     tiles.batch.depth = first->out.depth;
+    tiles.batch.around = (int)first->params->number[RESIZE_AROUND];
     canvas_pixel((uint32_t)first->params->number[RESIZE_BACKGROUND], first->out.channels,
                  first->out.depth, tiles.batch.pixel);
     for (int i = 0; i < group->count; i++) {

@@ -360,6 +360,9 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_gauge(out, "requests_in_progress", "Requests in progress", now->exchanges);
     print_gauge(out, "slots_in_use", "Slots of shared memory that are in use", now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
+    print_gauge(out, "slots_grown_bytes",
+                "Bytes that slots keep beyond their first 128 KiB, for large uploads",
+                now->slots_grown);
     print_gauge(out, "body_bytes_held",
                 "Bytes of uploads that are being received, queued or processed",
                 now->body_bytes_held);

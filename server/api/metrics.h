@@ -58,7 +58,7 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 struct metrics_now {
     const struct worker_facts *workers;
     int worker_count, queued, clients, slots_in_use, slots, exchanges;
-    int64_t body_bytes_held, answer_bytes_held;
+    int64_t slots_grown, body_bytes_held, answer_bytes_held;
     struct deadline_counts connections;
     uint64_t log_lines_dropped; /* of the front and its workers */
     const char *version;

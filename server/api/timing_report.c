@@ -6,6 +6,7 @@
 #include "pipeline/codec.h"
 #include "server/api/json_writer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The longest entry of one result, with all notes. */
@@ -42,7 +43,9 @@ static void write_image(struct json_writer *json, const char *name,
     json_writer_add(json, "}");
 }
 
-static void write_notes(struct json_writer *json, uint32_t notes, const char *warning) {
+static void write_notes(struct json_writer *json, uint32_t notes, const char *warning,
+                        const char *ignored) {
+    char sentence[160];
     json_writer_key(json, "notes");
     json_writer_add(json, "[");
     for (int i = 0; i < NOTE_COUNT; i++) {
@@ -53,6 +56,11 @@ static void write_notes(struct json_writer *json, uint32_t notes, const char *wa
     if (notes & NOTE_DAMAGED) {
         json_writer_add(json, ",");
         json_writer_string(json, warning);
+    }
+    if (ignored && *ignored) {
+        snprintf(sentence, sizeof sentence, "these parameters do nothing here: %s", ignored);
+        if (notes) json_writer_add(json, ",");
+        json_writer_string(json, sentence);
     }
     json_writer_add(json, "]");
 }
@@ -116,7 +124,7 @@ static void write_result(struct json_writer *json, const struct report_result *r
     json_writer_add(json, "{");
     json_writer_key_string(json, "name", result->name);
     write_facts(json, &result->image);
-    if (result->notes) write_notes(json, result->notes, "");
+    if (result->notes) write_notes(json, result->notes, "", NULL);
     json_writer_key(json, "ms");
     json_writer_add(json, "{");
     if (result->compute_ms >= 0) json_writer_key_ms(json, "compute", result->compute_ms);
@@ -141,7 +149,7 @@ static void write_report(struct json_writer *json, const struct timing_report *r
     write_image(json, "input", &report->input);
     if (!report->several) write_image(json, "output", &report->output);
     if (report->results) write_manifest(json, report);
-    write_notes(json, report->notes, report->warning);
+    write_notes(json, report->notes, report->warning, report->ignored);
     write_stages(json, report->timing);
     if (report->values_length && report->values_length <= REPORT_VALUES_MAX) {
         json_writer_key(json, "values");

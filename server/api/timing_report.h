@@ -50,6 +50,7 @@ struct timing_report {
     const struct timing *timing;
     uint32_t notes;       /* enum note bits */
     const char *warning;  /* an additional note, with NOTE_DAMAGED */
+    const char *ignored;  /* parameters that did nothing, for a further note; NULL or "": none */
     const char *values;   /* of values_json_write(); needs no zero byte */
     size_t values_length; /* 0: no step reported values */
 };

@@ -3,6 +3,7 @@
  *
  * How it works. The operators of --operators-dir are added to the registry first. Then all
  * operators of the registry, or the named ones, are printed in the requested form. */
+#include "pipeline/op_alias.h"
 #include "pipeline/registry.h"
 #include "server/api/ops_json.h"
 #include "server/cli/command.h"
@@ -111,14 +112,16 @@ static int print_param_table(void) {
 static int print_named(int count, char **names) {
     for (int i = 0; i < count; i++) {
         const struct op *op = registry_find(names[i]);
-        const char *near = registry_nearest(names[i]);
+        const char *near = registry_nearest(names[i]), *instead = op_alias(names[i]);
         if (op) {
             print_op(op);
             continue;
         }
-        fprintf(stderr, "burin ops: there is no operator \"%s\"%s%s%s\n", names[i],
-                near ? "; did you mean \"" : "", near ? near : "",
-                near ? "\"?" : "; burin ops lists them");
+        fprintf(stderr, "burin ops: there is no operator \"%s\"; ", names[i]);
+        if (instead)
+            fprintf(stderr, "%s\n", instead);
+        else
+            fprintf(stderr, near ? "did you mean \"%s\"?\n" : "burin ops lists them\n", near);
         return 2;
     }
     return 0;

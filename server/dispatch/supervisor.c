@@ -43,8 +43,10 @@ struct supervisor {
     struct generation *banks[WORKER_BANKS]; /* generation of each bank, held; NULL: free */
     struct dispatcher *dispatcher;
     bool draining, stopping;
-    int events, wake; /* epoll; an eventfd that ends its wait */
-    int ready;        /* an eventfd: a worker has become ready */
+    int events, wake;     /* epoll; an eventfd that ends its wait */
+    int ready;            /* an eventfd: a worker has become ready */
+    int trimmed;          /* a slot that GPUs' workers unregister; -1: none */
+    uint32_t trim_number; /* of that request */
     pthread_t thread;
     bool threaded;
     uint64_t turns; /* of the thread's loop; atomic */
@@ -181,6 +183,23 @@ bool supervisor_operators_ready(struct supervisor *supervisor,
     return ready;
 }
 
+/* ---- memory that slots do not need any more */
+
+/* Returns a slot that no worker has registered beyond its base any more, or -1. */
+static int trim_slot(struct supervisor *supervisor, int64_t now) {
+    bool unpins = false;
+    if (supervisor->trimmed < 0) {
+        supervisor->trimmed = slots_trim_begin(supervisor->options.slots, now);
+        supervisor->trim_number++;
+    }
+    const int slot = supervisor->trimmed;
+    for (int i = 0; i < supervisor->workers.count && slot >= 0; i++)
+        unpins |=
+            worker_handle_unpins(&supervisor->workers.all[i], slot, supervisor->trim_number, now);
+    if (!unpins) supervisor->trimmed = -1;
+    return unpins ? -1 : slot;
+}
+
 /* ---- the thread */
 
 /* DUE: when this tick should have been. */
@@ -215,7 +234,7 @@ static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
     struct epoll_event events[WORKERS_MAX + 1];
     int64_t next_tick = clock_ns();
-    int wait_ms = 0;
+    int wait_ms = 0, trimmed = -1;
     pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, wait_ms);
@@ -224,7 +243,9 @@ static void *supervise(void *argument) {
         if (supervisor->stopping) break;
         take_events(supervisor, events, count);
         wait_ms = reap(supervisor) ? REAP_MS : TICK_MS;
-        if (clock_ns() >= next_tick) {
+        const bool tick_due = clock_ns() >= next_tick;
+        if (tick_due || supervisor->trimmed >= 0) trimmed = trim_slot(supervisor, clock_ns());
+        if (tick_due) {
             tick(supervisor, next_tick);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
@@ -232,6 +253,8 @@ static void *supervise(void *argument) {
         struct worker_handle *lost = worker_list_next_kill(&supervisor->workers);
         struct worker_handle *due = worker_list_next_start(&supervisor->workers, clock_ns());
         pthread_mutex_unlock(&supervisor->lock);
+        if (trimmed >= 0) slots_trim_end(supervisor->options.slots, trimmed);
+        trimmed = -1;
         if (lost && kill_worker(supervisor, lost)) wait_ms = 0;
         if (due) {
             start_worker(supervisor, due);
@@ -275,7 +298,7 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
         return fail(failure, STATUS_NO_MEMORY, "out of memory for the supervisor"), NULL;
     supervisor->options = *options;
     supervisor->workers = *options->workers;
-    supervisor->events = supervisor->wake = supervisor->ready = -1;
+    supervisor->events = supervisor->wake = supervisor->ready = supervisor->trimmed = -1;
     pthread_mutex_init(&supervisor->lock, NULL);
     if (begin(supervisor, failure)) return supervisor_destroy(supervisor), NULL;
     return supervisor;

@@ -83,6 +83,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
     worker->still = NULL;
     worker->killed = worker->stood_still = worker->distrusted = false;
     worker->heartbeat_thread = 0;
+    worker->unpin_asked = 0;
     stillness_end(&worker->stillness);
     worker->running = 0;
     worker->gauges = (struct gauges){ .known = 0 };
@@ -206,6 +207,7 @@ void worker_handle_receive(struct worker_handle *worker, const struct message *m
         worker->gauges = message->gauges;
         worker->gauges_ns = clock_ns();
         break;
+    case CHANNEL_UNPINNED: worker->unpinned = message->run_number; break;
     case CHANNEL_HEARTBEAT: receive_heartbeat(worker, message); break;
     default: worker_handle_distrust(worker);
     }
@@ -295,6 +297,17 @@ bool worker_handle_lane_hangs(struct worker_handle *worker, struct stillness *la
     if (lane->status.process_idle) return true;
     stillness_end(lane);
     return false;
+}
+
+/* A request is sent again for the reasons that a self-test is. */
+bool worker_handle_unpins(struct worker_handle *worker, int slot, uint32_t number, int64_t now) {
+    const struct message message = { .kind = CHANNEL_UNPIN, .slot = slot, .run_number = number };
+    if (worker->cpu || worker->operators || worker->channel < 0) return false;
+    if (worker->unpin_asked == number && worker->unpinned == number) return false;
+    if (worker->unpin_asked == number && now - worker->unpin_ns < ASK_AGAIN_MS * ms_ns) return true;
+    if (channel_send(worker->channel, &message)) worker->unpin_asked = number;
+    worker->unpin_ns = now;
+    return true;
 }
 
 bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t patience_ns) {

@@ -66,9 +66,11 @@ struct worker_handle {
     int64_t restart_ns;                    /* when to start the next process */
     int64_t ill_since_ns;                  /* 0: healthy at the last look */
     int restarts;
-    int early_deaths;     /* processes in a row that died before they were ever healthy */
-    struct gauges gauges; /* the last readings of its GPU */
-    int64_t gauges_ns;    /* when these came */
+    int early_deaths;               /* processes in a row that died before they were ever healthy */
+    struct gauges gauges;           /* the last readings of its GPU */
+    int64_t gauges_ns;              /* when these came */
+    uint32_t unpin_asked, unpinned; /* numbers of CHANNEL_UNPIN sent, and answered */
+    int64_t unpin_ns;               /* when it was sent */
 };
 
 /* The values of the keys worker_start_ms, self_test_ms and worker_still_ms, in ns. */
@@ -140,7 +142,7 @@ bool worker_handle_reap(struct worker_handle *worker);
 
 /* ---- its health */
 
-/* Takes READY, SELF_TESTED, GAUGES and HEARTBEAT; any other message makes it distrusted. */
+/* Takes READY, SELF_TESTED, GAUGES, UNPINNED and HEARTBEAT; another message makes it distrusted. */
 void worker_handle_receive(struct worker_handle *worker, const struct message *message);
 
 /* One of its jobs made progress at WHEN, a time of clock_ns. */
@@ -161,6 +163,10 @@ bool worker_handle_check(struct worker_handle *worker, int64_t now,
  * found to run counts as progress of WORKER. */
 bool worker_handle_lane_hangs(struct worker_handle *worker, struct stillness *lane,
                               const struct job *job, int64_t still_ns, int64_t now);
+
+/* Asks the worker to unregister the free SLOT; NUMBER is that request's. True while its answer is
+ * missing. */
+bool worker_handle_unpins(struct worker_handle *worker, int slot, uint32_t number, int64_t now);
 
 /* True if each duration of jobs has lanes of its own: on a CPU, but not for users' operators. */
 bool worker_handle_is_apart(const struct worker_handle *worker);

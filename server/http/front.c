@@ -102,17 +102,15 @@ static struct connection_limits find_limits(const struct config *config, int io_
 
 /* ---- start */
 
-static long medium_slots(const struct config *config, int gpus) {
-    return config->slots_medium + gpus * config->slots_gpu;
+static int count_slots(const struct config *config, int gpus) {
+    return (int)config->slots + gpus * SLOTS_GPU;
 }
 
 static enum status open_pipes(struct front *front, int gpus, struct failure *failure) {
-    const struct config *config = front->service.config;
-    const long slots =
-        config->slots_small + medium_slots(config, gpus) + config->slots_large + config->slots_huge;
+    const int slots = count_slots(front->service.config, gpus);
     for (int i = 0; i < front->io_threads; i++) {
         struct front_listener *listener = &front->listeners[i];
-        const enum status status = completion_pipe_open(listener->pipe, (int)slots, failure);
+        const enum status status = completion_pipe_open(listener->pipe, slots, failure);
         if (status) return status;
         front->pipes[i] = listener->pipe[1];
     }
@@ -125,10 +123,10 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {
-        .classes = { { (int)config->slots_small, SLOT_SMALL_BYTES },
-                     { (int)medium_slots(config, gpus), SLOT_MEDIUM_BYTES },
-                     { (int)config->slots_large, SLOT_LARGE_BYTES },
-                     { (int)config->slots_huge, 0 } },
+        .count = count_slots(config, gpus),
+        .base_bytes = SLOT_BASE_BYTES,
+        .hot_bytes_max = (size_t)memory_slots_grow(config, gpus),
+        .idle_ms = config->slot_idle_ms,
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
         .preamble = config,
         .preamble_bytes = sizeof *config,
@@ -355,6 +353,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     generations_init(&front->service.generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
+    front->start_ns = clock_ns();
     front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
     const enum status status = start(front, &sockets, interrupted, failure);

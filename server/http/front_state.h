@@ -44,6 +44,7 @@ struct front {
     struct connection_limits limits;
     struct accept_balance balance; /* of the listeners of `listen` */
     int io_threads;
+    int64_t start_ns;
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads for `listen`, then one for
                                                        `admin_listen` */
     int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */

@@ -23,10 +23,13 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     return request_submit(&exchange->request, failure);
 }
 
-/* `device` is allowed in any request; this one ignores it. */
+/* `device` is allowed in any request; this one ignores it. imaginary's clients may send others. */
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
     (void)failure;
     settings_init_info(&exchange->request.settings);
+    if (route_is_imaginary(exchange->path))
+        exchange->request.settings.dialect =
+            imaginary_dialect(&exchange->imaginary, NULL, NULL, true);
     return STATUS_OK;
 }
 

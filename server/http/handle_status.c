@@ -6,6 +6,8 @@
 #include "server/log/log.h"
 #include "server/version.h"
 
+#include <malloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +69,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
         .clients = supervisor_clients(front->service.supervisor),
         .slots_in_use = slots_in_use(front->service.slots),
         .slots = slots_count(front->service.slots),
+        .slots_grown = (int64_t)slots_grown(front->service.slots),
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),
         .body_bytes_held = __atomic_load_n(&front->service.body_bytes_held, __ATOMIC_RELAXED),
         .answer_bytes_held = __atomic_load_n(&front->service.answer_bytes_held, __ATOMIC_RELAXED),
@@ -140,5 +143,43 @@ enum status handle_root(struct exchange *exchange, struct reply *reply, struct f
                                   "GET /readyz", "GET /health", "GET /metrics",
                                   "GET /progress/{request-id}"));
     if (reply->response) MHD_add_response_header(reply->response, MHD_HTTP_HEADER_VARY, "Accept");
+    return STATUS_OK;
+}
+
+/* ---- for clients of imaginary */
+
+/* The version is that of the interface. */
+enum status handle_imaginary(struct exchange *exchange, struct reply *reply,
+                             struct failure *failure) {
+    (void)exchange, (void)failure;
+    *reply =
+        reply_json(MHD_HTTP_OK, json_pack("{s:s, s:s, s:s, s:s}", "imaginary", "1.2.4", "bimg",
+                                          "0.0.0", "libvips", "0.0.0", "burin", version_text()));
+    return STATUS_OK;
+}
+
+static json_t *mebibytes(size_t bytes) {
+    return json_real((double)(bytes * 100 >> 20) / 100);
+}
+
+/* Members of Go's runtime have the nearest figure of this process: the heap, requests for
+ * goroutines, slots for objects. */
+enum status handle_imaginary_health(struct exchange *exchange, struct reply *reply,
+                                    struct failure *failure) {
+    (void)failure;
+    const struct front *front = exchange->front;
+    const struct mallinfo2 heap = mallinfo2();
+    const size_t used = heap.uordblks + heap.hblkhd, obtained = heap.arena + heap.hblkhd;
+    cpu_set_t cores;
+    const int cpus = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    *reply = reply_json(
+        MHD_HTTP_OK,
+        json_pack("{s:I, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:i, s:o}", "uptime",
+                  (json_int_t)((clock_ns() - front->start_ns) / 1000000000), "allocatedMemory",
+                  mebibytes(used), "totalAllocatedMemory", mebibytes(obtained), "goroutines",
+                  __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED), "completedGCCycles", 0,
+                  "cpus", cpus, "maxHeapUsage", mebibytes(obtained), "heapInUse", mebibytes(used),
+                  "objectsInUse", slots_in_use(front->service.slots), "OSMemoryObtained",
+                  mebibytes(obtained)));
     return STATUS_OK;
 }

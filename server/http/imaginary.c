@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A name is looked up first among the parameters of the step's operator, then in the
- * two lists of imaginary_rows.h. Values of those lists are read like an operator's and kept until
- * all have come: the meaning of each depends on the others (imaginary_steps.c). */
+ * two lists of imaginary_rows.h. imaginary_values.c puts its value into Burin's form. Values of the
+ * lists are then read like an operator's and kept until all have come: the meaning of each depends
+ * on the others (imaginary_steps.c). */
 #include "server/http/imaginary.h"
 
 #include "pipeline/registry.h"
 #include "server/http/imaginary_rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,6 @@ const struct param imaginary_rest[] = {
                           .summary = "bw: without colours",
                           .type = PARAM_CHOICE,
                           .choices = { "srgb", "bw" } },
-    [REST_INTERLACE] = FLAG("interlace", "As progressive"),
     [REST_FIELD] = { .name = "field",
                      .summary = "The form's part with the image",
                      .type = PARAM_CHOICE,
@@ -139,34 +138,6 @@ static enum status begin(struct imaginary *imaginary, struct plan *plan, const c
     return imaginary->row->op ? plan_add(plan, imaginary->row->op, failure) : STATUS_OK;
 }
 
-/* ---- imaginary's values in Burin's form */
-
-/* "250,20,10" */
-static bool read_colour(const char *text, unsigned rgb[3]) {
-    for (int i = 0; i < 3; i++) {
-        const size_t digits = strspn(text += strspn(text, " "), "0123456789");
-        if (digits < 1 || digits > 3) return false;
-        rgb[i] = (unsigned)strtoul(text, NULL, 10);
-        text += digits;
-        text += strspn(text, " ");
-        if (rgb[i] > 255 || *text != (i < 2 ? ',' : '\0')) return false;
-        text += i < 2;
-    }
-    return true;
-}
-
-static const char *value_here(const char *name, const char *value, char text[IMAGINARY_VALUE_MAX]) {
-    unsigned rgb[3];
-    if (strcmp(name, "background") == 0 && read_colour(value, rgb)) {
-        snprintf(text, IMAGINARY_VALUE_MAX, "%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
-        return text;
-    }
-    /* zlib's levels: 6 is its middle, 9 the smallest. */
-    if (strcmp(name, "compression") == 0 && strlen(value) == 1 && strchr("456789", *value))
-        return *value < '7' ? "2" : "3";
-    return value;
-}
-
 /* ---- parameters */
 
 static int find_param(const struct param *list, const char *name) {
@@ -216,11 +187,16 @@ static enum status set_ratio(struct imaginary *imaginary, const char *value,
         if (*end == ':') ratio[1] = strtol(end + 1, &end, 10);
     }
     if (end && !*end && ratio[0] > 0 && ratio[1] > 0) return STATUS_OK;
+    if (imaginary->whole) {
+        ratio[0] = 0;
+        return imaginary_ignore(imaginary, "aspectratio");
+    }
     return fail(failure, STATUS_BAD_PARAM, "%s: aspectratio must be such as 16:9, not \"%s\"",
                 imaginary->row->name, param_shown(value, shown));
 }
 
-/* Parameters of imaginary that Burin does not have, and what to do instead. */
+/* Parameters of imaginary that Burin does not have, and what to do instead; under IMAGINARY_PATH
+ * they are ignored. */
 static const struct {
     const char *name, *instead;
 } strangers[] = {
@@ -238,6 +214,7 @@ static enum status unknown(const struct imaginary *imaginary, const struct plan 
     const struct param *own = row->op ? plan->steps[plan->count - 1].op->params : NULL;
     char shown[PARAM_SHOWN_MAX];
     size_t count = 0;
+    if (imaginary->whole) return imaginary_ignore(imaginary, name);
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (strcmp(name, strangers[i].name) == 0)
             return fail(failure, STATUS_BAD_PARAM, "%s: %s", row->name, strangers[i].instead);
@@ -258,23 +235,18 @@ static bool is_smart_crop(const struct imaginary *imaginary, const char *name, c
            (imaginary->smart || strcmp(value, "smart") == 0);
 }
 
+/* VALUE is in Burin's form. */
 static enum status set(struct imaginary *imaginary, struct plan *plan, const char *name,
                        const char *value, struct failure *failure) {
     const struct imaginary_row *row = imaginary->row;
-    char text[IMAGINARY_VALUE_MAX];
     if (is_smart_crop(imaginary, name, value)) {
         if (imaginary->smart) return given_twice(imaginary, name, failure);
         imaginary->smart = true;
         return STATUS_OK;
     }
-    if (strcmp(name, "background") == 0 && value_here(name, value, text) == text) {
-        memcpy(imaginary->background, text, sizeof text);
-        return STATUS_OK;
-    }
     if (row->op && plan_takes(plan, name)) return plan_set(plan, name, value, failure);
-    if (!takes(imaginary, plan, name))
-        return strcmp(name, "key") == 0 && !*value ? STATUS_OK
-                                                   : unknown(imaginary, plan, name, failure);
+    if (strcmp(name, "key") == 0 && (imaginary->whole || !*value)) return STATUS_OK;
+    if (!takes(imaginary, plan, name)) return unknown(imaginary, plan, name, failure);
     if (find_param(imaginary_frame, name) >= 0)
         return params_set(&imaginary->frame, imaginary_frame, row->name, name, value, failure);
     if (find_param(imaginary_rest, name) >= 0)
@@ -298,22 +270,33 @@ static bool takes_of_path(const struct dialect *dialect, const struct plan *plan
     return takes(of(dialect), plan, name);
 }
 
+/* NULL: NAME does not set how the file is written. */
+static const char *file_option(const char *name) {
+    if (strcmp(name, "interlace") == 0) return "progressive";
+    return strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
+                   strcmp(name, "compression") == 0
+               ? name
+               : NULL;
+}
+
 static enum status set_of_path(struct dialect *dialect, struct settings *settings, const char *name,
                                const char *value, struct failure *failure) {
     struct imaginary *imaginary = of(dialect);
     char text[IMAGINARY_VALUE_MAX];
-    if (settings->pipeline)
-        return imaginary->whole && strcmp(name, "key") == 0 && !*value
-                   ? STATUS_OK
-                   : settings_set_native(settings, name, value, failure);
+    const bool whole = imaginary->whole, planned = settings->pipeline || settings->info;
+    if (planned && !whole) return settings_set_native(settings, name, value, failure);
+    const char *here = imaginary_value(imaginary, name, value, false, text);
+    if (!here || (whole && strcmp(name, "key") == 0)) return STATUS_OK;
     imaginary->has_type |= strcmp(name, "type") == 0 || strcmp(name, "types") == 0;
-    return settings_is_shared(settings, name)
-               ? settings_set_native(settings, name, value_here(name, value, text), failure)
-               : set(imaginary, &settings->plan, name, value, failure);
+    if (file_option(name)) name = file_option(name);
+    if (settings_is_shared(settings, name))
+        return settings_set_native(settings, name, here, failure);
+    return planned ? imaginary_ignore(imaginary, name)
+                   : set(imaginary, &settings->plan, name, here, failure);
 }
 
 static enum status complete_path(struct dialect *dialect, struct plan *plan,
-                                 struct encode_options *encode, struct failure *failure) {
+                                 const struct encode_options *encode, struct failure *failure) {
     return imaginary_complete(of(dialect), plan, encode, failure);
 }
 
@@ -326,6 +309,7 @@ static bool has_step(const struct dialect *dialect, const struct plan *plan, con
 struct step_reading {
     struct imaginary imaginary;
     const struct operations_place *place;
+    const json_t *params;
 };
 
 static enum status set_of_step(void *context, const char *name, const char *value,
@@ -334,28 +318,35 @@ static enum status set_of_step(void *context, const char *name, const char *valu
     const struct operations_place *place = reading->place;
     struct imaginary *imaginary = &reading->imaginary;
     char text[IMAGINARY_VALUE_MAX];
-    const char *here = value_here(name, value, text);
-    if (place->settings && (strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
-                            strcmp(name, "compression") == 0)) {
-        imaginary->has_type |= strcmp(name, "type") == 0;
-        return settings_set_in_step(place->settings, name, here, place->last, failure);
+    const bool number = json_is_number(json_object_get(reading->params, name));
+    const char *here = imaginary_value(imaginary, name, value, number, text);
+    const char *option = file_option(name);
+    const bool type = strcmp(name, "type") == 0;
+    if (!here) return STATUS_OK;
+    if (option && place->settings) {
+        if (imaginary->whole && !place->last && !type) return imaginary_ignore(imaginary, name);
+        imaginary->has_type |= type;
+        return settings_set_in_step(place->settings, option, here, place->last, failure);
     }
     /* A colour in imaginary's form also goes under transparency; in Burin's form it belongs to the
      * step alone. */
-    const bool colour = strcmp(name, "background") == 0 && here == text;
-    if (colour && place->settings &&
-        settings_set_in_step(place->settings, name, here, false, failure))
+    if (strcmp(name, "background") == 0 && here == text) {
+        memcpy(imaginary->background, text, sizeof text);
+        return place->settings ? settings_set_in_step(place->settings, name, here, false, failure)
+                               : STATUS_OK;
+    }
+    if (!takes(imaginary, place->plan, name) &&
+        operations_check_name(option ? option : name, failure))
         return failure->status;
-    if (!colour && !takes(imaginary, place->plan, name) && operations_check_name(name, failure))
-        return failure->status;
-    return set(imaginary, place->plan, name, value, failure);
+    return set(imaginary, place->plan, name, here, failure);
 }
 
 static enum status add_step(const struct dialect *dialect, const struct operations_place *place,
                             const char *name, const json_t *params, struct failure *failure) {
-    struct step_reading reading = { .place = place };
+    struct step_reading reading = { .place = place, .params = params };
     struct imaginary *imaginary = &reading.imaginary;
     imaginary->whole = of(dialect)->whole;
+    imaginary->ignored = of(dialect)->ignored;
     imaginary->upright = !place->first;
     enum status status = begin(imaginary, place->plan, name, failure);
     if (!status) status = operations_set_params(params, set_of_step, &reading, failure);
@@ -365,8 +356,10 @@ static enum status add_step(const struct dialect *dialect, const struct operatio
 struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
                                   const char *name, bool whole) {
     *imaginary = (struct imaginary){
-        .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step },
+        .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step,
+                     "" },
         .whole = whole,
     };
+    imaginary->ignored = imaginary->dialect.ignored;
     return !name || row_of(imaginary, ops, name) ? &imaginary->dialect : NULL;
 }

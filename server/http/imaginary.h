@@ -8,8 +8,9 @@
  *
  * Operators whose names imaginary has too (resize, crop, rotate...) keep their own meaning, and
  * accept its other parameters as well. `whole`, set under IMAGINARY_PATH, gives imaginary's meaning
- * to these names too. What Burin does not have is refused with a sentence that says what to do
- * instead. server/README.md lists the differences.
+ * to these names too, and values are read as imaginary reads them. What Burin does not have is
+ * refused with a sentence that says what to do instead, or, with `whole`, ignored with a note if it
+ * is harmless. server/README.md lists the differences.
  *
  * Used by:  route.c (paths), handle_image.c (the dialect of a request), openapi_json.c and
  *           metrics.c, which list the names.
@@ -33,8 +34,9 @@ enum { IMAGINARY_VALUE_MAX = 16 };
 /* One operation and its parameters so far. */
 struct imaginary {
     struct dialect dialect;
-    bool whole;   /* every name has imaginary's meaning */
-    bool upright; /* an earlier step has applied the EXIF orientation */
+    bool whole;    /* every name has imaginary's meaning, and what is harmless is ignored */
+    char *ignored; /* the request's list: dialect.ignored */
+    bool upright;  /* an earlier step has applied the EXIF orientation */
     const struct imaginary_row *row;
     bool has_type, smart;
     long ratio[2];                        /* aspectratio; 0: not given */
@@ -51,15 +53,16 @@ const char *imaginary_name(int index, const char **op);
 /* Whether NAME is an operation of imaginary that Burin has. */
 bool imaginary_has(const char *name);
 
-/* For settings_init: the dialect of a request for the operation NAME, or for /pipeline (NULL).
+/* For settings_init: the dialect of a request for the operation NAME, or for /pipeline or /info
+ * (NULL).
  * NULL: imaginary has no operation NAME, or a user's operator among OPS has that name and not
  * WHOLE. Fills IMAGINARY, which must be valid as long as the settings. */
 struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
                                   const char *name, bool whole);
 
 /* After all parameters: completes the operation's step and adds the steps around it, in imaginary's
- * order. Sets options of the file in ENCODE. */
+ * order. ENCODE: how the file is written. */
 enum status imaginary_complete(struct imaginary *imaginary, struct plan *plan,
-                               struct encode_options *encode, struct failure *failure);
+                               const struct encode_options *encode, struct failure *failure);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* imaginary_rows.h - tables of imaginary's operations and parameters.
  *
- * Used by:  imaginary.c, which defines them and reads values by them, and imaginary_steps.c, which
- *           turns them into steps.
+ * Used by:  imaginary.c, which defines them; imaginary_values.c, which reads values; and
+ *           imaginary_steps.c, which makes steps of them.
  * Threads:  any; constants.
  */
 #ifndef BURIN_IMAGINARY_ROWS_H
@@ -39,6 +39,7 @@ enum frame_param {
     FRAME_GRAVITY,
     FRAME_PARAMS
 };
+enum { GRAVITY_SMART = 5 }; /* its place among the choices */
 enum extend {
     EXTEND_COPY,
     EXTEND_MIRROR,
@@ -56,9 +57,8 @@ enum rest_param {
     REST_FLOP,
     REST_SIGMA,
     REST_COLORSPACE,
-    REST_INTERLACE,
     REST_FIELD,
-    REST_REFUSED, /* from here on only the default is accepted */
+    REST_REFUSED, /* from here on only the default is accepted, or the value is ignored */
     REST_NOROTATION = REST_REFUSED,
     REST_NOPROFILE,
     REST_STRIPMETA,
@@ -94,6 +94,14 @@ struct imaginary_row {
     unsigned takes;
 };
 extern const struct imaginary_row imaginary_rows[]; /* the last has no name */
+
+/* imaginary_values.c: VALUE of the parameter NAME in Burin's form, which is VALUE, TEXT or a
+ * constant. IN_JSON: it was a number in JSON. NULL: as if it was not given. */
+const char *imaginary_value(const struct imaginary *imaginary, const char *name, const char *value,
+                            bool in_json, char text[IMAGINARY_VALUE_MAX]);
+
+/* Puts NAME on the list of those that did nothing; STATUS_OK. */
+enum status imaginary_ignore(const struct imaginary *imaginary, const char *name);
 
 static inline bool is_given(const struct params *params, int index) {
     return params->given >> index & 1;

@@ -78,6 +78,8 @@ static struct fit fit_covering(const struct params *frame) {
 static struct fit fit_resized(const struct imaginary *imaginary) {
     const struct params *frame = &imaginary->frame;
     if (is_off(frame, FRAME_NOCROP)) return (struct fit){ "cover", false };
+    if (imaginary->whole && frame->number[FRAME_GRAVITY] == GRAVITY_SMART)
+        return (struct fit){ "inside", false }; /* it looks for a part, and nothing is cut */
     if (imaginary->whole || is_on(frame, FRAME_NOCROP) || is_on(frame, FRAME_EMBED) ||
         is_given(frame, FRAME_EXTEND))
         return (struct fit){ "contain", false };
@@ -107,15 +109,13 @@ static enum status choose(struct plan *plan, const char *name, const char *value
     return plan_set(plan, name, value, failure);
 }
 
-/* The background around a contained image. */
+/* The background around a contained image; by default its edge goes on. */
 static enum status set_extend(const struct imaginary *imaginary, struct plan *plan,
                               const struct encode_options *encode, struct failure *failure) {
     const long extend = imaginary->frame.number[FRAME_EXTEND];
+    if (!is_given(&imaginary->frame, FRAME_EXTEND) && has(plan, "around")) return STATUS_OK;
     if (extend < EXTEND_WHITE)
-        return fail(failure, STATUS_BAD_PARAM,
-                    "%s: edges are not continued around the image (extend=%s); say extend=white, "
-                    "black or background, or nocrop=false to cut it, or call fit",
-                    imaginary->row->name, imaginary_frame[FRAME_EXTEND].choices[extend]);
+        return choose(plan, "around", extend == EXTEND_MIRROR ? "mirror" : "edge", failure);
     if (extend == EXTEND_BACKGROUND &&
         (encode->has_background || has(plan, "background") || *imaginary->background))
         return STATUS_OK;
@@ -345,7 +345,8 @@ static enum status add_all(const struct imaginary *imaginary, struct plan *plan,
 
 /* ---- all of it */
 
-/* Parameters of which only the default is accepted. */
+/* Parameters of which only the default is accepted; under IMAGINARY_PATH the harmless ones do
+ * nothing. */
 static enum status check_refused(const struct imaginary *imaginary, struct failure *failure) {
     static const char *const reasons[REST_PARAMS] = {
         [REST_NOROTATION] = "the image is always rotated as its EXIF says: leave norotation out",
@@ -355,10 +356,14 @@ static enum status check_refused(const struct imaginary *imaginary, struct failu
         [REST_PALETTE] = "a PNG keeps all its colours: leave palette out",
         [REST_MINAMPL] = "the blur is exact and needs no minampl: give sigma alone",
     };
-    for (int i = REST_REFUSED; i < REST_PARAMS; i++)
-        if (imaginary->rest.number[i] != imaginary_rest[i].def &&
-            !(i == REST_NOROTATION && imaginary->upright))
+    for (int i = REST_REFUSED; i < REST_PARAMS; i++) {
+        if (imaginary->rest.number[i] == imaginary_rest[i].def ||
+            (i == REST_NOROTATION && imaginary->upright))
+            continue;
+        if (!imaginary->whole || i == REST_NOROTATION)
             return fail(failure, STATUS_BAD_PARAM, "%s: %s", imaginary->row->name, reasons[i]);
+        imaginary_ignore(imaginary, imaginary_rest[i].name);
+    }
     return STATUS_OK;
 }
 
@@ -391,12 +396,10 @@ static enum status complete_sides(struct imaginary *imaginary, struct plan *plan
 }
 
 enum status imaginary_complete(struct imaginary *imaginary, struct plan *plan,
-                               struct encode_options *encode, struct failure *failure) {
+                               const struct encode_options *encode, struct failure *failure) {
     if (!imaginary->row) return STATUS_OK;
     enum status status = check_refused(imaginary, failure);
     if (!status) status = complete_sides(imaginary, plan, failure);
     if (!status) status = finish(imaginary, plan, encode, failure);
-    if (!status) status = add_all(imaginary, plan, encode, failure);
-    if (imaginary->rest.number[REST_INTERLACE]) encode->progressive = true;
-    return status;
+    return status ? status : add_all(imaginary, plan, encode, failure);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/route.h"
 
+#include "pipeline/op_alias.h"
 #include "pipeline/param.h"
 #include "server/http/imaginary.h"
 
@@ -12,6 +13,8 @@ static const struct route routes[] = {
     { "/ops", ROUTE_GET, .answer = handle_ops },
     { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
     { "/", ROUTE_GET, .answer = handle_root },
+    { IMAGINARY_PATH "/", ROUTE_GET, .answer = handle_imaginary },
+    { IMAGINARY_PATH "/health", ROUTE_GET, .answer = handle_imaginary_health },
     { "*", ROUTE_OPTIONS, .admin = true, .answer = handle_options },
     { "/livez", ROUTE_GET, .admin = true, .answer = handle_livez },
     { "/health", ROUTE_GET, .admin = true, .answer = handle_livez },
@@ -58,9 +61,9 @@ static const struct route *by_path_of_imaginary(const char *path) {
 }
 
 static const struct route *by_path(const struct op_set *ops, const char *path) {
-    if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
+    if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
     return page_has(path) ? &page_route : NULL;
@@ -80,11 +83,15 @@ static const char *nearest(const struct op_set *ops, const char *name) {
 static struct route_match not_found(const struct op_set *ops, const char *path,
                                     struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const char *near = nearest(ops, route_name(path));
-    fail(failure, STATUS_BAD_REQUEST,
-         near ? "there is no %s here; did you mean /%s?"
-              : "there is no %s here; GET /ops lists the operators",
-         param_shown(path, shown), near);
+    const char *name = route_name(path), *instead = op_alias(name), *near = nearest(ops, name);
+    param_shown(path, shown);
+    if (instead)
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; %s", shown, instead);
+    else if (near)
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; did you mean /%s?", shown, near);
+    else
+        fail(failure, STATUS_BAD_REQUEST, "there is no %s here; GET /ops lists the operators",
+             shown);
     return (struct route_match){ NULL, 404, NULL };
 }
 

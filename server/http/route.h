@@ -58,13 +58,17 @@ bool page_has(const char *path);
 bool page_is_wanted(const struct exchange *exchange);
 
 /* handle_status.c. handle_root: the page for browsers, JSON for programs. A request's id follows
- * PROGRESS_PATH. */
+ * PROGRESS_PATH. handle_imaginary, ..._health: what imaginary answers to GET / and /health. */
 #define PROGRESS_PATH "/progress/"
 enum status handle_options(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_metrics(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_imaginary(struct exchange *exchange, struct reply *reply,
+                             struct failure *failure);
+enum status handle_imaginary_health(struct exchange *exchange, struct reply *reply,
+                                    struct failure *failure);
 enum status handle_progress(struct exchange *exchange, struct reply *reply,
                             struct failure *failure);
 

@@ -27,6 +27,9 @@ enum channel_kind {
     CHANNEL_SELF_TEST,   /* front: run the self-test */
     CHANNEL_SELF_TESTED, /* worker: `ok`: the self-test's answer was right */
     CHANNEL_GAUGES,      /* worker of a GPU: readings of its device, every self_test_ms */
+    CHANNEL_UNPIN,       /* front: unregister what the free `slot` has beyond slots_base; run_number
+                            is the request's, seen before in a copy */
+    CHANNEL_UNPINNED,    /* worker: done, with that run_number */
     CHANNEL_HEARTBEAT,   /* worker: its process runs, every HEARTBEAT_MS; once it is ready, with the
                             fields of READY */
 };

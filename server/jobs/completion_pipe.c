@@ -24,12 +24,10 @@ enum status completion_pipe_open(int ends[2], int slots, struct failure *failure
         close(ends[1]);
     }
     ends[0] = ends[1] = -1;
-    return fail(
-        failure, STATUS_NO_MEMORY,
-        "no pipe for the completions of %d slots: lower slots_small, slots_medium, "
-        "slots_large or slots_huge, or raise fs.pipe-max-size, fs.pipe-user-pages-soft or the "
-        "limit of open files",
-        slots);
+    return fail(failure, STATUS_NO_MEMORY,
+                "no pipe for the completions of %d slots: lower slots, or raise fs.pipe-max-size, "
+                "fs.pipe-user-pages-soft or the limit of open files",
+                slots);
 }
 
 bool completion_pipe_send(int end, const struct completion *completion) {

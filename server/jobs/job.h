@@ -75,6 +75,7 @@ struct job {
     struct client client;         /* the client_unit that the queue counts the job for */
     struct probe probe;           /* of the image's header, within the limits */
     uint64_t image_offset, image_length;
+    uint64_t hot_bytes;             /* of the slot: these stay allocated (slot.h) */
     uint64_t body_length;           /* bytes of the slot in use by the upload's images */
     uint64_t written_length;        /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */

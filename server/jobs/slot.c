@@ -3,10 +3,13 @@
  * preamble. The second memfd has a page of counters, then the slots at equal distances: each a job,
  * padded to a page, and its bytes. Its length is sealed, since a process that reads behind the end
  * of a mapped file is killed. Each process maps all of it at once, without allocating: a page
- * exists once it is written. Pages of a slot's hot bytes are written at start and stay. slot_give
- * punches a hole where the rest was used; for a large job the system takes tens of milliseconds, so
- * a thread does it and the I/O thread's other connections do not wait. The front alone keeps the
- * free lists, a stack for each class, under one lock. */
+ * exists once it is written. Pages of a slot's hot bytes stay. slot_give punches a hole where the
+ * rest was used; for a large job the system takes tens of milliseconds, so a thread does it and the
+ * I/O thread's other connections do not wait.
+ *
+ * Hot bytes come in levels, two for each power of two, so that slots are found by size. The front
+ * alone keeps the free lists, a stack for each level, under one lock. A stack keeps few slots in
+ * use, and the others are trimmed: the least recently used first. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>
@@ -19,19 +22,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x6275726e };
+/* LEVELS: of 128 KiB, up to 64 MiB: a larger upload takes far longer to decode than to copy.
+ * NEAR: levels above the wanted one at which a slot is taken as it is, without growing another.
+ * CRAMPED_MS: a slot that is not used for this long is trimmed where another is to grow. */
+enum { MAGIC = 0x6275726e, LEVELS = 19, NEAR = 2, CRAMPED_MS = 1000 };
 static const size_t RELEASED_APART = 16 << 20; /* bytes, whose release takes some 3 ms */
 
 /* The layout of the slots; the preamble follows. */
 struct header {
     uint32_t magic, count;
-    uint64_t preamble_bytes, stride, job_bytes, span_bytes;
-    struct slot_class classes[SLOT_CLASSES];
+    uint64_t preamble_bytes, stride, job_bytes, span_bytes, base_bytes;
 };
 
 /* First page of the memory. */
 struct counters {
     uint64_t log_dropped; /* atomic: the workers add to it */
+};
+
+/* A slot, in the front. */
+struct place {
+    struct job_owner *owner;
+    int level;        /* of its hot bytes */
+    int next;         /* in the list of free slots of its level; -1: the last one */
+    bool free;        /* in that list */
+    int64_t given_ns; /* when it was put there */
 };
 
 struct slots {
@@ -43,11 +57,15 @@ struct slots {
     /* in the front alone */
     struct job *jobs;                        /* by slot */
     char (*short_values)[REPORT_VALUES_MAX]; /* by slot */
+    struct place *places;                    /* by slot */
     pthread_mutex_t lock;
-    int *free[SLOT_CLASSES]; /* stacks of free slots */
-    int free_count[SLOT_CLASSES];
+    int levels;           /* that fit a slot */
+    int free[LEVELS];     /* stacks of free slots; -1: empty */
+    size_t hot_bytes_max; /* of all slots, beyond the base */
+    long idle_ms;
+    size_t grown; /* hot bytes of all slots beyond the base; atomic, as in_use is */
+    bool cramped; /* a slot could not grow since the last trim */
     int in_use;
-    struct job_owner **owners;
     int releasing; /* threads of release_apart */
     pthread_cond_t released;
 };
@@ -61,16 +79,14 @@ static uint8_t *slot_start(const struct slots *slots, int slot) {
     return slots->memory + SLOT_PAGE + (size_t)slot * slots->layout.stride;
 }
 
-static int class_of(const struct slots *slots, int slot) {
-    const struct slot_class *classes = slots->layout.classes;
-    int class = 0;
-    while (slot >= classes[class].count) slot -= classes[class ++].count;
-    return class;
+static size_t level_bytes(const struct slots *slots, int level) {
+    const size_t power = slots->layout.base_bytes << level / 2;
+    return slot_paged(level % 2 ? power + power / 2 : power);
 }
 
+/* From the job on. */
 static size_t hot_bytes(const struct slots *slots, int slot) {
-    return slots->layout.job_bytes +
-           slot_paged(slots->layout.classes[class_of(slots, slot)].hot_bytes);
+    return slots->layout.job_bytes + slot_hot(slots, slot);
 }
 
 static size_t head_bytes(const struct header *header) {
@@ -117,21 +133,20 @@ __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *s
     for (size_t i = 0; i < hot; i += SLOT_PAGE) (void)start[i];
 }
 
-static enum status fill_free_lists(struct slots *slots, struct failure *failure) {
-    static const char no_memory[] = "out of memory for the lists of free slots";
-    int next = 0;
-    slots->owners = calloc(slots->layout.count, sizeof *slots->owners);
-    slots->jobs = calloc(slots->layout.count, sizeof *slots->jobs);
-    slots->short_values = calloc(slots->layout.count, sizeof *slots->short_values);
-    if (!slots->owners || !slots->jobs || !slots->short_values)
-        return fail(failure, STATUS_NO_MEMORY, no_memory);
-    for (int c = 0; c < SLOT_CLASSES; c++) {
-        const int count = slots->layout.classes[c].count;
-        slots->free[c] = malloc((size_t)(count ? count : 1) * sizeof(int));
-        if (!slots->free[c]) return fail(failure, STATUS_NO_MEMORY, no_memory);
-        /* Lowest slot on top, so that a quiet daemon uses the same few. */
-        for (int i = 0; i < count; i++) slots->free[c][count - 1 - i] = next++;
-        slots->free_count[c] = count;
+static enum status make_places(struct slots *slots, struct failure *failure) {
+    const int count = (int)slots->layout.count;
+    slots->places = calloc((size_t)count, sizeof *slots->places);
+    slots->jobs = calloc((size_t)count, sizeof *slots->jobs);
+    slots->short_values = calloc((size_t)count, sizeof *slots->short_values);
+    if (!slots->places || !slots->jobs || !slots->short_values)
+        return fail(failure, STATUS_NO_MEMORY, "out of memory for the list of slots");
+    for (slots->levels = 1; slots->levels < LEVELS; slots->levels++)
+        if (level_bytes(slots, slots->levels) > slots->layout.span_bytes) break;
+    for (int level = 0; level < LEVELS; level++) slots->free[level] = -1;
+    /* Lowest slot on top, so that a quiet daemon uses the same few. */
+    for (int i = count - 1; i >= 0; i--) {
+        slots->places[i] = (struct place){ .next = slots->free[0], .free = true };
+        slots->free[0] = i;
     }
     return STATUS_OK;
 }
@@ -142,9 +157,9 @@ static struct header layout_of(const struct slot_options *options) {
         .preamble_bytes = options->preamble_bytes,
         .job_bytes = slot_paged(sizeof(struct job)),
         .span_bytes = slot_paged(options->span_bytes),
+        .base_bytes = slot_paged(options->base_bytes),
+        .count = (uint32_t)options->count,
     };
-    memcpy(header.classes, options->classes, sizeof header.classes);
-    for (int c = 0; c < SLOT_CLASSES; c++) header.count += (uint32_t)options->classes[c].count;
     header.stride = header.job_bytes + header.span_bytes;
     return header;
 }
@@ -160,8 +175,7 @@ static enum status check_limit(const struct header *layout, int resource, char f
     if (fits)
         return fail(failure, STATUS_BAD_PARAM,
                     "%u slots take %s %llu kB, and ulimit -%c allows %llu: raise it, or "
-                    "lower slots_small, slots_medium, slots_large and slots_huge to %llu in all, "
-                    "or pixels_max and body_bytes_max",
+                    "lower slots to %llu, or pixels_max and body_bytes_max",
                     layout->count, what, (unsigned long long)needed / 1024, flag,
                     (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)fits);
     return fail(failure, STATUS_BAD_PARAM,
@@ -215,12 +229,14 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     struct slots *slots = make((struct slots_files){ -1, -1 }, failure);
     if (!slots) return NULL;
     slots->layout = layout_of(options);
+    slots->hot_bytes_max = options->hot_bytes_max;
+    slots->idle_ms = options->idle_ms;
     if (!make_head(slots, options) || !make_memory(slots)) {
         fail(failure, STATUS_NO_MEMORY, "cannot create the shared memory for the slots: %s",
              strerror(errno));
         return slots_destroy(slots), NULL;
     }
-    if (map(slots, failure) || fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
+    if (map(slots, failure) || make_places(slots, failure)) return slots_destroy(slots), NULL;
     *slots_log_dropped(slots) = 0; /* allocates its page at start too */
     for (int i = 0; i < slots_count(slots); i++) allocate_hot(slots, i);
     return slots;
@@ -256,8 +272,7 @@ void slots_destroy(struct slots *slots) {
     if (slots->head) munmap((void *)slots->head, head_bytes(&slots->layout));
     if (slots->files.memory >= 0) close(slots->files.memory);
     if (slots->files.head >= 0) close(slots->files.head);
-    for (int c = 0; c < SLOT_CLASSES; c++) free(slots->free[c]);
-    free(slots->owners);
+    free(slots->places);
     free(slots->jobs);
     free(slots->short_values);
     pthread_cond_destroy(&slots->released);
@@ -289,47 +304,84 @@ int slots_in_use(const struct slots *slots) {
     return __atomic_load_n(&slots->in_use, __ATOMIC_RELAXED);
 }
 
-int slot_take(struct slots *slots, size_t expected, struct job_owner *owner) {
-    int slot = -1;
-    pthread_mutex_lock(&slots->lock);
-    for (int c = 0; c < SLOT_CLASSES && slot < 0; c++) {
-        const bool fits = expected <= slots->layout.classes[c].hot_bytes || c == SLOT_CLASSES - 1;
-        if (fits && slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
+/* ---- free slots, under the lock */
+
+static int pop(struct slots *slots, int level) {
+    const int slot = slots->free[level];
+    if (slot < 0) return slot;
+    slots->free[level] = slots->places[slot].next;
+    slots->places[slot].free = false;
+    return slot;
+}
+
+static void push(struct slots *slots, int slot) {
+    struct place *place = &slots->places[slot];
+    place->next = slots->free[place->level];
+    place->free = true;
+    place->given_ns = clock_coarse_ns();
+    slots->free[place->level] = slot;
+}
+
+static int find_slot(struct slots *slots, size_t expected) {
+    int wanted = 0, slot = -1;
+    while (wanted < slots->levels - 1 && level_bytes(slots, wanted) < expected) wanted++;
+    for (int l = wanted; l < slots->levels && l <= wanted + NEAR && slot < 0; l++)
+        slot = pop(slots, l);
+    int below = wanted - 1;
+    while (below >= 0 && slots->free[below] < 0) below--;
+    if (slot < 0 && below >= 0) {
+        const size_t more = level_bytes(slots, wanted) - level_bytes(slots, below);
+        if (slots->grown + more <= slots->hot_bytes_max) {
+            slot = pop(slots, below);
+            slots->places[slot].level = wanted;
+            __atomic_fetch_add(&slots->grown, more, __ATOMIC_RELAXED);
+        } else {
+            slots->cramped = true;
+        }
     }
-    /* No class that fits is free: a smaller slot grows. */
-    for (int c = SLOT_CLASSES - 1; c >= 0 && slot < 0; c--)
-        if (slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
+    for (int l = wanted + NEAR + 1; l < slots->levels && slot < 0; l++) slot = pop(slots, l);
+    return slot < 0 && below >= 0 ? pop(slots, below) : slot;
+}
+
+int slot_take(struct slots *slots, size_t expected, struct job_owner *owner) {
+    pthread_mutex_lock(&slots->lock);
+    const int slot = find_slot(slots, expected);
     if (slot >= 0) __atomic_fetch_add(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
     if (slot < 0) return slot;
-    slots->owners[slot] = owner;
+    slots->places[slot].owner = owner;
     memset(slot_job(slots, slot), 0, sizeof(struct job));
+    slot_job(slots, slot)->hot_bytes = slot_hot(slots, slot);
     return slot;
 }
 
 struct job_owner *slot_owner(const struct slots *slots, int slot) {
-    return slots->owners[slot];
+    return slots->places[slot].owner;
 }
 
-/* Gives used pages beyond the hot bytes back to the system. */
-static void release_cold(struct slots *slots, int slot) {
-    const struct job *job = slot_job(slots, slot);
+/* ---- memory goes back to the system */
+
+static void punch(struct slots *slots, int slot) {
     const size_t hot = hot_bytes(slots, slot);
-    /* More may have been written by a worker that died, an encoder that failed, a GPU before the
-     * cores ran the job again, or a search for a quality whose first files were larger. */
-    bool unknown = job->lost_runs || job->deaths || job->failure.status ||
-                   job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
-    for (int o = 0; o < job_output_count(job); o++) unknown |= job->outputs[o].fitting.tries > 1;
-    if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->files.memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,
               (off_t)(slots->layout.stride - hot));
 }
 
+/* Gives used pages beyond the hot bytes back to the system. */
+static void release_cold(struct slots *slots, int slot) {
+    const struct job *job = slot_job(slots, slot);
+    /* More may have been written by a worker that died, an encoder that failed, a GPU before the
+     * cores ran the job again, or a search for a quality whose first files were larger. */
+    bool unknown = job->lost_runs || job->deaths || job->failure.status ||
+                   job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
+    for (int o = 0; o < job_output_count(job); o++) unknown |= job->outputs[o].fitting.tries > 1;
+    if (job_bytes_end(job) > slot_hot(slots, slot) || unknown) punch(slots, slot);
+}
+
 static void put_back(struct slots *slots, int slot) {
     pthread_mutex_lock(&slots->lock);
-    const int class = class_of(slots, slot);
-    slots->free[class][slots->free_count[class]++] = slot;
+    push(slots, slot);
     __atomic_fetch_sub(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
 }
@@ -370,6 +422,40 @@ void slot_give(struct slots *slots, int slot) {
     put_back(slots, slot);
 }
 
+/* Some slots stay free for jobs meanwhile. */
+int slots_trim_begin(struct slots *slots, int64_t now_ns) {
+    int oldest = -1;
+    pthread_mutex_lock(&slots->lock);
+    const int64_t ms = slots->cramped && slots->idle_ms > CRAMPED_MS ? CRAMPED_MS : slots->idle_ms;
+    int64_t before = now_ns - ms * INT64_C(1000000);
+    const bool room = 4 * slots->in_use < 3 * slots_count(slots);
+    for (int i = 0; i < slots_count(slots) && slots->grown && room; i++) {
+        const struct place *place = &slots->places[i];
+        if (!place->free || !place->level || place->given_ns > before) continue;
+        before = place->given_ns;
+        oldest = i;
+    }
+    slots->cramped = false;
+    if (oldest >= 0) {
+        int *link = &slots->free[slots->places[oldest].level];
+        while (*link != oldest) link = &slots->places[*link].next;
+        *link = slots->places[oldest].next;
+        slots->places[oldest].free = false;
+    }
+    pthread_mutex_unlock(&slots->lock);
+    return oldest;
+}
+
+void slots_trim_end(struct slots *slots, int slot) {
+    const size_t more = slot_hot(slots, slot) - slots_base(slots);
+    slots->places[slot].level = 0;
+    punch(slots, slot);
+    pthread_mutex_lock(&slots->lock);
+    __atomic_fetch_sub(&slots->grown, more, __ATOMIC_RELAXED);
+    push(slots, slot);
+    pthread_mutex_unlock(&slots->lock);
+}
+
 struct job *slot_shared_job(const struct slots *slots, int slot) {
     return (struct job *)slot_start(slots, slot);
 }
@@ -391,5 +477,13 @@ size_t slot_span(const struct slots *slots) {
 }
 
 size_t slot_hot(const struct slots *slots, int slot) {
-    return hot_bytes(slots, slot) - slots->layout.job_bytes;
+    return level_bytes(slots, slots->places ? slots->places[slot].level : 0);
+}
+
+size_t slots_base(const struct slots *slots) {
+    return level_bytes(slots, 0);
+}
+
+size_t slots_grown(const struct slots *slots) {
+    return __atomic_load_n(&slots->grown, __ATOMIC_RELAXED);
 }

@@ -5,14 +5,15 @@
  * writes, holds what all slots have in common. The front also has a private job for each slot,
  * which no worker can reach (job.h).
  *
- * Every slot spans enough addresses for the largest upload and answer, but only the first `hot`
- * bytes of its class are allocated at start and kept. The rest is allocated page by page when it is
- * written, and freed when the slot is given back. So a job that grows never moves. A
- * worker maps the hot bytes of all slots at its start: they count in its VmRSS too, but are the
- * same memory.
+ * Every slot spans enough addresses for the largest upload and answer, but few of its pages exist.
+ * The first `hot` bytes stay allocated: base_bytes at first, and as many as a larger job was
+ * expected to need once the slot has served that job. Memory behind them is allocated page by page
+ * when it is written, and freed when the slot is given back. So a job that grows never moves. GPUs'
+ * workers register the hot bytes with the driver. Slots that are not used for idle_ms are trimmed
+ * to base_bytes, and earlier when hot_bytes_max leaves no room for a job.
  *
  * Used by:  server/request takes and gives back; dispatcher.c, worker.c and executor.c read and
- *           write.
+ *           write; supervisor.c trims.
  * Owns:     a taken slot belongs to its request until slot_give. slots_destroy closes both memfds.
  * Fails:    slot_take returns -1 when no slot is free; slots_create and slots_open return NULL.
  * Threads:  any; the free lists exist in the front alone.
@@ -27,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SLOT_CLASSES = 4, SLOT_PAGE = 4096 };
+enum { SLOT_PAGE = 4096 };
 
 /* Rounds up to whole pages. */
 static inline uint64_t slot_paged(uint64_t bytes) {
@@ -41,14 +42,12 @@ static inline uint64_t slot_aligned(uint64_t bytes) {
     return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 }
 
-struct slot_class {
-    int count;
-    size_t hot_bytes;
-};
-
 struct slot_options {
-    struct slot_class classes[SLOT_CLASSES]; /* small to large */
-    size_t span_bytes;                       /* of a slot: upload and answer together */
+    int count;
+    size_t base_bytes;    /* of each slot, allocated at start */
+    size_t hot_bytes_max; /* of all slots together, beyond base_bytes */
+    long idle_ms;         /* a slot that is not used for this long may be trimmed */
+    size_t span_bytes;    /* of a slot: upload and answer together */
     const void *preamble; /* copied for the workers: the configuration; for a sandbox, the texts
                              of its operators follow */
     size_t preamble_bytes;
@@ -88,8 +87,9 @@ uint64_t *slots_log_dropped(const struct slots *slots);
 int slots_count(const struct slots *slots);
 int slots_in_use(const struct slots *slots);
 
-/* Takes a slot whose class fits EXPECTED bytes of upload and answer, or the next larger one that is
- * free, and zeroes its job. OWNER must last until slot_give, or until the job has completed. */
+/* Takes a free slot and zeroes its job: one whose hot bytes hold EXPECTED bytes of upload and
+ * answer, else one that grows to that, else any. OWNER must last until slot_give, or until the job
+ * has completed. */
 int slot_take(struct slots *slots, size_t expected, struct job_owner *owner);
 struct job_owner *slot_owner(const struct slots *slots, int slot);
 /* Frees the slot and its memory beyond the hot bytes. A thread does so for a large slot, which
@@ -104,6 +104,14 @@ struct job *slot_shared_job(const struct slots *slots, int slot);
 char *slot_short_values(const struct slots *slots, int slot);
 uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);
-size_t slot_hot(const struct slots *slots, int slot); /* bytes that stay allocated; whole pages */
+/* In the front: bytes that stay allocated, whole pages. The slot's job has them too. */
+size_t slot_hot(const struct slots *slots, int slot);
+size_t slots_base(const struct slots *slots);  /* the least of slot_hot */
+size_t slots_grown(const struct slots *slots); /* hot bytes of all slots beyond slots_base */
+
+/* Takes a free slot whose hot bytes beyond slots_base may be freed; -1: there is none. Once no
+ * worker has them registered, slots_trim_end frees them, which takes 0.3 ms a MB, and the slot. */
+int slots_trim_begin(struct slots *slots, int64_t now_ns);
+void slots_trim_end(struct slots *slots, int slot);
 
 #endif

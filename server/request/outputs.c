@@ -173,11 +173,27 @@ enum status outputs_set_list(struct settings *settings, const char *value,
 
 /* ---- whether the settings are compatible */
 
+/* Makes the plan of the INDEX-th width; what a dialect adds may depend on it. */
+static enum status make_plan_of_width(const struct settings *settings, int index, struct plan *plan,
+                                      struct failure *failure) {
+    struct dialect *dialect = settings->dialect;
+    char text[16];
+    *plan = settings->plan;
+    snprintf(text, sizeof text, "%u", settings->outputs->widths.widths[index]);
+    enum status status = plan_set(plan, "width", text, failure);
+    if (!status && dialect) status = dialect->complete(dialect, plan, &settings->encode, failure);
+    if (!status) status = settings_give_background(&settings->encode, plan, failure);
+    return status ? status : plan_complete(plan, failure);
+}
+
 static enum status check_widths(const struct settings *settings, struct failure *failure) {
     const struct outputs *outputs = settings->outputs;
     const int types = outputs->type_count ? outputs->type_count : 1;
-    if (plan_check_widths(&settings->plan, failure)) return failure->status;
-    if (outputs->widths.count * types <= OUTPUTS_MAX) return STATUS_OK;
+    struct plan plan;
+    enum status status = plan_check_widths(&settings->plan, failure);
+    for (int i = 0; i < outputs->widths.count && !status; i++)
+        status = make_plan_of_width(settings, i, &plan, failure);
+    if (status || outputs->widths.count * types <= OUTPUTS_MAX) return status;
     return fail(failure, STATUS_BAD_PARAM, "%d widths in %d types are more than %d results",
                 outputs->widths.count, types, OUTPUTS_MAX);
 }
@@ -227,14 +243,11 @@ static enum status plan_widths(const struct settings *settings, const struct ima
                                struct job_output *results, struct failure *failure) {
     struct outputs *outputs = settings->outputs;
     struct image shapes[PLAN_STEPS_MAX + 1], made[WIDTHS_MAX];
-    char text[16];
     add_part(plans, settings->plan.ops);
     for (int i = 0; i < outputs->widths.count; i++) {
         const int part = plans->count;
         struct plan *plan = add_part(plans, settings->plan.ops);
-        *plan = settings->plan;
-        snprintf(text, sizeof text, "%u", outputs->widths.widths[i]);
-        enum status status = plan_set(plan, "width", text, failure);
+        enum status status = make_plan_of_width(settings, i, plan, failure);
         if (!status) status = plan_shapes(plan, in, pixels_max, shapes, failure);
         if (status) return status;
         const struct image *result = &shapes[plan->count];

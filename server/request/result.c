@@ -115,6 +115,7 @@ static struct report_image describe_output(const struct job_output *output) {
 static struct timing_report describe(const struct request *request) {
     const struct job *job = request_job(request);
     const struct outputs *outputs = request->settings.outputs;
+    const struct dialect *dialect = request->settings.dialect;
     return (struct timing_report){
         .request_id = request->id,
         .device = job->device_name,
@@ -124,6 +125,7 @@ static struct timing_report describe(const struct request *request) {
         .timing = &job->timing,
         .notes = job->notes | (outputs ? outputs->notes : job->outputs[0].notes),
         .warning = job->warning,
+        .ignored = dialect ? dialect->ignored : NULL,
         .values = slot_short_values(request->service->slots, request->slot),
         .values_length = job->values_length,
     };

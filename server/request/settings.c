@@ -257,7 +257,7 @@ static enum status unknown(const char *name, struct failure *failure) {
                     "widths works for a single operator; in /pipeline list one resize or carve per "
                     "width under outputs");
     const char *names[NAMES_MAX];
-    char shown[PARAM_SHOWN_MAX], all[192];
+    char shown[PARAM_SHOWN_MAX], all[256];
     int count = 0;
     while (count < NAMES_MAX && (names[count] = settings_shared_name(count))) count++;
     const char *near = nearest_name(name, names, count);
@@ -300,7 +300,7 @@ enum status settings_set_in_step(struct settings *settings, const char *name, co
     const int index = find_reserved(name);
     const bool background = strcmp(name, "background") == 0, type = strcmp(name, "type") == 0;
     const uint32_t bit = 1u << index;
-    if (background && settings->given & bit) return STATUS_OK;
+    if (background && settings->given_in_step & bit) return STATUS_OK;
     if (!last && !background && !type)
         return fail(
             failure, STATUS_BAD_PARAM,
@@ -315,7 +315,7 @@ enum status settings_set_in_step(struct settings *settings, const char *name, co
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    if (settings->info && strcmp(name, "device") != 0)
+    if (settings->info && !settings->dialect && strcmp(name, "device") != 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "/info accepts only the parameter device; remove \"%s\"",
                     param_shown(name, shown));
@@ -364,6 +364,10 @@ enum status settings_give_background(const struct encode_options *encode, struct
     return plan_give(plan, "background", text, failure);
 }
 
+static bool has_several_widths(const struct settings *settings) {
+    return settings->outputs && settings->outputs->widths.count;
+}
+
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     const bool several = settings->outputs && settings->outputs->list;
     if (settings->pipeline && !is_reserved_given(settings, "operations") && !several)
@@ -372,7 +376,7 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
     enum status status = STATUS_OK;
-    if (settings->dialect && !settings->pipeline)
+    if (settings->dialect && !settings->pipeline && !has_several_widths(settings))
         status = settings->dialect->complete(settings->dialect, &settings->plan, &settings->encode,
                                              failure);
     if (!status && !several) status = encode_options_check(&settings->encode, failure);

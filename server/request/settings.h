@@ -36,6 +36,8 @@ struct operations_place {
     bool first, last;          /* step of its list */
 };
 
+enum { DIALECT_IGNORED_MAX = 96 };
+
 /* Translates another service's operators, parameters and steps into Burin's as they come. The
  * functions return STATUS_BAD_PARAM with a sentence for what Burin does not have. */
 struct dialect {
@@ -47,13 +49,15 @@ struct dialect {
     /* A parameter from the query or a form: its own, or one for settings_set_native. */
     enum status (*set)(struct dialect *dialect, struct settings *settings, const char *name,
                        const char *value, struct failure *failure);
-    /* After all parameters: adds the steps around the operation's. Not called for /pipeline. */
+    /* After all parameters: adds the steps around the operation's. Called for each of several
+     * widths; not for /pipeline. */
     enum status (*complete)(struct dialect *dialect, struct plan *plan,
-                            struct encode_options *encode, struct failure *failure);
+                            const struct encode_options *encode, struct failure *failure);
     /* Whether the step NAME of a list belongs to the dialect; if so, add_step appends it. */
     bool (*has_step)(const struct dialect *dialect, const struct plan *plan, const char *name);
     enum status (*add_step)(const struct dialect *dialect, const struct operations_place *place,
                             const char *name, const json_t *params, struct failure *failure);
+    char ignored[DIALECT_IGNORED_MAX]; /* parameters that did nothing, with commas between */
 };
 
 struct settings {

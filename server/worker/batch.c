@@ -48,7 +48,6 @@ static void begin(struct job *job, int64_t now, bool again) {
         again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
     job->timing = (struct timing){ .span_count = 0 };
     job->failure = (struct failure){ .status = STATUS_OK };
-    job->notes = 0;
     job->values_offset = job->values_length = 0;
     job->decoded_by = CODEC_NOBODY;
     for (int o = 0; o < job_output_count(job); o++) {

@@ -17,6 +17,9 @@
 /* A device that takes longer than this to report that it has no memory has waited for some. */
 enum { WAITED_MS = 1000 };
 
+/* arena_bytes where the configuration has none: a part of the device's memory. */
+enum { ARENA_LEAST = 512 << 20, ARENA_PART = 64 };
+
 static struct codec_limits limits_of(const struct config *config) {
     return (struct codec_limits){
         .probe = { .pixels_max = (uint64_t)config->pixels_max,
@@ -34,7 +37,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
                                  .limits = limits_of(config),
                                  .batch_bytes = (size_t)config->staging_bytes,
                                  .arena_bytes = (size_t)config->arena_bytes };
-    struct device_info facts;
+    struct device_info facts = { 0 };
     struct failure ignored;
     if (strcmp(driver->kind, "cpu") == 0)
         snprintf(executor.device_name, sizeof executor.device_name, "cpu");
@@ -43,6 +46,8 @@ struct executor executor_make(struct slots *slots, const struct config *config,
                  index, facts.name);
     else
         snprintf(executor.device_name, sizeof executor.device_name, "%s:%d", driver->kind, index);
+    const size_t part = (size_t)(facts.memory_bytes / ARENA_PART);
+    if (!config->arena_bytes) executor.arena_bytes = part > ARENA_LEAST ? part : ARENA_LEAST;
     return executor;
 }
 

@@ -337,7 +337,8 @@ static enum status open_own_slot(struct operators_worker *worker, struct failure
     size_t preamble_bytes = 0;
     char *preamble = make_preamble(worker, &preamble_bytes);
     const struct slot_options options = {
-        .classes = { { 1, hot_bytes(worker) } },
+        .count = 1,
+        .base_bytes = hot_bytes(worker),
         .span_bytes = slot_span(worker->slots),
         .preamble = preamble,
         .preamble_bytes = preamble_bytes,

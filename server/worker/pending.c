@@ -22,7 +22,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8, RETURNED_MS = 250 };
+enum {
+    MESSAGES = 64,
+    SELF_TEST = -1,
+    UNPIN = -2,
+    AGE_MAX_MS = 1000,
+    SELF_TESTS = 8,
+    RETURNED_MS = 250
+};
 static const int64_t ms_ns = 1000000;
 
 struct pending {
@@ -35,7 +42,8 @@ struct pending {
     int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
     bool closed;
     int count;
-    int *waiting; /* slots, or SELF_TEST; oldest first */
+    int *waiting;       /* slots, SELF_TEST or UNPIN; oldest first */
+    struct unpin unpin; /* of UNPIN, the last one received */
 };
 
 struct pending *pending_create(const struct pending_options *options) {
@@ -95,7 +103,7 @@ static bool may_join(const struct job *first, const struct job *job, double ms) 
 /* ---- which job is next */
 
 static enum job_duration duration_of(const struct pending *pending, int slot) {
-    if (slot == SELF_TEST) return JOB_SHORT;
+    if (slot < 0) return JOB_SHORT;
     const int32_t duration = slot_job(pending->options.slots, slot)->duration;
     return duration == JOB_MEDIUM || duration == JOB_LONG ? (enum job_duration)duration : JOB_SHORT;
 }
@@ -111,7 +119,7 @@ static int64_t old_at(const struct job *job) {
 static bool may_take(const struct pending *pending, int slot, const struct group *group,
                      int64_t now) {
     if (pending->options.apart) return duration_of(pending, slot) == group->lane;
-    if (slot == SELF_TEST || pending->options.lanes == 1) return true;
+    if (slot < 0 || pending->options.lanes == 1) return true;
     if (pending->count > pending->options.capacity) return true;
     const struct job *job = slot_job(pending->options.slots, slot);
     if (job->duration != JOB_LONG || pending->free_lanes > 1) return true;
@@ -128,7 +136,7 @@ static void fill(struct pending *pending, int place, struct group *group) {
     *group = (struct group){ .is_long = first->duration == JOB_LONG, .lane = group->lane };
     for (int i = place; i < pending->count; i++) {
         const int slot = pending->waiting[i];
-        const struct job *job = slot == SELF_TEST ? NULL : slot_job(slots, slot);
+        const struct job *job = slot < 0 ? NULL : slot_job(slots, slot);
         if (job && group->count < pending->options.batch &&
             (i == place || may_join(first, job, ms))) {
             ms += job->predicted_ms;
@@ -144,11 +152,13 @@ static bool find(struct pending *pending, struct group *group) {
     const int64_t now = pending->count ? clock_ns() : 0;
     for (int i = 0; i < pending->count; i++) {
         if (!may_take(pending, pending->waiting[i], group, now)) continue;
-        if (pending->waiting[i] == SELF_TEST) {
+        const int first = pending->waiting[i];
+        if (first < 0) {
             pending->count--;
             memmove(pending->waiting + i, pending->waiting + i + 1,
                     (size_t)(pending->count - i) * sizeof *pending->waiting);
-            group->self_test = true;
+            group->self_test = first == SELF_TEST;
+            if (first == UNPIN) group->unpin = pending->unpin;
         } else {
             fill(pending, i, group);
         }
@@ -170,10 +180,10 @@ static bool is_copy(const struct pending *pending, const struct message *message
            message->run_number;
 }
 
-static bool self_test_waits(const struct pending *pending) {
-    bool waits = false;
-    for (int i = 0; i < pending->count; i++) waits |= pending->waiting[i] == SELF_TEST;
-    return waits;
+static bool waits(const struct pending *pending, int what) {
+    bool found = false;
+    for (int i = 0; i < pending->count; i++) found |= pending->waiting[i] == what;
+    return found;
 }
 
 static void add_one(struct pending *pending, int slot) {
@@ -188,8 +198,11 @@ static void add(struct pending *pending, const struct message *messages, int cou
     for (int i = 0; i < count; i++) {
         if (messages[i].kind == CHANNEL_RUN && !is_copy(pending, &messages[i]))
             add_one(pending, messages[i].slot);
-        else if (messages[i].kind == CHANNEL_SELF_TEST && !self_test_waits(pending))
+        else if (messages[i].kind == CHANNEL_SELF_TEST && !waits(pending, SELF_TEST))
             add_one(pending, SELF_TEST);
+        if (messages[i].kind != CHANNEL_UNPIN) continue;
+        pending->unpin = (struct unpin){ messages[i].slot, messages[i].run_number };
+        if (!waits(pending, UNPIN)) add_one(pending, UNPIN);
     }
 }
 
@@ -217,7 +230,7 @@ static int patience(const struct pending *pending, int64_t until) {
     if (pending->returned >= 0 && until > now + RETURNED_MS * ms_ns)
         until = now + RETURNED_MS * ms_ns;
     for (int i = 0; i < pending->count; i++) {
-        if (pending->waiting[i] == SELF_TEST || pending->options.apart) continue;
+        if (pending->waiting[i] < 0 || pending->options.apart) continue;
         const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));
         if (old > now && old < until) until = old;
     }
@@ -288,6 +301,7 @@ enum pending_outcome pending_take(struct pending *pending, struct group *group, 
     pending->free_lanes++;
     group->count = 0;
     group->self_test = group->is_long = false;
+    group->unpin.number = 0;
     if (group->lane == JOB_SHORT) drain(pending);
     while (!pending->closed) {
         if (find(pending, group)) {

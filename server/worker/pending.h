@@ -19,11 +19,18 @@
 #include "pipeline/run.h"
 #include "server/jobs/slot.h"
 
+/* The front asks to unregister what a free slot has grown by. */
+struct unpin {
+    int slot;
+    uint32_t number; /* of the request; 0: none */
+};
+
 /* Jobs that a lane takes at once, to run them in one batch. */
 struct group {
     int slots[RUN_BATCH_MAX];
-    int count;      /* 0: nothing yet, or the self-test */
-    bool self_test; /* the front asks for one */
+    int count; /* 0: nothing yet, or what the front asks for: */
+    bool self_test;
+    struct unpin unpin;
     bool is_long;
     enum job_duration lane; /* the duration of the lane's jobs, where durations are separate */
 };

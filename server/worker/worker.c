@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +52,17 @@ enum { SANDBOX_NICE = 5 };
  * milliseconds. The first job of an operator that is not compiled by then waits for that one. */
 enum { PREPARATION_WAIT_MS = 1000 };
 
+/* The slots' memory that this process has registered: there the device reads uploads and writes
+ * answers in place; other memory is copied. */
+struct pins {
+    const struct device_driver *driver;
+    int index;
+    size_t *bytes;         /* by slot, written by the lane that runs its job; NULL: none, as in a
+                              sandbox, where a user's kernel could write there */
+    pthread_mutex_t lock;  /* held while unregistering */
+    uint32_t unpin_number; /* the last request of the front; under `lock` */
+};
+
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
@@ -68,6 +80,7 @@ struct worker {
     struct heartbeat heartbeat;
     struct gpu_sampler sampler;     /* on a GPU only */
     struct preparation preparation; /* in a sandbox on a GPU only */
+    struct pins pins;
 };
 
 struct lane_thread {
@@ -84,27 +97,59 @@ static void give_up(const struct failure *failure) {
     _exit(WORKER_FAILED);
 }
 
-/* Lets the device read uploads and write answers in the slots' memory; slots that cannot be pinned
- * are copied. A sandbox pins nothing, since a user's kernel could write into any pinned slot. */
-static void pin_slots(const struct worker *worker, const struct device_driver *driver, int index) {
-    const struct slots *slots = worker->executor.slots;
+/* Registers the slot's first BYTES, after touching them: the driver would take several times as
+ * long. A registration takes 0.05 ms a MB, for which other calls of CUDA wait. */
+static void pin_slot(struct pins *pins, const struct slots *slots, int slot, size_t bytes) {
+    const size_t from = pins->bytes[slot];
+    uint8_t *start = slot_bytes(slots, slot) + from;
     struct failure failure = { 0 };
-    int refused = 0;
-    if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
-    for (int i = 0; i < slots_count(slots); i++)
-        if (slot_hot(slots, i))
-            refused +=
-                driver->codec->pin(index, slot_bytes(slots, i), slot_hot(slots, i), &failure) != 0;
-    if (refused)
-        log_event(LOG_ERROR, "worker: %d of %d slots could not be pinned, and are copied: %s",
-                  refused, slots_count(slots), failure.message);
+    if (bytes <= from || bytes > slot_span(slots)) return;
+    madvise(start, bytes - from, MADV_POPULATE_WRITE);
+    if (pins->driver->codec->pin(pins->index, start, bytes - from, &failure))
+        log_event(LOG_ERROR, "worker: memory of slot %d could not be pinned, and is copied: %s",
+                  slot, failure.message);
+    pins->bytes[slot] = bytes; /* a failure is not tried again with each job */
 }
 
-static void unpin_slots(const struct worker *worker, const struct device_driver *driver,
-                        int index) {
+static void pin_slots(struct worker *worker, const struct device_driver *driver, int index) {
     const struct slots *slots = worker->executor.slots;
+    struct pins *pins = &worker->pins;
+    pins->driver = driver;
+    pins->index = index;
+    pthread_mutex_init(&pins->lock, NULL);
     if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
-    for (int i = 0; i < slots_count(slots); i++) driver->codec->unpin(index, slot_bytes(slots, i));
+    pins->bytes = calloc((size_t)slots_count(slots), sizeof *pins->bytes);
+    for (int i = 0; i < slots_count(slots) && pins->bytes; i++)
+        pin_slot(pins, slots, i, slots_base(slots));
+}
+
+/* Unregisters what a slot has beyond BYTES. */
+static void unpin_slot(struct pins *pins, const struct slots *slots, int slot, size_t bytes) {
+    if (pins->bytes[slot] <= bytes) return;
+    pins->driver->codec->unpin(pins->index, slot_bytes(slots, slot) + bytes,
+                               pins->bytes[slot] - bytes);
+    pins->bytes[slot] = bytes;
+}
+
+static void unpin_slots(struct worker *worker) {
+    const struct slots *slots = worker->executor.slots;
+    for (int i = 0; i < slots_count(slots) && worker->pins.bytes; i++)
+        unpin_slot(&worker->pins, slots, i, 0);
+    free(worker->pins.bytes);
+}
+
+/* The front reuses the slot after the first answer: a copy of its request must unpin nothing. */
+static void answer_unpin(struct worker *worker, const struct unpin *unpin) {
+    const struct slots *slots = worker->executor.slots;
+    struct pins *pins = &worker->pins;
+    pthread_mutex_lock(&pins->lock);
+    if (pins->bytes && unpin->number != pins->unpin_number && unpin->slot >= 0 &&
+        unpin->slot < slots_count(slots))
+        unpin_slot(pins, slots, unpin->slot, slots_base(slots));
+    pins->unpin_number = unpin->number;
+    pthread_mutex_unlock(&pins->lock);
+    const struct message message = { .kind = CHANNEL_UNPINNED, .run_number = unpin->number };
+    channel_send(worker->channel, &message);
 }
 
 static void answer_self_test(struct worker *worker, struct lane *lane) {
@@ -130,6 +175,7 @@ static _Thread_local double group_began_cpu_ms;
 static void run_group(struct worker *worker, struct lane *lane, struct group *group) {
     struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
+    if (group->unpin.number) answer_unpin(worker, &group->unpin);
     if (!group->count) return;
     const int32_t thread = worker->gpu || worker->pool ? 0 : gettid(); /* 0: several do the work */
     for (int i = 0; i < group->count; i++) {
@@ -140,6 +186,11 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
         __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
     }
     if (thread) group_began_cpu_ms = thread_cpu_ms();
+    for (int i = 0; i < group->count && worker->pins.bytes; i++) {
+        const int slot = group->slots[i];
+        pin_slot(&worker->pins, worker->executor.slots, slot,
+                 slot_job(worker->executor.slots, slot)->hot_bytes);
+    }
     executor_run(&worker->executor, lane, group->slots, group->count, &failure);
     if (failure.status == STATUS_DEVICE) give_up(&failure);
 }
@@ -230,7 +281,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         .idle_bytes = worker->pool ? 0 : (size_t)config->idle_bytes,
         .cpu_memory_bytes = (size_t)config->cpu_memory_bytes,
         .pool = worker->pool,
-        .arena_bytes = (size_t)config->arena_bytes,
+        .arena_bytes = worker->executor.arena_bytes,
         .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,
         .device_pool_bytes = (size_t)config->device_pool_bytes,
     };
@@ -378,7 +429,7 @@ static int run(struct slots *slots, int channel, const struct config *config,
         run_lanes(worker);
     }
     for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
-    unpin_slots(worker, driver, index);
+    unpin_slots(worker);
     pool_destroy(worker->executor.codecs);
     pool_destroy(worker->pool);
     pending_destroy(worker->pending);

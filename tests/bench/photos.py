@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """photos.py OUT [PHOTOGRAPH]... - make the pictures that the service benchmarks send: JPEG quality 85, 4:2:0, of 320x240
-and 1920x1080, cut from the photographs given (or from those of the package mate-backgrounds), and a 64x64 P5. Where the
-backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of up to 21 megapixels go to
+and 1920x1080, and three of 4032x3024 and quality 92, as a phone's, cut from the photographs given (or from those of the package
+mate-backgrounds), and a 64x64 P5. Where the backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of up to 21 megapixels go to
 OUT/twelve: eleven as they are, and, since none of them is that small, one scaled to 0.3 megapixels. The photograph that takes
 the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray, each sampling that Pillow writes, progressive, CMYK,
 optimized tables, an odd size, qualities 30 and 98; with noise, that clamps more than any photograph."""
@@ -14,7 +14,9 @@ import sys
 import numpy as np
 from PIL import Image
 
-SIZES = {"small": (320, 240), "large": (1920, 1080)}
+SIZES = {"small": (320, 240), "large": (1920, 1080), "phone": (4032, 3024)}
+QUALITY = {"phone": 92}  # some 1.6 MB each, of which there are few
+PHONES = range(1, 4)
 
 
 def cut(image, width, height):
@@ -85,7 +87,8 @@ def main():
     for i, path in enumerate(photographs):
         image = Image.open(path).convert("RGB")
         for name, size in SIZES.items():
-            cut(image, *size).save(f"{out}/{name}{i}.jpg", quality=85, subsampling=2)
+            if name != "phone" or i in PHONES:
+                cut(image, *size).save(f"{out}/{name}{i}.jpg", quality=QUALITY.get(name, 85), subsampling=2)
     richest = max(range(len(photographs)), key=lambda i: os.path.getsize(f"{out}/large{i}.jpg"))
     kinds(out, Image.open(photographs[richest]).convert("RGB"))
     pixels = np.random.default_rng(1).integers(0, 256, 64 * 64, dtype=np.uint8)

@@ -7,8 +7,8 @@ Two programs are compared in one run, each row by turns: BEFORE=path AFTER=path 
 one that is not asked is idle. Prints for each row: requests a second, p50 and p99 in ms, answers that failed and, among these,
 those that differed from earlier ones; then microseconds of a core a request of front, workers and client, and how many cores they had.
 
-Needs `load` (make tools, or the bundle's) and photographs (tests/bench/photos.py build/photos, or the bundle's). Other files, with
---files A B...: one row for each number of connections given by --connections. Ends 1 where an answer failed or was wrong."""
+Needs `load` (make tools, or the bundle's) and photographs (tests/bench/photos.py build/photos, or the bundle's). A phone's photographs to
+thumbnails: --path '/resize?width=320' --rows phone:1,16,64. Other files, with --files A B...: one row for each number of connections given by --connections. Ends 1 where an answer failed or was wrong."""
 import argparse
 import glob
 import json
@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TICK = os.sysconf("SC_CLK_TCK")
 ROWS = ["large:1,64,128", "small:64,128,256"]
-SIZES = {"large": "1080p", "small": "320x240"}
+SIZES = {"large": "1080p", "small": "320x240", "phone": "12 MP"}
 
 
 def newest(*patterns):

@@ -19,18 +19,19 @@ static bool small;
 
 /* ---- slots, pinned or not */
 
-static void open_jobs(size_t hot, size_t span, bool pinned) {
+/* PIECE: bytes registered at a time, whole pages; 0: none. */
+static void open_jobs(size_t hot, size_t span, size_t piece) {
     struct failure failure = { 0 };
     file_jobs_open(lane, hot, span);
-    for (int i = 0; pinned && i < slots_count(file_jobs.slots); i++)
-        if (device_cuda.codec->pin(0, slot_bytes(file_jobs.slots, i), slot_hot(file_jobs.slots, i),
-                                   &failure))
-            fail_msg("slot %d: %s", i, failure.message);
+    for (int i = 0; piece && i < slots_count(file_jobs.slots); i++)
+        for (size_t at = 0; at < slot_hot(file_jobs.slots, i); at += piece)
+            if (device_cuda.codec->pin(0, slot_bytes(file_jobs.slots, i) + at, piece, &failure))
+                fail_msg("slot %d: %s", i, failure.message);
 }
 
 static void close_jobs(bool pinned) {
     for (int i = 0; pinned && i < slots_count(file_jobs.slots); i++)
-        device_cuda.codec->unpin(0, slot_bytes(file_jobs.slots, i));
+        device_cuda.codec->unpin(0, slot_bytes(file_jobs.slots, i), slot_hot(file_jobs.slots, i));
     print_message("decoded by the GPU %d, by cores: format %d, kind %d, profile %d, refused %d, "
                   "failed %d\n",
                   file_jobs.decoded[CODEC_DEVICE], file_jobs.decoded[CODEC_FORMAT],
@@ -46,8 +47,8 @@ static void close_jobs(bool pinned) {
     file_jobs_close();
 }
 
-static void all_scenes(size_t hot, bool pinned) {
-    open_jobs(hot, SPAN, pinned);
+static void all_scenes(size_t hot, size_t piece) {
+    open_jobs(hot, SPAN, piece);
     run_any_files_to(FORMAT_NONE, 85, 21, 19);
     run_any_files_to(FORMAT_JPEG, 97, 64, 33);
     if (!small) {
@@ -61,29 +62,35 @@ static void all_scenes(size_t hot, bool pinned) {
     run_masks();
     assert_true(file_jobs.decoded[CODEC_DEVICE] > 100 && file_jobs.encoded[CODEC_DEVICE] > 100);
     assert_true(file_jobs.decoded[CODEC_REFUSED] > 0);
-    close_jobs(pinned);
+    close_jobs(piece > 0);
 }
 
 static void slots_that_are_pinned(void **state) {
     (void)state;
-    all_scenes(64 << 10, true);
+    all_scenes(64 << 10, 64 << 10);
 }
 
 static void slots_that_are_not(void **state) {
     (void)state;
-    all_scenes(64 << 10, false);
+    all_scenes(64 << 10, 0);
 }
 
 /* One page: most files lie across its end, or begin behind it. */
 static void slots_that_are_pinned_in_part(void **state) {
     (void)state;
-    all_scenes(SLOT_PAGE, true);
+    all_scenes(SLOT_PAGE, SLOT_PAGE);
+}
+
+/* Files lie across the borders of adjacent pieces, as in a slot that has grown. */
+static void slots_that_are_pinned_in_pieces(void **state) {
+    (void)state;
+    all_scenes(64 << 10, SLOT_PAGE);
 }
 
 /* The outputs that the device makes of one image lie one behind another in its slot. */
 static void several_outputs(void **state) {
     (void)state;
-    open_jobs(64 << 10, LARGE_SPAN, true);
+    open_jobs(64 << 10, LARGE_SPAN, 64 << 10);
     run_several_outputs();
     assert_true(file_jobs.encoded[CODEC_DEVICE] > 0);
     close_jobs(true);
@@ -93,7 +100,7 @@ static void several_outputs(void **state) {
 static void memory_that_cannot_be_pinned(void **state) {
     (void)state;
     struct failure failure = { 0 };
-    open_jobs(64 << 10, SPAN, true);
+    open_jobs(64 << 10, SPAN, 64 << 10);
     assert_true(device_cuda.codec->pin(0, slot_bytes(file_jobs.slots, 0), 64 << 10, &failure) !=
                 STATUS_OK);
     print_message("pinned twice: %s\n", failure.message);
@@ -124,7 +131,7 @@ static void sizes_and_qualities(void **state) {
     (void)state;
     static const int qualities[] = { 1, 50, 85, 95, 100 };
     const unsigned step = small ? 487 : 3;
-    open_jobs(64 << 10, SPAN, true);
+    open_jobs(64 << 10, SPAN, 64 << 10);
     for (unsigned i = 0; i < 70 * 70 * 20; i += step) {
         const int quality = qualities[i / 4 % 5];
         add_and_free(noisy_jpeg(1 + i / 20 % 70, 1 + i / 20 / 70, i % 4, 90), i % 2 ? "" : "histeq",
@@ -140,7 +147,7 @@ static void large_with_small(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 1920, 1080 }, { 320, 240 }, { 7, 5 },
                                          { 3000, 17 },   { 17, 3000 }, { 1919, 1079 } };
-    open_jobs(LARGE_HOT, LARGE_SPAN, true);
+    open_jobs(LARGE_HOT, LARGE_SPAN, 64 << 10); /* as a slot that has grown */
     for (unsigned i = 0; i < (small ? 6u : 48u); i++)
         add_and_free(noisy_jpeg(sizes[i % 6][0], sizes[i % 6][1], 1 + i % 3, 85),
                      "histeq;brightness:shift=3", &(struct wish){ .quality = 60 + (int)i % 41 });
@@ -165,7 +172,7 @@ static bool is_probed(const struct bytes *file) {
 
 static void damaged_files(void **state) {
     (void)state;
-    open_jobs(64 << 10, SPAN, true);
+    open_jobs(64 << 10, SPAN, 64 << 10);
     for (unsigned i = 0; i < damaged_copies();) {
         struct bytes whole = noisy_jpeg(40 + i % 57, 33 + i % 31, 1 + i % 3, 80);
         const struct jpeg_file file = { whole.data, whole.length };
@@ -251,7 +258,7 @@ static void times_are_printed(void **state) {
     static const uint32_t sizes[][2] = { { 1920, 1080 }, { 320, 240 } };
     for (int s = 0; s < 2; s++) {
         struct bytes file = photo_like(sizes[s][0], sizes[s][1]);
-        open_jobs(LARGE_HOT, LARGE_SPAN, true);
+        open_jobs(LARGE_HOT, LARGE_SPAN, LARGE_HOT);
         add_file_job(&file, "histeq", &(struct wish){ .quality = 85 });
         median_ms(1, small ? 1 : 200);
         check_timing(&slot_job(file_jobs.slots, file_jobs.taken[1])->timing);
@@ -283,6 +290,7 @@ int main(int arguments, char **argument) {
         cmocka_unit_test(slots_that_are_pinned),
         cmocka_unit_test(slots_that_are_not),
         cmocka_unit_test(slots_that_are_pinned_in_part),
+        cmocka_unit_test(slots_that_are_pinned_in_pieces),
         cmocka_unit_test(several_outputs),
         cmocka_unit_test(memory_that_cannot_be_pinned),
         cmocka_unit_test(sizes_and_qualities),

@@ -28,10 +28,10 @@ from PIL import Image
 
 PATIENCE_S = 25
 HOUR_MS = "3600000"
-# Slots allocated at start and mapped by each worker: 7 MB. The program's own numbers (320 MB) would cost each daemon of each
-# test half a second. A larger body gets a slot that is allocated page by page. The daemon that all tests share has more slots.
-TEST_SLOTS = ("--slots-small", "32", "--slots-medium", "2", "--slots-large", "0")
-SHARED_SLOTS = ("--slots-small", "128", "--slots-medium", "16", "--slots-large", "2")
+# Slots allocate 10 MB at start, which each worker maps. The program's own number of slots (52 MB) would cost each daemon of each
+# test some time. The daemon that all tests share has more slots.
+TEST_SLOTS = ("--slots", "74")
+SHARED_SLOTS = ("--slots", "186")
 # Set by `make pressure` (pressure/long_forms.py): far longer loads.
 LONG = "LONG_FORMS" in os.environ
 # Compiles users' operators in half of the time: that file says how.

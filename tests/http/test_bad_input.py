@@ -733,7 +733,7 @@ def test_slow_but_steady_is_served(start):
     assert status == 200
 
 
-FEW_SLOTS = "--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1"
+FEW_SLOTS = "--slots", "4"
 
 
 def trickle(daemon, sent=b"P"):

@@ -128,7 +128,7 @@ def test_a_client_of_one_job_comes_before_the_rest_of_anothers(start):
 
 def test_one_client_may_fill_the_queue(start):
     """All of it is served: while there is room, a client is not refused for what others might send."""
-    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "40", "--slots-small", "64")
+    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-jobs", "40", "--slots", "106")
     frozen = Frozen(daemon)
     for _ in range(2 + 40):
         frozen.send("127.0.0.2")

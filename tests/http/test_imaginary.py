@@ -4,12 +4,13 @@
 Sizes are asserted as in imaginary's own tests (server_test.go, image_test.go), on pictures of the same size; pixels equal
 those of the native request.
 
-covers: server/http/imaginary.c
+covers: server/http/imaginary.c server/http/imaginary_values.c
         server/http/imaginary_steps.c"""
 import functools
 import io
 import json
 import urllib.parse
+import zipfile
 
 import numpy as np
 import pytest
@@ -62,9 +63,6 @@ def size(answer):
 def test_its_own_tests(daemon, name, path, picture, wanted):
     picture = as_large_as(picture)
     for root in ("", "/imaginary"):
-        if root and name == "TestImageResize":  # imaginary repeats the edge pixels
-            check_problem(daemon.post(root + path, picture), 400, "extend=copy", "extend=white", "nocrop=false", "fit")
-            continue
         answer = daemon.request("POST", root + path, picture, {"Content-Type": "image/jpeg"})
         assert size(answer) == wanted and answer.headers["Content-Type"] == "image/jpeg"
         form = daemon.post_form(root + path, [("file", picture, "large.jpg")])
@@ -204,6 +202,141 @@ def test_it_equals_the_native_request(daemon, theirs, ours):
     assert daemon.post(steps, SMALL).body == wanted
 
 
+# ---- what imaginary puts around a picture
+
+@pytest.mark.parametrize("query, way", [
+    ("", "edge"), ("&extend=copy", "edge"), ("&extend=lastpixel", "edge"), ("&extend=mirror", "symmetric"), ("&extend=%20Mirror", "symmetric"),
+    ("&extend=", "symmetric"), ("&extend=blue", "symmetric"), ("&embed=true", "edge"), ("&nocrop=true&background=250,20,10", "edge")])
+@pytest.mark.parametrize("width, height", [(50, 50), (120, 30), (7, 40), (64, 200)])
+def test_around_a_picture(daemon, query, way, width, height):
+    """imaginary's default call: scaled as Pillow scales, then numpy.pad, which libvips' embed equals; no larger than it came."""
+    picture = noise(64, 48, 3)
+    scale = min(width / 64, height / 48, 1)
+    size = max(1, int(64 * scale + 0.5)), max(1, int(48 * scale + 0.5))
+    scaled = np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
+    before = (height - size[1]) // 2, (width - size[0]) // 2
+    wanted = np.pad(scaled, [(before[0], height - size[1] - before[0]), (before[1], width - size[0] - before[1]), (0, 0)], way)
+    paths = [f"/imaginary/resize?width={width}&height={height}{query}&type=pnm"]
+    if query[1:] in ("extend=copy", "extend=mirror", "extend=lastpixel", "embed=true"):
+        paths += [f"/resize?width={width}&height={height}{query}&type=pnm", f"/thumbnail?width={width}&height={height}{query}&embed=true&type=pnm"
+                  if "embed" not in query else f"/thumbnail?width={width}&height={height}&embed=true&type=pnm"]
+    for path in paths:
+        answer = daemon.post(path, pnm(picture))
+        assert answer.status == 200, (path, answer.body)
+        assert (from_pnm(answer.body) == wanted).all(), path
+
+
+def test_alpha_goes_on_too(daemon):
+    picture = noise(10, 10, 4)
+    answer = daemon.post("/imaginary/resize?width=30&height=10&type=png", png(picture))
+    assert (np.asarray(Image.open(io.BytesIO(answer.body))) == np.pad(picture, [(0, 0), (10, 10), (0, 0)], "edge")).all()
+
+
+# ---- values as imaginary reads them
+
+READ = [
+    ("resize?width=30.5", "resize?width=31"), ("resize?width=30.4", "resize?width=30"), ("resize?width=-30", "resize?width=30"),
+    ("resize?width=%2B3e1", "resize?width=30"), ("resize?width=30&height=", "resize?width=30"), ("resize?width=30&height=0", "resize?width=30"),
+    ("resize?width=30&quality=0&type=jpeg", "resize?width=30&type=jpeg"), ("resize?width=30&quality=&type=jpeg", "resize?width=30&type=jpeg"),
+    ("resize?width=30&quality=59.5&type=jpeg", "resize?width=30&quality=60&type=jpeg"),
+    ("resize?width=30&compression=6.4&type=png", "resize?width=30&compression=6&type=png"),
+    ("resize?width=30&compression=0&type=png", "resize?width=30&type=png"), ("resize?width=30&type=JPEG", "resize?width=30&type=jpeg"),
+    ("resize?width=30&interlace=t&type=jpeg", "resize?width=30&interlace=true&type=jpeg"),
+    ("resize?width=30&height=30&nocrop=", "resize?width=30&height=30&nocrop=false"), ("resize?width=30&flip=&flop=f", "resize?width=30"),
+    ("crop?width=30&height=30&gravity=%20North", "crop?width=30&height=30&gravity=north"),
+    ("crop?width=30&height=30&gravity=up", "crop?width=30&height=30&gravity=centre"),
+    ("crop?width=30&height=30&gravity=SMART", "crop?width=30&height=30&gravity=smart"),
+    ("blur?sigma=1.23456", "blur?sigma=1.235"), ("blur?sigma=-2", "blur?sigma=2"), ("resize?width=30&sigma=0.0001", "resize?width=30"),
+    ("zoom?factor=1.5", "zoom?factor=2"), ("extract?top=1.5&left=&areawidth=9.2&areaheight=9", "extract?top=2&areawidth=9&areaheight=9"),
+    ("rotate?rotate=100", "rotate?rotate=90"), ("rotate?rotate=400", "rotate?rotate=270"), ("flip?rotate=45", "flip"),
+    ("convert?type=jpeg&background=300,20,10,7", "convert?type=jpeg&background=255,20,10"), ("convert?type=jpeg&background=", "convert?type=jpeg"),
+    ("crop?width=30&aspectratio=16", "crop?width=30"), ("crop?width=30&aspectratio=0:0", "crop?width=30"),
+    ("resize?width=30&colorspace=cmyk", "resize?width=30"), ("resize?width=30&colorspace=", "resize?width=30"),
+    ("resize?width=30&height=30&gravity=smart", "fit?width=30&height=30")]
+
+
+@pytest.mark.parametrize("given, read", READ, ids=[given for given, _ in READ])
+def test_values_as_imaginary_reads_them(daemon, given, read):
+    clear = png(noise(60, 40, 4))
+    answer, own = daemon.post("/imaginary/" + given, clear), daemon.post("/imaginary/" + read, clear)
+    assert (answer.status, own.status) == (200, 200), (answer.body, own.body)
+    assert answer.body == own.body and answer.headers["Content-Type"] == own.headers["Content-Type"]
+
+
+def test_numbers_of_json_are_cut_off(daemon):
+    """As Go's int() does it; texts are rounded."""
+    for given, read in ((30.9, 30), ("30.5", 31), ("", 0), (0, 0)):
+        answer = daemon.post(pipeline(("resize", {"width": given, "height": 20}), root="/imaginary", type="pnm"), SMALL)
+        own = daemon.post(f"/imaginary/resize?height=20&width={read}&type=pnm", SMALL)
+        assert answer.status == 200 and answer.body == own.body, (given, answer.body[:200])
+
+
+IGNORED = [("palette=true", "palette"), ("speed=3", "speed"), ("minampl=0.5", "minampl"), ("noprofile=true", "noprofile"),
+           ("stripmeta=false", "stripmeta"), ("dpi=150&text=a%20b", "dpi, text"), ("url=http://127.0.0.1/a.jpg", "url"), ("file=a.jpg", "file"),
+           ("sign=abc", "sign"), ("nonsense=1", "nonsense"), ("top=3&factor=2", "top, factor"), ("extend=blue", "extend"),
+           ("gravity=up", "gravity"), ("aspectratio=x", "aspectratio"), ("speed=1&speed=2", "speed"), ("%1b%22=1", '?"'),
+           ("palette=false&minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", "")]
+
+
+@pytest.mark.parametrize("query, names", IGNORED)
+def test_what_is_harmless_is_ignored(daemon, query, names):
+    """The picture is that of the request without them, and a note names them; so by a field, and in a step."""
+    own = daemon.post("/imaginary/fit?width=30&height=30&type=pnm", SMALL)
+    given = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+    fields = [(name, value, None) for name, value in given.items()
+              if name != "file" and name.isprintable()]  # that part is the image; such a name is refused
+    answers = [daemon.post(f"/imaginary/fit?width=30&height=30&type=pnm&{query}", SMALL),
+               daemon.post(pipeline(("fit", {"width": 30, "height": 30, **given}), root="/imaginary", type="pnm"), SMALL)]
+    if len(fields) == len(given):
+        answers.append(daemon.post_form("/imaginary/fit?width=30&height=30&type=pnm", [*fields, ("file", SMALL, "a")]))
+    for answer in answers:
+        assert answer.status == 200 and answer.body == own.body, answer.body[:300]
+        notes = json.loads(answer.headers["X-Burin-Timing"])["notes"]
+        assert notes == ([f"these parameters do nothing here: {names}"] if names else []), notes
+
+
+def test_many_ignored_names_are_few_bytes(daemon):
+    query = "&".join(f"{chr(97 + i % 26) * (i + 5)}={i}" for i in range(60))
+    answer = daemon.post(f"/imaginary/flip?{query}", SMALL)
+    assert answer.status == 200 and len(answer.headers["X-Burin-Timing"]) < 2000
+    answer = daemon.post("/imaginary/flip?" + "&".join(f"speed={i}" for i in range(50)), SMALL)
+    assert answer.status == 200 and answer.headers["X-Burin-Timing"].count("speed") == 1
+
+
+def test_beside_operations_and_info(daemon):
+    """Parameters beside operations do nothing in imaginary; its key may go in a header."""
+    path = pipeline(("flip", {}), root="/imaginary", key="secret", width="9", speed="3", type="pnm")
+    answer = daemon.request("POST", path, SMALL, {"API-Key": "secret"})
+    assert answer.status == 200 and answer.body == daemon.post("/flip?type=pnm", SMALL).body
+    assert json.loads(answer.headers["X-Burin-Timing"])["notes"] == ["these parameters do nothing here: width, speed"]
+    answer = daemon.request("POST", "/imaginary/info?key=secret&stripmeta=true&device=cpu", SMALL, {"API-Key": "secret"})
+    assert answer.status == 200 and answer.json["width"] == 60
+    check_problem(daemon.post("/info?key=secret", SMALL), 400, "key")
+    answer = daemon.request("POST", "/imaginary/flip?type=pnm", SMALL, {"API-Key": "secret"})
+    assert answer.status == 200 and answer.body == daemon.post("/flip?type=pnm", SMALL).body
+
+
+def test_only_the_last_step_is_written(daemon):
+    """imaginary writes a file after each step; what an earlier one says of quality is left out, with a note."""
+    steps = ("crop", {"width": 30, "height": 20, "quality": 10, "interlace": True, "type": "jpeg"}), ("convert", {"type": "jpeg"})
+    answer = daemon.post(pipeline(*steps, root="/imaginary"), PHOTO)
+    assert answer.status == 200 and answer.body == daemon.post("/imaginary/crop?width=30&height=20&type=jpeg", PHOTO).body
+    assert json.loads(answer.headers["X-Burin-Timing"])["notes"] == ["these parameters do nothing here: quality, interlace"]
+
+
+def test_several_widths(daemon):
+    """Each result is that of a request for its width alone, with any of imaginary's parameters."""
+    for query in ("height=30&extend=white", "height=30&extend=copy", "nocrop=false&gravity=east", "height=20&nocrop=false", "aspectratio=16:9",
+                  "sigma=2", "colorspace=bw&flop=true&rotate=90", "height=20&extend=background&background=250,20,10"):
+        for root in ("", "/imaginary"):
+            answer = daemon.post(f"{root}/resize?widths=16,30&type=png&{query}", SMALL, {"Accept": "application/zip"})
+            assert answer.status == 200, (query, answer.body)
+            with zipfile.ZipFile(io.BytesIO(answer.body)) as files:
+                for width in (16, 30):
+                    own = daemon.post(f"{root}/resize?width={width}&type=png&{query}", SMALL)
+                    assert own.status == 200 and files.read(f"{width}w.png") == own.body, (root, query, width)
+
+
 # ---- output settings
 
 def test_type_and_quality(daemon):
@@ -331,8 +464,7 @@ REFUSED = [
     ("/rotate?rotate=90&angle=90", ["twice"]),
     ("/fit?width=9&height=9&fit=cover", ["fit", "leave it out"]),
     ("/resize?width=9&height=9&fit=cover&force=true", ["fit", "leave it out"]),
-    ("/resize?width=9&height=9&embed=true", ["extend=copy", "extend=white"]),
-    ("/resize?width=9&height=9&extend=mirror", ["extend=mirror", "background"]),
+    ("/resize?width=9&height=9&extend=mirror&around=edge", ["around", "leave it out"]),
     ("/resize?width=9&extend=blue", ["extend", "white | black"]),
     ("/resize?width=9&height=9&position=north&gravity=east", ["position", "leave it out"]),
     ("/crop?width=9&gravity=smart&gravity=north", ["twice"]),
@@ -365,7 +497,33 @@ REFUSED = [
     ("/convert?type=jpeg&background=256,0,0", ["background"]),
     ("/convert?type=jpeg&background=1,2", ["background"]),
     ("/convert?type=jpeg&background=1,2,3,4", ["background"]),
-    ("/imaginary/pipeline?key=secret", ["key"]),
+    ("/pipeline?key=secret", ["key"]),
+    ("/imaginary/fit?width=9", ["fit", "width and height"]),
+    ("/imaginary/fit?width=0&height=9", ["fit", "width and height"]),
+    ("/imaginary/rotate?rotate=0", ["rotate must be given"]),
+    ("/imaginary/resize?width=", ["width or height"]),
+    ("/imaginary/resize?width=wide", ["width", '"wide"']),
+    ("/imaginary/resize?width=1e9", ["width", '"1e9"']),
+    ("/imaginary/resize?width=nan", ["width", '"nan"']),
+    ("/imaginary/resize?width=70000.2", ["width", "65535"]),
+    ("/imaginary/resize?width=9&quality=101", ["quality", "1..100"]),
+    ("/imaginary/resize?width=9&flip=perhaps", ["flip", "true | false"]),
+    ("/imaginary/flip?norotation=true", ["norotation", "EXIF"]),
+    ("/imaginary/convert?type=", ["type"]),
+    ("/imaginary/convert?type=tiff", ["type", "png, jpeg"]),
+    ("/imaginary/convert?type=jpeg&background=1,2", ["background"]),
+    ("/imaginary/info?type=tiff", ["type", "png, jpeg"]),
+    (pipeline(("fit", {"width": -9, "height": 9}), root="/imaginary"), ["width", "-9"]),
+    ("/fit?width=9&height=9&interlace=true&progressive=false", ["progressive", "twice"]),
+    ("/fit?width=9&height=9&progressive=false&interlace=true", ["progressive", "twice"]),
+    (pipeline(("flip", {"interlace": True}), progressive="false"), ["progressive", "twice"]),
+    ("/pipeline?progressive=false&" + pipeline(("flip", {"interlace": True})).partition("?")[2], ["progressive", "twice"]),
+    (pipeline(("flip", {"background": "250,20,10"}), background="000000"), ["background", "twice"]),
+    ("/pipeline?background=000000&" + pipeline(("flip", {"background": "250,20,10"})).partition("?")[2], ["background", "twice"]),
+    (pipeline(("flip", {"interlace": True}), ("flip", {})), ["progressive", "last"]),
+    ("/fit?width=9&height=9&interlace=perhaps", ["progressive", "true or false"]),
+    ("/fit?widths=9,8", ["fit", "width and height"]),
+    ("/resize?widths=9,8&width=7", ["width"]),
     (pipeline(("convert", {})), ["type"]),
     (pipeline(("fit", {"width": 9})), ["width and height"]),
     (pipeline(("fit", {"width": 9, "height": 9, "norotation": True})), ["norotation"]),
@@ -384,7 +542,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("path, words", REFUSED)
 def test_what_is_not_supported_is_named(daemon, path, words):
-    """No parameter is ignored silently."""
+    """No parameter is ignored silently; under /imaginary none that changes the picture is."""
     problem = check_problem(daemon.post(path, PHOTO), 400, *words)
     assert problem["message"] and problem["status"] == 400  # the members of imaginary's errors
 
@@ -402,5 +560,21 @@ def test_paths(daemon):
         check_problem(answer, 405, path, "POST")
         assert answer.headers["Allow"] == "POST, PUT"
     for path, words in (("/thumbnial", ["did you mean /thumbnail"]), ("/imaginary/histeq", ["/histeq"]),
-                        ("/watermark", ["/watermark"]), ("/imaginary/", []), ("/imaginary", []), ("/imaginary/ops", [])):
+                        ("/watermark", ["/watermark"]), ("/imaginary", []), ("/imaginary/ops", []), ("/imaginary/form", [])):
         check_problem(daemon.post(path, PHOTO), 404, *words)
+    check_problem(daemon.post("/imaginary/", PHOTO), 405, "GET")
+
+
+def test_documents(daemon):
+    """The members of imaginary's answers, as its controllers.go and health.go have them."""
+    answer = daemon.get("/imaginary/")
+    assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
+    assert {name: type(answer.json[name]) for name in ("imaginary", "bimg", "libvips")} == dict.fromkeys(("imaginary", "bimg", "libvips"), str)
+    answer = daemon.get("/imaginary/health")
+    assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
+    assert {name: type(value) for name, value in answer.json.items()} == {
+        "uptime": int, "allocatedMemory": float, "totalAllocatedMemory": float, "goroutines": int, "completedGCCycles": int, "cpus": int,
+        "maxHeapUsage": float, "heapInUse": float, "objectsInUse": int, "OSMemoryObtained": float}
+    health = answer.json
+    assert health["cpus"] >= 1 and 0 <= health["uptime"] < 100000 and 0 < health["heapInUse"] <= health["OSMemoryObtained"] < 4096
+    check_problem(daemon.post("/imaginary/health", PHOTO), 405, "GET")

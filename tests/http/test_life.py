@@ -228,7 +228,7 @@ def test_full_queue(start):
 
 def test_no_slot_left(start):
     """Refused at the headers: nothing of a large body is read."""
-    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1")
+    daemon = start("--lanes", "1", "--slots", "3")
     worker, = daemon.children()
     freeze(worker)
     try:
@@ -250,7 +250,7 @@ def test_no_slot_left(start):
 
 def test_same_advice_whatever_the_size(start):
     """Retry-After depends on how long jobs take, not on the code that refuses."""
-    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
+    daemon = start("--lanes", "1", "--slots", "1")
     worker, = daemon.children()
     used = cpu_seconds(worker)
     job = Background(daemon, LONGER_PATH, large_png(4000, 4000))
@@ -279,7 +279,7 @@ def test_same_advice_whatever_the_size(start):
                          ids=["length", "chunked", "form"])
 def test_silent_clients_take_no_slot(start, framing):
     """Far more silent clients than slots, each within body_ms: all others are served at once, and so are they once they send."""
-    daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1", "--body-ms", HOUR_MS)
+    daemon = start("--slots", "4", "--body-ms", HOUR_MS)
     silent, asks = [daemon.socket() for _ in range(30)], daemon.connect()
     for s in silent:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
@@ -298,7 +298,7 @@ def test_silent_clients_take_no_slot(start, framing):
 
 def test_slots_run_out_in_mid_body(start):
     """A client whose body continues when the last slot is taken gets the refusal, and its connection can be used again."""
-    daemon = start("--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
+    daemon = start("--slots", "1")
     with begun(daemon, len(PICTURE)) as first, daemon.socket() as second:
         second.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
@@ -319,7 +319,7 @@ def test_slots_run_out_in_mid_body(start):
     assert daemon.becomes_idle()
 
 
-@pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0"],
+@pytest.mark.parametrize("flags,word", [(["--slots", "1"],
                                          b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
 def test_no_room_in_mid_body_is_answered_at_once(start, flags, word):
@@ -391,8 +391,7 @@ def test_bytes_that_come_are_held_within_bounds(start):
                          ids=["length", "chunked"])
 def test_refused_upload_holds_nothing(start, framing):
     """Its client has the answer and stays in mid-body: others must not be refused because of it."""
-    daemon = start("--queue-bytes", "1MiB", "--keep-alive-ms", HOUR_MS, "--slots-small", "1", "--slots-medium", "0",
-                   "--slots-large", "0", "--slots-huge", "0")
+    daemon = start("--queue-bytes", "1MiB", "--keep-alive-ms", HOUR_MS, "--slots", "1")
 
     def stays_alone():
         """Only this client's request and the asking one count. A client can have its answer a moment before the slot that it is sent
@@ -943,12 +942,14 @@ def test_thousands_of_requests(start):
     assert daemon.works()
 
 
+SLOT_KB = 140  # 128 KiB, and three pages of the job
+
+
 def test_slots_are_mapped_from_the_start(start):
     """A worker has every page of shared memory that the front has touched, after a restart too, and none beyond."""
-    daemon = start("--lanes", "1", "--slots-small", "20", "--slots-medium", "3", "--slots-large", "2",
-                   "--slots-huge", "4")
+    daemon = start("--lanes", "1", "--slots", "100")
     touched = memory(daemon.process.pid, "RssShmem")
-    assert touched >= 20 * MB // 8 + 3 * 3 * MB // 2 + 2 * 8 * MB
+    assert touched >= 100 * SLOT_KB * 1024
     for _ in range(2):
         worker, = daemon.children()
         assert abs(memory(worker, "RssShmem") - touched) < MB // 4
@@ -957,24 +958,33 @@ def test_slots_are_mapped_from_the_start(start):
         assert wait_until(lambda: daemon.children() not in ([worker], []) and daemon.ready())
 
 
-def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_start(start):
-    """All bodies of 300 KB and their answers are in slots at once: no page is allocated after the start."""
-    daemon = start(slots=())
-    touched = memory(daemon.process.pid, "RssShmem")
-    assert 320 * MB <= touched <= 326 * MB  # what config/README.md says, and three pages a slot
+def test_photographs_of_128_clients_keep_the_memory_that_they_need(start):
+    """All bodies of 300 KB and their answers are in slots at once: the second time no page is allocated. What is not used any
+    more is freed."""
+    daemon = start("--slot-idle-ms", "3000", slots=())
+    at_start = memory(daemon.process.pid, "RssShmem")
+    assert 384 * SLOT_KB * 1024 <= at_start <= 384 * SLOT_KB * 1024 + MB  # what config/README.md says
     body = pnm(noise(400, 256, 3))
     assert 300_000 < len(body) < 310_000
-    clients = [daemon.socket() for _ in range(128)]
     head = f"POST /brightness?shift=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    for client in clients:
-        client.sendall(head + body[:-1])
-    assert wait_until(lambda: daemon.samples()["burin_body_bytes_held"] == 128 * (len(body) - 1))
-    assert memory(daemon.process.pid, "RssShmem") == touched
-    for client in clients:
-        client.sendall(body[-1:])
-    answers = {responses(read_to_end(client))[0][2] for client in clients}
-    assert len(answers) == 1 and len(answers.pop()) == len(body)
-    assert memory(daemon.process.pid, "RssShmem") == touched
+    grown = []
+    for _ in range(2):
+        clients = [daemon.socket() for _ in range(128)]
+        for client in clients:
+            client.sendall(head + body[:-1])
+        assert wait_until(lambda: daemon.samples()["burin_body_bytes_held"] == 128 * (len(body) - 1))
+        assert daemon.samples()["burin_slots_grown_bytes"] == 128 * (768 - 128) * 1024
+        for client in clients:
+            client.sendall(body[-1:])
+        answers = {responses(read_to_end(client))[0][2] for client in clients}
+        assert len(answers) == 1 and len(answers.pop()) == len(body)
+        grown.append(memory(daemon.process.pid, "RssShmem"))
+    assert at_start + 55 * MB < grown[0] < at_start + 81 * MB and grown[1] == grown[0]
+    assert wait_until(lambda: daemon.samples()["burin_slots_grown_bytes"] == 0)
+    assert memory(daemon.process.pid, "RssShmem") <= at_start + MB // 4
+    worker, = daemon.children()
+    assert memory(worker, "RssShmem") <= at_start + MB // 4
+    assert daemon.works()
 
 
 def test_addresses_that_do_not_suffice(start):
@@ -983,11 +993,10 @@ def test_addresses_that_do_not_suffice(start):
     flags = ("--listen", "127.0.0.1:0", "--devices", "cpu", "--io-threads", "2")
     done = subprocess.run([*limited, "serve", *flags], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 2 and done.stdout == ""
-    assert "slots_small" in done.stderr and "4000000" in done.stderr
-    most = int(re.search(r"to (\d+) in all", done.stderr)[1])
+    assert "4000000" in done.stderr
+    most = int(re.search(r"lower slots to (\d+)", done.stderr)[1])
     assert most >= 4
-    daemon = start("--io-threads", "2", command=limited,
-                   slots=("--slots-small", str(most - 1), "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "1"))
+    daemon = start("--io-threads", "2", command=limited, slots=("--slots", str(most)))
     assert daemon.works()
 
 

@@ -183,7 +183,7 @@ def press(daemon, folder, connections, *flags, seconds=0.3):
 def test_one_client_for_whom_there_is_room(start, tmp_path):
     """128 connections of one address, as behind a proxy, and a queue of 256: no request is refused, however many threads let
     requests in at once."""
-    daemon = start("--io-threads", "8", "--lanes", "16", "--slots-small", "256")
+    daemon = start("--io-threads", "8", "--lanes", "16", "--slots", "436")
     found = press(daemon, tmp_path, 128)
     assert found["good"]["count"] > 0 and found["refused"]["count"] == 0, found
     assert found["other"] == found["wrong"] == found["broken"] == 0, found

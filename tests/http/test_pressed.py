@@ -12,7 +12,7 @@ from conftest import HOUR_MS, large_png, noise, pnm, read_to_end, responses, wai
 
 PICTURE = pnm(noise(32, 24))
 SLOW = "--body-ms", HOUR_MS, "--write-ms", HOUR_MS
-FEW_SLOTS = "--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1"
+FEW_SLOTS = "--slots", "4"
 MB = 1 << 20
 
 

@@ -597,7 +597,7 @@ def test_a_start_is_ended_at_once(manage):
 def test_full_from_the_start(manage):
     """A rush that fills every slot keeps balancers away, but the start does not fail."""
     manager = manage(http=listening())
-    daemon, worker = started_without_worker(manage, manager, "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
+    daemon, worker = started_without_worker(manage, manager, "--slots", "1")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + bytes(100))
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)

@@ -30,6 +30,15 @@ static void a_long_sentence_is_cut(void **state) {
     fail_named("mask", STATUS_CORRUPT, &failure);
     assert_int_equal(strlen(failure.message), sizeof failure.message - 1);
     assert_memory_equal(failure.message, "mask: aaa", 9);
+    assert_string_equal(failure.message + sizeof failure.message - 5, "a...");
+    for (int i = 0; i < 60; i++) memcpy(text + 8 * i, "word, ab", 8), text[480] = 0;
+    for (size_t cut = 0; cut < 20; cut++) {
+        fail(&failure, STATUS_INTERNAL, "%s", text + cut);
+        const size_t length = strlen(failure.message);
+        assert_true(length < sizeof failure.message && length > sizeof failure.message - 12);
+        assert_string_equal(failure.message + length - 5, ", ...");
+        assert_memory_equal(failure.message, text + cut, length - 3);
+    }
 }
 
 /* A name is put where the image is blamed, and nowhere else. */

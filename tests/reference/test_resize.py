@@ -135,6 +135,21 @@ def test_fits_are_pillow_cut_and_pasted(mode):
         assert_same(resized(image, asked + ",fit=contain,background=0ac81e"), canvas, (w, h, asked, "contain"))
 
 
+def test_around_a_picture():
+    """numpy.pad's edge and symmetric, which are libvips' copy and mirror; far over the picture's own size too."""
+    random.seed(5)
+    for mode in MODES * 4:
+        (w, h), (width, height) = ([random.randint(1, random.choice([9, 70])) for _ in range(2)] for _ in range(2))
+        image = picture((w, h), mode, "noise")
+        scaled = resized(image, f"width={width},height={height},fit=inside")
+        before = (height - scaled.height) // 2, (width - scaled.width) // 2
+        sides = [(b, whole - part - b) for b, whole, part in zip(before, (height, width), scaled.size[::-1])]
+        for around, way in (("edge", "edge"), ("mirror", "symmetric")):
+            wanted = np.pad(np.asarray(scaled), sides + [(0, 0)] * (len(image.getbands()) > 1), way)
+            made = resized(image, f"width={width},height={height},fit=contain,around={around},background=0ac81e")
+            assert np.array_equal(np.asarray(made), wanted), (mode, w, h, width, height, around)
+
+
 def test_one_side_follows_the_other():
     image = picture((317, 211), "RGB", "photo")
     for width in (1, 2, 100, 316, 317, 318, 400):

@@ -33,7 +33,8 @@ enum {
     RESIZE_ENLARGE,
     RESIZE_LINEAR,
     RESIZE_BACKGROUND,
-    RESIZE_SHARE
+    RESIZE_SHARE,
+    RESIZE_AROUND
 };
 enum { FIT_COVER, FIT_CONTAIN, FIT_FILL, FIT_INSIDE, FIT_OUTSIDE, FIT_CARVE };
 /* The first four equal those of enum resample_kernel. */
@@ -50,6 +51,7 @@ enum {
     POSITION_NORTHWEST,
     POSITION_SMART
 };
+enum { AROUND_BACKGROUND, AROUND_EDGE, AROUND_MIRROR };
 
 /* ---- alpha beside linear light */
 

@@ -132,6 +132,7 @@ static unsigned channels_of(const struct params *params, unsigned channels) {
     const uint32_t rgba = (uint32_t)params->number[RESIZE_BACKGROUND];
     const bool coloured =
         (rgba >> 24 & 255) != (rgba >> 16 & 255) || (rgba >> 16 & 255) != (rgba >> 8 & 255);
+    if (params->number[RESIZE_AROUND] != AROUND_BACKGROUND) return channels;
     const bool alpha = channels == 2 || channels == 4 || (rgba & 255) != 255;
     return (channels > 2 || coloured ? 3 : 1) + alpha;
 }

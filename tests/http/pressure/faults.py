@@ -70,8 +70,7 @@ class Daemon:
     def __init__(self, control, flags):
         self.log = tempfile.TemporaryFile()
         environment = {**os.environ, "LD_PRELOAD": LIBRARY, "FAULTS_PAGE": control.file.name}
-        self.process = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--slots-small", "64",
-                                         "--slots-medium", "16", "--slots-large", "2", "--slots-huge", "4", *flags],
+        self.process = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--slots", "86", *flags],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.log)
         self.port = int(re.search(r"127\.0\.0\.1:(\d+)", self.process.stdout.readline().decode())[1])
 

@@ -83,6 +83,27 @@ static void canvas(void **state) {
             1, four, 3, weighed);
 }
 
+/* numpy.pad(in, ((0, 0), (2, 4)), "symmetric") and such: the edge itself is repeated, and past the
+ * far side the picture begins again. */
+static void a_picture_goes_on_around_itself(void **state) {
+    (void)state;
+    const uint8_t gray[] = { 7, 8 }, deep[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    const uint8_t edge[] = { 7, 7, 7, 7, 8, 7, 7, 7, 7, 8, 7, 7, 7, 7, 8 };
+    check_8("resize:width=5,height=3,fit=contain,around=edge,enlarge=false,position=east", 2, 1, 1,
+            gray, 1, edge);
+    const uint8_t mirror[] = { 8, 7, 7, 8, 8, 7, 7, 8 };
+    check_8("resize:width=8,height=1,fit=contain,around=mirror,enlarge=false,x=400", 2, 1, 1, gray,
+            1, mirror);
+    const uint8_t down[] = { 3, 4, 1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2 };
+    check_8(
+        "resize:width=1,height=7,fit=contain,around=mirror,enlarge=false,y=400,background=ff0001",
+        1, 2, 2, deep, 2, down);
+    const uint16_t wide[] = { 1, 2, 3, 40000, 50000, 60000 };
+    const uint16_t wider[] = { 1, 2, 3, 1, 2, 3, 40000, 50000, 60000, 40000, 50000, 60000 };
+    check_16("resize:width=4,height=1,fit=contain,around=edge,enlarge=false", 2, 1, 3, wide, 3,
+             wider);
+}
+
 /* The window of a point at 0.75 * 4 = 3 begins at 2.5, rounded down. */
 static void a_part_is_that_part_of_the_whole(void **state) {
     (void)state;
@@ -319,6 +340,7 @@ int main(void) {
         cmocka_unit_test(alpha_weighs),
         cmocka_unit_test(linear_light),
         cmocka_unit_test(canvas),
+        cmocka_unit_test(a_picture_goes_on_around_itself),
         cmocka_unit_test(a_part_is_that_part_of_the_whole),
         cmocka_unit_test(smart_keeps_where_most_happens),
         cmocka_unit_test(one_colour_stays),

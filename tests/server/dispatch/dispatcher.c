@@ -30,7 +30,7 @@ static struct dispatcher *dispatcher;
 static int begin(void **state) {
     (void)state;
     static const char *const devices[WORKERS] = { "cuda:0", "cuda:1", "cpu" };
-    const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     struct failure failure = { 0 };
     slots = slots_create(&options, &failure);
     if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;

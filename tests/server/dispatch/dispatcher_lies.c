@@ -40,7 +40,7 @@ static void begin_process(void) {
 
 static int begin(void **state) {
     (void)state;
-    const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     struct failure failure = { 0 };
     slots = slots_create(&options, &failure);
     if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure) || !channel_open(ends))

@@ -28,7 +28,7 @@ static struct dispatcher *dispatcher;
 
 static int begin(void **state) {
     (void)state;
-    const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     struct worker_handle *worker = &workers.all[0];
     struct failure failure = { 0 };
     slots = slots_create(&options, &failure);

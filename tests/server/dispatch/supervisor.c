@@ -151,7 +151,8 @@ static int open_front_with(void **state, long start_ms, long processing_ms) {
                                         .side_max = 1 << 10,
                                         .codec_memory_bytes = 1 << 20 } };
     const struct slot_options options = {
-        .classes = { { 4, 64 << 10 } },
+        .count = 4,
+        .base_bytes = 64 << 10,
         .span_bytes = 1 << 20,
         .preamble = &front.config,
         .preamble_bytes = sizeof front.config,

@@ -279,6 +279,37 @@ static void a_lost_self_test_is_sent_again(void **state) {
     close(ends[1]);
 }
 
+/* It is sent once a second until the worker answers it, and to no worker without a process or a
+ * GPU. */
+static void a_gpus_worker_is_asked_to_unpin(void **state) {
+    (void)state;
+    int ends[2];
+    struct message message;
+    struct worker_handle worker = ready_worker(0);
+    assert_true(channel_open(ends));
+    worker.channel = ends[0];
+    worker.cpu = true;
+    assert_false(worker_handle_unpins(&worker, 3, 1, second_ns));
+    worker.cpu = false;
+    for (int tenth = 10; tenth < 30; tenth++)
+        assert_true(worker_handle_unpins(&worker, 3, 1, tenth * second_ns / 10));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(channel_take(ends[1], &message, 1, 0), 1);
+        assert_int_equal(message.kind, CHANNEL_UNPIN);
+        assert_int_equal(message.slot, 3);
+        assert_int_equal(message.run_number, 1);
+    }
+    assert_int_equal(channel_take(ends[1], &message, 1, 0), -1);
+    message = (struct message){ .kind = CHANNEL_UNPINNED, .run_number = 1 };
+    worker_handle_receive(&worker, &message);
+    assert_false(worker_handle_unpins(&worker, 3, 1, 3 * second_ns));
+    assert_true(worker_handle_unpins(&worker, 4, 2, 3 * second_ns));
+    worker.channel = -1; /* its process ends, and nothing remains registered */
+    assert_false(worker_handle_unpins(&worker, 4, 2, 3 * second_ns));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_long_job_is_no_illness(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(4);
@@ -380,6 +411,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(each_kind_of_message_has_its_effect),
         cmocka_unit_test(a_heartbeat_makes_a_worker_ready),
         cmocka_unit_test(a_lost_self_test_is_sent_again),
+        cmocka_unit_test(a_gpus_worker_is_asked_to_unpin),
         cmocka_unit_test(a_stopped_process_is_ill),
         cmocka_unit_test(a_silent_process_in_an_unknown_state_is_ill_later),
         cmocka_unit_test(a_worker_that_waits_for_a_core_is_healthy),

@@ -39,11 +39,10 @@ static void allow(rlim_t descriptors) {
 static struct config config;
 
 static void load(const char *admin) {
-    char *argv[] = { "serve",       "--listen",      "127.0.0.1:0", "--admin-listen",
-                     (char *)admin, "--devices",     "cpu",         "--io-threads",
-                     "2",           "--slots-small", "2",           "--slots-medium",
-                     "1",           "--slots-large", "1",           "--slots-huge",
-                     "0",           "--log-level",   "off",         NULL };
+    char *argv[] = { "serve",       "--listen",  "127.0.0.1:0", "--admin-listen",
+                     (char *)admin, "--devices", "cpu",         "--io-threads",
+                     "2",           "--slots",   "4",           "--log-level",
+                     "off",         NULL };
     int argc = sizeof argv / sizeof *argv - 1;
     struct failure failure = { 0 };
     if (config_load(&config, NULL, &argc, argv, &failure)) fail_msg("%s", failure.message);

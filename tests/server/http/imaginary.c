@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Imaginary's names, translated to the text of a plan; random names and values give either a plan
  * that can be printed and parsed, or an error message.
- * covers: server/http/imaginary_steps.c */
+ * covers: server/http/imaginary_steps.c server/http/imaginary_values.c */
 #include "server/http/imaginary.h"
 #include "pipeline/registry.h"
 
@@ -60,6 +60,12 @@ static void operations_are_plans(void **state) {
     check("resize", false, "width=3&height=4", "resize:width=3,height=4");
     check("resize", true, "width=3&height=4&extend=black",
           "resize:width=3,height=4,fit=contain,enlarge=false,background=000000");
+    check("resize", true, "width=3&height=4.5&palette=1&nonsense=2",
+          "resize:width=3,height=5,fit=contain,enlarge=false,around=edge");
+    check("resize", false, "width=3&height=4&extend=mirror",
+          "resize:width=3,height=4,fit=contain,enlarge=false,around=mirror");
+    check("resize", true, "width=3&height=4&gravity=smart",
+          "resize:width=3,height=4,fit=inside,enlarge=false");
     check("extract", false, "areawidth=3&areaheight=4&top=9", "extract:top=9,width=3,height=4");
 }
 

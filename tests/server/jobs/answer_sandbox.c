@@ -23,7 +23,7 @@ struct scene {
 };
 
 static struct slots *make_slots(void) {
-    const struct slot_options options = { .classes = { { 1, 64 << 10 } }, .span_bytes = SPAN };
+    const struct slot_options options = { .count = 1, .base_bytes = 64 << 10, .span_bytes = SPAN };
     struct failure failure = { 0 };
     struct slots *slots = slots_create(&options, &failure);
     assert_non_null(slots);

@@ -53,7 +53,8 @@ static void file_jobs_answer(void *context, int slot) {
 static inline void file_jobs_open(struct lane *device, size_t hot, size_t span) {
     struct failure failure = { 0 };
     const struct slot_options options = {
-        .classes = { { 2 * FILE_JOBS_MAX, hot }, { 0, 0 }, { 0, 0 } },
+        .count = 2 * FILE_JOBS_MAX,
+        .base_bytes = hot,
         .span_bytes = span,
     };
     const struct lane_options lanes = { .staging_bytes = 1 << 20 };

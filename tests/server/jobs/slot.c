@@ -42,9 +42,15 @@ void *calloc(size_t count, size_t size) {
 
 /* ---- slots */
 
+enum { SLOTS = 6, BASE = 64 << 10, HOT_MAX = 1 << 20 };
+static const int64_t s_ns = 1000000000;
+
 static struct slots *make_of(size_t span_bytes) {
     const struct slot_options options = {
-        .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 1 << 20 }, { 1, 0 } },
+        .count = SLOTS,
+        .base_bytes = BASE,
+        .hot_bytes_max = HOT_MAX,
+        .idle_ms = 10000,
         .span_bytes = span_bytes,
         .preamble = "hello, worker",
         .preamble_bytes = 14,
@@ -66,35 +72,103 @@ static long resident_bytes(const struct slots *slots) {
     return (long)facts.st_blocks * 512;
 }
 
-static void classes_fit_and_overflow_upwards(void **state) {
+/* A slot is as large as is expected, or half more; the lowest comes first, and the same one again.
+ */
+static void a_slot_grows_to_what_is_expected(void **state) {
     (void)state;
+    static const size_t table[][2] = { { 1000, BASE },
+                                       { BASE, BASE },
+                                       { BASE + 1, BASE / 2 * 3 },
+                                       { BASE / 2 * 3 + 1, 2 * BASE },
+                                       { 5 * BASE, 6 * BASE },
+                                       { 7 * BASE, 8 * BASE } };
     struct slots *slots = make();
-    assert_int_equal(slots_count(slots), 6);
-    assert_int_equal(slot_take(slots, 1000, NULL), 0);
-    assert_int_equal(slot_take(slots, 100 << 10, NULL), 2);
-    assert_int_equal(slot_take(slots, 10 << 20, NULL), 5);
-    assert_int_equal(slot_take(slots, 1000, NULL), 1);
-    assert_int_equal(slot_take(slots, 1000, NULL), 3);
-    assert_int_equal(slot_take(slots, 1000, NULL), 4);
-    assert_int_equal(slots_in_use(slots), 6);
+    size_t grown = 0;
+    assert_int_equal(slots_count(slots), SLOTS);
+    for (int i = 0; i < SLOTS; i++) {
+        assert_int_equal(slot_take(slots, table[i][0], NULL), i);
+        assert_int_equal(slot_hot(slots, i), table[i][1]);
+        assert_int_equal(slot_job(slots, i)->hot_bytes, table[i][1]);
+        grown += table[i][1] - BASE;
+        assert_int_equal(slots_grown(slots), grown);
+    }
+    assert_int_equal(slots_in_use(slots), SLOTS);
     assert_int_equal(slot_take(slots, 1, NULL), -1);
-    slot_give(slots, 2);
-    assert_int_equal(slot_take(slots, 1, NULL), 2);
+    slot_give(slots, 4);
+    slot_give(slots, 0);
+    assert_int_equal(slot_take(slots, 6 * BASE, NULL), 4); /* has grown to that */
+    assert_int_equal(slots_grown(slots), grown);
     slots_destroy(slots);
 }
 
-/* The exact size fits; one byte more takes the next class. A size that fits none has no hot memory,
- * and takes the largest smaller class if no other is free. */
-static void the_smallest_that_fits(void **state) {
+/* A small job leaves a large slot alone while another is free, and takes it when none is. With
+ * nothing left to grow by, any slot serves a large job, and keeps its size. */
+static void any_free_slot_serves_if_none_fits(void **state) {
     (void)state;
     struct slots *slots = make();
-    assert_int_equal(slot_take(slots, 64 << 10, NULL), 0);
-    assert_int_equal(slot_take(slots, (64 << 10) + 1, NULL), 2);
-    assert_int_equal(slot_take(slots, (256 << 10) + 1, NULL), 4);
-    assert_int_equal(slot_take(slots, (256 << 10) + 1, NULL), 5);
-    assert_int_equal(slot_take(slots, 1 << 30, NULL), 3);
-    assert_int_equal(slot_take(slots, 1 << 30, NULL), 1);
-    assert_int_equal(slot_take(slots, 1 << 30, NULL), -1);
+    assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
+    assert_int_equal(slot_hot(slots, 0), 16 * BASE);
+    slot_give(slots, 0);
+    for (int i = 1; i < SLOTS; i++) assert_int_equal(slot_take(slots, 1000, NULL), i);
+    assert_int_equal(slot_take(slots, 1000, NULL), 0);
+    slot_give(slots, 1);
+    assert_int_equal(slot_take(slots, 8 * BASE, NULL), 1);
+    assert_int_equal(slot_hot(slots, 1), BASE);
+    slots_destroy(slots);
+}
+
+/* Pages that a large upload filled stay for the next one. A free slot that was not used for 10 s is
+ * trimmed, the oldest first. */
+static void grown_slots_are_trimmed_when_idle(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(slot_take(slots, 4 * BASE, NULL), i);
+        memset(slot_bytes(slots, i), 7, 4 * BASE);
+        slot_job(slots, i)->body_length = 4 * BASE;
+    }
+    slot_give(slots, 1);
+    usleep(20000); /* more than a tick of the coarse clock */
+    slot_give(slots, 0);
+    const int64_t now = clock_ns();
+    assert_int_equal(resident_bytes(slots), before + 9 * BASE);
+    assert_int_equal(slots_trim_begin(slots, now + 9 * s_ns), -1);
+    for (int turn = 0; turn < 2; turn++) {
+        const int slot = slots_trim_begin(slots, now + 11 * s_ns);
+        assert_int_equal(slot, 1 - turn);
+        assert_int_equal(slots_in_use(slots), 1);
+        assert_int_equal(slots_grown(slots), (9 - 3 * turn) * BASE);
+        slots_trim_end(slots, slot);
+        assert_int_equal(slots_grown(slots), (6 - 3 * turn) * BASE);
+        assert_int_equal(slot_hot(slots, slot), BASE);
+        assert_int_equal(resident_bytes(slots), before + (6 - 3 * turn) * BASE);
+    }
+    assert_int_equal(slots_trim_begin(slots, now + 11 * s_ns), -1);
+    assert_int_equal(slot_take(slots, 1000, NULL), 0);
+    slots_destroy(slots);
+}
+
+/* A larger size is wanted, for which nothing is left: a second is enough. */
+static void grown_slots_are_trimmed_earlier_for_others(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    for (int i = 0; i < 2; i++) assert_int_equal(slot_take(slots, 8 * BASE, NULL), i);
+    slot_give(slots, 1);
+    slot_give(slots, 0);
+    const int64_t now = clock_ns();
+    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns), -1);
+    assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
+    assert_int_equal(slot_hot(slots, 0), 8 * BASE);
+    assert_int_equal(slots_trim_begin(slots, now + s_ns / 2), -1);
+    slot_give(slots, 0);
+    assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
+    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns), 1);
+    slot_give(slots, 0);
+    slots_trim_end(slots, 1);
+    assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
+    assert_int_equal(slot_hot(slots, 0), 16 * BASE);
+    assert_int_equal(slot_take(slots, 1, NULL), 1);
     slots_destroy(slots);
 }
 
@@ -278,20 +352,19 @@ static long mapped_bytes(const void *start, size_t length) {
 static void a_worker_maps_what_is_hot_and_no_more(void **state) {
     (void)state;
     struct slots *slots = make();
-    memset(slot_bytes(slots, 1), 9, 64 << 10);
+    memset(slot_bytes(slots, 1), 9, BASE);
     const long before = resident_bytes(slots);
     struct slots *other = open_once_more(slots);
     assert_non_null(other);
     assert_int_equal(resident_bytes(slots), before);
-    static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 1 << 20, 0 };
-    for (int slot = 0; slot < 6; slot++) {
+    for (int slot = 0; slot < SLOTS; slot++) {
         const uint8_t *start = (const uint8_t *)slot_job(other, slot);
         const long job = slot_bytes(other, slot) - start;
         const long mapped = mapped_bytes(start, (size_t)job + slot_span(other));
         if (mapped < 0) skip();
-        assert_int_equal(mapped, job + hot[slot]);
+        assert_int_equal(mapped, job + BASE);
     }
-    for (int i = 0; i < 64 << 10; i++) assert_int_equal(slot_bytes(slots, 1)[i], 9);
+    for (int i = 0; i < BASE; i++) assert_int_equal(slot_bytes(slots, 1)[i], 9);
     slots_destroy(other);
     slots_destroy(slots);
 }
@@ -309,7 +382,7 @@ static void a_strange_descriptor_is_refused(void **state) {
 /* Each allocation in its turn is the one that fails. */
 static void no_memory_is_a_failure(void **state) {
     (void)state;
-    const struct slot_options options = { .classes = { { 2, 4096 } }, .span_bytes = 1 << 16 };
+    const struct slot_options options = { .count = 2, .base_bytes = 4096, .span_bytes = 1 << 16 };
     if (!MEMORY_CAN_FAIL) skip();
     int failed = 0;
     for (;; failed++) {
@@ -322,14 +395,14 @@ static void no_memory_is_a_failure(void **state) {
         assert_int_equal(failure.status, STATUS_NO_MEMORY);
         assert_true(strlen(failure.message) > 10);
     }
-    assert_true(failed >= 5); /* the slots, the owners and a list of each class */
+    assert_true(failed >= 4); /* the slots, the list of them, and two kinds of copies */
 }
 
 /* The number in the message is within the limit, and one more is not. */
 static void more_slots_than_addresses_are_counted(void **state) {
     (void)state;
     enum { GIB = 1 << 30 };
-    struct slot_options options = { .classes = { { 30, 4096 }, { 10, 0 } }, .span_bytes = GIB };
+    struct slot_options options = { .count = 40, .base_bytes = 4096, .span_bytes = GIB };
     struct failure failure = { 0 };
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
@@ -337,15 +410,15 @@ static void more_slots_than_addresses_are_counted(void **state) {
     limit.rlim_cur = (rlim_t)GIB * 16; /* nothing is allocated while it is in force */
     assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
     const enum status status = slots_check_limit(&options, GIB, &failure);
-    options.classes[0].count = 4;
+    options.count = 14;
     const enum status fits = slots_check_limit(&options, GIB, NULL);
-    options.classes[1].count = 11;
+    options.count = 15;
     const enum status one_more = slots_check_limit(&options, GIB, NULL);
     setrlimit(RLIMIT_AS, &before);
     assert_int_equal(status, STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "40 slots"));
     assert_non_null(strstr(failure.message, "16777216")); /* kB */
-    assert_non_null(strstr(failure.message, "slots_huge to 14 in all"));
+    assert_non_null(strstr(failure.message, "lower slots to 14"));
     assert_int_equal(fits, STATUS_OK);
     assert_int_equal(one_more, STATUS_BAD_PARAM);
     limit.rlim_cur = GIB;
@@ -360,7 +433,7 @@ static void more_slots_than_addresses_are_counted(void **state) {
 static void a_file_that_may_not_be_so_long(void **state) {
     (void)state;
     enum { GIB = 1 << 30 };
-    const struct slot_options options = { .classes = { { 30, 4096 } }, .span_bytes = GIB };
+    const struct slot_options options = { .count = 30, .base_bytes = 4096, .span_bytes = GIB };
     struct failure failure = { 0 };
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -371,14 +444,16 @@ static void a_file_that_may_not_be_so_long(void **state) {
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(status, STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "ulimit -f"));
-    assert_non_null(strstr(failure.message, "slots_huge to 15 in all"));
+    assert_non_null(strstr(failure.message, "lower slots to 15"));
     assert_int_equal(slots_check_limit(&options, GIB, &failure), STATUS_OK);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_fit_and_overflow_upwards),
-        cmocka_unit_test(the_smallest_that_fits),
+        cmocka_unit_test(a_slot_grows_to_what_is_expected),
+        cmocka_unit_test(any_free_slot_serves_if_none_fits),
+        cmocka_unit_test(grown_slots_are_trimmed_when_idle),
+        cmocka_unit_test(grown_slots_are_trimmed_earlier_for_others),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
         cmocka_unit_test(a_large_slot_is_given_back_by_a_thread),

@@ -303,7 +303,8 @@ static int open_all(void **state) {
     static struct device_driver driver;
     struct failure failure = { 0 };
     const struct slot_options options = {
-        .classes = { { JOBS_MAX, 64 << 10 }, { 0, 0 }, { 0, 0 } },
+        .count = JOBS_MAX,
+        .base_bytes = 64 << 10,
         .span_bytes = 4 << 20,
     };
     const struct lane_options lanes = { .staging_bytes = 1 << 20 };

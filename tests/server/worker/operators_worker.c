@@ -95,7 +95,8 @@ struct scene {
 };
 
 static struct scene begin(void) {
-    const struct slot_options options = { .classes = { { 8, 64 << 10 } },
+    const struct slot_options options = { .count = 8,
+                                          .base_bytes = 64 << 10,
                                           .span_bytes = 1 << 20,
                                           .preamble = &config,
                                           .preamble_bytes = sizeof config };

@@ -43,7 +43,7 @@ static int send_job(const char *plan, bool is_long, bool old) {
 
 static void begin(int lanes, int batch) {
     struct failure failure = { 0 };
-    const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     alarm(HANGS_S);
     slots = slots_create(&options, &failure);
     assert_non_null(slots);
@@ -123,6 +123,7 @@ static void check_group(const struct group *of, const int *expected, int count) 
     assert_int_equal(of->count, count);
     assert_memory_equal(of->slots, expected, (size_t)count * sizeof *expected);
     assert_false(of->self_test);
+    assert_int_equal(of->unpin.number, 0);
 }
 
 /* By one thread, in the place of three lanes. */
@@ -174,6 +175,29 @@ static void a_self_test_is_taken_once_and_alone(void **state) {
     assert_int_equal(pending_take(pending, &second, CHANNEL_FOREVER), PENDING_TAKEN);
     check_group(&second, (int[]){ 1 }, 1);
     assert_int_equal(pending_take(pending, &first, 0), PENDING_NONE);
+    close(ends[0]);
+    end();
+}
+
+/* The last request of several, beside jobs that go on. */
+static void a_request_to_unpin_is_taken_alone(void **state) {
+    (void)state;
+    struct group first = { .count = 0 }, second = { .count = 0 };
+    begin(2, 4);
+    for (uint32_t n = 7; n < 9; n++) {
+        const struct message ask = { .kind = CHANNEL_UNPIN, .slot = 3, .run_number = n };
+        assert_true(channel_send(ends[0], &ask));
+    }
+    send_job("a", false, false);
+    assert_int_equal(pending_take(pending, &first, CHANNEL_FOREVER), PENDING_TAKEN);
+    assert_int_equal(first.count, 0);
+    assert_false(first.self_test);
+    assert_int_equal(first.unpin.slot, 3);
+    assert_int_equal(first.unpin.number, 8);
+    assert_int_equal(pending_take(pending, &second, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&second, (int[]){ 0 }, 1);
+    assert_int_equal(pending_take(pending, &first, 0), PENDING_NONE);
+    assert_int_equal(first.unpin.number, 0);
     close(ends[0]);
     end();
 }
@@ -422,6 +446,7 @@ int main(void) {
         cmocka_unit_test(a_lane_takes_what_is_alike_and_leaves_the_rest),
         cmocka_unit_test(a_group_is_as_large_as_it_can_be),
         cmocka_unit_test(a_self_test_is_taken_once_and_alone),
+        cmocka_unit_test(a_request_to_unpin_is_taken_alone),
         cmocka_unit_test(what_is_returned_comes_first),
         cmocka_unit_test(a_sleeper_is_woken_for_what_is_returned),
         cmocka_unit_test(the_leader_is_woken_for_what_is_returned),

@@ -30,7 +30,7 @@ static int lane_of[SLOTS]; /* -1: no lane has the job; atomic */
 
 static void begin(int alike) {
     struct failure failure = { 0 };
-    const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     alarm(HANGS_S);
     slots = slots_create(&options, &failure);
     assert_non_null(slots);

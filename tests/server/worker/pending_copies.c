@@ -19,7 +19,7 @@ static struct pending *pending;
 static struct group group;
 
 static void begin(int batch) {
-    const struct slot_options options = { .classes = { { 4, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = 4, .base_bytes = 4096, .span_bytes = 4096 };
     struct failure failure = { 0 };
     alarm(HANGS_S);
     slots = slots_create(&options, &failure);

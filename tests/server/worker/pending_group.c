@@ -16,7 +16,7 @@ static struct slots *slots;
 static int begin(void **state) {
     (void)state;
     struct failure failure = { 0 };
-    const struct slot_options options = { .classes = { { JOBS, 4096 } }, .span_bytes = 4096 };
+    const struct slot_options options = { .count = JOBS, .base_bytes = 4096, .span_bytes = 4096 };
     slots = slots_create(&options, &failure);
     for (int i = 0; slots && i < JOBS; i++) {
         const int slot = slot_take(slots, 1, NULL);

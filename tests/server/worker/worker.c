@@ -19,6 +19,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +27,7 @@
 
 #include <cmocka.h>
 
-enum { LANES = 3, LOG_THREAD = 0 /* it does without that one */ };
+enum { LANES = 3, BASE = 64 << 10, LOG_THREAD = 0 /* it does without that one */ };
 
 /* ---- a system that refuses a thread: this program's pthread_create comes before the library's */
 
@@ -71,6 +72,22 @@ struct scene {
     pid_t worker;
 };
 
+/* ---- a device that registers memory, as far as this test can see: bytes, shared by fork */
+
+static const struct device_driver *driver = &device_cpu;
+static size_t *pinned;
+
+static enum status pin(int index, uint8_t *bytes, size_t length, struct failure *failure) {
+    (void)index, (void)bytes, (void)failure;
+    __atomic_add_fetch(pinned, length, __ATOMIC_RELAXED);
+    return STATUS_OK;
+}
+
+static void unpin(int index, uint8_t *bytes, size_t length) {
+    (void)index, (void)bytes;
+    __atomic_sub_fetch(pinned, length, __ATOMIC_RELAXED);
+}
+
 typedef int runner(struct slots *slots, int channel, const struct config *config,
                    const struct device_driver *driver, int index);
 
@@ -84,11 +101,13 @@ static int be_worker(runner *run, struct slots *slots, int channel, int pipe, in
     struct failure failure = { 0 };
     const struct slots_files files = slots_files(slots);
     slots = slots_open((struct slots_files){ dup(files.head), dup(files.memory) }, &failure);
-    return slots ? run(slots, channel, &config, &device_cpu, 0) : -1;
+    return slots ? run(slots, channel, &config, driver, 0) : -1;
 }
 
 static struct scene begin(runner *run, int thread) {
-    const struct slot_options options = { .classes = { { 2, 64 << 10 } }, .span_bytes = 1 << 20 };
+    const struct slot_options options = {
+        .count = 2, .base_bytes = BASE, .hot_bytes_max = 1 << 20, .span_bytes = 1 << 20
+    };
     struct failure failure = { 0 };
     int ends[2], pipe[2];
     struct scene scene = { .slots = slots_create(&options, &failure) };
@@ -189,6 +208,7 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     job->plan = plan_data_of("threshold");
     strcpy(job->device, "auto");
     job->run_number = 7;
+    job->hot_bytes = 5 * BASE;
     job->outputs[0].encode = encode_options_default;
     assert_int_equal(
         probe_image((const uint8_t *)file, sizeof file - 1, &limits, &job->probe, &failure),
@@ -219,12 +239,55 @@ static void a_late_report_is_of_its_own_job(void **state) {
     assert_int_equal(end(&scene), 0);
 }
 
+static bool becomes_pinned(size_t bytes) {
+    for (int ms = 0; ms < 5000 && __atomic_load_n(pinned, __ATOMIC_RELAXED) != bytes; ms++)
+        usleep(1000);
+    return __atomic_load_n(pinned, __ATOMIC_RELAXED) == bytes;
+}
+
+/* Base bytes from the start; more with the first job that has more; less once the front asks, and
+ * not again for a copy of that message. */
+static void what_a_slot_keeps_is_registered(void **state) {
+    (void)state;
+    static const struct device_codec codec = { .pin = pin, .unpin = unpin };
+    struct device_driver device = device_cpu;
+    struct message message;
+    int slot;
+    pinned = mmap(NULL, sizeof *pinned, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pinned, MAP_FAILED);
+    device.codec = &codec;
+    driver = &device;
+    struct scene scene = begin(worker_run, NONE);
+    driver = &device_cpu;
+    assert_true(hear(&scene, CHANNEL_READY, &message));
+    assert_true(becomes_pinned(2 * BASE));
+    for (int turn = 0; turn < 2; turn++) {
+        struct message ask = { .kind = CHANNEL_UNPIN, .run_number = 5 + (uint32_t)turn };
+        struct job *job = send_job(&scene, &slot);
+        ask.slot = slot;
+        while (!__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE)) usleep(1000);
+        assert_true(becomes_pinned(2 * BASE + 4 * BASE));
+        if (turn) ask.run_number--;
+        for (int copy = turn; copy < 2; copy++) {
+            assert_true(channel_send(scene.channel, &ask));
+            assert_true(hear(&scene, CHANNEL_UNPINNED, &message));
+            assert_int_equal(message.run_number, ask.run_number);
+            assert_true(becomes_pinned((turn ? 6 : 2) * BASE));
+        }
+        slot_give(scene.slots, slot);
+    }
+    assert_int_equal(end(&scene), 0);
+    assert_int_equal(*pinned, 0);
+    munmap(pinned, sizeof *pinned);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_ready_and_beats_and_ends_with_the_front),
         cmocka_unit_test(it_ends_where_a_thread_is_refused),
         cmocka_unit_test(a_sandbox_does_too),
         cmocka_unit_test(a_late_report_is_of_its_own_job),
+        cmocka_unit_test(what_a_slot_keeps_is_registered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

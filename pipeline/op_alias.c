@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/op_alias.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+/* An alias stands between two blanks. */
+static const struct {
+    const char *names, *instead;
+} aliases[] = {
+    { " bw blackandwhite desaturate gray grey luma mono monochrome ", "use grayscale" },
+    { " autocontrast autolevel autolevels contrast levels normalise normalize ",
+      "histeq and clahe raise contrast" },
+    { " equalise equalize equalizehist ", "use histeq" },
+    { " inverse invert negate negative ",
+      "use convolve with taps=0,0,0,0,-1,0,0,0,0 and divisor=1 and offset=255" },
+    { " color colorize colour colourise hue modulate saturate saturation sepia temperature tint "
+      "vibrance ",
+      "no operator changes hues; one of your own can (burin check --help)" },
+    { " posterise posterize quantize round roundcorners solarize vignette ",
+      "no operator does that; one of your own can (burin check --help)" },
+    { " blend composite draw overlay text watermark watermarkimage ",
+      "nothing is drawn on an image here" },
+    { " cover contain downscale inside scale shrink size thumb thumbs upscale ", "use resize" },
+    { " border embed extend frame letterbox pad ", "use resize with fit=contain" },
+    { " autocrop trim ", "no operator looks for borders; crop and extract cut" },
+    { " cut region ", "use extract or crop" },
+    { " mosaic pixelate pixelize ",
+      "use /pipeline: resize to a small width with kernel=box, then zoom" },
+    { " autoorient autorotate exifrotate orient ", "every image is turned as its EXIF says" },
+    { " fliphorizontal hflip mirror ", "use flop" },
+    { " flipvertical vflip ", "use flip" },
+    { " rot90 transpose turn ", "use rotate" },
+    { " denoise despeckle median noise ", "no operator is a median filter; blur smooths" },
+    { " boxblur gaussian gaussianblur smooth ", "use blur" },
+    { " unsharp unsharpmask usm ", "use sharpen" },
+    { " canny outline prewitt sobel ", "use edge" },
+    { " convolution emboss filter kernel laplace laplacian ", "use convolve with taps" },
+    { " darken exposure lighten ", "use brightness or gamma" },
+    { " binarise binarize ", "use threshold" },
+    { " liquidrescale retarget seam seamcarve seamcarving ", "use carve" },
+    { " average avg ", "use mean" },
+    { " colors colours dominantcolor palette ", "use dominant" },
+    { " compress encode format optimise optimize quality ",
+      "every operator takes type, quality and max_bytes" },
+    { " exif identify metadata probe ", "POST /info reads type and size" },
+    { " form ", "the page at / is a form" },
+};
+
+enum { ALIAS_MAX = 32 };
+
+const char *op_alias(const char *name) {
+    char word[ALIAS_MAX + 1] = " ";
+    size_t length = 1;
+    for (; *name && length < ALIAS_MAX - 1; name++)
+        if (*name != '-' && *name != '_') word[length++] = (char)tolower((unsigned char)*name);
+    if (*name || length == 1 || strchr(word + 1, ' ')) return NULL;
+    word[length] = ' ';
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strstr(aliases[i].names, word)) return aliases[i].instead;
+    return NULL;
+}

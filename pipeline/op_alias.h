@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* op_alias.h - names that other image tools give to what an operator does, or to what none does.
+ *
+ * Used by:  code that reports an unknown operator: plan.c, http/route.c, cli/command_ops.c.
+ * Threads:  any; constants.
+ */
+#ifndef BURIN_OP_ALIAS_H
+#define BURIN_OP_ALIAS_H
+
+/* The end of a sentence: what to use in place of NAME, or that nothing here does that; NULL: NAME
+ * is no alias. Case, '-' and '_' do not count. */
+const char *op_alias(const char *name);
+
+#endif
