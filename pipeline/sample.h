@@ -74,4 +74,15 @@ static inline uint32_t sample_visible(const uint8_t *row, size_t index, unsigned
         }                                                                                          \
     } while (0)
 
+/* The same for pixels with alpha: 2 or 4 channels. */
+#define SPECIALISE_ALPHA(channels, depth, row_function, ...)                                       \
+    do {                                                                                           \
+        switch ((channels)*100 + (depth)) {                                                        \
+        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
+        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
+        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
+        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
+        }                                                                                          \
+    } while (0)
+
 #endif

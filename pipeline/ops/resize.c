@@ -124,7 +124,8 @@ static double taps(const struct frame_side *side, long kernel) {
     return side->from == side->to ? 1 : widths[kernel] * (ratio > 1 && kernel < 4 ? ratio : 1);
 }
 
-/* A pass is two taps for each pixel of the mean of input and result, or one seam. */
+/* A pass is two taps for each pixel of the mean of input and result, or one seam. Taps with alpha,
+ * of more bits, take half as long again. */
 static uint32_t resize_passes(const struct params *values, const struct image *in) {
     struct frame frame;
     if (frame_make(&frame, values, in, NULL)) return 1;
@@ -134,6 +135,7 @@ static uint32_t resize_passes(const struct params *values, const struct image *i
     const double source_rows = (double)y->from * height / y->to;
     const double pixels = ((double)image_pixels(in) + (double)x->out * y->out) / 2;
     double work = (source_rows * taps(x, kernel) + height * taps(y, kernel)) * width / 2;
+    if (image_has_alpha(in)) work *= 1.5;
     work += width * height * (x->seams + y->seams + frame.smart);
     const double passes = work / pixels + 1;
     return passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;

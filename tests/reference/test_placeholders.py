@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blurhash and thumbhash against the published encoders, on Pillow's reduction of the image: the npm packages, and Debian's
+"""blurhash and thumbhash against the published encoders, on the reduction that test_resize.py checks: the npm packages, and Debian's
 python3-blurhash, which is the published C.
 covers: pipeline/ops/blurhash.c, pipeline/ops/thumbhash.c, pipeline/ops/placeholder.h
 Alone: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_placeholders.py"""
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import resample
 from service import burin, photograph, service, values  # noqa: F401
 from npm import npm_packages
 
@@ -51,13 +52,13 @@ def made():
 
 
 def small(image):
-    """Pillow's reduction: the longer side 32, the other rounded half up, at least 1."""
+    """The longer side 32, the other rounded half up, at least 1."""
     width, height = image.size
     if width >= height:
         size = SIDE, max(1, (2 * height * SIDE + width) // (2 * width))
     else:
         size = max(1, (2 * width * SIDE + height) // (2 * height)), SIDE
-    return image.resize(size, Image.Resampling.BILINEAR).convert("RGBA")
+    return resample.scaled(image, size, "linear").convert("RGBA")
 
 
 def small_16(samples):

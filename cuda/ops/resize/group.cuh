@@ -59,9 +59,10 @@ static inline bool picture_is_moved(const struct picture *picture) {
     return picture->moves && !(picture->frame.whole && !frame_scales(&picture->frame));
 }
 
-/* Bytes of a sample between the passes. */
-static inline unsigned picture_work_bytes(const struct op_call *call) {
-    return call->in.depth == 16 || call->params->number[RESIZE_LINEAR] ? 2 : 1;
+/* Bytes of a number between the passes. */
+static inline unsigned picture_between_bytes(const struct op_call *call) {
+    const bool deep = call->in.depth == 16 || call->params->number[RESIZE_LINEAR];
+    return (unsigned)between_bytes_of(image_has_alpha(&call->in), 1 + deep);
 }
 
 /* ---- carving */
@@ -156,7 +157,7 @@ static inline enum status picture_make(struct picture *picture, const struct op_
     weigh->y = axis_of(picture, &frame->y);
     if (!picture->moves)
         weigh->between =
-            (uint32_t *)arena_take(arena, between_bytes(weigh, picture_work_bytes(call)));
+            (uint32_t *)arena_take(arena, between_bytes(weigh, picture_between_bytes(call)));
     return STATUS_OK;
 }
 
@@ -279,7 +280,6 @@ static inline enum status group_get_tables(struct group *group) {
     enum status status = STATUS_OK;
     int count = 0;
     group->rule = {};
-    group->rule.multiplied = image_has_alpha(&first->in);
     if (first->params->number[RESIZE_LINEAR]) status = get_light(group, &room);
     while (!status && room && count < group->count) {
         status = get_tables(group, &group->pictures[count], &room);
