@@ -3,12 +3,12 @@
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
+TEST_PACKAGES  = $(PACKAGES) libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
-FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
+FUZZ_PACKAGES  = $(PACKAGES) libpng-dev clang libclang-rt-14-dev
 
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
@@ -62,7 +62,7 @@ CFLAGS = -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=of
 OPTIMIZE  = $(if $(SAN),-Og,-O2)
 OPS_FLAGS = $(if $(SAN),,-O3)
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
-LIBS = -lmicrohttpd -ljpeg -lpng16 -lz -lwebp -ljansson -lisal -lm -ldl
+LIBS = -lmicrohttpd -ljpeg -lz -lwebp -ljansson -lisal -lm -ldl
 # nvcc on the PATH may be a script or a link: only nvcc itself knows where its libraries lie.
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 machine_code = $(foreach a,$1,-gencode arch=compute_$(a),code=sm_$(a))
@@ -97,7 +97,7 @@ LIBRARY = $(B)/libburin.so
 SHARED_CUDA = $(patsubst -l:libcudart_static.a,-lcudart,$(LIBS)) $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter-out %/stubs,$(subst ",,$(CUDA_LIBRARIES))))
 # There are two hundred small links, and mold takes half the time of ld.
 MOLD := $(if $(shell command -v ld.mold),-fuse-ld=mold)
-TEST_LIBS = $(MOLD) $(LIBRARY) $(SHARED_CUDA) -Wl,-rpath,$(abspath $(B)),--allow-shlib-undefined
+TEST_LIBS = $(MOLD) $(LIBRARY) $(SHARED_CUDA) -lpng16 -Wl,-rpath,$(abspath $(B)),--allow-shlib-undefined
 TEST_CFLAGS = $(filter-out -O% -D_FORTIFY_SOURCE% -fstack-% -fcf-%,$(CFLAGS)) -Og -Wno-missing-prototypes
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
@@ -381,7 +381,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(OBJ)/formats.inc $(EM
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/*/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
 	  server/request/multipart_parser.c) $(wildcard tests/twins/*.c) \
-	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
+	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -lpng16 -o $@
 
 -include $(OBJECTS:.o=.d) $(patsubst %.o,%.d,$(SUITE_PARTS) $(TWINS)) $(OBJ)/$(SUITE)/main.d $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 

@@ -4,8 +4,9 @@
  * Used by:  cuda/ops/<name>.cu, which defines `extern "C" const struct cuda_op cuda_op_<name>`;
  *           device_cuda.cu, which runs it.
  * Fails:    a twin writes into calls[0].failure, as check.cuh says.
- * Threads:  the lane's. A twin queues work on the lane's stream; it never waits, allocates or
- *           copies to the host.
+ * Threads:  the lane's. A twin queues work on the lane's stream and allocates nothing. It waits
+ *           only where what is still to be queued depends on what was (carve/clearing.cuh), or
+ *           where tables leave no room.
  * Limits:   CUDA_BATCH_MAX images with the same channels and depth and, unless op.common asks for
  *           less, the same parameters; sizes may differ.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* event_wait.cuh - the host's thread waits for an event of the GPU.
  *
- * Used by:  device_cuda.cu, at a batch's end.
+ * Used by:  device_cuda.cu, at a batch's end; carve/clearing.cuh.
  * Fails:    with the error that cudaEventQuery returns.
  * Threads:  the lane's.
  */

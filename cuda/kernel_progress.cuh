@@ -51,7 +51,8 @@ static inline void kernel_progress_poll(struct kernel_progress_table *table) {
     for (int i = 0; i < table->count; i++) {
         volatile struct kernel_progress *word = &table->entries[i];
         struct progress_entry *call = &table->calls[i];
-        if (word->total) progress_report(call->progress, word->done, word->total);
+        const uint32_t done = word->done, total = word->total; /* may be a guess */
+        if (total) progress_report(call->progress, done, done < total ? total : done);
         if (!call->status) call->status = progress_state(call->progress);
         if (call->status) word->stop = 1;
     }

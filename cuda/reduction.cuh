@@ -11,7 +11,9 @@
  * they are added. Then warps, the block, and all blocks of an image (by atomics
  * on its state among the context's zeroed words) combine theirs. A ticket counts finished chunks;
  * the block that adds the last one writes the values and clears the state. A block that has an
- * image alone needs no state. 0 is the neutral element: a minimum is the maximum of complements.
+ * image alone needs no state. 0 is the neutral element: a minimum is the maximum of complements,
+ * and pixels with alpha 0 become 0. With alpha the pixels that are left are one more result, their
+ * number (for a maximum the largest of any thread, which is 0 only if there are none).
  *
  * cuda/skeletons/scalar.cuh would be slower: it calls a function for each sample, which for 64
  * million 8-bit samples takes 23 us for a maximum and 25 for a sum, while memory needs 18 (H200).
@@ -21,6 +23,7 @@
 #define BURIN_REDUCTION_CUH
 
 #include "cuda/batch.cuh"
+#include "pipeline/background.h"
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -68,7 +71,7 @@ template <int DEPTH, int CHANNELS> struct largest_partial {
         }
     }
 
-    __device__ __forceinline__ void fold(unsigned long long (&results)[COLOURS]) const {
+    __device__ __forceinline__ void fold(unsigned long long *results) const {
         uint32_t largest[CHANNELS] = {};
 #pragma unroll
         for (int r = 0; r < CLASSES; r++)
@@ -138,7 +141,7 @@ template <int DEPTH, int CHANNELS> struct sum_partial {
         }
     }
 
-    __device__ __forceinline__ void fold(unsigned long long (&results)[COLOURS]) const {
+    __device__ __forceinline__ void fold(unsigned long long *results) const {
 #pragma unroll
         for (int c = 0; c < COLOURS; c++) results[c] = sums[c];
     }
@@ -158,7 +161,7 @@ enum { REDUCTION_THREADS = 512, REDUCTION_BLOCKS = 2 /* a multiprocessor */, RED
 
 /* State of one image, zero between launches. */
 struct reduction_state {
-    unsigned long long results[3];
+    unsigned long long results[4];
     uint32_t chunks_done;
 };
 static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED_WORDS,
@@ -166,21 +169,48 @@ static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED
 
 /* ---- one thread */
 
-/* The chunk's samples; those after the row's end become 0. */
-template <int DEPTH, bool FLIP, bool CONTIGUOUS>
-static __device__ __forceinline__ void
-load_samples(uint32_t (&words)[4], const struct batch_image &image, uint32_t index) {
+/* Pixels with alpha 0, and all from byte BYTES on, become 0, the others their complements if FLIP.
+ * Returns the number of these. */
+template <int DEPTH, int CHANNELS, bool FLIP>
+static __device__ __forceinline__ uint32_t hide_pixels(uint32_t (&words)[4], uint32_t bytes) {
+    constexpr int PIXEL = CHANNELS * DEPTH / 8;
+    uint32_t keep[4] = {}, visible = 0;
+#pragma unroll
+    for (int p = 0; p < 16 / PIXEL; p++) {
+        const uint32_t alpha = chunk_sample<DEPTH>(words, (p + 1) * CHANNELS - 1);
+        const bool seen = p * PIXEL < bytes && alpha;
+        visible += seen;
+#pragma unroll
+        for (int b = p * PIXEL; b < (p + 1) * PIXEL; b++)
+            keep[b / 4] |= seen ? 255u << 8 * (b % 4) : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) words[k] = (FLIP ? ~words[k] : words[k]) & keep[k];
+    return visible;
+}
+
+/* The chunk's samples; those after the row's end become 0. Returns the number of pixels that can be
+ * seen, with alpha. */
+template <int DEPTH, int CHANNELS, bool FLIP, bool CONTIGUOUS>
+static __device__ __forceinline__ uint32_t load_samples(uint32_t (&words)[4],
+                                                        const struct batch_image &image,
+                                                        uint32_t index) {
     constexpr int SAMPLES = 128 / DEPTH, BYTES = DEPTH / 8;
     const struct chunk_memory memory =
         chunk_memory_of<SAMPLES, BYTES, BYTES, CONTIGUOUS>(image, index);
     const uint32_t bytes = memory.pixels * BYTES;
     load_chunk(words, memory.in, bytes, CONTIGUOUS || image.aligned);
+    if constexpr (CHANNELS % 2 == 0) {
+        return hide_pixels<DEPTH, CHANNELS, FLIP>(words, bytes);
+    } else {
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        if (FLIP) words[k] = ~words[k];
-        if (CONTIGUOUS || bytes == 16) continue;
-        const uint32_t rest = bytes > 4 * k ? bytes - 4 * k : 0;
-        words[k] &= rest < 4 ? (1u << 8 * rest) - 1 : ~0u;
+        for (int k = 0; k < 4; k++) {
+            if (FLIP) words[k] = ~words[k];
+            if (CONTIGUOUS || bytes == 16) continue;
+            const uint32_t rest = bytes > 4 * k ? bytes - 4 * k : 0;
+            words[k] &= rest < 4 ? (1u << 8 * rest) - 1 : ~0u;
+        }
+        return 0;
     }
 }
 
@@ -194,41 +224,43 @@ static __device__ __forceinline__ uint32_t chunk_phase(const struct batch_image 
 
 template <int DEPTH, int CHANNELS, bool FLIP, bool CONTIGUOUS, class PARTIAL>
 static __device__ __forceinline__ void reduce_range(const struct batch_image &image,
-                                                    struct chunk_range range, PARTIAL &partial) {
+                                                    struct chunk_range range, PARTIAL &partial,
+                                                    uint32_t &visible) {
     constexpr uint32_t STEP = REDUCTION_LOADS * REDUCTION_THREADS;
     uint32_t start = range.first + threadIdx.x;
     uint32_t words[REDUCTION_LOADS][4];
     for (; start + STEP - REDUCTION_THREADS < range.end; start += STEP) {
 #pragma unroll
         for (int h = 0; h < REDUCTION_LOADS; h++)
-            load_samples<DEPTH, FLIP, CONTIGUOUS>(words[h], image, start + h * REDUCTION_THREADS);
+            visible += load_samples<DEPTH, CHANNELS, FLIP, CONTIGUOUS>(
+                words[h], image, start + h * REDUCTION_THREADS);
 #pragma unroll
         for (int h = 0; h < REDUCTION_LOADS; h++)
             partial.add(words[h],
                         chunk_phase<CHANNELS, CONTIGUOUS>(image, start + h * REDUCTION_THREADS));
     }
     for (; start < range.end; start += REDUCTION_THREADS) {
-        load_samples<DEPTH, FLIP, CONTIGUOUS>(words[0], image, start);
+        visible += load_samples<DEPTH, CHANNELS, FLIP, CONTIGUOUS>(words[0], image, start);
         partial.add(words[0], chunk_phase<CHANNELS, CONTIGUOUS>(image, start));
     }
 }
 
 /* ---- one block */
 
-/* Combines the block's results of each channel, in thread 0. */
-template <int COLOURS, class PARTIAL>
-static __device__ __forceinline__ void reduce_block(unsigned long long (&results)[COLOURS]) {
-    __shared__ unsigned long long warps[REDUCTION_THREADS / 32][COLOURS];
+/* Combines the block's results, in thread 0. */
+template <int NUMBERS, class PARTIAL>
+static __device__ __forceinline__ void reduce_block(unsigned long long (&results)[NUMBERS]) {
+    __shared__ unsigned long long warps[REDUCTION_THREADS / 32][NUMBERS];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
-    for (int c = 0; c < COLOURS; c++) {
+    for (int c = 0; c < NUMBERS; c++) {
         for (int step = 16; step; step /= 2)
             results[c] = PARTIAL::combine(results[c], __shfl_xor_sync(~0u, results[c], step));
         if (lane == 0) warps[warp][c] = results[c];
     }
     __syncthreads();
 #pragma unroll
-    for (int c = 0; c < COLOURS && warp == 0; c++) {
+    for (int c = 0; c < NUMBERS && warp == 0; c++) {
         results[c] = lane < REDUCTION_THREADS / 32 ? warps[lane][c] : 0;
         for (int step = REDUCTION_THREADS / 64; step; step /= 2)
             results[c] = PARTIAL::combine(results[c], __shfl_xor_sync(~0u, results[c], step));
@@ -241,18 +273,18 @@ static __device__ __forceinline__ void reduce_block(unsigned long long (&results
 /* Called by thread 0: adds RESULTS of CHUNKS chunks; true, with the image's results, where they are
  * complete. The fence before the ticket publishes the additions; the one after it makes all
  * additions visible to the thread that drew the last ticket. */
-template <int COLOURS, class PARTIAL>
+template <int NUMBERS, class PARTIAL>
 static __device__ __forceinline__ bool add_to_state(struct reduction_state *state, uint32_t chunks,
                                                     uint32_t all_chunks,
-                                                    unsigned long long (&results)[COLOURS]) {
+                                                    unsigned long long (&results)[NUMBERS]) {
     if (chunks == all_chunks) return true;
 #pragma unroll
-    for (int c = 0; c < COLOURS; c++) PARTIAL::merge(&state->results[c], results[c]);
+    for (int c = 0; c < NUMBERS; c++) PARTIAL::merge(&state->results[c], results[c]);
     __threadfence();
     if (atomicAdd(&state->chunks_done, chunks) + chunks != all_chunks) return false;
     __threadfence();
 #pragma unroll
-    for (int c = 0; c < COLOURS; c++) {
+    for (int c = 0; c < NUMBERS; c++) {
         results[c] = __ldcg(&state->results[c]);
         state->results[c] = 0;
     }
@@ -263,29 +295,36 @@ static __device__ __forceinline__ bool add_to_state(struct reduction_state *stat
 /* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the conversion of a result to a value. */
 template <int DEPTH, int CHANNELS, class OP>
 static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
-    reduction_kernel(const __grid_constant__ struct batch batch, struct reduction_state *states) {
+    reduction_kernel(const __grid_constant__ struct batch batch, struct reduction_state *states,
+                     const __grid_constant__ struct background background) {
     typedef typename OP::template partial<DEPTH, CHANNELS> partial_type;
-    constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    constexpr bool ALPHA = CHANNELS % 2 == 0;
+    constexpr int COLOURS = CHANNELS < 3 ? 1 : 3, NUMBERS = COLOURS + ALPHA;
     const struct chunk_range block = block_chunks(batch);
     const int end = batch_find(batch, block.end - 1) + 1;
     for (int i = batch_find(batch, block.first); i < end; i++) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         partial_type partial = {};
+        uint32_t visible = 0;
         if (image.contiguous)
-            reduce_range<DEPTH, CHANNELS, OP::FLIP, true>(image, range, partial);
+            reduce_range<DEPTH, CHANNELS, OP::FLIP, true>(image, range, partial, visible);
         else
-            reduce_range<DEPTH, CHANNELS, OP::FLIP, false>(image, range, partial);
-        unsigned long long results[COLOURS];
+            reduce_range<DEPTH, CHANNELS, OP::FLIP, false>(image, range, partial, visible);
+        unsigned long long results[NUMBERS];
         partial.fold(results);
-        reduce_block<COLOURS, partial_type>(results);
-        if (threadIdx.x || !add_to_state<COLOURS, partial_type>(states + i, range.end - range.first,
+        if (ALPHA) results[NUMBERS - 1] = visible;
+        reduce_block<NUMBERS, partial_type>(results);
+        if (threadIdx.x || !add_to_state<NUMBERS, partial_type>(states + i, range.end - range.first,
                                                                 image.chunks, results))
             continue;
-        const uint64_t pixels = (uint64_t)(image.width / CHANNELS) * image.height;
+        const uint64_t pixels =
+            ALPHA ? results[NUMBERS - 1] : (uint64_t)(image.width / CHANNELS) * image.height;
 #pragma unroll
         for (int c = 0; c < COLOURS; c++)
-            ((typename OP::value *)image.out)[c] = OP::template value_of<DEPTH>(results[c], pixels);
+            ((typename OP::value *)image.out)[c] =
+                pixels ? OP::template value_of<DEPTH>(results[c], pixels)
+                       : (typename OP::value)background.sample[c];
     }
 }
 
@@ -293,24 +332,16 @@ static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
 
 template <int DEPTH, class OP>
 static void reduction_launch(const struct cuda_context *context, unsigned channels,
-                             struct batch *batch) {
+                             struct batch *batch, const struct background &background) {
     struct reduction_state *states = (struct reduction_state *)context->zeroed;
     const unsigned blocks =
         batch_divide(batch, REDUCTION_THREADS, REDUCTION_BLOCKS * context->multiprocessors);
     const cudaStream_t stream = context->stream;
-    switch (channels) {
-    case 1:
-        reduction_kernel<DEPTH, 1, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
-        break;
-    case 2:
-        reduction_kernel<DEPTH, 2, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
-        break;
-    case 3:
-        reduction_kernel<DEPTH, 3, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
-        break;
-    default:
-        reduction_kernel<DEPTH, 4, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
-    }
+    void (*const kernels[4])(struct batch, struct reduction_state *, struct background) = {
+        reduction_kernel<DEPTH, 1, OP>, reduction_kernel<DEPTH, 2, OP>,
+        reduction_kernel<DEPTH, 3, OP>, reduction_kernel<DEPTH, 4, OP>
+    };
+    kernels[channels - 1]<<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states, background);
 }
 
 /* NAME: the kernel's in the timing report. */
@@ -322,10 +353,13 @@ static enum status reduction_run(const struct cuda_context *context, const struc
     batch_sample_calls(samples, calls, count);
     const enum status status = batch_init_values(&batch, samples, count, 128 / calls[0].in.depth);
     if (status) return status;
-    if (calls[0].in.depth == 8)
-        reduction_launch<8, OP>(context, calls[0].in.channels, &batch);
+    const struct image &in = calls[0].in;
+    const struct background background =
+        background_of(calls[0].params->number[BACKGROUND_ONLY], in.channels, in.depth);
+    if (in.depth == 8)
+        reduction_launch<8, OP>(context, in.channels, &batch, background);
     else
-        reduction_launch<16, OP>(context, calls[0].in.channels, &batch);
+        reduction_launch<16, OP>(context, in.channels, &batch, background);
     CUDA_LAUNCHED(calls[0].failure);
     cuda_record_kernel(context, name);
     return STATUS_OK;

@@ -25,10 +25,13 @@ const char *note_text(int index) {
         "transparency was laid on the background colour, because the output type has none",
         "the colour profile was dropped: it is too large, broken, or made for other colours",
         "CMYK was converted to RGB without a colour profile",
-        "extra bytes between the JPEG's segments or after its end were skipped",
+        "extra bytes between the JPEG's segments, before a restart or after its end were skipped",
         "the image is damaged: what could be read of it was used",
         "light was weighed by sRGB's curve, although the image has a colour profile of its own",
         "some results are not as wide as asked, and of equal ones there is one",
+        "the JPEG's header has wrong fields that no pixel depends on",
+        "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
+        "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }
@@ -125,6 +128,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                                        capacity, length,   notes,   failure };
     assert(format->encode);
     *length = 0;
+    codec_note_colour(metadata, options->format, notes);
     enum status status = codec_check_sides(image, options->format, failure);
     if (!status) status = check_time_left(&encoding);
     return status ? status : format->encode(&encoding);
@@ -152,6 +156,10 @@ bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint3
                       memcmp(metadata->profile + 16, colours == 1 ? "GRAY" : "RGB ", 4) == 0;
     if (!fits) *notes |= NOTE_PROFILE_DROPPED;
     return fits;
+}
+
+void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes) {
+    if (metadata && metadata->colour_length && format != FORMAT_PNG) *notes |= NOTE_COLOUR_DROPPED;
 }
 
 enum status codec_overflow(const struct encoding *encoding) {

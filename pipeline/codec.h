@@ -43,12 +43,18 @@ enum note {
     NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
     NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
     NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
-    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes outside all segments of a JPEG */
+    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes of a JPEG that belong to nothing */
     NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
     NOTE_SRGB_ASSUMED = 1 << 7,    /* a step weighed light although there is a profile */
     NOTE_OTHER_WIDTHS = 1 << 8,    /* some of several results are not as wide as asked */
+    NOTE_HEADER_ODD = 1 << 9,      /* a JPEG's header is wrong where no pixel depends on it */
+    NOTE_PARTS_LEFT_OUT = 1 << 10, /* of a PNG, broken or too many, which no pixel needs */
+    NOTE_COLOUR_DROPPED = 1 << 11, /* chunks of a PNG, which the output type cannot carry */
 };
-enum { NOTE_COUNT = 9, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 12, WARNING_MAX = 96 };
+
+/* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
+enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
 
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);
@@ -56,13 +62,16 @@ const char *note_text(int index);
 struct metadata {
     uint8_t *profile; /* ICC, heap */
     size_t profile_length;
-    char warning[WARNING_MAX]; /* with NOTE_DAMAGED: the library's text for the first damage */
+    uint8_t colour[COLOUR_CHUNKS_MAX]; /* gAMA, cHRM, sRGB, cICP, mDCV, cLLI as they stood */
+    size_t colour_length;
+    char warning[WARNING_MAX]; /* with NOTE_DAMAGED: the codec's text for the first damage */
 };
 void metadata_release(struct metadata *metadata);
 
 /* Decodes into INTO, which has the probe's shape and any stride; or-s into NOTES. Checks PROGRESS
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
- * warnings of libjpeg, so truncated data never becomes gray unnoticed. With `accept_damage` and a
+ * what libraries only warn of, so truncated data never becomes gray unnoticed; a warning of what no
+ * pixel depends on is a note. With `accept_damage` and a
  * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; a PNG, PNM
  * or WebP has the rows that are in the file, and 0 elsewhere. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
@@ -78,6 +87,9 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
 /* METADATA, which may be NULL, has a profile that fits a file of COLOURS (1 or 3) channels. A
  * profile that does not fit is noted. */
 bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
+
+/* Notes colour chunks in METADATA, which may be NULL, if a file of FORMAT cannot carry them. */
+void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes);
 
 /* Writes at most CAPACITY bytes, and their number to LENGTH; STATUS_TOO_LARGE if more are needed.
  * The bytes depend on picture and options alone, not on earlier calls. */

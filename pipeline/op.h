@@ -95,12 +95,16 @@ struct op {
      */
     uint32_t (*passes)(const struct params *params, const struct image *in);
 
+    /* Returns the further passes expected for the image at PLACE of `aux`. NULL: none. */
+    uint32_t (*aux_passes)(const struct params *params, const struct image *in, int place);
+
     /* Offers one shared call before COUNT calls over one image, IN. CALLS has their params, NULL
-     * for another operator's call. If the shared call's image saves work for at least two of them,
-     * fills in its PARAMS and returns a bit for each call that uses the image; else 0. NULL: never.
+     * for another operator's call; bit p of AUX: they get the image at place p of `aux`. If the
+     * shared call's image saves work for at least two of them, fills in its PARAMS and returns a
+     * bit for each call that uses the image; else 0. NULL: never.
      * Such calls may differ in params within a batch. */
     uint32_t (*common)(const struct params *const *calls, int count, const struct image *in,
-                       struct params *params);
+                       uint32_t aux, struct params *params);
 
     /* Returns the scratch bytes that the reference needs for CALL, of which only params and shapes
      * are set. NULL: none. */

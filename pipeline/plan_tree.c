@@ -223,13 +223,13 @@ static const struct op *sharing_op(const struct plan *const *branches, int count
 }
 
 void plan_common_find(struct plan_common *common, const struct plan *const *branches, int count,
-                      const struct image *in) {
+                      const struct image *in, uint32_t aux) {
     const struct params *calls[PLAN_BRANCHES_MAX];
     *common = (struct plan_common){ .op = count > 1 ? sharing_op(branches, count) : NULL };
     if (!common->op) return;
     for (int b = 0; b < count; b++)
         calls[b] = first_op(branches[b]) == common->op ? &branches[b]->steps[0].params : NULL;
-    const uint32_t served = common->op->common(calls, count, in, &common->params);
+    const uint32_t served = common->op->common(calls, count, in, aux, &common->params);
     if (served && !common->op->size(&common->params, in, &common->image, NULL))
         common->branches = served;
 }

@@ -74,9 +74,10 @@ struct plan_common {
     struct image image;   /* the call's result: shape alone */
 };
 
-/* COUNT branches begin with IN, the trunk's result; plan_shapes has accepted IN for each. */
+/* COUNT branches begin with IN, the trunk's result; plan_shapes has accepted IN for each. Bit p of
+ * AUX: their first steps get the further image at place p. */
 void plan_common_find(struct plan_common *common, const struct plan *const *branches, int count,
-                      const struct image *in);
+                      const struct image *in, uint32_t aux);
 
 static inline bool plan_common_serves(const struct plan_common *common, int branch) {
     return common->branches >> branch & 1;

@@ -5,7 +5,7 @@
  * Without this the colour of invisible pixels would bleed into their neighbours. A pixel of full
  * alpha is unchanged by both.
  *
- * Used by:  operators that mix several pixels, on either device.
+ * Used by:  blur and sharpen, on either device.
  * Threads:  any; no state.
  * Source:   8 bit as Pillow's RGBa does it (src/libImaging/Convert.c, ImagingUtils.h).
  */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* probe.h - type and shape of an image, from its header alone; nothing is decoded or allocated.
+/* probe.h - type and shape of an image, from its header alone; no pixel is decoded. Of compressed
+ * text in a PNG the first with EXIF is inflated, up to 32 KiB.
  *
  * The magic bytes decide, never a name or Content-Type. Input is hostile: each offset is checked.
  *

@@ -153,9 +153,14 @@ void run_common_find(struct run_tree *tree) {
     const struct run_part *trunk = &tree->parts[0];
     const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
     for (int p = 1; p < tree->part_count; p++) branches[p - 1] = tree->parts[p].plan;
-    for (int i = 0; i < tree->count; i++)
-        plan_common_find(&trunk->items[i].shared, branches, tree->part_count - 1,
-                         &trunk->items[i].shapes[trunk->plan->count]);
+    const bool has_aux = plan_aux_step(trunk->plan) < 0;
+    for (int i = 0; i < tree->count; i++) {
+        struct run_item *item = &trunk->items[i];
+        uint32_t aux = 0;
+        for (int a = 0; has_aux && a < OP_AUX_MAX; a++) aux |= (item->aux[a].width > 0) << a;
+        plan_common_find(&item->shared, branches, tree->part_count - 1,
+                         &item->shapes[trunk->plan->count], aux);
+    }
 }
 
 int run_common_count(const struct run_tree *tree) {

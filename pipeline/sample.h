@@ -11,7 +11,7 @@
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H
 
-#include "pipeline/luma.h"
+#include "pipeline/background.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +42,23 @@ static inline uint32_t sample_luma(const uint8_t *row, size_t index, unsigned ch
                : luma(first, sample_get(row, index + 1, depth), sample_get(row, index + 2, depth));
 }
 
+/* The same, laid over UNDER where the pixel has alpha. */
+static inline uint32_t sample_luma_over(const uint8_t *row, size_t index, unsigned channels,
+                                        unsigned depth, const struct background *under) {
+    if (channels % 2) return sample_luma(row, index, channels, depth);
+    const uint32_t first = sample_get(row, index, depth),
+                   alpha = sample_get(row, index + channels - 1, depth);
+    return channels == 2 ? background_lay(first, alpha, under->sample[0], depth)
+                         : background_luma(first, sample_get(row, index + 1, depth),
+                                           sample_get(row, index + 2, depth), alpha, under, depth);
+}
+
+/* Whether the pixel whose first sample is at INDEX can be seen: 1 or 0. */
+static inline uint32_t sample_visible(const uint8_t *row, size_t index, unsigned channels,
+                                      unsigned depth) {
+    return channels % 2 || sample_get(row, index + channels - 1, depth) > 0;
+}
+
 /* Calls row_function(..., channels, depth) with constants. */
 #define SPECIALISE(channels, depth, row_function, ...)                                             \
     do {                                                                                           \
@@ -53,6 +70,17 @@ static inline uint32_t sample_luma(const uint8_t *row, size_t index, unsigned ch
         case 116: row_function(__VA_ARGS__, 1, 16); break;                                         \
         case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
         case 316: row_function(__VA_ARGS__, 3, 16); break;                                         \
+        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
+        }                                                                                          \
+    } while (0)
+
+/* The same for pixels with alpha: 2 or 4 channels. */
+#define SPECIALISE_ALPHA(channels, depth, row_function, ...)                                       \
+    do {                                                                                           \
+        switch ((channels)*100 + (depth)) {                                                        \
+        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
+        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
+        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
         default: row_function(__VA_ARGS__, 4, 16); break;                                          \
         }                                                                                          \
     } while (0)

@@ -24,7 +24,7 @@ enum status {
     STATUS_NOT_AN_IMAGE,   /* not a format that burin reads */
     STATUS_CORRUPT,        /* an image, but damaged or truncated */
     STATUS_TOO_LARGE,      /* an image, but over a limit of pixels, scans or memory */
-    STATUS_MISMATCH,       /* two images differ in size but must not */
+    STATUS_MISMATCH,       /* two images differ in size but must not, or a mask leaves nothing */
     STATUS_BUSY,           /* the queue is full, the daemon drains, or no worker is healthy */
     STATUS_DEADLINE,       /* not done in the time allowed */
     STATUS_CANCELLED,      /* the client disconnected */

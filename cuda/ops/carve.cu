@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve.cu - seam carving on the GPU, the twin of pipeline/ops/carve.c; carve/ holds its parts.
  *
- * How it works. A call has few phases (carve_next): one that shrinks, then steps that grow. Each
+ * How it works. A call has few phases (carve_next): one that shrinks, then steps that grow. With
+ * rmask the first may clear: then the host waits for its number of seams (clearing.cuh). Each
  * phase first searches seams on the luma alone, turned where they are horizontal (fill_search,
  * find_seams): this takes nearly all the time. Then the pixels follow (apply_seams). The first
  * phase moves pixels from the input to the output; later ones grow them there in place, so that
@@ -34,7 +35,8 @@
  * (tagged_words.cuh), with the instructions of ptx.cuh. tests/bench/kernels/carve.cu climbs from a
  * launch a row to fast_one_axis.
  *
- * Scratch: at most 16 bytes a pixel of the input or of the size it is carved to, whichever is more.
+ * Scratch: at most 16 bytes a pixel of the input or of the size it is carved to, whichever is more,
+ * or 17 with rmask.
  * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
  * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
@@ -44,6 +46,7 @@
 #include "cuda/ops/carve/apply.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/carve_context.cuh"
+#include "cuda/ops/carve/clearing.cuh"
 #include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/retarget.cuh"
 #include "cuda/ops/carve/seam_mask.cuh"
@@ -132,21 +135,40 @@ static enum status fill_search(const struct carve_context *carve, const struct p
                                const struct seam_search *search) {
     const bool turned = is_turned(phase);
     const uint32_t stride = search->luma_stride;
-    const struct fill_args args = { phase->width, phase->height, search->luma,    stride,
-                                    turned,       carve->now,    carve->progress, carve->total };
+    struct fill_args args = { phase->width, phase->height, search->luma,    stride,
+                              turned,       carve->now,    carve->progress, carve->total };
+    args.under = carve->under;
     const enum status status = fill_plane(carve->queue, args);
     if (status || !carve->masked) return status;
     return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
-static enum status find_seams(const struct carve_context *carve, const struct phase *phase) {
-    const struct seam_search search = search_of(carve, phase);
+static enum status refuse_clearing(const struct carve_context *carve) {
+    return fail(carve->call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
+}
+
+/* Waits for the search of a phase that clears, and gives the phase its number of seams. */
+static enum status finish_clearing(struct carve_context *carve, struct phase *phase,
+                                   struct seam_search *search) {
+    uint32_t facts[CLEARING_FACTS];
+    const enum status status = read_facts(carve, facts);
+    if (status) return status;
+    search->columns = facts[SEAMS_TAKEN];
+    if (search->columns == search->width) return refuse_clearing(carve);
+    clear_by(carve, &phase->seams, search->columns);
+    phase->seams = carve->clear;
+    return STATUS_OK;
+}
+
+static enum status find_seams(struct carve_context *carve, struct phase *phase) {
+    struct seam_search search = search_of(carve, phase);
     enum status status = fill_search(carve, phase, &search);
     if (!status)
         status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
                             &search, carve->failure);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
-    if (status || is_both(phase)) return status;
+    if (!status && phase->seams.clears) status = finish_clearing(carve, phase, &search);
+    if (status || is_both(phase) || !search.columns) return status;
     struct mask_args args = { present_mask(carve), search.seams, search.columns };
     if (carve->maps) args.map = carve->call->out;
     return mask_build(carve->queue, args);
@@ -205,9 +227,10 @@ static enum status apply_seams(const struct carve_context *carve, const struct p
 }
 
 static enum status run_phase(struct carve_context *carve, struct phase *phase) {
+    enum status status = find_seams(carve, phase);
     const struct phase after = behind(phase);
     const bool last = after.width == carve->goal_width && after.height == carve->goal_height;
-    enum status status = find_seams(carve, phase);
+    if (!phase->seams.columns && !phase->seams.rows) return status;
     if (!status && carve->shows) status = paint_phase(carve, phase);
     if (!status) status = apply_seams(carve, phase, last);
     cuda_record_kernel(carve->context, "pixels");
@@ -233,8 +256,9 @@ static enum status draw(const struct carve_context *carve, enum draw_what what) 
 
 static enum status draw_energy(const struct carve_context *carve) {
     const struct image *in = &carve->call->in;
-    enum status status = fill_plane(
-        carve->queue, { in->width, in->height, carve->luma, round16(in->width), false, *in });
+    struct fill_args args = { in->width, in->height, carve->luma, round16(in->width), false, *in };
+    args.under = carve->under;
+    enum status status = fill_plane(carve->queue, args);
     if (!status) status = draw(carve, DRAW_ENERGY);
     if (!status) cuda_record_kernel(carve->context, "energy");
     return status;
@@ -247,21 +271,40 @@ static enum status clear_map(const struct carve_context *carve) {
     return STATUS_OK;
 }
 
+static enum status copy_image(const struct carve_context *carve) {
+    const struct image *in = &carve->call->in, *out = &carve->call->out;
+    CUDA_TRY(carve->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
+                                               image_row_bytes(in), in->height,
+                                               cudaMemcpyDeviceToDevice, carve->context->stream));
+    return STATUS_OK;
+}
+
+/* The first phase, if it clears. The total is a guess: a line with the most marked pixels needs as
+ * many seams, or more. */
+static enum status clear_marked(struct carve_context *carve, struct phase *phase) {
+    uint32_t facts[CLEARING_FACTS];
+    enum status status = count_marked(carve);
+    if (!status) status = read_facts(carve, facts);
+    if (status) return status;
+    if (!carve_clear(phase->width, phase->height, carve->goal_width, carve->goal_height, facts,
+                     &phase->seams))
+        return refuse_clearing(carve);
+    if (!phase->seams.clears) return STATUS_OK;
+    clear_by(carve, &phase->seams,
+             max(facts[is_turned(phase) ? MOST_IN_COLUMN : MOST_IN_ROW], phase->seams.least));
+    return run_phase(carve, phase);
+}
+
 static enum status carve_image(struct carve_context *carve) {
-    struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
+    struct phase phase;
     enum status status = STATUS_OK;
     carve->now = carve->call->in;
-    next_phase(carve, &phase);
+    first_phase(carve, &phase);
     if (carve->shows) status = draw(carve, is_both(&phase) ? DRAW_RED : DRAW_INPUT);
     if (carve->maps) status = clear_map(carve);
-    if (carve->phases == 0 && !carve->shows && !carve->maps) {
-        const struct image *in = &carve->call->in, *out = &carve->call->out;
-        CUDA_TRY(carve->failure,
-                 cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
-                                   image_row_bytes(in), in->height, cudaMemcpyDeviceToDevice,
-                                   carve->context->stream));
-    }
+    if (!status && carve->clears) status = clear_marked(carve, &phase);
     while (!status && next_phase(carve, &phase)) status = run_phase(carve, &phase);
+    if (!status && !carve->done && !carve->shows && !carve->maps) status = copy_image(carve);
     return status;
 }
 
@@ -287,9 +330,10 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_energy(&carve);
     static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
-    if (carve.phases)
+    if (carve.phases || carve.clears)
         carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
-    return carve_image(&carve);
+    status = carve_image(&carve);
+    return status == STATUS_MISMATCH ? STATUS_OK : status; /* fails this image alone */
 }
 
 /* ---- the twin */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A single plane of 8 bits goes through one kernel, whose blocks wait for one another
- * (clahe/fused8.cuh), if they all run at once and it is worth it (fused_parts). Else there are two
+/* How it works. A single plane of 8 bits without alpha goes through one kernel, whose blocks wait
+ * for one another (clahe/fused8.cuh: until a tile's counts sum to its pixels, of which alpha would
+ * leave out some), if they all run at once and it is worth it (fused_parts). Else there are two
  * kernels over all planes of a batch: tables (clahe/table8.cuh, table16.cuh), then look-ups
  * (clahe/blend.cuh). Where the tables are more than TABLES_BYTES, as those of 16 bits soon are,
  * planes go in groups, and a single plane in rounds of some rows of tiles each. */
@@ -102,6 +103,9 @@ static struct clahe_batch group_of(const struct cuda_context *context, const str
     struct clahe_batch batch = {};
     batch.count = min(cut->group, count * cut->planes - first);
     batch.tiles = (uint32_t)calls[0].params->number[CLAHE_TILES];
+    batch.clip = (uint32_t)calls[0].params->number[CLAHE_CLIP];
+    batch.background = background_of(calls[0].params->number[CLAHE_BACKGROUND],
+                                     calls[0].in.channels, calls[0].in.depth);
     batch.ring_rows = cut->ring;
     batch.tables = (uint8_t *)calls[0].scratch;
     batch.tickets = context->zeroed;
@@ -223,7 +227,7 @@ static enum status run_fused8(const struct cuda_context *context, const struct o
 template <class K>
 static enum status run_kind(const struct cuda_context *context, const struct op_call *calls,
                             int count) {
-    if constexpr (K::DEPTH == 8 && K::WHOLE) {
+    if constexpr (K::DEPTH == 8 && K::WHOLE && !K::ALPHA) {
         bool done = false;
         const enum status status = count == 1 ? run_fused8<K>(context, calls, &done) : STATUS_OK;
         if (status || done) return status;

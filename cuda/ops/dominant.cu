@@ -24,6 +24,11 @@ static __device__ __forceinline__ uint32_t place_of(const uint32_t (&words)[4 * 
 }
 
 template <int CHANNELS, int DEPTH>
+static __device__ __forceinline__ bool is_seen(const uint32_t (&words)[4 * CHANNELS], int p) {
+    return CHANNELS % 2 || chunk_sample<DEPTH>(words, (p + 1) * CHANNELS - 1);
+}
+
+template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ void count_chunks(const struct batch_image &image,
                                                     struct chunk_range range, uint32_t *table) {
     constexpr int PIXELS = 128 / DEPTH, PIXEL = CHANNELS * DEPTH / 8;
@@ -35,7 +40,8 @@ static __device__ __forceinline__ void count_chunks(const struct batch_image &im
                    pixels * PIXEL, image.aligned);
 #pragma unroll
         for (int p = 0; p < PIXELS; p++)
-            if (p < pixels) atomicAdd(&table[place_of<CHANNELS, DEPTH>(words, p)], 1u);
+            if (p < pixels && is_seen<CHANNELS, DEPTH>(words, p))
+                atomicAdd(&table[place_of<CHANNELS, DEPTH>(words, p)], 1u);
     }
 }
 
@@ -52,8 +58,10 @@ static __device__ __forceinline__ void publish(const uint32_t *table, uint32_t *
     }
 }
 
-/* Finds the bin with most pixels, the lower number among equals, and clears the counters. */
-static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32_t bins) {
+/* Finds the bin with most pixels, the lower number among equals, or NONE without any pixel, and
+ * clears the counters. */
+static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32_t bins,
+                                                        uint32_t none) {
     __shared__ unsigned long long best;
     if (threadIdx.x == 0) best = 0;
     __syncthreads();
@@ -66,12 +74,12 @@ static __device__ __forceinline__ uint32_t take_fullest(uint32_t *counts, uint32
     }
     atomicMax(&best, own);
     __syncthreads();
-    return DOMINANT_BINS - (uint32_t)best;
+    return best >> 32 ? DOMINANT_BINS - (uint32_t)best : none;
 }
 
 template <int CHANNELS, int DEPTH>
 static __global__ void __launch_bounds__(THREADS)
-    dominant_kernel(const __grid_constant__ struct batch batch, uint32_t *zeroed) {
+    dominant_kernel(const __grid_constant__ struct batch batch, uint32_t *zeroed, uint32_t none) {
     constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
     __shared__ uint32_t table[DOMINANT_BINS];
     const struct chunk_range block = block_chunks(batch);
@@ -86,7 +94,7 @@ static __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         publish<CHANNELS>(table, counts);
         if (!batch_draw_last_ticket(zeroed + i, range.end - range.first, image.chunks)) continue;
-        const uint32_t bin = take_fullest(counts, dominant_bins(COLOURS));
+        const uint32_t bin = take_fullest(counts, dominant_bins(COLOURS), none);
         if (threadIdx.x < COLOURS)
             ((uint32_t *)image.out)[threadIdx.x] = dominant_centre(bin, threadIdx.x, COLOURS);
         if (threadIdx.x == 0) zeroed[i] = 0;
@@ -103,8 +111,10 @@ static enum status launch(const struct cuda_context *context, const struct op_ca
     const enum status status = batch_init_values(&batch, calls, count, 128 / DEPTH);
     if (status) return status;
     const unsigned blocks = batch_divide(&batch, THREADS, 4 * context->multiprocessors);
+    const uint32_t none =
+        dominant_background(calls[0].params->number[BACKGROUND_ONLY], CHANNELS, DEPTH);
     dominant_kernel<CHANNELS, DEPTH>
-        <<<blocks, THREADS, 0, context->stream>>>(batch, context->zeroed);
+        <<<blocks, THREADS, 0, context->stream>>>(batch, context->zeroed, none);
     CUDA_LAUNCHED(calls[0].failure);
     cuda_record_kernel(context, "dominant");
     return STATUS_OK;

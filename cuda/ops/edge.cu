@@ -320,7 +320,7 @@ static enum status run_depth(const struct cuda_context *context, const struct op
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     const unsigned depth = calls[0].in.depth;
-    const struct edge_rule rule = edge_rule_of(calls[0].params, depth);
+    const struct edge_rule rule = edge_rule_of(calls[0].params, calls[0].in.channels, depth);
     const enum status status = depth == 8 ? run_depth<8>(context, calls, count, rule)
                                           : run_depth<16>(context, calls, count, rule);
     if (status) return status;

@@ -11,6 +11,7 @@
 #include "cuda/ops/histeq/counters8.cuh"
 #include "cuda/ops/histeq/histogram16.cuh"
 #include "cuda/ops/histeq/histogram8.cuh"
+#include "pipeline/background.h"
 
 /* ---- 8 bits */
 
@@ -22,6 +23,16 @@ static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t 
         levels[i] = __ldcg(counter);
         __stcg(counter, 0);
     }
+    __syncthreads();
+}
+
+/* Counts every pixel as the background if none is visible. */
+template <class L>
+static __device__ __forceinline__ void fall_back(uint32_t *levels, uint32_t pixels,
+                                                 const struct background &background) {
+    if (__syncthreads_or(threadIdx.x < LEVELS && levels[threadIdx.x % LEVELS])) return;
+    if (threadIdx.x < L::TABLES)
+        levels[threadIdx.x * LEVELS + background.sample[threadIdx.x]] = pixels;
     __syncthreads();
 }
 
@@ -50,7 +61,7 @@ static __device__ __forceinline__ void write_bins(const uint32_t *levels, uint32
 template <int CHANNELS>
 static __global__ void __launch_bounds__(THREADS, 1)
     histogram8_kernel(const __grid_constant__ struct batch batch, uint32_t bins, uint32_t *counts,
-                      uint32_t *chunks_done) {
+                      uint32_t *chunks_done, const __grid_constant__ struct background background) {
     typedef layout8<CHANNELS, HISTEQ_EACH> L;
     const struct shared_memory8 shared = shared_memory8_of<L>();
     const struct chunk_range block = block_chunks(batch);
@@ -69,10 +80,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
             continue;
         take_counters<L>(image_counts, shared.cdf);
+        if (CHANNELS % 2 == 0) fall_back<L>(shared.cdf, image.pixels, background);
         write_bins<L>(shared.cdf, bins, (uint32_t *)image.out);
         if (threadIdx.x == 0) chunks_done[i] = 0;
         __syncthreads(); /* before the next image's levels */
     }
+}
+
+static struct background background_of_calls(const struct op_call *calls) {
+    return background_of(calls[0].params->number[HISTOGRAM_BACKGROUND], calls[0].in.channels,
+                         calls[0].in.depth);
 }
 
 static uint32_t bins_of(const struct op_call *calls) {
@@ -93,7 +110,7 @@ static enum status run8(const struct cuda_context *context, struct op_call *call
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                L::SHARED_BYTES));
     histogram8_kernel<CHANNELS><<<blocks, THREADS, L::SHARED_BYTES, context->stream>>>(
-        batch, bins_of(calls), counts, chunks_done);
+        batch, bins_of(calls), counts, chunks_done, background_of_calls(calls));
     CUDA_LAUNCHED(failure);
     cuda_record_kernel(context, "histogram");
     return STATUS_OK;
@@ -101,15 +118,31 @@ static enum status run8(const struct cuda_context *context, struct op_call *call
 
 /* ---- 16 bits */
 
-/* Bins of image blockIdx.y. */
+/* Whether any of the first table's COUNTS is not 0. */
+static __device__ __forceinline__ bool is_any_seen(const struct histeq16_args &args,
+                                                   const uint32_t *counts) {
+    bool any = false;
+    for (uint32_t start = 0; start < args.bins && !any; start += THREADS16) {
+        const uint32_t bin = start + threadIdx.x;
+        any = __syncthreads_or(bin < args.bins && counts[bin]);
+    }
+    return any;
+}
+
+/* Bins of image blockIdx.y; if no pixel is visible, each counts as the background. */
 static __global__ void __launch_bounds__(THREADS16)
     copy_counts_kernel(const __grid_constant__ struct batch batch,
-                       const __grid_constant__ struct histeq16_args args) {
+                       const __grid_constant__ struct histeq16_args args,
+                       const __grid_constant__ struct background background) {
     const uint32_t count = args.tables * args.pitch;
     const uint32_t *from = args.counts + blockIdx.y * count;
     uint32_t *to = (uint32_t *)batch.images[blockIdx.y].out;
     const uint32_t i = blockIdx.x * THREADS16 + threadIdx.x;
-    if (i < count) to[i] = from[i];
+    const bool none = args.alpha && !is_any_seen(args, from);
+    if (i >= count) return;
+    to[i] = none && i % args.pitch == bin16(background.sample[i / args.pitch], args.bins)
+                ? batch.images[blockIdx.y].pixels
+                : from[i];
 }
 
 static struct histeq16_args args_of(const struct cuda_context *context,
@@ -118,6 +151,7 @@ static struct histeq16_args args_of(const struct cuda_context *context,
     args.tables = (int)image_colours(&calls[0].in);
     args.bins = args.pitch = bins_of(calls);
     args.counts = (uint32_t *)calls[0].scratch;
+    args.alpha = image_has_alpha(&calls[0].in);
     set_window(&args, context->shared_bytes);
     return args;
 }
@@ -134,7 +168,8 @@ static enum status run16(const struct cuda_context *context, struct op_call *cal
     cuda_record_kernel(context, "count");
     const unsigned bins = args.tables * args.pitch;
     const dim3 blocks((bins + THREADS16 - 1) / THREADS16, (unsigned)count);
-    copy_counts_kernel<<<blocks, THREADS16, 0, context->stream>>>(batch, args);
+    copy_counts_kernel<<<blocks, THREADS16, 0, context->stream>>>(batch, args,
+                                                                  background_of_calls(calls));
     CUDA_LAUNCHED(failure);
     cuda_record_kernel(context, "copy");
     return STATUS_OK;

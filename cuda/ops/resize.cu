@@ -212,8 +212,11 @@ static struct smart_image smart_of(const struct picture &picture) {
 }
 
 static enum status find_windows(const struct group *group) {
+    const struct op_call *const first = group->pictures[0].call;
     cudaStream_t stream = group->context->stream;
     struct tiles<smart_batch> tiles = {};
+    tiles.batch.under = background_of(first->params->number[RESIZE_BACKGROUND], first->in.channels,
+                                      first->in.depth);
     for (int i = 0; i < group->count; i++) {
         if (!group->pictures[i].frame.smart) continue;
         const struct smart_image image = smart_of(group->pictures[i]);

@@ -10,6 +10,7 @@
 
 #include "cuda/chunk.cuh"
 #include "cuda/cuda_op.h"
+#include "cuda/luma8_over.cuh"
 #include "cuda/ops/move/load_any.cuh"
 #include "cuda/ops/resize/tiles.cuh"
 #include "pipeline/ops/smartcrop.h"
@@ -40,6 +41,7 @@ struct search_image {
 struct search_batch {
     int count;
     uint32_t pixel_bytes;
+    struct background under;
     struct search_image images[CUDA_BATCH_MAX];
 };
 
@@ -75,23 +77,22 @@ static inline size_t search_bytes(uint32_t width, uint32_t height) {
 /* ---- energy */
 
 template <int CHANNELS, int DEPTH>
-static __device__ __forceinline__ uint32_t search_luma(const struct search_image &image, uint32_t x,
+static __device__ __forceinline__ uint32_t search_luma(const struct search_image &image,
+                                                       const struct background &under, uint32_t x,
                                                        uint32_t y) {
     const uint8_t *row = image.in + (size_t)min(y, image.height - 1u) * image.in_stride;
-    const uint32_t first = min(x, image.width - 1u) * CHANNELS;
-    const uint32_t red = load_sample<DEPTH>(row, first);
-    if (CHANNELS < 3) return red >> (DEPTH - 8);
-    return carve_luma(red, load_sample<DEPTH>(row, first + 1), load_sample<DEPTH>(row, first + 2),
-                      DEPTH);
+    return luma8_over<CHANNELS, DEPTH>(row, min(x, image.width - 1u), under);
 }
 
 template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ uint64_t weighed_energy(const struct search_image &image,
+                                                          const struct background &under,
                                                           uint32_t x, uint32_t y) {
-    const uint32_t energy = carve_gradient(search_luma<CHANNELS, DEPTH>(image, x, y),
-                                           search_luma<CHANNELS, DEPTH>(image, x + 1, y),
-                                           search_luma<CHANNELS, DEPTH>(image, x, y + 1),
-                                           search_luma<CHANNELS, DEPTH>(image, x + 1, y + 1));
+    const uint32_t energy =
+        carve_gradient(search_luma<CHANNELS, DEPTH>(image, under, x, y),
+                       search_luma<CHANNELS, DEPTH>(image, under, x + 1, y),
+                       search_luma<CHANNELS, DEPTH>(image, under, x, y + 1),
+                       search_luma<CHANNELS, DEPTH>(image, under, x + 1, y + 1));
     return (uint64_t)energy * smartcrop_weight(x, image.width, image.part_width) *
            smartcrop_weight(y, image.height, image.part_height);
 }
@@ -127,7 +128,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     uint64_t before = 0;
     for (uint32_t first = 0; first < width; first += SEARCH_THREADS) {
         const uint32_t x = first + threadIdx.x;
-        const uint64_t own = x < width ? weighed_energy<CHANNELS, DEPTH>(image, x, y) : 0;
+        const uint64_t own =
+            x < width ? weighed_energy<CHANNELS, DEPTH>(image, batch.under, x, y) : 0;
         uint64_t all;
         const uint64_t sum = before + sum_up_to(own, &all);
         if (x < width) row[x] = sum;
@@ -292,6 +294,7 @@ struct group {
     const struct cuda_context *context;
     struct failure *failure;
     uint32_t pixel_bytes;
+    struct background under;
     int count;
     struct search_image images[CUDA_BATCH_MAX];
 };
@@ -353,6 +356,7 @@ static enum status launch(const struct group *group, void (*kernel)(struct searc
                           struct grid (*grid_of)(const struct search_image *)) {
     struct tiles<search_batch> tiles = {};
     tiles.batch.pixel_bytes = group->pixel_bytes;
+    tiles.batch.under = group->under;
     for (int i = 0; i < group->count; i++) {
         const struct grid grid = grid_of(&group->images[i]);
         tiles_add(&tiles, group->images[i], grid.across, grid.down);
@@ -385,6 +389,8 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
     group.context = context;
     group.failure = calls[0].failure;
     group.pixel_bytes = (uint32_t)image_pixel_bytes(&calls[0].in);
+    group.under = background_of(calls[0].params->number[SMARTCROP_BACKGROUND], calls[0].in.channels,
+                                calls[0].in.depth);
     for (int done = 0; !status && done < count; done += group.count) {
         take_group(&group, calls + done, count - done, (uint8_t *)calls[0].scratch,
                    calls[0].scratch_bytes);

@@ -177,7 +177,7 @@ static enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe 
                 at, length);
 }
 
-/* Pieces of a profile by number; broken if one is missing or comes twice. */
+/* Pieces of a profile by number; broken if one is missing, or comes again with other bytes. */
 struct pieces {
     const uint8_t *data[256];
     size_t length[256];
@@ -194,13 +194,16 @@ static void collect(const struct decoding *decoding, struct pieces *pieces) {
         if (!is_icc(&segment)) continue;
         const unsigned number = segment.data[12], count = segment.data[13];
         if (!pieces->count) pieces->count = count;
-        if (!number || number > count || count != pieces->count || pieces->data[number]) {
-            pieces->broken = true;
-            return;
-        }
-        pieces->data[number] = segment.data + ICC_HEAD;
-        pieces->length[number] = segment.length - ICC_HEAD;
-        pieces->total += pieces->length[number];
+        const uint8_t *data = segment.data + ICC_HEAD, *same = pieces->data[number];
+        const size_t length = segment.length - ICC_HEAD;
+        pieces->broken =
+            !number || number > count || count != pieces->count ||
+            (same && (pieces->length[number] != length || memcmp(data, same, length) != 0));
+        if (pieces->broken) return;
+        if (same) continue;
+        pieces->data[number] = data;
+        pieces->length[number] = length;
+        pieces->total += length;
     }
     for (unsigned i = 1; i <= pieces->count; i++) pieces->broken |= !pieces->data[i];
 }

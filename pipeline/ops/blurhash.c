@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. placeholder.h makes the picture small. Its light is multiplied by cosines of 0, 1,
- * 2... half waves across and down and summed, in double and in a fixed order, so that every machine
- * gets the same sums (exact_math.h). The first sum is the mean. The others, the variations, are
- * stored in 19 steps of their square root for each colour, relative to the largest one. The text is
- * in base 83. The published TypeScript looks for the largest variation with its sign, and so misses
- * a larger negative one; the published C compares absolute values, and so does this file.
+/* How it works. placeholder.h makes the picture small; it is laid over the background. Its light
+ * is multiplied by cosines of 0, 1, 2... half waves across and down and summed, in double and in a
+ * fixed order, so that every machine gets the same sums (exact_math.h). The first sum is the mean.
+ * The others, the variations, are stored in 19 steps of their square root for each colour, relative
+ * to the largest one. The text is in base 83. The published TypeScript looks for the largest
+ * variation with its sign, and so misses a larger negative one; the published C compares absolute
+ * values, and so does this file.
  * Source:   https://github.com/woltapp/blurhash, Algorithm.md; C/encode.c, which uses float.
  */
+#include "pipeline/background.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/placeholder.h"
 
@@ -24,6 +26,7 @@ static const struct param params[] = {
       .min = 1,
       .max = SIDE_MAX,
       .def = PAIR(4, 3) },
+    BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -46,12 +49,15 @@ struct picture {
     double across[SIDE_MAX][PLACEHOLDER_SIDE], down[SIDE_MAX][PLACEHOLDER_SIDE]; /* cosines */
 };
 
-static void fill_light(struct picture *picture, const struct values *values) {
+static void fill_light(struct picture *picture, const struct values *values, long background) {
+    const struct background under = background_of(background, 3, 8);
     double light[256];
     for (uint32_t v = 0; v < 256; v++) light[v] = light_of(v);
     for (uint32_t i = 0; i < values->shape.length; i++)
         for (uint32_t c = 0; c < 3; c++)
-            picture->light[i][c] = light[placeholder_sample(values, i, c)];
+            picture->light[i][c] =
+                light[background_lay(placeholder_sample(values, i, c),
+                                     placeholder_sample(values, i, 3), under.sample[c], 8)];
 }
 
 static void fill_cosines(double (*cosines)[PLACEHOLDER_SIDE], long waves, uint32_t length) {
@@ -112,7 +118,7 @@ static size_t blurhash_text(const struct params *values, const struct values *sm
     struct picture picture = { .width = small->shape.width };
     double sums[SIDE_MAX * SIDE_MAX][3];
     picture.height = small->shape.length / picture.width;
-    fill_light(&picture, small);
+    fill_light(&picture, small, values->number[1]);
     fill_cosines(picture.across, across, picture.width);
     fill_cosines(picture.down, down, picture.height);
     sum_up(&picture, across, down, sums);

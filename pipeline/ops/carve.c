@@ -50,6 +50,7 @@ static const struct param params[] = {
                                 "each pixel, 0 where none goes",
                      .type = PARAM_CHOICE,
                      .choices = { "result", "seams", "energy", "map" } },
+    [CARVE_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -157,6 +158,16 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
     return seams ? seams : 1;
 }
 
+/* The width of what rmask marks is not known yet. A quarter of the shorter side, removed and put
+ * back, is within four times of most objects' and of the most possible. */
+static uint32_t carve_aux_passes(const struct params *values, const struct image *in, int place) {
+    struct side sides[2];
+    if (place != CARVE_REMOVE || values->number[CARVE_SHOW] > CARVE_SHOW_SEAMS ||
+        find_goals(values, in, sides, NULL) || !carve_may_clear(in, sides[0].goal, sides[1].goal))
+        return 0;
+    return 2 * ((in->width < in->height ? in->width : in->height) / 4 + 1);
+}
+
 /* ---- several widths */
 
 /* Returns the number of a map's seams that make the width; 0: a map does not serve this call. */
@@ -168,18 +179,25 @@ static uint32_t mapped_seams(const struct params *values, const struct image *in
     return seams_of(&sides[0]);
 }
 
-/* Asks for one map, of the most seams that any width needs, for all widths with the energy of the
- * first. */
+/* Whether both look for the same seams. */
+static bool is_alike(const struct params *a, const struct params *b) {
+    return a->number[CARVE_ENERGY] == b->number[CARVE_ENERGY] &&
+           a->number[CARVE_BACKGROUND] == b->number[CARVE_BACKGROUND];
+}
+
+/* Asks for one map, of the most seams that any width needs, for all widths with the energy and the
+ * background of the first. */
 static uint32_t carve_common(const struct params *const *calls, int count, const struct image *in,
-                             struct params *map) {
+                             uint32_t aux, struct params *map) {
     uint32_t most = 0, served = 0;
+    if (aux >> CARVE_REMOVE & 1) return 0; /* a map knows no clearing */
     params_init(map, params);
     map->number[CARVE_SHOW] = CARVE_SHOW_MAP;
     for (int i = 0; i < count; i++) {
         const uint32_t seams = calls[i] ? mapped_seams(calls[i], in) : 0;
-        if (!seams || (served && calls[i]->number[CARVE_ENERGY] != map->number[CARVE_ENERGY]))
-            continue;
+        if (!seams || (served && !is_alike(calls[i], map))) continue;
         map->number[CARVE_ENERGY] = calls[i]->number[CARVE_ENERGY];
+        map->number[CARVE_BACKGROUND] = calls[i]->number[CARVE_BACKGROUND];
         served |= UINT32_C(1) << i;
         most = seams > most ? seams : most;
     }
@@ -228,7 +246,7 @@ static enum status draw_view(struct carve_context *context) {
 
 /* ---- phases */
 
-static enum status find_seams(struct carve_context *context, const struct carve_phase *phase) {
+static enum status find_seams(struct carve_context *context, struct carve_phase *phase) {
     const int64_t start = clock_ns();
     enum status status = phase->columns ? carve_fill_map(context, &context->upright) : STATUS_OK;
     if (!status && phase->rows) status = carve_fill_map(context, &context->turned);
@@ -239,6 +257,8 @@ static enum status find_seams(struct carve_context *context, const struct carve_
         .turned = phase->rows ? &context->turned : NULL,
         .columns = phase->columns,
         .rows = phase->rows,
+        .clears = phase->clears,
+        .least = phase->least,
         .seams = context->seams,
         .red = context->drawn ? &context->call->out : NULL,
         .pool = context->call->pool,
@@ -248,17 +268,23 @@ static enum status find_seams(struct carve_context *context, const struct carve_
     };
     status = seam_search_run(&search);
     context->done = search.done;
+    if (phase->clears) *(phase->columns ? &phase->columns : &phase->rows) = search.taken;
     for (int i = 0; i < CARVE_TIMES; i++) context->ns[i] += search.ns[i];
     return status;
 }
 
-static enum status run_phase(struct carve_context *context, const struct carve_phase *phase) {
+static enum status refuse_clearing(const struct op_call *call) {
+    return fail(call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
+}
+
+static enum status run_phase(struct carve_context *context, struct carve_phase *phase) {
     uint32_t width = context->now.width, height = context->now.height;
     struct carve_phase next;
     carve_context_lay(context, phase, width, height);
     enum status status = find_seams(context, phase);
-    if (status) return status;
+    if (status || !(phase->columns || phase->rows)) return status;
     carve_phase_advance(phase, &width, &height);
+    if (!width || !height) return refuse_clearing(context->call);
     if (!carve_next(width, height, context->goal_width, context->goal_height, &next)) {
         context->work.pixels = NULL; /* no later phase needs them */
         context->later_marks.pixels = context->later_ids.pixels = NULL;
@@ -274,15 +300,61 @@ static enum status run_phase(struct carve_context *context, const struct carve_p
     return status;
 }
 
+/* ---- clearing: rmask without what shrinking would take anyway */
+
+/* COUNTS has room for a number a column. */
+static void count_marked(const struct image *mask, uint32_t *counts, uint32_t most[2]) {
+    memset(counts, 0, mask->width * sizeof *counts);
+    most[0] = most[1] = 0;
+    for (uint32_t y = 0; y < mask->height; y++) {
+        const uint8_t *row = image_row(mask, y);
+        uint32_t count = 0;
+        for (uint32_t x = 0; x < mask->width; x++) {
+            const uint32_t marked = row[x] >= CARVE_MASK_LEVEL;
+            count += marked;
+            counts[x] += marked;
+        }
+        if (count > most[0]) most[0] = count;
+    }
+    for (uint32_t x = 0; x < mask->width; x++)
+        if (counts[x] > most[1]) most[1] = counts[x];
+}
+
+/* The total is a guess: a line with the most marked pixels needs as many seams, or more. */
+static enum status run_clearing(struct carve_context *context) {
+    const struct op_call *call = context->call;
+    const struct image *in = &call->in;
+    struct carve_phase phase;
+    uint32_t most[2];
+    count_marked(&call->aux[CARVE_REMOVE], call->scratch, most);
+    if (!carve_clear(in->width, in->height, context->goal_width, context->goal_height, most,
+                     &phase))
+        return refuse_clearing(call);
+    if (phase.clears) {
+        const bool across = phase.rows > 0;
+        const uint32_t guess = most[across] > phase.least ? most[across] : phase.least;
+        context->total = guess + carve_context_seams(context, in->width - (across ? 0 : guess),
+                                                     in->height - (across ? guess : 0));
+        const enum status status = run_phase(context, &phase);
+        if (status) return status;
+        context->total =
+            context->done + carve_context_seams(context, context->now.width, context->now.height);
+    } else if (most[0]) {
+        return STATUS_OK;
+    }
+    if (!call->aux[CARVE_KEEP].width) context->plain = true, context->later_marks.pixels = NULL;
+    return STATUS_OK;
+}
+
 /* For show=seams `out` already holds the picture. */
 static enum status run_phases(struct carve_context *context) {
     static const char *const names[] = { "energy", "seam", "trace", "remove" };
     struct carve_phase phase;
-    enum status status = STATUS_OK;
-    if (!context->drawn && !context->total) return carve_picture_copy(context);
+    enum status status = context->clears ? run_clearing(context) : STATUS_OK;
     while (!status && carve_next(context->now.width, context->now.height, context->goal_width,
                                  context->goal_height, &phase))
         status = run_phase(context, &phase);
+    if (!status && !context->drawn && !context->done) return carve_picture_copy(context);
     for (int i = 0; i < CARVE_TIMES; i++)
         timing_span(context->call->timing, names[i], 1, ns_to_ms(context->ns[i]));
     return status;
@@ -356,11 +428,13 @@ const struct op op_carve = {
     .params = params,
     .aux = { { "mask", "What is white in it is kept, as large as the image; alpha is ignored" },
              { "rmask",
-               "What is white in it is removed first, as large as the image; alpha is ignored" } },
+               "What is white in it is removed first; without a size as much is put back; as large "
+               "as the image, alpha is ignored" } },
     .widths = true,
     .not_with_widths = "show",
     .size = carve_size,
     .passes = carve_passes,
+    .aux_passes = carve_aux_passes,
     .common = carve_common,
     .scratch = carve_scratch,
     .run = carve_run,

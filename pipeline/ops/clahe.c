@@ -36,6 +36,7 @@ static const struct param params[] = {
                                    "channel on its own",
                         .type = PARAM_CHOICE,
                         .choices = { "value", "luma", "each" } },
+    [CLAHE_BACKGROUND] = BACKGROUND_PARAM("Colour of a tile where every pixel has alpha 0"),
     { .name = NULL },
 };
 
@@ -80,6 +81,26 @@ static void count_each(const struct image *gray, const struct tile *tile, uint32
         for (uint32_t x = tile->inside; x < tile->width; x++)
             counts[sample_beyond(gray, tile, row, x)]++;
     }
+}
+
+/* Counts the pixels of GRAY that can be seen in IN, which has alpha. Returns their number; where
+ * there are none, the tile has the value NONE. */
+static uint32_t count_visible(const struct image *in, const struct image *gray,
+                              const struct tile *tile, uint32_t none, uint32_t *counts) {
+    uint32_t visible = 0;
+    memset(counts, 0, ((size_t)image_max(gray) + 1) * sizeof *counts);
+    for (uint32_t y = 0; y < tile->height; y++) {
+        const uint8_t *row = tile_row(gray, tile, y), *pixels = tile_row(in, tile, y);
+        for (uint32_t x = 0; x < tile->width; x++) {
+            const uint32_t at = reflect((int32_t)(tile->left + x), gray->width);
+            const uint32_t seen =
+                sample_visible(pixels, (size_t)at * in->channels, in->channels, in->depth);
+            counts[sample_get(row, at, gray->depth)] += seen;
+            visible += seen;
+        }
+    }
+    if (visible) return visible;
+    return counts[none] = tile->width * tile->height;
 }
 
 static void count_bytes(const struct image *gray, const struct tile *tile,
@@ -154,19 +175,6 @@ AVX2 static void make_levels_avx2(const struct clahe_grid *grid, uint32_t *count
 #define make_levels_avx2 make_levels_plain
 #endif
 
-/* Makes the table of tile X, Y of GRAY, which has one channel. WORK is aligned to 64 bytes. */
-static void make_table(const struct clahe_grid *grid, const struct image *gray, uint32_t x,
-                       uint32_t y, void *work, void *table) {
-    const struct tile tile = tile_of(grid, x, y);
-    uint32_t *counts = work;
-    const bool small = (uint64_t)tile.width * tile.height < 4096; /* eight tables cost more */
-    if (gray->depth == 8 && !small)
-        count_bytes(gray, &tile, (struct histogram *)(counts + 256), counts);
-    else
-        count_each(gray, &tile, counts);
-    (simd_has_avx2() ? make_levels_avx2 : make_levels_plain)(grid, counts, gray->depth, table);
-}
-
 /* ---- scratch */
 
 /* Sizes of the parts of the scratch, in bytes and in order. */
@@ -213,6 +221,7 @@ struct equalizing {
     struct layout size;
     struct clahe_plane plane;
     struct image gray; /* the plane, or the input itself */
+    uint32_t none;     /* the background's value in the plane */
     int workers;
     float *right, *down;
     uint8_t *tables[2]; /* of even and of odd rows of tiles */
@@ -264,11 +273,28 @@ static uint8_t *table_of(const struct equalizing *all, uint32_t row, uint32_t ti
     return all->tables[row % 2] + tile * table_bytes(all->call->in.depth);
 }
 
+/* Makes the table of tile X of the present row. WORK is aligned to 64 bytes. */
+static void make_table(const struct equalizing *all, uint32_t x, void *work, void *table) {
+    const struct image *in = &all->call->in, *gray = &all->gray;
+    const struct tile tile = tile_of(&all->grid, x, all->row);
+    struct clahe_grid grid = all->grid;
+    uint32_t *counts = work;
+    const bool small = (uint64_t)tile.width * tile.height < 4096; /* eight tables cost more */
+    if (image_has_alpha(in))
+        grid = clahe_grid_visible(grid, count_visible(in, gray, &tile, all->none, counts),
+                                  (uint32_t)all->call->params->number[CLAHE_CLIP], image_max(in));
+    else if (gray->depth == 8 && !small)
+        count_bytes(gray, &tile, (struct histogram *)(counts + 256), counts);
+    else
+        count_each(gray, &tile, counts);
+    (simd_has_avx2() ? make_levels_avx2 : make_levels_plain)(&grid, counts, gray->depth, table);
+}
+
 static void make_tables(void *argument, int worker) {
     struct equalizing *all = argument;
     for (uint32_t tile; take(all, &tile);)
-        make_table(&all->grid, &all->gray, tile, all->row,
-                   all->work + (size_t)worker * all->size.work, table_of(all, all->row, tile));
+        make_table(all, tile, all->work + (size_t)worker * all->size.work,
+                   table_of(all, all->row, tile));
 }
 
 /* Looks up rows of the plane from FIRST on, cell by cell, into LEVELS. */
@@ -365,9 +391,12 @@ static enum status clahe_run(struct op_call *call) {
     make_weights(&all.grid.x, all.right);
     make_weights(&all.grid.y, all.down);
     all.plane.mode = in->channels < 3 ? CLAHE_EACH : (int)call->params->number[CLAHE_CHANNEL];
+    const struct background background =
+        background_of(call->params->number[CLAHE_BACKGROUND], in->channels, in->depth);
     const unsigned planes = all.plane.mode == CLAHE_EACH ? image_colours(in) : 1;
     for (unsigned c = 0; c < planes; c++) {
         all.plane.channel = c;
+        all.none = clahe_background(&background, all.plane.mode, c);
         equalize_plane(&all);
     }
     return progress_check(call->progress);

@@ -6,6 +6,9 @@
  * after clipping: no bin may count more than `limit`. A sample is looked up in the tables of the
  * four tiles whose middles surround it, and the four levels are mixed by distance.
  *
+ * Pixels with alpha 0 are not counted, and the limit and the scale are those of as many pixels as
+ * are left. A tile without any counts as one of the background's colour.
+ *
  * All numbers are single floats, and every operation is rounded, in exactly this order: plus,
  * minus, times and divide are the same on both devices, so results agree in every bit. M is the
  * largest sample; there are M + 1 bins.
@@ -17,12 +20,12 @@
 #ifndef BURIN_OPS_CLAHE_H
 #define BURIN_OPS_CLAHE_H
 
-#include "pipeline/host_device.h"
+#include "pipeline/background.h"
 
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { CLAHE_TILES, CLAHE_CLIP, CLAHE_CHANNEL };
+enum { CLAHE_TILES, CLAHE_CLIP, CLAHE_CHANNEL, CLAHE_BACKGROUND };
 enum { CLAHE_VALUE, CLAHE_LUMA, CLAHE_EACH };
 enum { CLAHE_TILES_MAX = 64, CLAHE_CELLS_MAX = CLAHE_TILES_MAX + 1 };
 
@@ -108,6 +111,23 @@ HOST_DEVICE struct clahe_grid clahe_grid_of(uint32_t width, uint32_t height, uin
     grid.limit = clahe_limit(clip, area, max);
     grid.scale = (float)max / (float)area;
     return grid;
+}
+
+/* The limit and the scale of a tile of which only PIXELS can be seen. */
+HOST_DEVICE struct clahe_grid clahe_grid_visible(struct clahe_grid grid, uint32_t pixels,
+                                                 uint32_t clip, uint32_t max) {
+    grid.limit = clahe_limit(clip, pixels, max);
+    grid.scale = (float)max / (float)pixels;
+    return grid;
+}
+
+/* The value to equalize of the background: as of a pixel, or its channel CHANNEL. */
+HOST_DEVICE uint32_t clahe_background(const struct background *background, int mode,
+                                      unsigned channel) {
+    const uint32_t *c = background->sample, most = c[0] > c[1] ? c[0] : c[1];
+    return mode == CLAHE_EACH   ? c[channel]
+           : mode == CLAHE_LUMA ? luma(c[0], c[1], c[2])
+                                : (most > c[2] ? most : c[2]);
 }
 
 /* How the excess over the limit is spread: EACH for every bin, and one more for REST bins, STEP

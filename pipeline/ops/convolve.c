@@ -34,6 +34,7 @@ static const struct param params[] = {
     [CONVOLVE_ABS] = { .name = "abs",
                        .summary = "Take the sum's absolute value",
                        .type = PARAM_BOOL },
+    [CONVOLVE_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -112,6 +113,8 @@ static void convolve_band(void *argument, int index) {
     const struct image *in = &call->in;
     const struct band band = band_of(in->height, index, convolve_bands(call));
     const struct convolve_rule rule = convolve_rule_of(call->params, in->depth);
+    const struct background under =
+        background_of(call->params->number[CONVOLVE_BACKGROUND], in->channels, in->depth);
     const uint32_t reach = (uint32_t)rule.reach;
     const size_t pixel = image_pixel_bytes(in);
     uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * window_bytes(in->width, pixel);
@@ -119,7 +122,11 @@ static void convolve_band(void *argument, int index) {
     uint32_t made = band.first < reach ? 0 : band.first - reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
         for (; made <= y + reach && made < in->height; made++) {
-            memcpy(window_row(&window, made), image_row(in, made), image_row_bytes(in));
+            if (image_has_alpha(in))
+                alpha_lay(image_row(in, made), window_row(&window, made), in->width, in->channels,
+                          in->depth, &under);
+            else
+                memcpy(window_row(&window, made), image_row(in, made), image_row_bytes(in));
             window_pad(&window, made);
         }
         convolve_row(in, &window, y, image_row(&call->out, y), &rule);

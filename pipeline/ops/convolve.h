@@ -8,6 +8,8 @@
  * sum of the taps, or 1 where that is not positive. |r| + d / 2 is at most 25 * 1024 * 65535 + 2^19
  * < 2^31.
  *
+ * An image with alpha is laid over the background before; alpha is kept.
+ *
  * Used by:  convolve, on both devices.
  */
 #ifndef BURIN_OPS_CONVOLVE_H
@@ -19,7 +21,7 @@
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { CONVOLVE_TAPS, CONVOLVE_DIVISOR, CONVOLVE_OFFSET, CONVOLVE_ABS };
+enum { CONVOLVE_TAPS, CONVOLVE_DIVISOR, CONVOLVE_OFFSET, CONVOLVE_ABS, CONVOLVE_BACKGROUND };
 
 struct convolve_rule {
     int32_t taps[TAPS_MAX];

@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-static const struct param params[] = { { .name = NULL } };
+static const struct param params[] = {
+    [BACKGROUND_ONLY] = BACKGROUND_PARAM(BACKGROUND_LEFT),
+    { .name = NULL },
+};
 
 enum { BANDS_MAX = 16, TABLES = 2 };
 
@@ -36,7 +39,7 @@ static inline void count_row(const uint8_t *row, uint32_t width, uint32_t *count
             channels < 3 ? sample_get(row, i, depth) >> (depth - 4)
                          : dominant_bin(sample_get(row, i, depth), sample_get(row, i + 1, depth),
                                         sample_get(row, i + 2, depth), depth);
-        counts[x % TABLES * DOMINANT_BINS + bin]++;
+        counts[x % TABLES * DOMINANT_BINS + bin] += sample_visible(row, i, channels, depth);
     }
 }
 
@@ -53,7 +56,8 @@ static void count_band(void *argument, int index) {
 /* Returns the first of the fullest bins. */
 static uint32_t fullest(const struct op_call *call, int tables, uint32_t bins) {
     const uint32_t *counts = call->scratch;
-    uint32_t best = 0, most = 0;
+    uint32_t most = 0, best = dominant_background(call->params->number[BACKGROUND_ONLY],
+                                                  call->in.channels, call->in.depth);
     for (uint32_t bin = 0; bin < bins; bin++) {
         uint32_t count = 0;
         for (int t = 0; t < tables; t++) count += counts[(size_t)t * DOMINANT_BINS + bin];

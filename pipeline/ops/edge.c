@@ -38,6 +38,7 @@ static const struct param params[] = {
                       .summary = "Where the kernel leaves the image: continue its border, or put 0",
                       .type = PARAM_CHOICE,
                       .choices = { "replicate", "zero" } },
+    [EDGE_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -72,10 +73,11 @@ static int edge_bands(const struct op_call *call) {
 
 /* ---- levels */
 
-static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
-                            unsigned depth) {
+static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width,
+                            const struct background *under, unsigned channels, unsigned depth) {
+    const struct background mine = *under;
     for (size_t x = 0; x < width; x++)
-        sample_put(out, x, depth, sample_luma(in, x * channels, channels, depth));
+        sample_put(out, x, depth, sample_luma_over(in, x * channels, channels, depth, &mine));
 }
 
 static void make_level_row(const struct image *in, const struct window *window, uint32_t y,
@@ -87,7 +89,7 @@ static void make_level_row(const struct image *in, const struct window *window, 
     else if (in->channels == 3 && in->depth == 8)
         rgb_luma(row, levels, in->width);
     else
-        SPECIALISE(in->channels, in->depth, luma_row, row, levels, in->width);
+        SPECIALISE(in->channels, in->depth, luma_row, row, levels, in->width, &rule->under);
     if (rule->shift.add)
         brightness_row(levels, levels, in->width * sample_bytes(in), rule->shift, 1, in->depth);
     window_pad(window, y);
@@ -186,7 +188,7 @@ static void edge_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
     const struct band band = band_of(in->height, index, edge_bands(call));
-    const struct edge_rule rule = edge_rule_of(call->params, in->depth);
+    const struct edge_rule rule = edge_rule_of(call->params, in->channels, in->depth);
     uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * band_bytes(in);
     uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
     const struct levels levels = levels_make(in, memory, &rule);

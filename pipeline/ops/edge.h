@@ -2,7 +2,8 @@
 /* edge.h - Sobel edges: the arithmetic that both devices share.
  *
  * Integers only, or roots that provably round to the same integer. M is the largest sample.
- * level  = luma (gray as it is) + brightness, clamped to 0..M
+ * level  = luma (gray as it is) + brightness, clamped to 0..M; of an image with alpha, laid over
+ *          the background before
  * m      = min(M, floor(sqrt(gx^2 + gy^2))) of the levels, correlation with sobel3 or sobel5
  * result = m > threshold ? (binary ? M : m) : 0; 0 where `border` is zero and the window leaves the
  *          image, else the border is replicated. The result is gray; alpha is kept.
@@ -12,6 +13,7 @@
 #ifndef BURIN_OPS_EDGE_H
 #define BURIN_OPS_EDGE_H
 
+#include "pipeline/background.h"
 #include "pipeline/ops/brightness.h"
 #include "pipeline/param.h"
 
@@ -19,7 +21,7 @@
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { EDGE_KERNEL, EDGE_BRIGHTNESS, EDGE_THRESHOLD, EDGE_BINARY, EDGE_BORDER };
+enum { EDGE_KERNEL, EDGE_BRIGHTNESS, EDGE_THRESHOLD, EDGE_BINARY, EDGE_BORDER, EDGE_BACKGROUND };
 enum { EDGE_SOBEL3, EDGE_SOBEL5 };
 enum { EDGE_REPLICATE, EDGE_ZERO };
 
@@ -30,9 +32,11 @@ struct edge_rule {
     uint32_t white;  /* M where binary, else 0 */
     uint32_t reach;  /* 1 or 2 */
     uint32_t margin; /* pixels at every side that become 0 */
+    struct background under;
 };
 
-HOST_DEVICE struct edge_rule edge_rule_of(const struct params *params, unsigned depth) {
+HOST_DEVICE struct edge_rule edge_rule_of(const struct params *params, unsigned channels,
+                                          unsigned depth) {
     struct edge_rule rule;
     rule.shift = brightness_rule_of(params->number[EDGE_BRIGHTNESS], depth);
     rule.max = depth == 16 ? 65535 : 255;
@@ -40,6 +44,7 @@ HOST_DEVICE struct edge_rule edge_rule_of(const struct params *params, unsigned 
     rule.white = params->number[EDGE_BINARY] ? rule.max : 0;
     rule.reach = params->number[EDGE_KERNEL] == EDGE_SOBEL5 ? 2 : 1;
     rule.margin = params->number[EDGE_BORDER] == EDGE_ZERO ? rule.reach : 0;
+    rule.under = background_of(params->number[EDGE_BACKGROUND], channels, depth);
     return rule;
 }
 

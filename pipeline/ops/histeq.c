@@ -100,10 +100,12 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
     const size_t range = depth == 8 ? 256 : 65536;
     for (size_t i = 0; i < (size_t)width * channels; i += channels) {
         if (mode != HISTEQ_EACH)
-            counts[value_of(row, i, mode, channels, depth)]++;
+            counts[value_of(row, i, mode, channels, depth)] +=
+                sample_visible(row, i, channels, depth);
         else
             for (unsigned c = 0; c < colours; c++)
-                counts[c * range + sample_get(row, i + c, depth)]++;
+                counts[c * range + sample_get(row, i + c, depth)] +=
+                    sample_visible(row, i, channels, depth);
     }
 }
 
@@ -146,7 +148,7 @@ static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, 
         for (end = start; end <= max && levels_bin(end, bins, max) == bin; end++)
             sum += counts[end];
         if (first == 0) first = sum;
-        const bool identity = scale == HISTEQ_MINMAX && first == pixels;
+        const bool identity = pixels == 0 || (scale == HISTEQ_MINMAX && first == pixels);
         for (uint32_t v = start; v < end; v++)
             levels[v] = identity ? v : histeq_quantile(sum, first, pixels, max, scale);
     }
@@ -156,11 +158,13 @@ static void make_tables(const struct op_call *call) {
     const size_t range = (size_t)image_max(&call->in) + 1;
     const int tables = table_count(call->params, &call->in);
     uint32_t *total = counts_of(call, 0);
+    uint64_t pixels = 0;
     for (int band = 1; band < histeq_bands(call); band++)
         for (size_t i = 0; i < range * tables; i++) total[i] += counts_of(call, band)[i];
+    for (size_t v = 0; v < range; v++) pixels += total[v];
     for (int t = 0; t < tables; t++)
-        make_levels(total + range * t, levels_of(call) + range * t, image_max(&call->in),
-                    image_pixels(&call->in), call->params);
+        make_levels(total + range * t, levels_of(call) + range * t, image_max(&call->in), pixels,
+                    call->params);
 }
 
 /* ---- apply */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* histeq.h - the arithmetic of histogram equalization that both devices share.
  *
- * Integers only, so both devices agree in every bit. M is the largest sample, 255 or 65535.
+ * Integers only, so both devices agree in every bit. M is the largest sample, 255 or 65535. Pixels
+ * with alpha 0 are not counted; where no pixel is left, nothing changes.
  * The method is the textbook one (Gonzalez and Woods, Digital Image Processing, 3.3); colour by the
  * HSV value V needs no HSV: with hue and saturation fixed, R, G and B scale by V' / V.
  *

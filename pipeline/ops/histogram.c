@@ -4,6 +4,7 @@
  * put into bins directly. */
 #include "pipeline/ops/histogram.h"
 
+#include "pipeline/background.h"
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/histogram.h"
@@ -18,6 +19,7 @@ static const struct param params[] = {
                          .min = 2,
                          .max = 65536,
                          .def = 256 },
+    [HISTOGRAM_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LEFT),
     { .name = NULL },
 };
 
@@ -87,6 +89,18 @@ static void add_band16(const struct op_call *call, int band, uint32_t *numbers) 
         for (size_t i = 0; i < pitch; i++) numbers[i] += counts[table * pitch + i];
 }
 
+/* Counts every pixel as the background if none is visible. */
+static void fall_back(const struct op_call *call, uint32_t *numbers) {
+    const uint32_t bins = bins_of(call->params);
+    const struct background background = background_of(call->params->number[HISTOGRAM_BACKGROUND],
+                                                       call->in.channels, call->in.depth);
+    for (uint32_t bin = 0; bin < bins; bin++)
+        if (numbers[bin]) return;
+    for (unsigned c = 0; c < image_colours(&call->in); c++)
+        numbers[c * bins + levels_bin(background.sample[c], bins, image_max(&call->in))] =
+            (uint32_t)image_pixels(&call->in);
+}
+
 static enum status histogram_run(struct op_call *call) {
     const int bands = bands_of(call);
     const size_t count = (size_t)image_colours(&call->in) * bins_of(call->params);
@@ -94,6 +108,7 @@ static enum status histogram_run(struct op_call *call) {
     memset(call->values, 0, count * sizeof(uint32_t));
     for (int band = 0; band < bands; band++)
         (call->in.depth == 8 ? add_band8 : add_band16)(call, band, call->values);
+    fall_back(call, call->values);
     return progress_check(call->progress);
 }
 

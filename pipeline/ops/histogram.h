@@ -9,7 +9,7 @@
 #include "pipeline/ops/levels.h"
 
 /* Places in the parameter list. */
-enum { HISTOGRAM_BINS };
+enum { HISTOGRAM_BINS, HISTOGRAM_BACKGROUND };
 
 /* Returns the first 8-bit level whose levels_bin is BIN or a later one. */
 HOST_DEVICE uint32_t histogram_first_level(uint32_t bin, uint32_t bins) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/ops/reduction.h"
 
-static const struct param params[] = { { .name = NULL } };
-
 static void maximum_band(void *argument, int index) {
     reduction_band(argument, index, 0, reduce_maximum);
 }
@@ -18,13 +16,14 @@ static enum status maximum_run(struct op_call *call) {
             if (largest > numbers[c]) numbers[c] = largest;
         }
     }
+    reduction_fall_back(call, bands, numbers);
     return progress_check(call->progress);
 }
 
 const struct op op_maximum = {
     .name = "maximum",
     .summary = "The largest sample of each colour channel; passes the image on",
-    .params = params,
+    .params = reduction_params,
     .values = reduction_values,
     .scratch = reduction_scratch,
     .run = maximum_run,

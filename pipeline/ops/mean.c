@@ -3,8 +3,6 @@
  * devices add has no effect. */
 #include "pipeline/ops/reduction.h"
 
-static const struct param params[] = { { .name = NULL } };
-
 static struct values_shape mean_values(const struct op *op, const struct params *values,
                                        const struct image *in) {
     (void)op, (void)values;
@@ -19,10 +17,12 @@ static enum status mean_run(struct op_call *call) {
     const int bands = reduction_bands(call);
     double *numbers = call->values;
     pool_run(call->pool, mean_band, call, bands);
+    const uint64_t pixels = reduction_pixels(call, bands);
+    const struct background background = reduction_background(call);
     for (unsigned c = 0; c < image_colours(&call->in); c++) {
         uint64_t sum = 0;
         for (int b = 0; b < bands; b++) sum += reduction_result(call, b)[c];
-        numbers[c] = (double)sum / (double)image_pixels(&call->in);
+        numbers[c] = pixels ? (double)sum / (double)pixels : background.sample[c];
     }
     return progress_check(call->progress);
 }
@@ -30,7 +30,7 @@ static enum status mean_run(struct op_call *call) {
 const struct op op_mean = {
     .name = "mean",
     .summary = "The mean sample of each colour channel; passes the image on",
-    .params = params,
+    .params = reduction_params,
     .values = mean_values,
     .scratch = reduction_scratch,
     .run = mean_run,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/ops/reduction.h"
 
-static const struct param params[] = { { .name = NULL } };
-
 static void minimum_band(void *argument, int index) {
     reduction_band(argument, index, UINT64_MAX, reduce_minimum);
 }
@@ -18,13 +16,14 @@ static enum status minimum_run(struct op_call *call) {
             if (least < numbers[c]) numbers[c] = least;
         }
     }
+    reduction_fall_back(call, bands, numbers);
     return progress_check(call->progress);
 }
 
 const struct op op_minimum = {
     .name = "minimum",
     .summary = "The least sample of each colour channel; passes the image on",
-    .params = params,
+    .params = reduction_params,
     .values = reduction_values,
     .scratch = reduction_scratch,
     .run = minimum_run,

@@ -10,6 +10,7 @@
 #include "pipeline/band.h"
 #include "pipeline/builtin_ops.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/rectangle.h"
 #include "pipeline/ops/resize/canvas.h"
 #include "pipeline/ops/resize/frame.h"
@@ -123,7 +124,8 @@ static double taps(const struct frame_side *side, long kernel) {
     return side->from == side->to ? 1 : widths[kernel] * (ratio > 1 && kernel < 4 ? ratio : 1);
 }
 
-/* A pass is two taps for each pixel of the mean of input and result, or one seam. */
+/* A pass is two taps for each pixel of the mean of input and result, or one seam. Taps with alpha,
+ * of more bits, take half as long again. */
 static uint32_t resize_passes(const struct params *values, const struct image *in) {
     struct frame frame;
     if (frame_make(&frame, values, in, NULL)) return 1;
@@ -133,6 +135,7 @@ static uint32_t resize_passes(const struct params *values, const struct image *i
     const double source_rows = (double)y->from * height / y->to;
     const double pixels = ((double)image_pixels(in) + (double)x->out * y->out) / 2;
     double work = (source_rows * taps(x, kernel) + height * taps(y, kernel)) * width / 2;
+    if (image_has_alpha(in)) work *= 1.5;
     work += width * height * (x->seams + y->seams + frame.smart);
     const double passes = work / pixels + 1;
     return passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;
@@ -183,6 +186,7 @@ static struct op_call carve_call(const struct op_call *call, struct room *room) 
     params_set(&room->carving, carve()->params, "carve", "width", number, NULL);
     snprintf(number, sizeof number, "%u", room->carved.height);
     params_set(&room->carving, carve()->params, "carve", "height", number, NULL);
+    room->carving.number[CARVE_BACKGROUND] = call->params->number[RESIZE_BACKGROUND];
     return (struct op_call){ .op = carve(),
                              .params = &room->carving,
                              .in = room->scaled,
@@ -321,10 +325,10 @@ static enum status cut_whole(struct op_call *call, struct frame *frame, struct r
         cutting.in = room->carved;
     }
     if (!status && frame->smart)
-        status = smart_find(&cutting.in, cuts_columns(frame),
-                            cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch,
-                            call->pool, call->progress,
-                            cuts_columns(frame) ? &frame->x.first : &frame->y.first);
+        status = smart_find(
+            &cutting.in, call->params->number[RESIZE_BACKGROUND], cuts_columns(frame),
+            cuts_columns(frame) ? frame->x.count : frame->y.count, room->scratch, call->pool,
+            call->progress, cuts_columns(frame) ? &frame->x.first : &frame->y.first);
     if (status) return status;
     return rectangle_copy(&cutting, (struct rectangle){ frame->x.first, frame->y.first });
 }

@@ -29,6 +29,7 @@ static const struct param params[] = {
                            .min = 1,
                            .max = IMAGE_SIDE_MAX,
                            .example = 6 },
+    [SMARTCROP_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
     { .name = NULL },
 };
 
@@ -47,7 +48,8 @@ enum { BANDS_MAX = 16 };
 struct search {
     const struct op_call *call;
     int bands;
-    uint16_t *energy;             /* of all pixels, without gaps */
+    uint16_t *energy; /* of all pixels, without gaps */
+    struct background under;
     uint8_t *luma[BANDS_MAX];     /* two rows, each with a pixel behind its end */
     uint64_t *columns[BANDS_MAX]; /* weighed sums */
     struct smartcrop_part best[BANDS_MAX];
@@ -83,10 +85,10 @@ static void energy_band(void *argument, int index) {
     const struct image *in = &search->call->in;
     const struct band band = band_of(in->height, index, search->bands);
     uint8_t *here = search->luma[index], *below = here + in->width + 1;
-    carve_luma_padded(in, band.first, here);
+    carve_luma_padded(in, band.first, &search->under, here);
     for (uint32_t y = band.first; y < band.end && !progress_check(search->call->progress); y++) {
         if (y + 1 < in->height)
-            carve_luma_padded(in, y + 1, below);
+            carve_luma_padded(in, y + 1, &search->under, below);
         else
             memcpy(below, here, in->width + 1);
         fill_energy(here, below, search->energy + (size_t)y * in->width, in->width);
@@ -149,6 +151,8 @@ static enum status search_best(const struct op_call *call, struct smartcrop_part
     const uint32_t worth = 1 + tops / call->out.height;
     const int threads = pool_threads(call->pool);
     lay_out(&search, &call->in, call->scratch);
+    search.under = background_of(call->params->number[SMARTCROP_BACKGROUND], call->in.channels,
+                                 call->in.depth);
     search.bands = band_count(call->in.height, threads, BANDS_MAX);
     pool_run(call->pool, energy_band, &search, search.bands);
     search.bands = band_count(tops < worth ? tops : worth, threads, BANDS_MAX);

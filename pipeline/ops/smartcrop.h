@@ -16,7 +16,7 @@
 #include "pipeline/ops/carve/definition.h"
 
 /* Places in the parameter list. */
-enum { SMARTCROP_WIDTH, SMARTCROP_HEIGHT };
+enum { SMARTCROP_WIDTH, SMARTCROP_HEIGHT, SMARTCROP_BACKGROUND };
 
 enum { SMARTCROP_PIXELS_MAX = 1 << 29 };
 

@@ -90,6 +90,29 @@ INLINE void keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channe
         sample_put(out, i, depth, sample_get(in, i, depth));
 }
 
+INLINE void lay(const uint8_t *from, uint8_t *to, size_t pixels, const struct background *under,
+                unsigned channels, unsigned depth) {
+    for (size_t i = 0; i < pixels * channels; i += channels) {
+        const uint32_t alpha = sample_get(from, i + channels - 1, depth);
+        for (unsigned c = 0; c < channels - 1; c++)
+            sample_put(
+                to, i + c, depth,
+                background_lay(sample_get(from, i + c, depth), alpha, under->sample[c], depth));
+        sample_put(to, i + channels - 1, depth, alpha);
+    }
+}
+
+INLINE void hide(const uint8_t *from, uint8_t *to, size_t pixels, uint32_t fill, size_t *visible,
+                 unsigned channels, unsigned depth) {
+    for (size_t i = 0; i < pixels * channels; i += channels) {
+        const uint32_t alpha = sample_get(from, i + channels - 1, depth);
+        for (unsigned c = 0; c < channels - 1; c++)
+            sample_put(to, i + c, depth, alpha ? sample_get(from, i + c, depth) : fill);
+        sample_put(to, i + channels - 1, depth, alpha);
+        *visible += alpha > 0;
+    }
+}
+
 #define SPECIALISE_ALPHA(channels, depth, row_function, ...)                                       \
     do {                                                                                           \
         switch ((channels)*100 + (depth)) {                                                        \
@@ -223,6 +246,18 @@ void alpha_divide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned chan
     const size_t done = vectors ? divide_vectors(from, to, pixels, channels) : 0;
     const size_t start = done * channels * (depth / 8);
     SPECIALISE_ALPHA(channels, depth, divide, from + start, to + start, pixels - done);
+}
+
+void alpha_lay(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels, unsigned depth,
+               const struct background *under) {
+    SPECIALISE_ALPHA(channels, depth, lay, from, to, pixels, under);
+}
+
+size_t alpha_hide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
+                  unsigned depth, uint32_t fill) {
+    size_t visible = 0;
+    SPECIALISE_ALPHA(channels, depth, hide, from, to, pixels, fill, &visible);
+    return visible;
 }
 
 void alpha_keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channels, unsigned depth) {

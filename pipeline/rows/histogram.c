@@ -48,9 +48,11 @@ static inline void add_pixels(struct histogram *histograms, const uint8_t *bytes
     for (; i + 8 <= pixels; i += 8, bytes += 8 * channels)
         for (unsigned p = 0; p < 8; p++)
             for (unsigned c = 0; c < colours; c++)
-                histograms[c].table[p][bytes[p * channels + c]]++;
+                histograms[c].table[p][bytes[p * channels + c]] +=
+                    sample_visible(bytes, p * channels, channels, 8);
     for (; i < pixels; i++, bytes += channels)
-        for (unsigned c = 0; c < colours; c++) histograms[c].table[0][bytes[c]]++;
+        for (unsigned c = 0; c < colours; c++)
+            histograms[c].table[0][bytes[c]] += sample_visible(bytes, 0, channels, 8);
 }
 
 void histogram_add_channels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
@@ -107,7 +109,8 @@ ALWAYS_INLINE void add_few16(uint32_t *counts, uint32_t bins, const uint8_t *byt
     for (unsigned p = 0; p < pixels; p++)
         for (unsigned c = 0; c < colours; c++) {
             const uint32_t bin = sample_get(bytes, p * channels + c, 16) * bins >> 16;
-            counts[(size_t)(p % tables * colours + c) * bins + bin]++;
+            counts[(size_t)(p % tables * colours + c) * bins + bin] +=
+                sample_visible(bytes, p * channels, channels, 16);
         }
 }
 

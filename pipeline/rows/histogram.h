@@ -21,7 +21,8 @@ void histogram_counts(const struct histogram *histogram, uint32_t counts[256]);
 
 void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length);
 
-/* Counts each colour channel separately; HISTOGRAMS has one for each, alpha is left out. */
+/* Counts each colour channel separately; HISTOGRAMS has one for each. Alpha is left out, and pixels
+ * that have none of it. */
 void histogram_add_channels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
                             unsigned channels);
 
@@ -35,7 +36,8 @@ static inline unsigned histogram16_tables(uint32_t bins) {
     return bins <= 4096 ? 4 : 1;
 }
 
-/* Adds to COUNTS[table][colour][BINS], which the caller zeroes and sums up; alpha is left out. */
+/* Adds to COUNTS[table][colour][BINS], which the caller zeroes and sums up. Alpha is left out, and
+ * pixels that have none of it. */
 void histogram16_add(uint32_t *counts, uint32_t bins, const uint8_t *bytes, size_t pixels,
                      unsigned channels);
 

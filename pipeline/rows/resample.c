@@ -26,18 +26,28 @@ static size_t aligned(size_t bytes) {
 
 /* ---- the ways */
 
-static const struct resample_way *const ways[] = {
-    &resample_plain,
 #ifdef __x86_64__
-    &resample_avx2,
-    &resample_vnni,
-#endif
+enum { WAYS = 3 };
+static const struct resample_way *const ways[][WAYS] = {
+    { &resample_plain, &resample_avx2, &resample_vnni },
+    { &resample_alpha_plain, &resample_alpha_avx2, &resample_alpha_vnni },
+    { &resample_alpha_plain, &resample_alpha_plain, &resample_alpha_wide },
 };
-enum { WAYS = sizeof ways / sizeof *ways };
+#else
+enum { WAYS = 1 };
+static const struct resample_way *const ways[][WAYS] = { { &resample_plain },
+                                                         { &resample_alpha_plain },
+                                                         { &resample_alpha_plain } };
+#endif
 
-static const struct resample_way *way_of_machine(void) {
-    if (simd_has_vnni()) return ways[WAYS - 1];
-    return simd_has_avx2() ? ways[WAYS > 1] : &resample_plain;
+/* The ways for a job, the plain one first. */
+static const struct resample_way *const *ways_for(const struct resample *job) {
+    return ways[job->alpha ? job->depth / 8 : 0];
+}
+
+static const struct resample_way *way_of_machine(const struct resample *job) {
+    if (simd_has_vnni()) return ways_for(job)[WAYS - 1];
+    return ways_for(job)[simd_has_avx2() ? WAYS > 1 : 0];
 }
 
 /* ---- an axis as a way reads it */
@@ -171,10 +181,11 @@ static size_t strip_bytes(const struct resample *strip, const struct resample_wa
 size_t resample_bytes(const struct resample *job) {
     size_t most = 0;
     for (int i = 0; i < WAYS; i++) {
-        const uint32_t width = strip_width(job, ways[i]);
+        const struct resample_way *way = ways_for(job)[i];
+        const uint32_t width = strip_width(job, way);
         for (uint32_t x = 0; x < job->x.count; x += width) {
             const struct resample strip = strip_of(job, x, width);
-            const size_t bytes = strip_bytes(&strip, ways[i]);
+            const size_t bytes = strip_bytes(&strip, way);
             if (bytes > most) most = bytes;
         }
     }
@@ -212,7 +223,7 @@ static const uint8_t *row_of(const struct walk *walk, uint32_t y, uint32_t slot)
     const struct resample *job = layout->job;
     const uint8_t *row = image_row(&job->in, layout->rows.first + y) +
                          layout->columns.first * image_pixel_bytes(&job->in);
-    if (!job->prepare || resample_multiplies(layout)) return row;
+    if (!job->prepare) return row;
     uint8_t *to = walk->prepared + slot * row_bytes(layout, layout->columns.count);
     job->prepare(job->argument, row, to, layout->columns.count);
     return to;
@@ -274,7 +285,7 @@ static void run_strip(const struct resample *strip, const struct resample_way *w
 }
 
 enum status resample_run(const struct resample *job) {
-    const struct resample_way *way = way_of_machine();
+    const struct resample_way *way = way_of_machine(job);
     const uint32_t width = strip_width(job, way);
     for (uint32_t x = 0; x < job->x.count && !progress_check(job->progress); x += width) {
         struct resample strip = strip_of(job, x, width);

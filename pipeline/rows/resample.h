@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* resample.h - scales an image by weights: along its rows first, then along its columns.
  *
- * Samples between the two passes have the image's depth, rounded and clamped. Only the source
- * pixels that the wanted target pixels need are read. An axis that keeps its size is copied, also
- * if both do. All channels are treated alike.
+ * Samples between the two passes have the image's depth, rounded and clamped, and all channels are
+ * treated alike; with `alpha` rows/resample_alpha.h says what is between and how it ends. Only the
+ * source pixels that the wanted target pixels need are read. An axis that keeps its size is copied,
+ * also if both do.
  *
- * A row may be prepared after it is read and finished before it is written, to multiply alpha in or
- * to make light linear; `depth` is then the depth in between, which may differ from the images'.
+ * A row may be prepared after it is read and finished before it is written, to make light linear;
+ * `depth` is then the depth in between, which may differ from the images'.
  *
  * Used by:  operators that scale.
  * Owns:     nothing; the scratch, of resample_bytes bytes, is the caller's.
@@ -37,8 +38,7 @@ struct resample {
     struct resample_axis x, y; /* `from` is the side of `in` */
     unsigned depth;            /* 8 or 16, between reading and writing */
     resample_row *prepare;     /* samples of `in` to samples of `depth`; NULL: unchanged */
-    bool premultiply; /* `prepare` only premultiplies (premultiply.h), 2 or 4 channels of the same
-                        depth; a way may do that itself instead */
+    bool alpha;                /* the last of 2 or 4 channels weighs the others */
     resample_row *finish;      /* samples of `depth` to samples of `out`; NULL: unchanged */
     const void *argument;      /* of prepare and finish */
     struct pool *pool;         /* NULL: the caller's thread alone */
@@ -46,8 +46,8 @@ struct resample {
     void *scratch;             /* 64-byte aligned, not cleared */
 };
 
-/* Returns the scratch bytes of JOB, from its shapes, axes and depth: the most of any way and strip.
- */
+/* Returns the scratch bytes of JOB, from its shapes, axes, depth and `alpha`: the most of any way
+ * and strip. */
 size_t resample_bytes(const struct resample *job);
 
 enum status resample_run(const struct resample *job);

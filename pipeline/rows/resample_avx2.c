@@ -78,18 +78,6 @@ PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     return _mm256_loadu2_m128i((const __m128i *)(rows[4] + at), (const __m128i *)(rows[0] + at));
 }
 
-PRIMITIVE bool is_opaque(vec alphas) {
-    const vec same = _mm256_cmpeq_epi16(alphas, _mm256_set1_epi16(255));
-    return _mm256_movemask_epi8(same) == -1;
-}
-
-/* 257 t >> 16 is ((t >> 8) + t) >> 8 (premultiply.h). */
-PRIMITIVE vec premultiplied(vec colours, vec alphas) {
-    const vec product =
-        _mm256_add_epi16(_mm256_mullo_epi16(colours, alphas), _mm256_set1_epi16(128));
-    return _mm256_mulhi_epu16(product, _mm256_set1_epi16(257));
-}
-
 /* Packing clamps to both sides, because values are already shifted to less than 16 bits. */
 PRIMITIVE void store_bytes(uint8_t *to, vec value) {
     const vec words = _mm256_packs_epi32(value, value), bytes = _mm256_packus_epi16(words, words);
@@ -138,7 +126,6 @@ const struct resample_way resample_avx2 = {
     .workspace = workspace,
     .across = across_blocks,
     .down = down_blocks,
-    .multiplies = true,
 };
 
 #endif

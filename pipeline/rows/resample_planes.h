@@ -2,8 +2,7 @@
 /* resample_planes.h - splits rows of pixels into planes, for the vectors that include it.
  *
  * A vector of a plane holds one byte of TAPS neighbours of each of LANES rows: resample_blocks.h
- * says why. Colours are multiplied by alpha here, where alpha is a vector of its own: a separate
- * pass through memory took as long as all the rest.
+ * says why.
  *
  * Used by:  resample_blocks.h, which lists the definitions that must come first.
  * Threads:  any; no state.
@@ -29,8 +28,7 @@ static size_t plane_bytes(const struct resample_layout *layout) {
     return rounded(layout->columns.count, 16) / TAPS * CELL;
 }
 
-/* ---- compile-time constants: PIXEL, its bytes, 1 to 4, 6 or 8; ALPHA, whether the last channel,
- * of 8 bit, is an alpha by which colours are multiplied */
+/* ---- PIXEL, its bytes, 1 to 4, 6 or 8, is a compile-time constant */
 
 /* The sources of the bytes of four lanes: one of two loads of 16 bytes, SECOND bytes apart. */
 struct picks {
@@ -83,21 +81,9 @@ INLINE void turn(const vec rows[4], vec cells[4]) {
     cells[3] = V(unpackhi_epi64)(ab2, cd2);
 }
 
-/* Multiplies cells of pixels of 2 or 4 bytes by alpha, their last byte. Opaque ones stay unchanged.
- */
-INLINE void premultiply_cells(vec cells[4], unsigned pixel) {
-#pragma GCC unroll 2
-    for (unsigned alpha = pixel - 1; alpha < 4; alpha += pixel) {
-        if (is_opaque(cells[alpha])) continue;
-#pragma GCC unroll 3
-        for (unsigned c = alpha + 1 - pixel; c < alpha; c++)
-            cells[c] = premultiplied(cells[c], cells[alpha]);
-    }
-}
-
 /* Splits the pixels of one step, from byte AT of the rows on. Vector g has rows g, g + 4, ... */
 INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks *picks,
-                      uint8_t *to, size_t plane, unsigned pixel, bool alpha) {
+                      uint8_t *to, size_t plane, unsigned pixel) {
     vec first[4], second[4], picked[4];
 #pragma GCC unroll 4
     for (unsigned g = 0; g < 4; g++) {
@@ -114,7 +100,6 @@ INLINE void part_step(const uint8_t *const rows[], size_t at, const struct picks
                 picked[i] = either(picked[i], V(shuffle_epi8)(second[i], in_all(picks[v].second)));
         }
         turn(picked, cells);
-        if (alpha) premultiply_cells(cells, pixel);
 #pragma GCC unroll 4
         for (unsigned w = 0; w < 4; w++)
             if (w < 3 || pixel % 3)
@@ -129,8 +114,7 @@ INLINE unsigned step_bytes(unsigned pixel) {
 
 /* Splits the last pixels, which are fewer than a step loads. */
 INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
-                      const struct picks *picks, uint8_t *to, size_t plane, unsigned pixel,
-                      bool alpha) {
+                      const struct picks *picks, uint8_t *to, size_t plane, unsigned pixel) {
     uint8_t rest[LANES][64] = { { 0 } };
     const uint8_t *starts[LANES];
     for (unsigned i = 0; i < LANES; i++) {
@@ -138,7 +122,7 @@ INLINE void part_rest(const uint8_t *const rows[], size_t at, size_t bytes,
         starts[i] = rest[i];
     }
     for (size_t done = 0; done < bytes - at; done += step_pixels(pixel) * pixel) {
-        part_step(starts, done, picks, to, plane, pixel, alpha);
+        part_step(starts, done, picks, to, plane, pixel);
         to += step_bytes(pixel);
     }
 }
@@ -151,7 +135,7 @@ INLINE void ask_for(const uint8_t *const rows[], size_t at) {
 }
 
 INLINE void part(const struct resample_layout *layout, const uint8_t *const rows[], uint8_t *to,
-                 unsigned pixel, bool alpha) {
+                 unsigned pixel) {
     struct picks picks[4];
     const size_t bytes = (size_t)layout->columns.count * pixel, plane = plane_bytes(layout);
     const size_t reach = 16 + second_of(pixel);
@@ -159,29 +143,22 @@ INLINE void part(const struct resample_layout *layout, const uint8_t *const rows
     for (unsigned v = 0; v < step_vectors(pixel); v++) picks[v] = picks_make(pixel, v);
     for (size_t asked = 0; at + reach <= bytes; at += step_pixels(pixel) * pixel) {
         for (; asked <= at; asked += 64) ask_for(rows, asked + AHEAD);
-        part_step(rows, at, picks, to, plane, pixel, alpha);
+        part_step(rows, at, picks, to, plane, pixel);
         to += step_bytes(pixel);
     }
-    if (at < bytes) part_rest(rows, at, bytes, picks, to, plane, pixel, alpha);
+    if (at < bytes) part_rest(rows, at, bytes, picks, to, plane, pixel);
 }
 
 WAY static void part_rows(const struct resample_layout *layout, const uint8_t *const rows[],
                           uint8_t *to) {
     const unsigned pixel = layout->job->in.channels * (depth_of(layout) / 8);
-    if (resample_multiplies(layout)) {
-        if (pixel == 2)
-            part(layout, rows, to, 2, true);
-        else
-            part(layout, rows, to, 4, true);
-        return;
-    }
     switch (pixel) {
-    case 1: part(layout, rows, to, 1, false); break;
-    case 2: part(layout, rows, to, 2, false); break;
-    case 3: part(layout, rows, to, 3, false); break;
-    case 4: part(layout, rows, to, 4, false); break;
-    case 6: part(layout, rows, to, 6, false); break;
-    default: part(layout, rows, to, 8, false); break;
+    case 1: part(layout, rows, to, 1); break;
+    case 2: part(layout, rows, to, 2); break;
+    case 3: part(layout, rows, to, 3); break;
+    case 4: part(layout, rows, to, 4); break;
+    case 6: part(layout, rows, to, 6); break;
+    default: part(layout, rows, to, 8); break;
     }
 }
 

@@ -90,26 +90,6 @@ PRIMITIVE vec every_fourth(const uint8_t *const rows[], size_t at) {
     return _mm512_mask_broadcast_i32x4(bytes, 0xf000, sixteen_at(rows[12] + at));
 }
 
-PRIMITIVE bool is_opaque(vec alphas) {
-    return !_mm512_cmpneq_epi8_mask(alphas, _mm512_set1_epi8(-1));
-}
-
-/* 257 t >> 16 is ((t >> 8) + t) >> 8 (premultiply.h). */
-PRIMITIVE vec premultiplied_words(vec colours, vec alphas) {
-    const vec product =
-        _mm512_add_epi16(_mm512_mullo_epi16(colours, alphas), _mm512_set1_epi16(128));
-    return _mm512_mulhi_epu16(product, _mm512_set1_epi16(257));
-}
-
-PRIMITIVE vec premultiplied(vec colours, vec alphas) {
-    const vec low = _mm512_set1_epi16(255);
-    const vec even =
-        premultiplied_words(_mm512_and_si512(colours, low), _mm512_and_si512(alphas, low));
-    const vec odd =
-        premultiplied_words(_mm512_srli_epi16(colours, 8), _mm512_srli_epi16(alphas, 8));
-    return either(even, _mm512_slli_epi16(odd, 8));
-}
-
 PRIMITIVE void store_bytes(uint8_t *to, vec value) {
     value = _mm512_max_epi32(value, _mm512_setzero_si512());
     _mm_storeu_si128((__m128i *)to, _mm512_cvtusepi32_epi8(value));
@@ -153,7 +133,6 @@ const struct resample_way resample_vnni = {
     .workspace = workspace,
     .across = across_blocks,
     .down = down_blocks,
-    .multiplies = true,
 };
 
 #endif

@@ -6,7 +6,8 @@
  * pixel that the job needs: windows begin and end with cells, and have weight 0 where they had no
  * pixel. The ring holds cells of rows in the way's own layout.
  *
- * Used by:  resample.c, which drives; resample_plain.c, resample_avx2.c, resample_vnni.c.
+ * Used by:  resample.c, which drives; resample_plain.c, resample_avx2.c, resample_vnni.c, and the
+ *           same with resample_alpha_ for pixels that are weighed by alpha.
  * Owns:     nothing.
  * Threads:  all threads of a job read its layout; workspace and ring belong to one.
  */
@@ -55,19 +56,13 @@ struct resample_way {
      * axis that is copied, ROW is the row in that cell. */
     void (*down)(const struct resample_layout *layout, const uint8_t *ring, uint32_t first,
                  uint32_t row, uint32_t y, uint8_t *out);
-
-    bool multiplies; /* whether it supports resample_multiplies */
 };
 
-/* Whether `across` multiplies colours by alpha itself, so that rows come unprepared. */
-static inline bool resample_multiplies(const struct resample_layout *layout) {
-    const struct resample *job = layout->job;
-    return job->premultiply && job->depth == 8 && layout->way->multiplies && layout->x.windows;
-}
-
-extern const struct resample_way resample_plain;
+extern const struct resample_way resample_plain, resample_alpha_plain;
 #ifdef __x86_64__
 extern const struct resample_way resample_avx2, resample_vnni;
+extern const struct resample_way resample_alpha_wide, resample_alpha_avx2,
+    resample_alpha_vnni; /* of 8 bits */
 #endif
 
 #endif

@@ -23,7 +23,8 @@ bool simd_has_vbmi(void) {
 
 bool simd_has_vnni(void) {
     return limit > SIMD_AVX2 && __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
 }
 #else
 bool simd_has_avx2(void) {

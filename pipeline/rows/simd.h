@@ -13,7 +13,7 @@
 #ifdef __x86_64__
 #define AVX2        __attribute__((target("avx2")))
 #define AVX512_VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
-#define AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 #endif
 
 /* SIMD_NONE: plain C, which defines every kernel's result. */
@@ -27,6 +27,6 @@ bool simd_allowed(void);
 
 bool simd_has_avx2(void);
 bool simd_has_vbmi(void); /* AVX-512 with byte permutations */
-bool simd_has_vnni(void); /* AVX-512 with sums of four products of bytes */
+bool simd_has_vnni(void); /* AVX-512 with sums of products of bytes, and products of 64 bits */
 
 #endif

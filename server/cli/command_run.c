@@ -295,6 +295,7 @@ static enum status recode(struct state *state, const struct device_codec *codec,
     if (state->item.failure.status) return *failure = state->item.failure, failure->status;
     state->result_length = state->item.file.length;
     state->fitting = state->item.fitting;
+    codec_note_colour(&state->metadata, state->options.encode.format, &state->notes);
     return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
 }
 

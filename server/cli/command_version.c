@@ -11,7 +11,6 @@
 #include <jansson.h>
 #include <jpeglib.h>
 #include <microhttpd.h>
-#include <png.h>
 
 #define TEXT_OF(token)  #token
 #define VALUE_OF(macro) TEXT_OF(macro)
@@ -28,13 +27,12 @@ static void mhd_version(char *text, size_t size) {
              MHD_VERSION >> 8 & 0xff);
 }
 
-enum { LIBRARY_COUNT = 5 };
+enum { LIBRARY_COUNT = 4 };
 
 static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
     const struct library list[LIBRARY_COUNT] = {
         { "libmicrohttpd", "", MHD_get_version() },
         { "libjpeg-turbo", VALUE_OF(LIBJPEG_TURBO_VERSION), NULL },
-        { "libpng", PNG_LIBPNG_VER_STRING, png_get_libpng_ver(NULL) },
         { "isa-l",
           VALUE_OF(ISAL_MAJOR_VERSION) "." VALUE_OF(ISAL_MINOR_VERSION) "." VALUE_OF(
               ISAL_PATCH_VERSION),

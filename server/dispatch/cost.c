@@ -146,6 +146,15 @@ void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
     }
 }
 
+void cost_work_add_aux(struct cost_work *work, const struct plan *plan, const struct image *shapes,
+                       int place) {
+    const int s = plan_aux_step(plan);
+    const struct op *op = s < 0 ? NULL : plan->steps[s].op;
+    if (op && op->aux_passes)
+        add_passes(work, op, op->aux_passes(&plan->steps[s].params, &shapes[s], place), &shapes[s],
+                   &shapes[s + 1]);
+}
+
 void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
                           const struct image *in) {
     if (common->branches)

@@ -81,6 +81,10 @@ void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
 void cost_work_add_steps(struct cost_work *work, const struct plan *plan,
                          const struct image *shapes, bool served);
 
+/* Adds the work that PLAN has with the further image at PLACE. */
+void cost_work_add_aux(struct cost_work *work, const struct plan *plan, const struct image *shapes,
+                       int place);
+
 /* Adds the common call of branches that begin with IN. */
 void cost_work_add_common(struct cost_work *work, const struct plan_common *common,
                           const struct image *in);

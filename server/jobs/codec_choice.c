@@ -14,6 +14,7 @@ static enum codec_place choose_decoder(const struct device_codec *codec,
     if (codec_read_metadata(request->bytes, request->length, request->probe, limits,
                             &choice->metadata, &choice->notes, NULL))
         return CODEC_PROFILE;
+    choice->notes |= choice->jpeg.notes;
     return CODEC_DEVICE;
 }
 

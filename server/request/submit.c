@@ -92,9 +92,12 @@ static bool returns_values_only(const struct work *work) {
 static void add_steps(const struct work *work, struct job *job) {
     const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
     const int count = work->plans.count - 1;
+    const bool has_aux = plan_aux_step(&work->plans.parts[0]) < 0;
+    uint32_t aux = 0;
     struct plan_common common;
     for (int b = 0; b < count; b++) branches[b] = &work->plans.parts[1 + b];
-    plan_common_find(&common, branches, count, part_result(work, 0));
+    for (int i = 0; has_aux && i < OP_AUX_MAX; i++) aux |= (job->aux[i].length > 0) << i;
+    plan_common_find(&common, branches, count, part_result(work, 0), aux);
     cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
     cost_work_add_common(&job->work, &common, part_result(work, 0));
     for (int b = 0; b < count; b++)
@@ -102,12 +105,21 @@ static void add_steps(const struct work *work, struct job *job) {
                             plan_common_serves(&common, b));
 }
 
+/* The work of the steps that get the further image at PLACE. */
+static void add_aux(const struct work *work, struct job *job, int place) {
+    const int part = plan_tree_aux_part(&work->plans);
+    for (int p = part; p >= 0 && p < (part ? work->plans.count : 1); p++)
+        cost_work_add_aux(&job->work, &work->plans.parts[p], work->shapes[p], place);
+}
+
 /* Adds the predicted time of all files, parts and results to JOB. */
 static void add_cost(const struct work *work, struct job *job) {
     cost_work_add_file(&job->work, &job->probe, job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
-        if (job->aux[i].length)
+        if (job->aux[i].length) {
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+            add_aux(work, job, i);
+        }
     add_steps(work, job);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];

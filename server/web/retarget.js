@@ -1,9 +1,9 @@
 // Makes every width of a picture from its map of seams: map[i] is n if the n-th seam contains pixel
 // i, and 0 if none does. k columns fewer: the pixels of the first k seams are left out. k more:
 // each pixel of the first k seams is followed by the rounded mean of its left neighbour, itself and
-// its right neighbour, as in the daemon (carve_mean() in pipeline/ops/carve/definition.h). Pixels
-// are words of 32 bits whose bytes are red, green, blue, alpha in memory. Does not depend on the
-// page: decoder.js makes plans, live_picture.js rows.
+// its right neighbour, where colours weigh by alpha, as in the daemon (carve_mean_weighed() in
+// pipeline/ops/carve/definition.h). Pixels are words of 32 bits whose bytes are red, green, blue,
+// alpha in memory. Does not depend on the page: decoder.js makes plans, live_picture.js rows.
 
 const NEVER = 0xffff; // later than any seam
 
@@ -13,18 +13,27 @@ function placeOf(channel, channels) {
     return channels < 3 ? 0 : channel;
 }
 
+/** The mean of three samples, weighed by those TOALPHA behind them; 0: all the same. */
+function mean(samples, left, at, right, toAlpha) {
+    let a = 1, b = 1, c = 1;
+    if (toAlpha) [a, b, c] = [samples[left + toAlpha], samples[at + toAlpha], samples[right + toAlpha]];
+    if (a + b + c === 0) a = b = c = 1;
+    const weight = a + b + c;
+    return Math.floor(
+        (samples[left] * a + samples[at] * b + samples[right] * c + (weight >> 1)) / weight);
+}
+
 /** Fills in one of the four samples of all pixels, and of all that may be inserted. */
 function fillChannel({ width, height, channels, depth, samples }, channel, { pixels, inserted }) {
     const place = placeOf(channel, channels);
     const shift = depth - 8;
+    const toAlpha = channels % 2 ? 0 : channels - 1 - place;
     for (let y = 0, i = 0; y < height; y++) {
         for (let x = 0; x < width; x++, i++) {
             const at = i * channels + place;
-            const left = samples[x ? at - channels : at];
-            const right = samples[x + 1 < width ? at + channels : at];
-            const sum = left + samples[at] + right;
+            const left = x ? at - channels : at, right = x + 1 < width ? at + channels : at;
             pixels[4 * i + channel] = place < 0 ? 255 : samples[at] >> shift;
-            inserted[4 * i + channel] = place < 0 ? 255 : ((2 * sum + 3) / 6) >> shift;
+            inserted[4 * i + channel] = place < 0 ? 255 : mean(samples, left, at, right, toAlpha) >> shift;
         }
     }
 }

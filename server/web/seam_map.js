@@ -29,10 +29,11 @@ function sourceOf({ blob, picture: { width, height }, preview }) {
 }
 
 /** The reason why INPUT's picture has no map now; '': it has one. */
-export function hindrance(input, { values }) {
+export function hindrance(input, { values, files }) {
     if (!input?.picture) return 'Open a picture first.';
     if (values.height || Number(values.dy ?? 0)) return 'Works only for the width: reset height and dy.';
     if ((values.show ?? 'result') !== 'result') return 'Works only while show is result.';
+    if (files.rmask) return 'Works only without rmask, which is removed before the width changes.';
     return sourceOf(input) ? '' : 'One moment: the preview is being made.';
 }
 

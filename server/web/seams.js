@@ -37,8 +37,13 @@ function changeOf(step, picture) {
     return { dx, dy };
 }
 
-/** A change of both sides takes the cheaper seam first, so parts of it do not show the order. */
-const isOrdered = ({ dx, dy }) => !dx || !dy;
+const isNothing = ({ dx, dy }, { files }) => !dx && !dy && !files.rmask;
+
+/**
+ * A change of both sides takes the cheaper seam first, and any change with an rmask removes all of
+ * it, so parts of the change do not show the order.
+ */
+const isOrdered = ({ dx, dy }, { files }) => !files.rmask && (!dx || !dy);
 
 /** The same step with a part of its change, set to draw seams. */
 function partOf(step, change, share) {
@@ -58,14 +63,15 @@ export async function seamsOf({ input, steps, device }) {
     const at = seamStep(steps);
     const { bytes, scale, width, height } = input.preview;
     const change = changeOf(steps[at], input.picture);
-    if (!change.dx && !change.dy) return null;
+    if (isNothing(change, steps[at])) return null;
     const files = await previewFiles(steps, input);
     const ask = async (share) => {
         const list = [...steps.slice(0, at), partOf(steps[at], change, share)];
-        const plan = { operations: operations(list, scale), files };
+        const masks = share || !steps[at].files.rmask ? files : {};
+        const plan = { operations: operations(list, scale), files: masks };
         return (await run({ ...plan, bytes, type: 'pnm', device, raw: true })).bytes;
     };
-    const parts = isOrdered(change) ? PARTS : 1;
+    const parts = isOrdered(change, steps[at]) ? PARTS : 1;
     const images = []; // the first without a seam
     for (let part = 0; part <= parts; part++) images.push(await ask(part / parts));
     const picture = await openSeams(images, parts === 1 ? seamColours.slice(3, 4) : seamColours);
@@ -94,19 +100,22 @@ const legend = () =>
         ' last',
     );
 
-function hintText(change, preview) {
-    if (!change.dx && !change.dy) return 'None: this step does not change the size.';
+function hintText(change, step, preview) {
+    if (isNothing(change, step)) return 'None: this step does not change the size.';
     const place =
         preview?.scale < 1
             ? `The seams of the preview of ${preview.width} × ${preview.height}.`
             : '';
-    return isOrdered(change) ? place : `Seams of both directions, without their order. ${place}`;
+    if (isOrdered(change, step)) return place;
+    const which = step.files.rmask ? 'that go and that come back' : 'of both directions';
+    return `Seams ${which}, without their order. ${place}`;
 }
 
 /** TOGGLE is called with true or false. */
 export function showSeams(box, { steps, input }, on, toggle) {
     if (seamStep(steps) < 0) return box.replaceChildren();
-    const change = changeOf(steps[seamStep(steps)], input.picture);
+    const step = steps[seamStep(steps)];
+    const change = changeOf(step, input.picture);
     const button = element(
         'button',
         {
@@ -117,8 +126,8 @@ export function showSeams(box, { steps, input }, on, toggle) {
         },
         'Show the seams over the input',
     );
-    const hint = () => element('p', { className: 'hint' }, hintText(change, input.preview));
-    const ordered = isOrdered(change) && (change.dx || change.dy);
+    const hint = () => element('p', { className: 'hint' }, hintText(change, step, input.preview));
+    const ordered = isOrdered(change, step) && (change.dx || change.dy);
     box.replaceChildren(
         element('h3', {}, 'Seams'),
         button,

@@ -57,6 +57,7 @@ static void fill_output(const struct batch *batch, struct item *item, struct job
     if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
         output->notes |= NOTE_SRGB_ASSUMED;
     if (output->encoded_by != CODEC_DEVICE) return;
+    codec_note_colour(&item->choice.metadata, output->type, &output->notes);
     output->offset = (uint64_t)(run->file.bytes - item->bytes);
     output->length = run->file.length;
     output->fitting = run->fitting;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* parameter_sets.h - parameters to test an operator with, each as the text of a plan of one step.
  *
- * Used by:  every_op.c.
+ * Used by:  every_op.c, hidden_colours.c, tests/pipeline/ops/hidden_colours.c.
  * Limits:   SETS_MAX for each operator.
  */
 #ifndef BURIN_TESTS_CUDA_PARAMETER_SETS_H

@@ -3,7 +3,7 @@
  * in every byte, padding and the bytes behind the images included. Values that an operator reports
  * are compared in the same way, as an output of one row.
  *
- * Used by:  every_op.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c,
+ * Used by:  every_op.c, hidden_colours.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c,
  *           ops/smooth.c.
  * Owns:     the lane, between open_lane() and close_lane().
  * Fails:    the test.
@@ -53,9 +53,10 @@ struct job {
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
     struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
     bool with_aux;
-    enum content first_content; /* of the first image; the others follow */
-    size_t work_bytes;          /* of scratch that is offered; 0: as many as the twin asks for */
-    struct timing spans;        /* what ran on the GPU */
+    enum content first_content;                          /* of the first image; the others follow */
+    void (*draw)(const struct image *image, int number); /* draws the inputs instead; or NULL */
+    size_t work_bytes;   /* of scratch that is offered; 0: as many as the twin asks for */
+    struct timing spans; /* what ran on the GPU */
     char name[160];
 };
 
@@ -91,7 +92,11 @@ static void make_calls(const struct job *job, struct op_call *calls, struct fail
 
 static void fill_inputs(struct job *job) {
     for (int i = 0; i < job->count; i++)
-        fill(&job->in[i], (enum content)((job->first_content + i) % CONTENTS), 99u + (unsigned)i);
+        if (job->draw)
+            job->draw(&job->in[i], i);
+        else
+            fill(&job->in[i], (enum content)((job->first_content + i) % CONTENTS),
+                 99u + (unsigned)i);
     for (int i = 0; i < job->count * OP_AUX_MAX; i++)
         fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
 }

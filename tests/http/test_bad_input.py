@@ -287,7 +287,8 @@ def test_cut_off_anywhere(daemon, kind):
             "PNG of 16 bit": lambda: png(noise(60, 50, depth=16)),
             "PNM": lambda: pnm(noise(70, 50, 3))}[kind]()
     connection = daemon.connect()
-    for length in [*range(64, len(data), 64), len(data) - 1]:
+    needed = len(data) - (12 if "PNG" in kind else 0)  # IEND may be missing
+    for length in [*range(64, needed, 64), needed - 1]:
         connection.request("POST", "/histeq", data[:length])
         response = connection.getresponse()
         body = response.read()
@@ -342,7 +343,6 @@ def test_names_and_types_do_not_matter(daemon):
     (png_of_chunks(5, 5, 3, 0, bytes(30)), 422, []),
     (png_of_chunks(5, 5, 8, 3, bytes(30)), 422, ["palette"]),
     (png_of_chunks(5, 5, 8, 0, bytes(5)), 422, []),
-    (png_of_chunks(5, 5, 8, 0, bytes(30))[:-12] + bytes(12), 422, []),
     (png_of_chunks(5, 5, 8, 0, bytes(30)).replace(b"IDAT", b"IDAX"), 422, []),
     (b"\xff\xd8\xff\xc0\x00\x0b\x08\xff\xdc\xff\xdc\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\xff\xd9",
      422, ["pixels_max"]),

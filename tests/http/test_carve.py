@@ -118,8 +118,7 @@ def test_a_map_has_every_width(daemon, order):
     """From the map a page makes every width: it keeps the pixels that none of the first K seams goes through, or doubles the others."""
     picture = noise(64, 48, 3)
     side, length = ("dx", 64) if order == 1 else ("dy", 48)
-    keep, remove = blotch(64, 48, 10, 10, 40, 40), blotch(64, 48, 44, 4, 60, 28)
-    parts = [("image", png(picture), "a.png"), ("mask", png(keep), "k"), ("rmask", png(remove), "r")]
+    parts = [("image", png(picture), "a.png"), ("mask", png(blotch(64, 48, 10, 10, 40, 40)), "k")]
     numbers = daemon.post_form(f"/carve?{side}={1 - length}&show=map", parts).image
     lines = picture if order == 1 else picture.swapaxes(0, 1)
     numbers = numbers if order == 1 else numbers.T
@@ -165,6 +164,30 @@ def test_masks(daemon, kind, order):
     assert answer.status == 200, answer.body
     assert np.array_equal(answer.image, wanted)
     assert not np.array_equal(wanted, carved(PICTURE, dx=-20))
+
+
+@pytest.mark.parametrize("change", ["", "dx=12", "dx=-3&dy=4", "width=200&height=90"])
+def test_an_object_is_removed_in_one_request(daemon, change):
+    """Without a size the picture keeps its own."""
+    picture = np.minimum(noise(96, 72, 3), 200)
+    remove = blotch(96, 72, 60, 20, 74, 50)
+    picture[remove > 0] = 255
+    answer = daemon.post_form(f"/carve?{change}", [("image", png(picture), "a"), ("rmask", png(remove), "b")])
+    assert answer.status == 200, answer.body
+    assert not (answer.image == 255).all(2).any()
+    if not change:
+        assert np.array_equal(answer.image, carved(picture, rmask=remove > 0)) and answer.image.shape == picture.shape
+
+
+def test_a_mask_that_leaves_nothing(daemon):
+    everything = np.full((72, 96), 255, np.uint8)
+    parts = [("image", png(PICTURE), "a"), ("rmask", png(everything), "b")]
+    for query_of in ("", "dx=5", "dy=5", "width=96&height=72"):
+        check_problem(daemon.post_form(f"/carve?{query_of}", parts), 422, "rmask marks too much", "mark less")
+    for change in (dict(dx=-5), dict(dx=-5, dy=3), dict(dx=-5, dy=-4)):
+        wanted = carved(PICTURE, rmask=everything > 0, **change)
+        assert np.array_equal(daemon.post_form(f"/carve?{query(**change)}", parts).image, wanted)
+    assert daemon.works()
 
 
 def test_each_mask_alone(daemon):
@@ -245,7 +268,7 @@ def test_many_clients_get_each_their_own(daemon):
 def test_ops_lists_it(daemon):
     operator, = (o for o in daemon.get("/ops").json["operators"] if o["name"] == "carve")
     parameters = {p["name"]: p for p in operator["parameters"]}
-    assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show"}
+    assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show", "background"}
     assert [part["name"] for part in operator["parts"]] == ["mask", "rmask"]
     assert all(part["summary"] for part in operator["parts"])
 

@@ -181,7 +181,7 @@ def test_jpeg_out_decodes_in_pil(daemon, kind):
 # ---- ICC
 
 def profile_of_size(size):
-    """A header that libpng accepts, and bytes that do not compress."""
+    """A header that Pillow and libpng accept, and bytes that do not compress."""
     return (size.to_bytes(4, "big") + b"burn\x02\x10\0\0mntrRGB XYZ " + bytes(12) + b"acsp" + bytes(92)
             + np.random.default_rng(1).bytes(size - 132))
 
@@ -397,7 +397,7 @@ def test_png_in_many_chunks_with_others_between(daemon):
 
 
 def test_noise_in_one_chunk(daemon):
-    """A chunk longer than its pixels, by more than libpng expects of rows over 32,566 bytes."""
+    """A chunk longer than its pixels, by more than libpng would expect of rows over 32,566 bytes."""
     picture = np.random.default_rng(5).integers(0, 256, (300, 12000, 3), np.uint8)
     packed = zlib.compress(b"".join(b"\0" + row.tobytes() for row in picture), 1)
     answer = daemon.post("/brightness?type=pnm", png_of_chunks(12000, 300, 8, 2, b"", compressed=packed))

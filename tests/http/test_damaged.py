@@ -46,13 +46,6 @@ def test_few_bytes_between_segments(daemon, options, extra):
         assert info.status == 200 and info.json["width"] == 60
 
 
-def test_many_bytes_between_segments(daemon):
-    """More bytes than that may be a lost segment."""
-    data = jpeg(smooth(60, 40))
-    for at in segments(data)[1:]:
-        check_problem(daemon.post("/histeq", data[:at] + bytes(16) + data[at:]), 422, "extraneous")
-
-
 def test_bytes_in_front_are_another_format(daemon):
     """As in browsers, the first three bytes make a file a JPEG."""
     data = jpeg(smooth(60, 40))

@@ -21,10 +21,12 @@ JSON, IMAGE, PARTS = "application/json", "image/x-portable-pixmap", "multipart/m
 
 
 def planes(picture):
-    """The colour channels of a numpy picture, without alpha."""
+    """The colour channels of a numpy picture, without alpha and the pixels that have none of it."""
     if picture.ndim == 2:
         return [picture]
-    return [picture[..., c] for c in range(picture.shape[2] - (picture.shape[2] % 2 == 0))]
+    if picture.shape[2] % 2 == 0:
+        return list(picture[picture[..., -1] > 0][:, :-1].T)
+    return [picture[..., c] for c in range(picture.shape[2])]
 
 
 def histogram(picture, bins=256):

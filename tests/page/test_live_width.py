@@ -193,13 +193,13 @@ def test_other_steps_and_masks(page, photo, tmp_path):
     """The map includes the step before it and its mask; a step after it applies to the result alone."""
     mask = np.zeros((480, 320), np.uint8)
     mask[200:280] = 255
-    path = tmp_path / "remove.png"
+    path = tmp_path / "keep.png"
     Image.fromarray(mask).save(path)
     page.choose_file(photo)
     page.opened()
     page.add_step("rotate")
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.find('.step input[name="mask"]').send_keys(str(path))
     page.shown("rotate;carve")
     page.find('.step[data-operator="carve"] [data-name="energy"] input[value="sobel3"]').click()
     page.shown("rotate;carve:energy=sobel3")
@@ -238,7 +238,7 @@ def test_of_a_large_picture_it_is_the_preview(page, tmp_path):
     assert page.run("return document.getElementById('canvas').ariaLabel").endswith("after carve, 2,390 by 1,050 pixels")
 
 
-def test_a_different_seam_search_has_a_different_map(page, photo):
+def test_a_different_seam_search_has_a_different_map(page, photo, tmp_path):
     """Such a map is requested when its result is there; until then, and for other changes, nothing is different."""
     page.choose_file(photo)
     page.opened()
@@ -256,6 +256,9 @@ def test_a_different_seam_search_has_a_different_map(page, photo):
     page.find('.step [aria-label="Reset height"]').click()
     page.shown("carve:width=500,energy=sobel5")
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (310,))
+    Image.new("L", (480, 320)).save(tmp_path / "remove.png")
+    page.find('.step input[name="rmask"]').send_keys(str(tmp_path / "remove.png"))
+    page.wait("document.querySelector('.live-of .help').textContent.startsWith('Works only without rmask')")
     page.find(".live-of button").click()
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
     assert page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max].map(Number)") == [1, 960]

@@ -24,9 +24,8 @@ static void decoders(void **state) {
     probe.format = FORMAT_PNG;
     assert_int_equal(codec_memory_decode(&probe, ANY), 0);
     probe.interlaced = true;
-    assert_int_equal(codec_memory_decode(&probe, ANY), 3 * MIB);
-    probe.orientation = 1;
     assert_int_equal(codec_memory_decode(&probe, ANY), 0);
+    probe.orientation = 1;
     probe.format = FORMAT_WEBP;
     assert_int_equal(codec_memory_decode(&probe, ANY), 5 * MIB);
 }

@@ -292,9 +292,14 @@ static void who_is_served(void **state) {
             assert_int_equal(plan_parse(&branches[b], rows[r].branches[b], NULL), STATUS_OK);
             list[b] = &branches[b];
         }
-        plan_common_find(&common, list, 4, &in);
+        plan_common_find(&common, list, 4, &in, 0);
         assert_int_equal(common.branches, rows[r].served);
         if (!rows[r].map) continue;
+        struct plan_common other;
+        plan_common_find(&other, list, 4, &in, 1u << 0); /* mask */
+        assert_int_equal(other.branches, rows[r].served);
+        plan_common_find(&other, list, 4, &in, 1u << 1); /* rmask, which is removed before growth */
+        assert_int_equal(other.branches, 0);
         map.steps[0] = (struct step){ .op = common.op, .params = common.params };
         assert_int_equal(plan_print(&map, text, sizeof text, NULL), STATUS_OK);
         assert_string_equal(text, rows[r].map);

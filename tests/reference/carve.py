@@ -13,11 +13,15 @@ ENERGIES = ("gradient", "sobel3", "sobel5")
 # ---- energy
 
 def luma8(image):
-    """8-bit luma of an image of any channels and depth."""
+    """8-bit luma of an image of any channels and depth; where it has alpha, laid over white."""
+    colours = image[..., :1 if image.shape[2] < 3 else 3].astype(np.int64)
+    if image.shape[2] % 2 == 0:
+        maximum, alpha = np.iinfo(image.dtype).max, image[..., -1:].astype(np.int64)
+        colours = (2 * (colours * alpha + maximum * (maximum - alpha)) + maximum) // (2 * maximum)
     if image.shape[2] < 3:
-        value = image[..., 0].astype(np.int64)
+        value = colours[..., 0]
     else:
-        red, green, blue = (image[..., i].astype(np.int64) for i in range(3))
+        red, green, blue = (colours[..., i] for i in range(3))
         value = (77 * red + 150 * green + 29 * blue + 128) >> 8
     return value >> 8 if image.dtype == np.uint16 else value
 
@@ -103,6 +107,7 @@ class Picture:
         self.planes = [pixels, keep, remove, origin]
 
     pixels = property(lambda self: self.planes[0])
+    remove = property(lambda self: self.planes[2])
     origin = property(lambda self: self.planes[3])
     width = property(lambda self: self.planes[0].shape[1])
     height = property(lambda self: self.planes[0].shape[0])
@@ -126,7 +131,12 @@ class Picture:
         pixels, keep, remove, origin = self.planes
         height, width, channels = pixels.shape
         around = np.pad(pixels.astype(np.int64), ((0, 0), (1, 1), (0, 0)), "edge")
-        mean = ((2 * (around[:, :-2] + around[:, 1:-1] + around[:, 2:]) + 3) // 6).astype(pixels.dtype)
+        three = np.stack([around[:, :-2], around[:, 1:-1], around[:, 2:]])
+        weights = np.ones_like(three)
+        if channels % 2 == 0:  # colours weigh by alpha
+            weights[..., :-1] = np.where(three[..., -1:].sum(0) > 0, three[..., -1:], 1)
+        total = weights.sum(0)
+        mean = ((2 * (three * weights).sum(0) + total) // (2 * total)).astype(pixels.dtype)
         source = np.repeat(np.arange(height * width), 1 + chosen.ravel()).reshape(height, -1)
         new = np.zeros(source.shape, bool)
         new[:, 1:] = source[:, 1:] == source[:, :-1]
@@ -152,6 +162,40 @@ def shrink(picture, columns, rows, kind, seen):
             picture = turned.without(right).turned()
             rows -= 1
     return picture
+
+
+class NotCleared(Exception):
+    """Without what is to be removed nothing would be left."""
+
+
+def clear(picture, least, kind, seen):
+    """Removes LEAST columns, then as many more as there are seams that cross a pixel to be removed."""
+    while True:
+        columns, _ = picture.seam(kind)
+        crossed = picture.remove[np.arange(picture.height), columns].any()
+        if least <= 0 and not crossed:
+            return picture
+        if picture.width == 1:
+            raise NotCleared
+        seen.append(picture.origin[np.arange(picture.height), columns])
+        picture = picture.without(columns)
+        least -= 1
+
+
+def clear_or_shrink(picture, columns, rows, kind, seen):
+    """Removes COLUMNS and ROWS; if not both are wanted, all that is to be removed too, in one direction."""
+    in_row, in_column = picture.remove.sum(1).max(), picture.remove.sum(0).max()
+    down = not rows and in_row < picture.width       # vertical seams can do it
+    across = not columns and in_column < picture.height
+    if not in_row or columns and rows:
+        return shrink(picture, columns, rows, kind, seen)
+    if down and (not across or in_row <= in_column):
+        return clear(picture, columns, kind, seen)
+    if across:
+        return clear(picture.turned(), rows, kind, seen).turned()
+    if not columns and not rows:
+        raise NotCleared
+    return shrink(picture, columns, rows, kind, seen)
 
 
 def grow(picture, count, kind, seen):
@@ -213,7 +257,7 @@ def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="r
     if show == "map":
         return seam_map(picture, abs(old_width - width), abs(old_height - height), energy)
     seen = []
-    picture = shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
+    picture = clear_or_shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
     picture = grow_in_steps(picture, width, energy, seen)
     picture = grow_in_steps(picture.turned(), height, energy, seen).turned()
     return with_red(image, seen) if show == "seams" else np.ascontiguousarray(picture.pixels)

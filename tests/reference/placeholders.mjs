@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // node placeholders.mjs NODE_MODULES COSINES <JOBS - the published encoders. A job is a line of JSON: width, height, across,
-// down, pixels (RGBA in base 64); its answer another: blurhash, thumbhash, and exact, which is thumbhash with the cosines of
-// the file COSINES, pairs of an argument and its cosine: those of an engine differ in their last bit from another's.
+// down, pixels (RGBA in base 64), laid (the same over white); its answer another: blurhash of laid, thumbhash, and exact, which
+// is thumbhash with the cosines of the file COSINES, pairs of an argument and its cosine: those of an engine differ in their last bit from another's.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -30,10 +30,10 @@ function thumbhash(job, pixels, cosine) {
 
 for await (const line of createInterface({ input: process.stdin })) {
     const job = JSON.parse(line);
-    const pixels = new Uint8ClampedArray(Buffer.from(job.pixels, 'base64'));
+    const [pixels, laid] = [job.pixels, job.laid].map((text) => new Uint8ClampedArray(Buffer.from(text, 'base64')));
     console.log(
         JSON.stringify({
-            blurhash: encode(pixels, job.width, job.height, job.across, job.down),
+            blurhash: encode(laid, job.width, job.height, job.across, job.down),
             thumbhash: thumbhash(job, pixels, cos),
             exact: thumbhash(job, pixels, exact),
         }),

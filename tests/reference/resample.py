@@ -6,9 +6,11 @@ compares with: /usr/bin/python3 tests/reference/resample.py"""
 import functools
 
 import numpy as np
+from PIL import Image
 
 KERNELS = ("lanczos3", "cubic", "linear", "box")
 REACH = {"lanczos3": 3.0, "cubic": 2.0, "linear": 1.0, "box": 0.5}
+PILLOW = {"lanczos3": "LANCZOS", "cubic": "BICUBIC", "linear": "BILINEAR", "box": "BOX"}
 ONE = 1 << 22
 
 
@@ -55,6 +57,52 @@ def along(image, target, kernel, axis):
 
 def resized(image, width, height, kernel):
     return along(along(image, width, kernel, 1), height, kernel, 0)
+
+
+# ---- with alpha
+
+def sums(counts, target, kernel, axis):
+    """Whole sums of weight * count along an axis. Double holds those of small counts exactly, and is multiplied faster."""
+    if counts.shape[axis] == target:
+        return counts * ONE
+    if counts.dtype == np.int64 and abs(counts).max() < 1 << 30:
+        return sums(counts.astype(float), target, kernel, axis).astype(np.int64)
+    samples = np.moveaxis(counts, axis, 0)
+    rows = [np.tensordot(q.astype(samples.dtype), samples[first:first + len(q)], 1) for first, q in windows(counts.shape[axis], target, kernel)]
+    return np.moveaxis(np.array(rows), 0, axis)
+
+
+def weighed(image, width, height, kernel):
+    """Pixels whose last channel is alpha, as pipeline/rows/resample_alpha.h defines them."""
+    top, half = np.iinfo(image.dtype).max, (np.iinfo(image.dtype).max + 1) // 2
+    colours, alpha = np.split(image.astype(np.int64), [-1], 2)
+    counts = np.concatenate([(colours - half) * alpha, half * alpha], 2)
+    across = (sums(counts, width, kernel, 1) + (1 << 17)) >> 18
+    c, a = np.split((sums(across, height, kernel, 0) + ONE // 2) >> 22, [-1], 2)
+    alpha = np.clip((a + 8 * half) // (16 * half), 0, top)
+    colours = np.clip((2 * half * c + (2 * half + 1) * a) // np.maximum(2 * a, 1), 0, top)
+    return np.concatenate([np.where(alpha > 0, colours, 0), alpha], 2).astype(image.dtype)
+
+
+def divided(image, width, height, kernel):
+    """The same in reals: colours times alpha, both passes with the same weights, the quotient, and only then rounded and clamped."""
+    top = float(np.iinfo(image.dtype).max)
+    colours, alpha = np.split(image.astype(float), [-1], 2)
+    total = np.concatenate([colours * alpha, alpha], 2)
+    for axis, target in ((1, width), (0, height)):
+        total = sums(total, target, kernel, axis) / ONE
+    c, a = np.split(total, [-1], 2)
+    alpha = np.floor(np.clip(a, 0, top) + 0.5)
+    with np.errstate(all="ignore"):
+        colours = np.clip(np.floor(c / a + 0.5), 0, top)
+    return np.concatenate([np.where(alpha > 0, colours, 0), alpha], 2).astype(int)
+
+
+def scaled(image, size, kernel):
+    """A Pillow image of 8 bits: as Pillow scales it, but for alpha."""
+    if image.mode not in ("LA", "RGBA"):
+        return image.resize(size, getattr(Image.Resampling, PILLOW[kernel]))
+    return image.copy() if image.size == size else Image.fromarray(weighed(np.asarray(image), *size, kernel), image.mode)
 
 
 # ---- digests of many tables

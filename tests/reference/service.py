@@ -55,13 +55,18 @@ def parameters(text):
     return [tuple(pair.split("=", 1)) for pair in re.split(r",(?=[a-z_]+=)", text) if pair]
 
 
-def burin(body, step, masks=None, **output):
-    """Returns the file BODY after STEP, written as for `burin run`. MASKS: files by the names of their parameters.
+def answer_of(body, step, masks=None, **output):
+    """The answer for the file BODY after STEP, written as for `burin run`. MASKS: files by the names of their parameters.
     OUTPUT: type, compression and so on."""
     name, _, text = step.partition(":")
     path = f"/{name}?" + urllib.parse.urlencode([*parameters(text), *output.items(), ("device", DEVICE)])
     parts = [(part, file, part) for part, file in {"image": body, **(masks or {})}.items()]
-    answer = running[-1].post_form(path, parts) if masks else running[-1].post(path, body)
+    return running[-1].post_form(path, parts) if masks else running[-1].post(path, body)
+
+
+def burin(body, step, masks=None, **output):
+    """Returns the file of that answer."""
+    answer = answer_of(body, step, masks, **output)
     assert answer.status == 200, answer.body
     return answer.body
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import carve
-from service import DEVICE, burin, photograph, service  # noqa: F401
+from service import DEVICE, answer_of, photograph, service  # noqa: F401
 from conftest import BURIN, from_pnm, needs, png_of_chunks, pnm
 
 pytestmark = needs("carve")
@@ -75,25 +75,36 @@ def written(image):
     return png(image) if image.shape[2] in (2, 4) else pnm(image[..., 0] if image.shape[2] == 1 else image)
 
 
-def run(image, mask=None, rmask=None, **parameters):
-    """The output of carve for IMAGE."""
+def answer_for(image, mask=None, rmask=None, **parameters):
     step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
     masks = {name: written(shaped(plane)) for name, plane in (("mask", mask), ("rmask", rmask)) if plane is not None}
-    if image.shape[2] in (2, 4):
-        return from_png(burin(written(image), step, masks, type="png", compression=0))
-    return shaped(from_pnm(burin(written(image), step, masks, type="pnm")))
+    output = dict(type="png", compression=0) if image.shape[2] in (2, 4) else dict(type="pnm")
+    return answer_of(written(image), step, masks, **output)
+
+
+def run(image, mask=None, rmask=None, **parameters):
+    """The output of carve for IMAGE."""
+    answer = answer_for(image, mask, rmask, **parameters)
+    assert answer.status == 200, answer.body
+    return from_png(answer.body) if image.shape[2] in (2, 4) else shaped(from_pnm(answer.body))
 
 
 def check(image, mask=None, rmask=None, **parameters):
-    """MASK, RMASK: 8-bit gray images, set where they are 128 and more."""
+    """MASK, RMASK: 8-bit gray images, set where they are 128 and more. Returns False where nothing would be left."""
+    try:
+        wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
+                             rmask=None if rmask is None else rmask >= 128, **parameters)
+    except carve.NotCleared:
+        answer = answer_for(image, mask, rmask, **parameters)
+        assert answer.status == 422 and "rmask marks too much" in answer.json["detail"], answer.body
+        return False
     found = run(image, mask, rmask, **parameters)
-    wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
-                         rmask=None if rmask is None else rmask >= 128, **parameters)
     what = f"{image.shape} {image.dtype} {parameters}"
     assert found.shape == wanted.shape and found.dtype == wanted.dtype, (what, found.shape, wanted.shape)
     wrong = np.argwhere(found != wanted)
     assert not len(wrong), (f"{what}: {len(wrong)} samples differ, the first at row, column, channel {wrong[0]}:"
                             f" {found[tuple(wrong[0])]}, not {wanted[tuple(wrong[0])]}")
+    return True
 
 
 # ---- pictures
@@ -182,15 +193,12 @@ def test_growing_in_steps(maker):
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha_rides_along(channels, depth):
-    """Alpha does not count in the energy, and is removed and averaged like any other sample."""
+    """Energies are of the picture over white; alpha is removed and averaged like gray, and colours weigh by it."""
     picture = noise(31, 22, channels, depth)
-    even = picture.copy()
-    even[..., -1] = 2 ** depth - 1
+    picture[5:15, 3:20, -1] = 0
     for change in (dict(dx=-6), dict(dy=-5), dict(dx=7, dy=6), dict(dx=-3, dy=-3), dict(dx=-3, show="seams"),
                    dict(dy=4, show="seams"), dict(show="energy", energy="sobel3")):
         check(picture, **change)
-    colours = run(picture, dx=-6)[..., :-1]
-    assert np.array_equal(colours, run(even, dx=-6)[..., :-1])
 
 
 @pytest.mark.parametrize("kind", carve.ENERGIES)
@@ -235,10 +243,10 @@ def retargeted(picture, numbers, change):
 
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
 def test_a_map_is_every_width(masked):
-    """The map gives every width, and every height of the turned picture."""
+    """The map gives every width, and every height of the turned picture; not with rmask, which is removed first."""
     for i, kind in enumerate(carve.ENERGIES):
         picture = MAKERS[3 * i % 5](48, 21, (1, 3, 4)[i], (8, 16, 8)[i])
-        masks = {name: mask_of(21, 48, 0.3, 5 * i + k) for k, name in enumerate(("mask", "rmask")) if masked}
+        masks = {"mask": mask_of(21, 48, 0.3, 5 * i)} if masked else {}
         turned = {name: np.ascontiguousarray(mask.T) for name, mask in masks.items()}
         numbers = run(picture, show="map", dx=-47, energy=kind, **masks)
         rows = run(np.ascontiguousarray(picture.swapaxes(0, 1)), show="map", dy=-47, energy=kind, **turned)
@@ -257,6 +265,13 @@ def mask_of(height, width, share, seed):
     return mask
 
 
+def test_map_of_what_to_remove():
+    picture, rmask = noise(40, 21), mask_of(21, 40, 0.3, 3)
+    for change in (dict(dx=-20), dict(dx=-2), dict(dx=15), dict(dy=-9), dict(dy=4), dict()):
+        numbers = run(picture, show="map", rmask=rmask, **change)
+        assert np.array_equal(numbers, carve.carve(picture, show="map", rmask=rmask >= 128, **change))
+
+
 @pytest.mark.parametrize("which", ["mask", "rmask", "both"])
 def test_masks(which):
     for i, (size, change) in enumerate(itertools.product(
@@ -267,6 +282,39 @@ def test_masks(which):
                  for k, name in enumerate(("mask", "rmask")) if which in (name, "both")}
         check(picture, energy=carve.ENERGIES[i % 3], **change, **masks)
         check(picture, energy=carve.ENERGIES[i % 3], **change, **masks, show="seams")
+
+
+@pytest.mark.parametrize("size", [(13, 42), (42, 13), (1, 30), (30, 1), (2, 9), (1, 1), (40, 33)], ids=str)
+def test_objects_are_removed(size):
+    """In one request: an object of a colour of its own is gone, and the picture has the size asked for."""
+    width, height = size
+    for i, change in enumerate([dict(), dict(dx=-1), dict(dy=-2), dict(dx=3), dict(dx=5, dy=4), dict(dx=-2, dy=7), dict(width=2 * width)]):
+        if height + change.get("dy", 0) < 1 or width + change.get("dx", 0) < 1:
+            continue
+        rng = np.random.default_rng(i + 100 * width)
+        picture = noise(width, height, 3, seed=i) // 2  # below 128
+        rmask = np.zeros((height, width), np.uint8)
+        left, top = rng.integers(0, width), rng.integers(0, height)
+        rmask[top:top + 1 + height // 3, left:left + 1 + width // 4] = 255
+        picture[rmask > 0] = (255, 0, 255)
+        if not check(picture, rmask=rmask, energy=carve.ENERGIES[i % 3], **change):
+            assert min(size) < 3  # no line is left without it
+            continue
+        result = run(picture, rmask=rmask, energy=carve.ENERGIES[i % 3], **change)
+        assert result.shape[:2] == (change.get("dy", 0) + height, change.get("width", width + change.get("dx", 0)))
+        blocked = "dx" in change and change["dx"] < 0 and (rmask > 0).all(1).any() or change.get("dy", 0) < 0 and (rmask > 0).all(0).any()
+        assert blocked or not (result > 127).any()
+
+
+def test_kept_pixels_beside_those_to_remove():
+    """Seams go round what is kept, until none reaches what is to be removed: that stays then."""
+    picture = noise(30, 24, 3)
+    mask, rmask = np.zeros((2, 24, 30), np.uint8)
+    mask[4, 5:20] = 255
+    rmask[6:16, 8:14] = 255
+    assert check(picture, mask=mask, rmask=rmask)
+    mask[:, :20] = 255
+    assert np.array_equal(run(picture, mask=mask, rmask=rmask), picture)
 
 
 def test_masks_of_everything_and_nothing():

@@ -124,6 +124,7 @@ def test_colour(depth, channels, mode):
         image = noise((*shape, channels), depth)
         image[:, ::5, :3] //= 64  # dark ones: V = 0 among them
         image[:, 1::5, :3] = 0
+        image[..., 3:] |= 1  # test_hidden.py has alpha 0
         for tiles, clip in ((8, "2"), (3, "40")):
             np.testing.assert_array_equal(run(image, f"clahe:tiles={tiles},clip={clip},channel={mode}"),
                                           expected(image, mode, tiles, clip))

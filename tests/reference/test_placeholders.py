@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blurhash and thumbhash against the published encoders, on Pillow's reduction of the image: the npm packages, and Debian's
+"""blurhash and thumbhash against the published encoders, on the reduction that test_resize.py checks: the npm packages, and Debian's
 python3-blurhash, which is the published C.
 covers: pipeline/ops/blurhash.c, pipeline/ops/thumbhash.c, pipeline/ops/placeholder.h
 Alone: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_placeholders.py"""
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import resample
 from service import burin, photograph, service, values  # noqa: F401
 from npm import npm_packages
 
@@ -51,13 +52,13 @@ def made():
 
 
 def small(image):
-    """Pillow's reduction: the longer side 32, the other rounded half up, at least 1."""
+    """The longer side 32, the other rounded half up, at least 1."""
     width, height = image.size
     if width >= height:
         size = SIDE, max(1, (2 * height * SIDE + width) // (2 * width))
     else:
         size = max(1, (2 * width * SIDE + height) // (2 * height)), SIDE
-    return image.resize(size, Image.Resampling.BILINEAR).convert("RGBA")
+    return resample.scaled(image, size, "linear").convert("RGBA")
 
 
 def small_16(samples):
@@ -69,6 +70,13 @@ def small_16(samples):
     if pixels.ndim == 2:
         return body, Image.fromarray(pixels).convert("RGBA")
     return body, Image.fromarray(np.ascontiguousarray(pixels[..., [2, 1, 0, 3][:pixels.shape[2]]])).convert("RGBA")
+
+
+def laid(picture):
+    """RGB of an RGBA picture over white, which is all that a BlurHash shows."""
+    pixels = np.asarray(picture).astype(np.int64)
+    alpha = pixels[..., 3:]
+    return ((2 * (pixels[..., :3] * alpha + 255 * (255 - alpha)) + 255) // 510).astype(np.uint8)
 
 
 def all_pictures():
@@ -108,7 +116,9 @@ def published(placeholders, tmp_path_factory):
     modules = npm_packages(folder, HERE)
     (folder / "cosines.json").write_text(json.dumps(cosines()))
     jobs = [json.dumps({"width": picture.width, "height": picture.height, "across": across, "down": down,
-                        "pixels": base64.b64encode(picture.tobytes()).decode()}) for picture, across, down, _, _ in placeholders]
+                        "pixels": base64.b64encode(picture.tobytes()).decode(),
+                        "laid": base64.b64encode(Image.fromarray(laid(picture)).convert("RGBA").tobytes()).decode()})
+            for picture, across, down, _, _ in placeholders]
     done = subprocess.run(["node", HERE / "placeholders.mjs", modules, folder / "cosines.json"], input="\n".join(jobs) + "\n",
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -123,7 +133,7 @@ def largest(text):
 def test_blurhash_is_the_published_c(placeholders):
     encoder = pytest.importorskip("blurhash")
     for picture, across, down, text, _ in placeholders:
-        rgb = Image.fromarray(np.asarray(picture)[..., :3])
+        rgb = Image.fromarray(laid(picture))
         assert text == encoder.encode(io.BytesIO(png(rgb)), across, down), (picture.size, across, down)
 
 

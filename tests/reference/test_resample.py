@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both passes of resampling against Pillow, byte for byte, and 16 bit against numpy; weights against numpy.
-covers: pipeline/rows/resample.c, pipeline/rows/resample_weights.c
+"""Both passes of resampling against Pillow, byte for byte, and 16 bit and alpha against numpy; weights against numpy.
+covers: pipeline/rows/resample.c, pipeline/rows/resample_weights.c, pipeline/rows/resample_alpha.h
+covers: pipeline/rows/resample_alpha_plain.c, pipeline/rows/resample_alpha_avx2.c, pipeline/rows/resample_alpha_vnni.c
 Alone: make reference PYTEST=tests/reference/test_resample.py"""
 import ctypes
 import pathlib
@@ -35,7 +36,7 @@ class Axis(ctypes.Structure):
 
 class Job(ctypes.Structure):
     _fields_ = [("input", Shape), ("output", Shape), ("x", Axis), ("y", Axis), ("depth", ctypes.c_uint),
-                ("prepare", ctypes.c_void_p), ("premultiply", ctypes.c_bool),
+                ("prepare", ctypes.c_void_p), ("alpha", ctypes.c_bool),
                 *((name, ctypes.c_void_p) for name in ("finish", "argument", "pool", "progress", "scratch"))]
 
 
@@ -43,14 +44,14 @@ def shape(array):
     return Shape(array.ctypes.data, array.strides[0], array.shape[1], array.shape[0], array.shape[2], 8 * array.itemsize)
 
 
-def resized(library, image, size, kernel, window=None, way="best"):
+def resized(library, image, size, kernel, window=None, way="best", alpha=False):
     """WINDOW is the wanted part of the result: left, top, width, height."""
     left, top, width, height = window or (0, 0, *size)
     image = np.ascontiguousarray(image)
     out = np.full((height, width, image.shape[2]), 77, image.dtype)
     number = resample.KERNELS.index(kernel)
     job = Job(shape(image), shape(out), Axis(image.shape[1], size[0], left, width, number), Axis(image.shape[0], size[1], top, height, number),
-              8 * image.itemsize)
+              8 * image.itemsize, None, alpha)
     library.resample_bytes.restype = ctypes.c_size_t
     scratch = np.full(library.resample_bytes(ctypes.byref(job)) + 64, 0xa5, np.uint8)
     job.scratch = (scratch.ctypes.data + 63) // 64 * 64
@@ -127,6 +128,63 @@ def test_parts(library):  # noqa: F811
         left, top = (random.randrange(side) for side in target)
         width, height = random.randint(1, target[0] - left), random.randint(1, target[1] - top)
         image = picture(source, random.randint(1, 4), "noise", random.choice([np.uint8, np.uint16]))
-        whole = resized(library, image, target, "lanczos3", way="plain")
-        part = resized(library, image, target, "lanczos3", (left, top, width, height), random.choice(list(WAYS)))
+        alpha = image.shape[2] % 2 == 0 and random.random() < 0.8
+        whole = resized(library, image, target, "lanczos3", way="plain", alpha=alpha)
+        part = resized(library, image, target, "lanczos3", (left, top, width, height), random.choice(list(WAYS)), alpha)
         assert np.array_equal(part, whole[top:top + height, left:left + width])
+
+
+# ---- alpha
+
+def with_alpha(rng, size, channels, dtype, turn):
+    """A picture of noise or extremes; alpha of all levels, of the two ends, of both, next to nothing, or a clear edge."""
+    top = int(np.iinfo(dtype).max)
+    image = picture(size, channels, ("noise", "extremes")[turn % 2], dtype)
+    wide, few, ends = (rng.integers(low, high, size[::-1]) for low, high in ((-top // 2, top + top // 2), (0, 4), (0, 2)))
+    edge = np.zeros(size[::-1], int)
+    edge[size[1] // 3:, size[0] // 4:] = top
+    image[..., -1] = [rng.integers(0, top + 1, size[::-1]), ends * top, np.clip(wide, 0, top), few, edge][turn % 5]
+    return image
+
+
+def alpha_cases(count, seed):
+    random.seed(seed)
+    rng = np.random.default_rng(seed)
+    for turn in range(count):
+        source, target = ([random.randint(1, random.choice([3, 20, 90, 200])) for _ in range(2)] for _ in range(2))
+        if turn % 7 == 0:
+            target[turn % 2] = source[turn % 2]
+        if turn % 31 == 0:  # windows of more cells than are summed without a carry
+            source, target = [20000, 3], [random.randint(1, 5), 2]
+        dtype, kernel = random.choice([np.uint8, np.uint16]), random.choice(list(FILTERS))
+        yield with_alpha(rng, source, random.choice([2, 4]), dtype, turn), target, kernel
+
+
+def test_alpha(library):  # noqa: F811
+    """Every way is the definition byte for byte; that is at most one level from reals, where both see alpha."""
+    for image, target, kernel in alpha_cases(120, 3):
+        expected, real = resample.weighed(image, *target, kernel), resample.divided(image, *target, kernel)
+        seen = (expected[..., -1] > 0) & (real[..., -1] > 0)
+        assert abs(expected[..., -1] - real[..., -1]).max() <= 1
+        assert not seen.any() or abs(expected[seen].astype(int) - real[seen]).max() <= 1, (image.shape, target, kernel)
+        for way in WAYS:
+            made = resized(library, image, target, kernel, way=way, alpha=True)
+            assert np.array_equal(made, expected), (image.shape, image.dtype, target, kernel, way)
+
+
+def test_one_colour_stays(library):  # noqa: F811
+    for image, target, kernel in alpha_cases(250, 4):
+        colour = [random.choice([0, 1, random.randint(0, 255), 255]) * (np.iinfo(image.dtype).max // 255) for _ in range(image.shape[2] - 1)]
+        image[..., :-1] = colour
+        made = resized(library, image, target, kernel, way=random.choice(list(WAYS)), alpha=True)
+        clear = made[..., -1] == 0
+        assert (made[~clear][:, :-1] == colour).all() and not made[clear].any(), (image.shape, image.dtype, target, kernel, colour)
+
+
+def test_hidden_colours_move_nothing(library):  # noqa: F811
+    for turn, (image, target, kernel) in enumerate(alpha_cases(60, 5)):
+        clear, made = image[..., -1] == 0, []
+        for filling in (0, np.iinfo(image.dtype).max, np.iinfo(image.dtype).max // 3):
+            image[clear, :-1] = filling
+            made.append(resized(library, image, target, kernel, way=list(WAYS)[turn % 3], alpha=True))
+        assert np.array_equal(made[0], made[1]) and np.array_equal(made[0], made[2]), (image.shape, target, kernel)

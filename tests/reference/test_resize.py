@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resize as a whole against Pillow's Image.resize, byte for byte, and against numpy where Pillow has no equal: 16 bits, light, smart.
+"""resize as a whole against Pillow's Image.resize, byte for byte, and against numpy where Pillow has no equal: alpha, 16 bits, light, smart.
 covers: pipeline/ops/resize.c, pipeline/ops/resize/scale.c, pipeline/ops/resize/light.c, pipeline/ops/resize/smart.c
 Alone: make reference PYTEST=tests/reference/test_resize.py"""
 import ctypes
@@ -21,8 +21,6 @@ from service import burin, library, photograph, service  # noqa: E402, F401
 
 cv2 = pytest.importorskip("cv2")
 
-FILTERS = {"lanczos3": Image.Resampling.LANCZOS, "cubic": Image.Resampling.BICUBIC, "linear": Image.Resampling.BILINEAR,
-           "box": Image.Resampling.BOX}
 MODES = ("L", "LA", "RGB", "RGBA")
 # (width, height) of source and target.
 SIZES = [((1, 1), (1, 1)), ((1, 1), (7, 5)), ((1, 29), (1, 4)), ((31, 1), (9, 1)), ((13, 42), (42, 13)), ((123, 66), (40, 66)),
@@ -77,11 +75,11 @@ def assert_same(made, expected, what):
 
 
 def kernels_for(source, turn):
-    """The kernels with Pillow's filters; every other one, by turns, for a large picture."""
-    return list(FILTERS.items())[turn % 2::2] if source[0] * source[1] > 200000 else FILTERS.items()
+    """The kernels; every other one, by turns, for a large picture."""
+    return list(resample.PILLOW)[turn % 2::2] if source[0] * source[1] > 200000 else list(resample.PILLOW)
 
 
-# ---- Pillow, 8 bit
+# ---- 8 bit: Pillow, and with alpha numpy
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -89,18 +87,18 @@ def test_pillow(sizes, mode):
     source, (width, height) = sizes
     for i, kind in enumerate(("photo", "noise")):
         image = picture(source, mode, kind)
-        for kernel, wanted in kernels_for(source, MODES.index(mode) + i):
+        for kernel in kernels_for(source, MODES.index(mode) + i):
             made = resized(image, f"width={width},height={height},fit=fill,kernel={kernel}")
-            assert_same(made, image.resize((width, height), wanted), (kind, kernel))
+            assert_same(made, resample.scaled(image, (width, height), kernel), (kind, kernel))
 
 
 def test_pillow_random_sizes():
     random.seed(7)
     for _ in range(150):
         (w, h), (width, height) = ([random.randint(1, random.choice([3, 20, 90, 300])) for _ in range(2)] for _ in range(2))
-        image, kernel = picture((w, h), random.choice(MODES), random.choice(["photo", "noise"])), random.choice(list(FILTERS))
+        image, kernel = picture((w, h), random.choice(MODES), random.choice(["photo", "noise"])), random.choice(list(resample.PILLOW))
         made = resized(image, f"width={width},height={height},fit=fill,kernel={kernel}")
-        assert_same(made, image.resize((width, height), FILTERS[kernel]), (w, h, width, height, image.mode, kernel))
+        assert_same(made, resample.scaled(image, (width, height), kernel), (w, h, width, height, image.mode, kernel))
 
 
 def half_up(a, b):
@@ -125,11 +123,11 @@ def test_fits_are_pillow_cut_and_pasted(mode):
         position, (right, down) = random.choice(list(compass.items()))
         image = picture((w, h), mode, "noise")
         asked = f"width={width},height={height},position={position}"
-        scaled = image.resize(outside(w, h, width, height), FILTERS["lanczos3"])
+        scaled = resample.scaled(image, outside(w, h, width, height), "lanczos3")
         left, top = (scaled.width - width) * right // 2, (scaled.height - height) * down // 2
         assert_same(resized(image, asked), scaled.crop((left, top, left + width, top + height)), (w, h, asked))
         assert_same(resized(image, asked + ",fit=outside"), scaled, (w, h, asked, "outside"))
-        scaled = image.resize(inside(w, h, width, height), FILTERS["lanczos3"])
+        scaled = resample.scaled(image, inside(w, h, width, height), "lanczos3")
         assert_same(resized(image, asked + ",fit=inside"), scaled, (w, h, asked, "inside"))
         canvas = Image.new("RGBA" if mode == "RGBA" or mode == "LA" else "RGB", (width, height), (10, 200, 30))
         scaled = scaled.convert(canvas.mode)
@@ -173,12 +171,18 @@ def test_constant_pictures_stay():
     for _ in range(300):
         (w, h), (width, height) = ([random.randint(1, random.choice([8, 60, 400])) for _ in range(2)] for _ in range(2))
         mode, level = random.choice(MODES), random.choice([0, 255, 254, 1, random.randint(2, 253)])
-        colour = (level,) * (1 if mode in ("L", "LA") else 3) + ((255,) if mode in ("LA", "RGBA") else ())
-        kernel, linear = random.choice([*FILTERS, "nearest"]), random.choice(["true", "false"])
-        made = resized(Image.new(mode, (w, h), colour if len(colour) > 1 else level),
-                       f"width={width},height={height},fit=fill,kernel={kernel},linear={linear}")
+        colours = 1 if mode in ("L", "LA") else 3
+        alpha, opaque = mode in ("LA", "RGBA"), random.random() < 0.5
+        image = Image.new(mode, (w, h), (level,) * colours + (255,) * alpha if colours + alpha > 1 else level)
+        if alpha and not opaque:
+            image.putalpha(picture((w, h), "RGBA", "noise").getchannel("A"))
+        kernel, linear = random.choice([*resample.PILLOW, "nearest"]), random.choice(["true", "false"])
+        made = resized(image, f"width={width},height={height},fit=fill,kernel={kernel},linear={linear}")
         assert made.size == (width, height) and made.mode == mode
-        assert (np.asarray(made).reshape(-1, len(colour)) == colour).all(), (w, h, width, height, mode, level, kernel, linear)
+        made = np.asarray(made).reshape(height * width, -1)
+        assert not alpha or not opaque or (made[:, -1] == 255).all()
+        seen = made[made[:, -1] > 0] if alpha else made
+        assert (seen[:, :colours] == level).all(), (w, h, width, height, mode, level, kernel, linear)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -187,7 +191,7 @@ def test_the_same_size_is_a_copy(mode, linear):
     """Colours under clear pixels too, which a multiplication by alpha would lose."""
     for size in ((1, 1), (37, 23), (300, 1)):
         image = picture(size, mode, "noise")
-        for kernel in [*FILTERS, "nearest"]:
+        for kernel in [*resample.PILLOW, "nearest"]:
             for fit in ("fill", "cover", "contain", "inside", "outside"):
                 made = resized(image, f"width={size[0]},height={size[1]},fit={fit},kernel={kernel},linear={linear}")
                 assert_same(made, image, (size, kernel, fit))
@@ -202,7 +206,7 @@ def test_enlarge_false_never_scales_up():
         made = resized(image, asked)
         assert made.width <= w and made.height <= h, (w, h, asked)
         if fit == "fill":
-            assert_same(made, image.resize((min(w, width), min(h, height)), FILTERS["lanczos3"]), (w, h, asked))
+            assert_same(made, resample.scaled(image, (min(w, width), min(h, height)), "lanczos3"), (w, h, asked))
         elif width >= w and height >= h:
             assert_same(made, image, (w, h, asked))
 
@@ -215,22 +219,8 @@ def nearest(image, width, height):
     return image[rows][:, columns]
 
 
-def multiplied(image):
-    """Colours times alpha, 16 bits."""
-    if image.shape[2] % 2:
-        return image
-    wide, alpha = image.astype(np.uint64), image[..., -1:].astype(np.uint64)
-    colours = (wide[..., :-1] * alpha + 32767) // 65535
-    return np.concatenate([colours, alpha], 2).astype(np.uint16)
-
-
-def divided(image):
-    if image.shape[2] % 2:
-        return image
-    wide, alpha = image.astype(np.uint64), image[..., -1:].astype(np.uint64)
-    colours = np.minimum(65535, 65535 * wide[..., :-1] // np.maximum(alpha, 1))
-    colours = np.where(alpha % 65535 == 0, wide[..., :-1], colours)
-    return np.concatenate([colours, alpha], 2).astype(np.uint16)
+def scaled_16(image, width, height, kernel):
+    return (resample.resized if image.shape[2] % 2 else resample.weighed)(image, width, height, kernel)
 
 
 def deep(size, channels):
@@ -246,9 +236,9 @@ def deep(size, channels):
 def test_16_bit(sizes, channels):
     source, (width, height) = sizes
     image = deep(source, channels)
-    for kernel, _ in kernels_for(source, channels):
+    for kernel in kernels_for(source, channels):
         made = resized_16(image, f"width={width},height={height},fit=fill,kernel={kernel}")
-        expected = image if source == (width, height) else divided(resample.resized(multiplied(image), width, height, kernel))
+        expected = image if source == (width, height) else scaled_16(image, width, height, kernel)
         assert np.array_equal(made, expected), kernel
     assert np.array_equal(resized_16(image, f"width={width},height={height},fit=fill,kernel=nearest"), nearest(image, width, height))
 
@@ -303,14 +293,14 @@ def test_tables_of_light_are_exact(tables):
 @pytest.mark.parametrize("mode", MODES)
 def test_linear_light(mode, tables):
     random.seed(mode)
-    for kernel in FILTERS:
+    for kernel in resample.PILLOW:
         (w, h), (width, height) = ([random.randint(2, 90) for _ in range(2)] for _ in range(2))
         image = picture((w, h), mode, "photo")
         samples = np.asarray(image).reshape(h, w, -1)
         colours = 3 if samples.shape[2] > 2 else 1
         light = samples.astype(np.uint16) * np.uint16(257)
         light[..., :colours] = tables["of_8"][samples[..., :colours]]
-        weighed = divided(resample.resized(multiplied(light), width, height, kernel))
+        weighed = scaled_16(light, width, height, kernel)
         expected = ((weighed.astype(np.uint32) + 128) // 257).astype(np.uint8)
         expected[..., :colours] = tables["to_8"][weighed[..., :colours]]
         made = np.asarray(resized(image, f"width={width},height={height},fit=fill,linear=true,kernel={kernel}")).reshape(expected.shape)
@@ -323,7 +313,7 @@ def test_linear_light_of_16_bit(channels, tables):
     colours = min(channels, 3)
     light = image.copy()
     light[..., :colours] = tables["of_16"][image[..., :colours]]
-    expected = divided(resample.resized(multiplied(light), 30, 70, "lanczos3"))
+    expected = scaled_16(light, 30, 70, "lanczos3")
     expected[..., :colours] = tables["to_16"][expected[..., :colours]]
     assert np.array_equal(resized_16(image, "width=30,height=70,fit=fill,linear=true"), expected)
 
@@ -349,7 +339,7 @@ PHOTOS = ("astronaut", "coffee", "chelsea", "rocket", "camera")
 def test_smart(name):
     image = photo(name)
     for width, height in ((120, 300), (300, 100), (100, 100), (7, 90)):
-        scaled = np.asarray(image.resize(outside(*image.size, width, height), FILTERS["lanczos3"]))
+        scaled = np.asarray(resample.scaled(image, outside(*image.size, width, height), "lanczos3"))
         left, top = smart_first(scaled.reshape(*scaled.shape[:2], -1), width, height)
         made = np.asarray(resized(image, f"width={width},height={height},position=smart"))
         assert np.array_equal(made, scaled[top:top + height, left:left + width]), (width, height)
@@ -358,7 +348,7 @@ def test_smart(name):
 @pytest.mark.parametrize("share", [100, 40, 0])
 def test_carve_takes_the_share_by_seams(share):
     image = Image.fromarray(photograph("coffee")[::4, ::4])  # 150 x 100
-    scaled = image.resize(outside(*image.size, 60, 60), FILTERS["lanczos3"])  # 90 x 60
+    scaled = resample.scaled(image, outside(*image.size, 60, 60), "lanczos3")  # 90 x 60
     seams = (2 * 30 * share + 100) // 200
     body = io.BytesIO()
     scaled.save(body, "PNG")

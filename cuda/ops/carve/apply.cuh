@@ -65,13 +65,25 @@ static __global__ void shrink_kernel(const __grid_constant__ struct apply_args a
                                     pixel_at<SAMPLE, CHANNELS>(args, x, y));
 }
 
+/* Sample C of a pixel, all samples of which have 16 bits here. */
+DEVICE uint32_t pixel_sample(uint64_t pixel, int c) {
+    return (uint16_t)(pixel >> 16 * c);
+}
+
 template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam, uint64_t right) {
+    constexpr int LAST = CHANNELS - 1;
+    const uint32_t alpha[3] = { pixel_sample(left, LAST), pixel_sample(seam, LAST),
+                                pixel_sample(right, LAST) };
     uint64_t pixel = 0;
 #pragma unroll
-    for (int c = 0; c < CHANNELS; c++)
-        pixel |= (uint64_t)carve_mean((uint16_t)(left >> 16 * c), (uint16_t)(seam >> 16 * c),
-                                      (uint16_t)(right >> 16 * c))
-                 << 16 * c;
+    for (int c = 0; c < CHANNELS; c++) {
+        const uint32_t sample[3] = { pixel_sample(left, c), pixel_sample(seam, c),
+                                     pixel_sample(right, c) };
+        const uint32_t mean = CHANNELS % 2 == 0 && c < LAST
+                                  ? carve_mean_weighed(sample, alpha)
+                                  : carve_mean(sample[0], sample[1], sample[2]);
+        pixel |= (uint64_t)mean << 16 * c;
+    }
     return pixel;
 }
 

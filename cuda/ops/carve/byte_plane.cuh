@@ -27,8 +27,8 @@ DEVICE void put_sample(const struct image &image, uint32_t x, uint32_t y, unsign
         ((uint16_t *)row)[at] = (uint16_t)sample;
 }
 
-/* Fills a plane of bytes with IMAGE's luma (a plane's luma is its content), or with the masks'
- * marks. */
+/* Fills a plane of bytes with IMAGE's luma over UNDER (a plane's luma is its content), or with the
+ * masks' marks. */
 struct fill_args {
     uint32_t width, height; /* before turning */
     uint8_t *to;
@@ -38,17 +38,25 @@ struct fill_args {
     struct kernel_progress *progress; /* gets TOTAL; may be NULL */
     uint32_t total;
     struct image keep, remove; /* width 0: not given */
+    struct background under;
 };
 
 DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
     const struct image &image = args.image;
     if (image.width) {
-        const uint32_t red = sample_at(image, x, y, 0);
-        if (image.channels < 3) return image.depth == 8 ? red : red >> 8;
-        return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
+        const unsigned channels = image.channels, depth = image.depth;
+        uint32_t sample[3] = {};
+        for (unsigned c = 0; c < channels - (channels % 2 == 0); c++) {
+            sample[c] = sample_at(image, x, y, c);
+            if (channels % 2 == 0)
+                sample[c] = background_lay(sample[c], sample_at(image, x, y, channels - 1),
+                                           args.under.sample[c], depth);
+        }
+        return channels < 3 ? sample[0] >> (depth - 8)
+                            : carve_luma(sample[0], sample[1], sample[2], depth);
     }
-    return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
-           (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
+    return (args.keep.width && sample_at(args.keep, x, y, 0) >= CARVE_MASK_LEVEL ? 1 : 0) |
+           (args.remove.width && sample_at(args.remove, x, y, 0) >= CARVE_MASK_LEVEL ? 2 : 0);
 }
 
 enum { FILL_TILE = 32, FILL_ROWS = 8 };

@@ -3,11 +3,13 @@
  *
  * Used by:  carve.cu, for counting scratch and for running.
  * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
- * Limits:   16 bytes a pixel and a little (carve.cu); PHASES_MAX phases.
+ * Limits:   16 bytes a pixel, 17 with rmask, and a little (carve.cu); PHASES_MAX phases.
  *
  * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
  * lays out the most that any of them needs. lay_out() does the same in the memory that was counted,
- * and falls back to any_gpu where the device now gives another answer.
+ * and falls back to any_gpu where the device now gives another answer. How many seams a phase takes
+ * that clears is known only after it: its memory is the most that may be, and the phases behind it
+ * are found then.
  */
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
@@ -16,6 +18,8 @@
 #include "cuda/ops/carve/method.cuh"
 #include "cuda/ops/carve/seam_mask.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
+
+#include <assert.h>
 
 /* ---- the way of one image */
 
@@ -31,8 +35,11 @@ struct carve_context {
     struct failure *failure;
     struct launch_queue queue; /* the context's stream and failure */
     uint32_t goal_width, goal_height;
-    bool masked, shows; /* `shows`: the seams */
-    bool maps;          /* the map of seams in place of the picture, of one phase */
+    bool masked, shows;       /* `shows`: the seams */
+    bool maps;                /* the map of seams in place of the picture, of one phase */
+    bool clears;              /* the first phase may clear */
+    struct carve_phase clear; /* the one that does; no seams: none, or not yet known */
+    uint32_t *facts;          /* where `clears`: enum clearing_fact */
     int phases;
     struct carve_limits limits;
     enum carve_method methods[PHASES_MAX]; /* chosen when memory was laid out */
@@ -40,6 +47,7 @@ struct carve_context {
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
+    struct background under;
     struct image now;      /* the image at its present stage; after the first phase in `to` */
     struct image to;       /* at its largest */
     struct image kept;     /* marks of `now` from the second phase on: one channel */
@@ -47,15 +55,25 @@ struct carve_context {
     uint32_t *origins;     /* where both directions shrink */
     uint32_t origin_stride;
     struct origin_map origin_map; /* counts finished phases; has room for the lines of all */
+    uint8_t *bits;                /* of all phases' masks */
+    size_t bits_most;
 
     /* Each phase's own memory: its seams and the method's scratch. The first phase's lies where the
      * images of later phases will be: they do not exist before its seams have become lines. */
     uint8_t *first, *later;
 };
 
+/* Facts that the device finds out and the host waits for. */
+enum clearing_fact { MOST_IN_ROW, MOST_IN_COLUMN, SEAMS_TAKEN, CLEARING_FACTS };
+
 static bool next_phase(const struct carve_context *carve, struct phase *phase) {
     return carve_next(phase->width, phase->height, carve->goal_width, carve->goal_height,
                       &phase->seams);
+}
+
+static bool first_phase(const struct carve_context *carve, struct phase *phase) {
+    *phase = { carve->call->in.width, carve->call->in.height, carve->clear };
+    return carve->clear.columns || carve->clear.rows || next_phase(carve, phase);
 }
 
 static struct phase behind(const struct phase *phase) {
@@ -99,6 +117,8 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     search.origin_stride = search.rows ? carve->origin_stride : 0;
     search.progress = carve->progress;
     search.done = carve->done;
+    search.least = phase->seams.least;
+    search.taken = phase->seams.clears ? carve->facts + SEAMS_TAKEN : NULL;
     struct arena own = { carve->done ? carve->later : carve->first, 0 };
     lay_out_search(&search, &own);
     return search;
@@ -110,9 +130,9 @@ static struct seam_mask present_mask(const struct carve_context *carve) {
 
 /* ---- memory */
 
-/* The most that any phase needs. */
+/* The most that any phase needs; the masks' bits of all. */
 struct needs {
-    size_t plane, first, later;
+    size_t plane, first, later, bits;
     uint32_t width, height; /* of the images after the first phase */
     bool both;
 };
@@ -121,39 +141,93 @@ static void raise_to(size_t *most, size_t bytes) {
     if (bytes > *most) *most = bytes;
 }
 
+static struct seam_mask mask_of(const struct phase *phase) {
+    const bool turned = is_turned(phase);
+    const uint32_t length = turned ? phase->height : phase->width;
+    return {
+        NULL, NULL, (length + 31) / 32, turned ? phase->width : phase->height, length, turned
+    };
+}
+
+static void lay_out_mask(struct seam_mask *mask, struct arena *arena) {
+    const size_t words = (size_t)mask->words * mask->count;
+    mask->bits = arena_take<uint32_t>(arena, words);
+    mask->ranks = arena_take<uint16_t>(arena, words);
+}
+
+/* Raises *MOST to the bytes of a search for the phase's seams. */
+static enum carve_method raise_for_search(const struct carve_context *carve,
+                                          const struct phase *phase, struct needs *needs,
+                                          size_t *most) {
+    /* an address with the alignment of real memory */
+    alignas(256) static uint8_t some[1];
+    struct carve_context counted = *carve;
+    counted.luma = counted.marks = some;
+    struct seam_search search = search_of(&counted, phase);
+    struct arena own = {};
+    const size_t across = (size_t)round16(phase->width) * phase->height;
+    const size_t turned = (size_t)round16(phase->height) * phase->width;
+    raise_to(&needs->plane, (across > turned ? across : turned) + 16);
+    const struct method_choice choice = method_choose(&carve->limits, &search);
+    lay_out_search(&search, &own);
+    raise_to(most, own.bytes + choice.scratch);
+    return choice.method;
+}
+
 static struct needs needs_of(struct carve_context *carve) {
     struct needs needs = {};
-    struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
+    struct arena bits = {};
+    struct phase phase;
     carve->phases = 0;
     carve->total = 0;
-    carve->timed = true;
-    for (; next_phase(carve, &phase); phase = behind(&phase), carve->phases++) {
-        /* an address with the alignment of real memory */
-        alignas(256) static uint8_t some[1];
-        struct carve_context counted = *carve;
-        counted.luma = counted.marks = some;
-        struct seam_search search = search_of(&counted, &phase);
-        struct arena own = {};
-        const size_t across = (size_t)round16(phase.width) * phase.height;
-        const size_t turned = (size_t)round16(phase.height) * phase.width;
+    carve->timed = !carve->clears;
+    for (bool more = first_phase(carve, &phase); more; more = next_phase(carve, &phase)) {
+        struct origin_phase *const own = &carve->origin_map.phases[carve->phases];
+        const enum carve_method method =
+            raise_for_search(carve, &phase, &needs, carve->phases ? &needs.later : &needs.first);
         carve->total += phase.seams.columns + phase.seams.rows;
         needs.both |= is_both(&phase);
-        raise_to(&needs.plane, (across > turned ? across : turned) + 16);
-        const struct method_choice choice = method_choose(&carve->limits, &search);
-        lay_out_search(&search, &own);
-        raise_to(carve->phases ? &needs.later : &needs.first, own.bytes + choice.scratch);
-        carve->methods[carve->phases] = choice.method;
-        carve->timed = carve->timed && choice.method != METHOD_ANY_GPU;
-        if (is_both(&phase)) continue;
-        carve->origin_map.phases[carve->phases] = { { NULL, NULL, (search.width + 31) / 32,
-                                                      search.height, search.width,
-                                                      is_turned(&phase) },
-                                                    phase.seams.grow };
-        if (carve->phases == 0) continue;
-        if (phase.width > needs.width) needs.width = phase.width;
-        if (phase.height > needs.height) needs.height = phase.height;
+        carve->methods[carve->phases] = method;
+        carve->timed = carve->timed && method != METHOD_ANY_GPU;
+        if (!is_both(&phase)) {
+            *own = { mask_of(&phase), phase.seams.grow };
+            lay_out_mask(&own->mask, &bits);
+            if (carve->phases && phase.width > needs.width) needs.width = phase.width;
+            if (carve->phases && phase.height > needs.height) needs.height = phase.height;
+        }
+        carve->phases++;
+        phase = behind(&phase);
     }
+    needs.bits = bits.bytes;
     return needs;
+}
+
+/* Words of the masks of a line of all phases that make it grow to GOAL: their lengths add up to
+ * less than 3 * GOAL and 3 for each of the PHASES_MAX / 2; each phase may have one word more. */
+static size_t grown_words(uint32_t goal) {
+    return (3 * (size_t)goal + 2 * PHASES_MAX) / 32 + PHASES_MAX / 2;
+}
+
+/* After a phase that clears the picture may grow from any size: raises NEEDS to the most. */
+static void raise_for_clearing(const struct carve_context *carve, struct needs *needs) {
+    const struct image *in = &carve->call->in;
+    const uint32_t width = carve->goal_width, height = carve->goal_height;
+    struct arena bits[2] = {};
+    for (int turned = 0; turned < 2; turned++) {
+        struct phase clear = { in->width, in->height, {} }, grow = { width, height, {} };
+        (turned ? clear.seams.rows : clear.seams.columns) = turned ? in->height : in->width;
+        (turned ? grow.seams.rows : grow.seams.columns) = carve_grow_bound(turned ? height : width);
+        grow.seams.grow = true;
+        raise_for_search(carve, &clear, needs, &needs->first);
+        raise_for_search(carve, &grow, needs, &needs->later);
+        struct seam_mask mask = mask_of(&clear);
+        lay_out_mask(&mask, &bits[turned]);
+    }
+    raise_to(&needs->first, needs->later);
+    const size_t words = grown_words(width) * height + grown_words(height) * width;
+    raise_to(&needs->bits, (bits[0].bytes > bits[1].bytes ? bits[0].bytes : bits[1].bytes) +
+                               6 * words + PHASES_MAX * 2 * 256);
+    needs->width = width, needs->height = height;
 }
 
 static void lay_out_images(struct carve_context *carve, const struct needs *needs,
@@ -172,22 +246,36 @@ static void lay_out_images(struct carve_context *carve, const struct needs *need
     }
 }
 
+static void lay_out_masks(struct carve_context *carve) {
+    struct arena arena = { carve->bits, 0 };
+    for (int i = 0; i < carve->phases; i++) lay_out_mask(&carve->origin_map.phases[i].mask, &arena);
+    assert(arena.bytes <= carve->bits_most);
+}
+
+/* Lays out the masks of the phases anew, now that the first one is PHASE and takes COUNT seams. */
+static inline void clear_by(struct carve_context *carve, const struct carve_phase *phase,
+                            uint32_t count) {
+    carve->clear = *phase;
+    (phase->columns ? carve->clear.columns : carve->clear.rows) = count;
+    needs_of(carve);
+    lay_out_masks(carve);
+}
+
 /* BASE: NULL where memory is only counted. */
 static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     const struct image *in = &carve->call->in;
-    const struct needs needs = needs_of(carve);
+    struct needs needs = needs_of(carve);
     struct arena arena = { base, 0 };
+    if (carve->clears) raise_for_clearing(carve, &needs);
     /* Without a phase energies may be shown. */
     carve->luma = arena_take<uint8_t>(
-        &arena, carve->phases ? needs.plane : (size_t)round16(in->width) * in->height);
-    if (carve->phases == 0) return arena.bytes;
+        &arena, needs.plane ? needs.plane : (size_t)round16(in->width) * in->height);
+    if (!needs.plane) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
-    for (int i = 0; i < carve->phases; i++) {
-        struct seam_mask *mask = &carve->origin_map.phases[i].mask;
-        const size_t words = (size_t)mask->words * mask->count;
-        mask->bits = arena_take<uint32_t>(&arena, words);
-        mask->ranks = arena_take<uint16_t>(&arena, words);
-    }
+    if (carve->clears) carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
+    carve->bits = arena_take<uint8_t>(&arena, needs.bits);
+    carve->bits_most = needs.bits;
+    lay_out_masks(carve);
     carve->origin_stride = in->width;
     if (needs.both) carve->origins = arena_take<uint32_t>(&arena, (size_t)image_pixels(in));
     struct arena first = arena; /* later images lie over the first phase's memory */
@@ -218,11 +306,17 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
     carve.goal_width = call->out.width;
     carve.goal_height = call->out.height;
-    if (!carve.shows && !carve.maps) return carve;
-    const long *number = call->params->number;
-    const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];
-    carve.goal_width = (uint32_t)(width ? width : call->in.width + number[CARVE_DX]);
-    carve.goal_height = (uint32_t)(height ? height : call->in.height + number[CARVE_DY]);
+    carve.under =
+        background_of(call->params->number[CARVE_BACKGROUND], call->in.channels, call->in.depth);
+    if (carve.shows || carve.maps) {
+        const long *number = call->params->number;
+        const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];
+        carve.goal_width = (uint32_t)(width ? width : call->in.width + number[CARVE_DX]);
+        carve.goal_height = (uint32_t)(height ? height : call->in.height + number[CARVE_DY]);
+    }
+    carve.clears = call->aux[CARVE_REMOVE].width &&
+                   call->params->number[CARVE_SHOW] <= CARVE_SHOW_SEAMS &&
+                   carve_may_clear(&call->in, carve.goal_width, carve.goal_height);
     return carve;
 }
 

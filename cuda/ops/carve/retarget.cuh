@@ -257,13 +257,34 @@ DEVICE uint64_t retarget_mean(const uint32_t *words, uint32_t at) {
     return pixel;
 }
 
+/* The same where colours weigh by alpha. */
+template <class SAMPLE, int CHANNELS>
+DEVICE uint64_t retarget_mean_weighed(const uint32_t *words, uint32_t at) {
+    const SAMPLE *const first = (const SAMPLE *)words + at / sizeof(SAMPLE);
+    const uint32_t alpha[3] = { first[CHANNELS - 1], first[2 * CHANNELS - 1],
+                                first[3 * CHANNELS - 1] };
+    uint64_t pixel = (uint64_t)carve_mean(alpha[0], alpha[1], alpha[2])
+                     << 8 * sizeof(SAMPLE) * (CHANNELS - 1);
+#pragma unroll
+    for (int c = 0; c < CHANNELS - 1; c++) {
+        const uint32_t sample[3] = { first[c], first[CHANNELS + c], first[2 * CHANNELS + c] };
+        pixel |= (uint64_t)carve_mean_weighed(sample, alpha) << 8 * sizeof(SAMPLE) * c;
+    }
+    return pixel;
+}
+
 /* Makes a new pixel behind each of the COUNT pixels with seams. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void retarget_add(const struct retarget_chunk &chunk, uint32_t count) {
     typedef struct retarget_shape<SAMPLE, CHANNELS> shape;
     for (uint32_t n = threadIdx.x; n < count; n += RETARGET_THREADS) {
         const uint32_t here = chunk.seams[n], at = chunk.added + n * shape::SLOT;
-        const uint64_t pixel = retarget_mean<SAMPLE, CHANNELS>(chunk.words, here - shape::BYTES);
+        const uint32_t left = here - shape::BYTES;
+        uint64_t pixel;
+        if constexpr (CHANNELS % 2 == 0)
+            pixel = retarget_mean_weighed<SAMPLE, CHANNELS>(chunk.words, left);
+        else
+            pixel = retarget_mean<SAMPLE, CHANNELS>(chunk.words, left);
         chunk.list[(here - chunk.in) / shape::BYTES + n + 1] = (uint16_t)at;
         memcpy(__builtin_assume_aligned((uint8_t *)chunk.words + at, shape::SLOT), &pixel,
                shape::SLOT);

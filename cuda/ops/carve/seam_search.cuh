@@ -18,8 +18,10 @@
 
 struct seam_search {
     uint32_t width, height;
-    uint32_t columns, rows; /* vertical seams to remove, < width; horizontal ones, < height */
-    int energy;             /* CARVE_GRADIENT... */
+    /* Seams to remove: vertical ones, < width unless the picture grows or `taken` is set;
+     * horizontal ones, < height. */
+    uint32_t columns, rows;
+    int energy; /* CARVE_GRADIENT... */
 
     /* Planes must be readable 16 bytes past their end. Their content afterwards is undefined. */
     uint8_t *luma;        /* 8-bit */
@@ -34,6 +36,11 @@ struct seam_search {
     /* Out, where rows is 0: seam s crosses row y, when it is removed, in column seams[s * height +
      * y]. Not written by searches in both directions. */
     uint16_t *seams;
+
+    /* NULL, or with masks and without rows: the search ends before a seam that crosses no pixel to
+     * be removed, but not before LEAST seams, and *TAKEN gets their number. */
+    uint32_t least;
+    uint32_t *taken;
 
     void *scratch;                    /* as many bytes as method_choose() says */
     struct kernel_progress *progress; /* may be NULL; done counts seams, the caller sets total */

@@ -32,8 +32,10 @@ struct clahe_picture {
 
 struct clahe_batch {
     int count;
-    uint32_t tiles;              /* of the request */
-    uint32_t first_row, end_row; /* rows of tiles of this launch */
+    uint32_t tiles;               /* of the request */
+    uint32_t clip;                /* of the request */
+    struct background background; /* of a tile that has no pixel to be seen */
+    uint32_t first_row, end_row;  /* rows of tiles of this launch */
     uint32_t ring_rows;
     uint32_t tables_made; /* by this launch */
     uint32_t parts;       /* blocks that share the counting of a tile */

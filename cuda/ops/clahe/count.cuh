@@ -99,12 +99,14 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[K::CH
                                                    uint32_t channel, COUNT count) {
     if (x >= left && x + K::CHUNK <= right) {
 #pragma unroll
-        for (int p = 0; p < K::CHUNK; p++) count(clahe_chunk_value<K>(words, p, channel));
+        for (int p = 0; p < K::CHUNK; p++)
+            if (clahe_is_seen<K>(words, p)) count(clahe_chunk_value<K>(words, p, channel));
         return;
     }
 #pragma unroll
     for (int p = 0; p < K::CHUNK; p++)
-        if (x + p - left < right - left) count(clahe_chunk_value<K>(words, p, channel));
+        if (x + p - left < right - left && clahe_is_seen<K>(words, p))
+            count(clahe_chunk_value<K>(words, p, channel));
 }
 
 /* Counts the area's columns within the image, up to RIGHT. There is at least one: a tile has one,
@@ -144,11 +146,11 @@ static __device__ __forceinline__ void count_reflected(const struct clahe_pictur
         uint32_t words[K::PIXEL];
         clahe_load_reflected<K>(words, count_row(picture, area.top + i / columns),
                                 left + i % columns, picture.width);
-        count(clahe_value<K>(words, 0, picture.channel));
+        if (clahe_is_seen<K>(words, 0)) count(clahe_value<K>(words, 0, picture.channel));
     }
 }
 
-/* Calls COUNT with each value of AREA. */
+/* Calls COUNT with each value of AREA that can be seen. */
 template <class K, int THREADS, class COUNT>
 static __device__ __forceinline__ void count_area(const struct clahe_picture &picture,
                                                   const struct clahe_area &area, COUNT count) {
@@ -157,6 +159,18 @@ static __device__ __forceinline__ void count_area(const struct clahe_picture &pi
         count_columns<K, THREADS>(picture, area, min(area.right, picture.width), aligned, count);
     if (area.right > picture.width)
         count_reflected<K, THREADS>(picture, area, max(area.left, picture.width), count);
+}
+
+/* The grid for a tile of which PIXELS were counted, and the background's value, which has all of a
+ * tile without any. */
+template <class K>
+static __device__ __forceinline__ uint32_t clahe_see(const struct clahe_batch &batch,
+                                                     const struct clahe_picture &picture,
+                                                     uint32_t pixels, struct clahe_grid &grid) {
+    const uint32_t all = grid.x.tile * grid.y.tile;
+    const int mode = K::CHANNELS < 3 ? CLAHE_EACH : K::MODE;
+    grid = clahe_grid_visible(grid, pixels ? pixels : all, batch.clip, K::MAX);
+    return clahe_background(&batch.background, mode, picture.channel);
 }
 
 /* Called by all threads: whether this block is the last of those that share a table. The fences

@@ -92,6 +92,12 @@ static __device__ __forceinline__ uint32_t clahe_value(const uint32_t (&words)[K
     return K::MODE == CLAHE_LUMA ? luma(first, second, third) : max(max(first, second), third);
 }
 
+/* Whether pixel P is counted: with alpha, if it is not 0. */
+template <class K, int WORDS>
+static __device__ __forceinline__ bool clahe_is_seen(const uint32_t (&words)[WORDS], int p) {
+    return !K::ALPHA || chunk_sample<K::DEPTH>(words, (p + 1) * K::CHANNELS - 1);
+}
+
 /* Loads COUNT pixels from X on, 1 to 4, all within the row. */
 template <class K>
 static __device__ __forceinline__ void clahe_load(uint32_t (&words)[K::PIXEL], const uint8_t *row,

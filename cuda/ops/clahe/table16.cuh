@@ -31,6 +31,18 @@ static __device__ __forceinline__ uint32_t sum_excess(const uint32_t *counts, ui
     return block_scan<TABLE16_THREADS>(excess, totals).all;
 }
 
+/* Sets GRID for the pixels that were counted; where there are none, counts the background. */
+template <class K>
+static __device__ __forceinline__ void see16(const struct clahe_batch &batch,
+                                             const struct clahe_picture &picture, uint32_t *counts,
+                                             uint32_t *totals, struct clahe_grid &grid) {
+    const uint32_t pixels = sum_excess(counts, 0, totals);
+    const uint32_t none = clahe_see<K>(batch, picture, pixels, grid);
+    if (!pixels && threadIdx.x == none / 4 % TABLE16_THREADS)
+        __stcg(counts + none, grid.x.tile * grid.y.tile);
+    __syncthreads();
+}
+
 /* Four bins a thread at a time; SUM is that of all bins before. Leaves zeros. */
 static __device__ __forceinline__ void
 write_table16(const struct clahe_grid &grid, uint32_t *counts, uint16_t *table, uint32_t *totals) {
@@ -64,7 +76,7 @@ static __global__ void __launch_bounds__(TABLE16_THREADS)
     const uint32_t end = batch.tables_made * batch.parts;
     for (uint32_t number = blockIdx.x; number < end; number += gridDim.x) {
         const struct clahe_picture &picture = clahe_find(batch, &clahe_picture::first_part, number);
-        const struct clahe_grid grid = clahe_picture_grid(batch, picture, 65535);
+        struct clahe_grid grid = clahe_picture_grid(batch, picture, 65535);
         const struct clahe_tile tile = clahe_tile_of(batch, picture, grid, number);
         const uint32_t place = batch.parts > 1 ? tile.table : blockIdx.x;
         uint32_t *counts = batch.counts + (uint64_t)place * BINS16;
@@ -72,6 +84,7 @@ static __global__ void __launch_bounds__(TABLE16_THREADS)
                                        [=](uint32_t value) { atomicAdd(counts + value, 1u); });
         __syncthreads();
         if (batch.parts > 1 && !clahe_is_last(batch.tickets + tile.table, batch.parts)) continue;
+        if constexpr (K::ALPHA) see16<K>(batch, picture, counts, totals, grid);
         write_table16(grid, counts,
                       (uint16_t *)clahe_table<16>(batch, picture, grid, tile.column, tile.row),
                       totals);

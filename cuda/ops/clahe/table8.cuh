@@ -83,7 +83,13 @@ static __global__ void __launch_bounds__(TABLE8_THREADS)
     __syncthreads();
     uint32_t count = sum_copies(counters);
     if (batch.parts > 1 && !share_counts(batch, tile.table, &count)) return;
-    write_table8(grid, count, clahe_table<8>(batch, picture, grid, tile.column, tile.row), totals);
+    struct clahe_grid seen = grid;
+    if constexpr (K::ALPHA) {
+        const uint32_t pixels = block_scan<TABLE8_THREADS>(count, totals).all;
+        const uint32_t none = clahe_see<K>(batch, picture, pixels, seen);
+        if (!pixels && threadIdx.x == none) count = seen.x.tile * seen.y.tile;
+    }
+    write_table8(seen, count, clahe_table<8>(batch, picture, grid, tile.column, tile.row), totals);
 }
 
 #endif

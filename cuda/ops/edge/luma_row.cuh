@@ -11,7 +11,7 @@
 #ifndef BURIN_EDGE_LUMA_ROW_CUH
 #define BURIN_EDGE_LUMA_ROW_CUH
 
-#include "cuda/batch.cuh"
+#include "cuda/lay_over.cuh"
 #include "pipeline/ops/edge.h"
 
 /* ---- kinds of image and window, and the strip of the input that a thread goes down */
@@ -135,6 +135,18 @@ static __device__ __forceinline__ void load_row(struct raw_row<TRAITS> &raw,
         load_partial_row(raw, input);
 }
 
+/* ---- pixels over the background */
+
+template <class TRAITS>
+static __device__ __forceinline__ void lay_row(struct raw_row<TRAITS> &raw,
+                                               const struct background &under) {
+    constexpr int HALO = TRAITS::HALO_WORDS * TRAITS::SAMPLES; /* samples */
+    constexpr int DEPTH = TRAITS::DEPTH, CHANNELS = TRAITS::CHANNELS, REACH = TRAITS::REACH;
+    lay_pixels<DEPTH, CHANNELS>(raw.words, 0, TRAITS::PIXELS, under);
+    lay_pixels<DEPTH, CHANNELS>(raw.left_halo, HALO - REACH * CHANNELS, REACH, under);
+    lay_pixels<DEPTH, CHANNELS>(raw.right_halo, 0, REACH, under);
+}
+
 /* ---- luma of pixels */
 
 /* The luma of the pixel at BYTE, times 256, plus less than 256. */
@@ -229,9 +241,10 @@ template <class TRAITS> struct luma_row { uint32_t words[4], across[5], outer[2]
 
 template <class TRAITS, bool WHOLE>
 static __device__ __forceinline__ struct luma_row<TRAITS>
-luma_row_of(const struct raw_row<TRAITS> &raw, const struct input_strip &input,
+luma_row_of(struct raw_row<TRAITS> raw, const struct input_strip &input,
             const struct edge_rule &rule) {
     uint32_t words[6];
+    if constexpr (TRAITS::ALPHA) lay_row<TRAITS>(raw, rule.under);
     words[0] = luma_halo<TRAITS>(raw.left_halo,
                                  4 * TRAITS::HALO_WORDS - (int)TRAITS::REACH * TRAITS::PIXEL_BYTES);
 #pragma unroll

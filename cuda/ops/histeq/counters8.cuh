@@ -10,8 +10,9 @@
  *
  * How it works. Each block adds its counts, two counters in one 64-bit addition. Then it reads all
  * counters until they sum to the number of pixels: then they are complete, so that the counters are
- * their own barrier. The last block that has read an image's counters clears them for the next
- * launch: a ticket for each image counts the chunks of the blocks that have read them.
+ * their own barrier. Pixels with alpha 0 have a counter of their own, which is part of that sum.
+ * The last block that has read an image's counters clears them for the next launch: a ticket for
+ * each image counts the chunks of the blocks that have read them.
  *
  * This is well defined, although every access is relaxed:
  * - Within a kernel a pair of counters is accessed only by 64-bit relaxed operations of gpu scope:
@@ -67,6 +68,16 @@ static __device__ __forceinline__ void publish_counts(const uint32_t *table, uin
     }
 }
 
+/* Adds the HIDDEN pixels of a warp's threads; called by all threads. */
+template <class L>
+static __device__ __forceinline__ void publish_hidden(uint32_t hidden, uint32_t *counts) {
+#pragma unroll
+    for (int step = 16; step; step /= 2) hidden += __shfl_xor_sync(~0u, hidden, step);
+    if (hidden && threadIdx.x % 32 < L::TABLES)
+        atomicAdd((unsigned long long *)(counts + threadIdx.x % 32 * COUNTS_WORDS + HIDDEN_WORD),
+                  (unsigned long long)hidden);
+}
+
 /* ---- wait */
 
 /* Loads four counters, 16-byte aligned, by two 64-bit reads. */
@@ -79,13 +90,21 @@ static __device__ __forceinline__ void load_counters(const uint32_t *counts, uin
     c[2] = (uint32_t)high, c[3] = (uint32_t)(high >> 32);
 }
 
+/* Loads the counter of pixels with alpha 0. */
+static __device__ __forceinline__ uint32_t load_hidden(const uint32_t *counts) {
+    uint64_t pair;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(pair) : "l"(counts + HIDDEN_WORD));
+    return (uint32_t)pair;
+}
+
 /* Eight levels of a lane: their counts, summed up from the first one on; their sum; the sum of all
  * lanes up to this one. */
 struct lane_counts {
     uint32_t cumulative[8], own, upto;
 };
 
-/* Called by one warp: reads until COUNTS holds all PIXELS. */
+/* Called by one warp: reads until COUNTS holds all PIXELS. ALPHA: some may be hidden. */
+template <bool ALPHA>
 static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
                                                                      uint32_t pixels) {
     const unsigned lane = threadIdx.x % 32;
@@ -106,7 +125,8 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
             const uint32_t left = __shfl_up_sync(~0u, c.upto, step);
             if (lane >= step) c.upto += left;
         }
-        if (__shfl_sync(~0u, c.upto, 31) == pixels) return c;
+        const uint32_t hidden = ALPHA ? load_hidden(counts) : 0;
+        if (__shfl_sync(~0u, c.upto, 31) + __shfl_sync(~0u, hidden, 0) == pixels) return c;
         if (++looks >= LOOKS_MAX) SPIN_STUCK(0);
     }
 }
@@ -119,11 +139,12 @@ static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bin
 }
 
 /* Called by one warp: waits until COUNTS holds all PIXELS, then writes the cumulative counts, and
- * that of the first bin in use. */
+ * that of the first bin in use, if any is. */
+template <bool ALPHA>
 static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_t bins,
                                 uint32_t *cdf, uint32_t *cdf_min) {
     const unsigned lane = threadIdx.x % 32;
-    struct lane_counts c = wait_for_counts(counts, pixels);
+    struct lane_counts c = wait_for_counts<ALPHA>(counts, pixels);
     int unused = 0; /* levels before the lane's first one in use */
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -152,7 +173,7 @@ static __device__ __forceinline__ uint32_t draw_ticket(uint32_t *chunks_done, ui
 
 /* The last warp's first thread has the block's TICKET. If that is the LAST one of the image, clears
  * its counters and CHUNKS_DONE. */
-template <class L>
+template <class L, bool ALPHA>
 static __device__ __forceinline__ void reset_counters(uint32_t *counts, uint32_t *chunks_done,
                                                       uint32_t ticket, uint32_t last) {
     if (threadIdx.x < LAST_WARP) return;
@@ -164,6 +185,11 @@ static __device__ __forceinline__ void reset_counters(uint32_t *counts, uint32_t
                      :
                      : "l"(counts + counter_index(level)), "l"(zero)
                      : "memory");
+    if (ALPHA && lane < L::TABLES)
+        asm volatile(
+            "st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(counts + lane * COUNTS_WORDS + HIDDEN_WORD),
+            "l"(zero)
+            : "memory");
     if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(chunks_done) : "memory");
 }
 

@@ -10,7 +10,7 @@
  *         windows where a block may have 128 KB), and the image is read once for every window. With
  *         few bins there is a copy for each bank, so that lanes never conflict.
  * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for
- *         another block to do it.
+ *         another block to do it. With alpha it sums all bins: their sum is the number of pixels.
  * Apply:  a block copies the levels into its shared memory where they fit: random look-ups are
  *         several times faster there than in the L1 cache.
  */
@@ -55,12 +55,23 @@ static __device__ __forceinline__ uint32_t block_scan(uint32_t own) {
     return own + before;
 }
 
+/* The pixels that are counted, in every thread. */
+static __device__ __forceinline__ uint32_t counted16(const struct histeq16_args &args,
+                                                     const uint32_t *counts, uint32_t pixels) {
+    uint32_t sum = 0;
+    if (!args.alpha) return pixels;
+    for (uint32_t i = threadIdx.x; i < args.bins; i += THREADS16) sum += counts[i];
+    sum = block_sum_min(sum, 0).x;
+    __syncthreads(); /* before the next sum */
+    return sum;
+}
+
 static __global__ void __launch_bounds__(THREADS16)
     table16_kernel(const __grid_constant__ struct batch batch,
                    const __grid_constant__ struct histeq16_args args) {
     const uint32_t base = blockIdx.x * THREADS16, bin = base + threadIdx.x;
     const uint32_t *counts = args.counts + blockIdx.y * args.pitch;
-    const uint32_t pixels = batch.images[blockIdx.y / args.tables].pixels;
+    const uint32_t pixels = counted16(args, counts, batch.images[blockIdx.y / args.tables].pixels);
     uint32_t sum = 0, least = UINT32_MAX;
 #pragma unroll 8
     for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * THREADS16) {
@@ -73,6 +84,7 @@ static __global__ void __launch_bounds__(THREADS16)
     if (own) least = min(least, bin);
     const uint2 before = block_sum_min(sum, least);
     const uint32_t upto = before.x + block_scan(own);
+    if (!pixels && bin == 0) args.identity[blockIdx.y] = 1;
     if (before.y == UINT32_MAX) return;
     const uint32_t first = counts[before.y];
     const bool identity = args.scale == HISTEQ_MINMAX && first == pixels;
@@ -180,6 +192,7 @@ static inline struct histeq16_args histeq16_args_of(const struct cuda_context *c
     args.counts = (uint32_t *)calls[0].scratch;
     args.identity = args.counts + tables * args.pitch;
     args.levels = (uint16_t *)(args.identity + (tables + 63) / 64 * 64);
+    args.alpha = image_has_alpha(&calls[0].in);
     set_window(&args, context->shared_bytes);
     args.levels_fit = (int)(2 * args.tables * args.pitch) <= context->shared_bytes;
     return args;

@@ -30,7 +30,7 @@ template <int CHANNELS, int MODE>
 static __device__ __forceinline__ uint32_t table_entry(const uint32_t *cdf, uint32_t cdf_min,
                                                        uint32_t pixels, uint32_t level,
                                                        struct histeq_rule rule) {
-    const bool identity = rule.scale == HISTEQ_MINMAX && cdf_min == pixels;
+    const bool identity = pixels == 0 || (rule.scale == HISTEQ_MINMAX && cdf_min == pixels);
     const uint32_t next = identity ? level
                                    : histeq_quantile_fixed(cdf[bin_last(level, rule.bins)], cdf_min,
                                                            pixels, LEVELS - 1, rule.scale);
@@ -61,7 +61,7 @@ static __device__ __forceinline__ void fill_tables(uint32_t pixels, struct histe
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ uint32_t black_level(const struct shared_memory8 &shared,
                                                        uint32_t pixels, struct histeq_rule rule) {
-    if (CHANNELS < 3 || MODE == HISTEQ_EACH || rule.scale == HISTEQ_MINMAX) return 0;
+    if (CHANNELS < 3 || MODE == HISTEQ_EACH || rule.scale == HISTEQ_MINMAX || !pixels) return 0;
     return histeq_quantile_fixed(shared.cdf[bin_last(0, rule.bins)], 0, pixels, LEVELS - 1,
                                  rule.scale);
 }
@@ -149,39 +149,42 @@ static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, u
     const struct shared_memory8 shared = shared_memory8_of<L>();
     const struct chunk_range block = block_chunks(batch);
     const int begin = batch_find(batch, block.first), end = batch_find(batch, block.end - 1) + 1;
-    constexpr bool WHOLE = PARTS == PART_BOTH;
+    constexpr bool WHOLE = PARTS == PART_BOTH, ALPHA = CHANNELS % 2 == 0;
     const int warp = threadIdx.x / 32;
     uint32_t chunks[L::CHUNKS][L::WORDS], ticket = 0;
     for (int i = begin; PARTS & PART_COUNT && i < end; i++) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
+        uint32_t hidden;
         if (WHOLE && image.contiguous)
-            count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
+            hidden = count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
         else
-            count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
+            hidden = count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
         __syncthreads();
         publish_counts<L>(shared.table, counts + i * L::TABLES * COUNTS_WORDS);
+        if (ALPHA) publish_hidden<L>(hidden, counts + i * L::TABLES * COUNTS_WORDS);
         if (i + 1 < end) __syncthreads();
     }
     for (int i = end; PARTS & PART_APPLY && i-- > begin;) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         if (warp < L::TABLES)
-            read_cdf(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
-                     shared.cdf + warp * LEVELS, shared.cdf_min + warp);
+            read_cdf<ALPHA>(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
+                            shared.cdf + warp * LEVELS, shared.cdf_min + warp);
         __syncthreads();
         if (threadIdx.x == LAST_WARP)
             ticket = draw_ticket(chunks_done + i, range.end - range.first);
-        fill_tables<CHANNELS, MODE, L>(image.pixels, rule, shared);
+        const uint32_t pixels = ALPHA ? shared.cdf[LEVELS - 1] : image.pixels;
+        fill_tables<CHANNELS, MODE, L>(pixels, rule, shared);
         __syncthreads();
-        const uint32_t black = black_level<CHANNELS, MODE>(shared, image.pixels, rule);
+        const uint32_t black = black_level<CHANNELS, MODE>(shared, pixels, rule);
         const bool loaded = PARTS & PART_COUNT && i == end - 1;
         if (WHOLE && image.contiguous)
             apply_range<CHANNELS, MODE, L, true>(image, range, shared, black, loaded, chunks);
         else
             apply_range<CHANNELS, MODE, L, false>(image, range, shared, black, loaded, chunks);
-        reset_counters<L>(counts + i * L::TABLES * COUNTS_WORDS, chunks_done + i, ticket,
-                          image.chunks - (range.end - range.first));
+        reset_counters<L, ALPHA>(counts + i * L::TABLES * COUNTS_WORDS, chunks_done + i, ticket,
+                                 image.chunks - (range.end - range.first));
         if (i > begin) __syncthreads();
     }
 }

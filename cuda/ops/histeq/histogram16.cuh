@@ -29,8 +29,9 @@ count16_range(const struct batch_image &image, struct chunk_range range,
         for (int p = 0; p < L::PIXELS; p++) {
             const uint32_t bin =
                 bin16(lookup_value16<CHANNELS, MODE>(words, p, t), args.bins) - low;
-            shared_increment_below(column + (bin << (args.copies_log2 + 2)),
-                                   p < memory.pixels ? bin : UINT32_MAX, args.window);
+            shared_increment_below(
+                column + (bin << (args.copies_log2 + 2)),
+                p < memory.pixels && is_seen16<CHANNELS>(words, p) ? bin : UINT32_MAX, args.window);
         }
     }
 }

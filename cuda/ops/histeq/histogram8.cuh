@@ -8,22 +8,31 @@
 
 #include "cuda/ops/histeq/layout8.cuh"
 
+/* Adds to HIDDEN a pixel with alpha 0. */
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WORDS], int p,
-                                                   uint32_t column) {
+                                                   uint32_t column, uint32_t &hidden) {
+    const bool seen = is_seen<CHANNELS>(words, p);
+    hidden += !seen;
 #pragma unroll
-    for (int t = 0; t < L::TABLES; t++)
-        shared_increment(column +
-                         4 * L::COPIES * (t * LEVELS + lookup_value<CHANNELS, MODE>(words, p, t)));
+    for (int t = 0; t < L::TABLES; t++) {
+        const uint32_t value = lookup_value<CHANNELS, MODE>(words, p, t);
+        const uint32_t address = column + 4 * L::COPIES * (t * LEVELS + value);
+        if (CHANNELS % 2)
+            shared_increment(address);
+        else
+            shared_increment_below(address, !seen, 1);
+    }
 }
 
 /* An incomplete chunk is shifted so that each pixel in turn is its first: less code. */
 template <int CHANNELS, int MODE, class L>
-static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WORDS],
-                                                   uint32_t pixels, uint32_t column) {
+static __device__ __forceinline__ void
+count_chunk(const uint32_t (&words)[L::WORDS], uint32_t pixels, uint32_t column, uint32_t &hidden) {
     if (pixels == L::PIXELS) {
 #pragma unroll
-        for (int p = 0; p < L::PIXELS; p++) count_pixel<CHANNELS, MODE, L>(words, p, column);
+        for (int p = 0; p < L::PIXELS; p++)
+            count_pixel<CHANNELS, MODE, L>(words, p, column, hidden);
         return;
     }
     uint32_t rest[L::WORDS];
@@ -31,7 +40,7 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WO
     for (int i = 0; i < L::WORDS; i++) rest[i] = words[i];
 #pragma unroll 1
     for (uint32_t p = 0; p < pixels; p++) {
-        count_pixel<CHANNELS, MODE, L>(rest, 0, column);
+        count_pixel<CHANNELS, MODE, L>(rest, 0, column, hidden);
         chunk_shift<CHANNELS>(rest);
     }
 }
@@ -41,12 +50,15 @@ template <class L> static __device__ __forceinline__ void zero_counters(uint32_t
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
-/* At the end CHUNKS still hold the last step's pixels. */
+/* At the end CHUNKS still hold the last step's pixels. Returns how many of this thread's pixels are
+ * not counted, because they have alpha 0. */
 template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
-static __device__ __forceinline__ void
-count_range(const struct batch_image &image, struct chunk_range range,
-            const struct shared_memory8 &shared, uint32_t (&chunks)[L::CHUNKS][L::WORDS]) {
+static __device__ __forceinline__ uint32_t count_range(const struct batch_image &image,
+                                                       struct chunk_range range,
+                                                       const struct shared_memory8 &shared,
+                                                       uint32_t (&chunks)[L::CHUNKS][L::WORDS]) {
     const uint32_t column = lane_column<L>(shared.table);
+    uint32_t hidden = 0;
     load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, range.first, range.end,
                                                 shared.stage);
     zero_counters<L>(shared.table);
@@ -58,9 +70,9 @@ count_range(const struct batch_image &image, struct chunk_range range,
             if (index >= range.end) break;
             const struct chunk_memory memory =
                 chunk_memory_of<L::PIXELS, CHANNELS, CHANNELS, CONTIGUOUS>(image, index);
-            count_chunk<CHANNELS, MODE, L>(chunks[h], memory.pixels, column);
+            count_chunk<CHANNELS, MODE, L>(chunks[h], memory.pixels, column, hidden);
         }
-        if ((start += L::STEP) >= range.end) break;
+        if ((start += L::STEP) >= range.end) return hidden;
         load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, start, range.end, shared.stage);
     }
 }

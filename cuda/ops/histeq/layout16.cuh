@@ -28,10 +28,17 @@ struct histeq16_args {
     uint32_t window, copies_log2; /* bins in shared memory; 2^0 or 2^5 copies of each */
     int tables, scale;
     bool levels_fit; /* all tables fit into shared memory */
+    bool alpha;      /* pixels with alpha 0 are in no count */
 };
 
 static __device__ __forceinline__ uint32_t bin16(uint32_t value, uint32_t bins) {
     return value * bins >> 16;
+}
+
+/* Whether pixel P is counted: with alpha, if it is not 0. */
+template <int CHANNELS, int WORDS>
+static __device__ __forceinline__ bool is_seen16(const uint32_t (&words)[WORDS], int p) {
+    return CHANNELS % 2 || chunk_sample<16>(words, (p + 1) * CHANNELS - 1);
 }
 
 /* The value to look up for pixel P: sample T for `each`, else V. */

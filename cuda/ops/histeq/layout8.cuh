@@ -25,6 +25,9 @@ static_assert((int)CUDA_BATCH_MAX <= (int)SECTOR_WORDS,
 static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
               "counters of a whole batch");
 
+/* A pair behind a table's first eight counters: the number of pixels with alpha 0. */
+enum { HIDDEN_WORD = 8 };
+
 /* Cycles before the first read of the counters: reads queue like additions, so that a block that
  * reads too early delays those that still add. */
 enum { FIRST_LOOK_CYCLES = 300 };
@@ -74,6 +77,12 @@ static __device__ __forceinline__ uint32_t lookup_value(const uint32_t (&words)[
     const uint32_t green = chunk_sample<8>(words, p * CHANNELS + 1);
     const uint32_t blue = chunk_sample<8>(words, p * CHANNELS + 2);
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
+}
+
+/* Whether pixel P is counted: with alpha, if it is not 0. */
+template <int CHANNELS, int WORDS>
+static __device__ __forceinline__ bool is_seen(const uint32_t (&words)[WORDS], int p) {
+    return CHANNELS % 2 || chunk_sample<8>(words, (p + 1) * CHANNELS - 1);
 }
 
 /* Address of a lane's own bank of TABLE. */

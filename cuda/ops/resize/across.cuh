@@ -9,11 +9,11 @@
  * meanwhile a warp reads the first weights that it uses. Then the warp makes groups of eight
  * columns, all planes of one, one half of the rows after the other; in tiles of few groups another
  * warp makes the other half. The first half is summed while the other one's rows come, unless
- * pixels are multiplied by alpha or windows are long. Where all windows have one step, a warp loads
+ * windows are long. Where all windows have one step, a warp loads
  * the weights before the rows arrive, and needs registers for only one channel's sums, so that more
  * blocks run at once. Results are stored with four rows a word, as down.cuh sums them. Windows that
  * are too long for shared memory come piece by piece; then a tile is a single group, and its two
- * warps keep their sums.
+ * warps keep their sums. With alpha across_alpha.cuh divides the work otherwise.
  *
  * A single image's time is mostly that of trips to memory. So where its windows are long, its
  * kernels get a smaller parameter block, which reaches the GPU sooner; and the parameters include
@@ -119,7 +119,7 @@ across_tile_in(const struct across_alone &alone, const struct across_image &imag
     return tile;
 }
 
-/* A warp's part of a tile. */
+/* A warp's part of a tile: a group of columns. */
 struct across_part {
     uint32_t first, steps; /* of its group; 0 steps: an idle warp */
     const uint2 *pairs;
@@ -127,11 +127,10 @@ struct across_part {
     uint32_t *to;          /* the lane's first word of the image between */
 };
 
-template <class K, int WARPS, int STEPS>
+/* Both halves of group INDEX. */
+template <class K>
 static __device__ __forceinline__ struct across_part
-across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
-    const bool alone = STEPS == 1 || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
-    const uint32_t index = alone ? warp : warp / AXIS_HALVES;
+across_group_of(const struct across_image &image, const struct across_tile &tile, uint32_t index) {
     struct across_part part = {};
     if (index >= tile.groups) return part;
     const uint32_t column = tile.column + index * TABLE_GROUP, line = tile.line + axis_pixel() / 4;
@@ -139,9 +138,18 @@ across_part_of(const struct across_image &image, const struct across_tile &tile,
     const struct table_group own = table_load(group);
     part.first = own.first, part.steps = table_steps(own.words);
     part.pairs = table_pairs(group, own);
-    part.half = alone ? 0 : warp % AXIS_HALVES, part.halves = alone ? AXIS_HALVES : 1;
-    part.to = image.between + (size_t)(line * K::PLANES) * between_pitch(image.columns) + column +
-              axis_target();
+    part.halves = AXIS_HALVES;
+    part.to = image.between + (size_t)(line * K::between::PLANES) * between_pitch(image.columns) +
+              column + axis_target();
+    return part;
+}
+
+template <class K, int WARPS, int STEPS>
+static __device__ __forceinline__ struct across_part
+across_part_of(const struct across_image &image, const struct across_tile &tile, uint32_t warp) {
+    const bool alone = STEPS == 1 || image.tile_columns > WARPS * TABLE_GROUP / AXIS_HALVES;
+    struct across_part part = across_group_of<K>(image, tile, alone ? warp : warp / AXIS_HALVES);
+    if (!alone) part.half = warp % AXIS_HALVES, part.halves = 1;
     return part;
 }
 
@@ -182,11 +190,6 @@ static __device__ __forceinline__ void across_read(uint32_t (&planes)[K::PLANES]
                                                    const uint32_t *at, uint32_t pitch) {
     constexpr uint32_t HALF = MATRIX_WORDS / 2 * stage_layout<K>::WORD_STEP;
     const uint32_t *const other = at + MATRIX_ROWS / 2 * pitch;
-    if constexpr (K::PAIRED) {
-        stage_read_pairs<K>(planes, 0, at, other);
-        stage_read_pairs<K>(planes, 2, at + HALF, other + HALF);
-        return;
-    }
     stage_read<K>(planes, 0, at, pitch);
     stage_read<K>(planes, 1, other, pitch);
     stage_read<K>(planes, 2, at + HALF, pitch);
@@ -280,7 +283,7 @@ static __device__ __noinline__ void across_pieces(struct across_part part, struc
         source.word = tile.word + done;
         source.words = min(tile.words - done, span);
         stage<K, WARPS>(source, rule, pitch, staged);
-        stage_finish<K, WARPS>(source, pitch, staged);
+        stage_wait();
         __syncthreads();
         if (steps == 0) continue;
         uint2 digits[3];
@@ -347,12 +350,12 @@ static __device__ __forceinline__ void across_block(const B &batch) {
     if constexpr (HALVES)
         stage_half();
     else
-        stage_finish<K, WARPS>(source, pitch, staged);
+        stage_wait();
     __syncthreads();
     if (part.steps && part.half == 0)
         across_half<K, STEPS>(words, digits, part, source, pitch, staged, 0);
     if constexpr (HALVES) {
-        stage_finish<K, WARPS>(source, pitch, staged);
+        stage_wait();
         __syncthreads();
     }
     while (part.steps) {
@@ -368,29 +371,6 @@ static __device__ __forceinline__ void across_block(const B &batch) {
         for (int p = 0; p < 2 * K::PLANES; p++) words[p / 2][p % 2] = 0;
         across_half<K, STEPS>(words, digits, part, source, pitch, staged, 0);
     }
-}
-
-/* Warps of a block. With few, more blocks run at once, of which one stages while others sum; many
- * share the long sums of long windows, and those of short ones where all blocks run at once. Images
- * that are made ready first always use few. */
-enum { ACROSS_WARPS = 4, ACROSS_MORE_WARPS = 8, ACROSS_LONG_STEPS = 3 };
-
-/* Warps that a multiprocessor has registers for, by the number of sums that a lane keeps. */
-template <class K> static constexpr int across_warps_most(void) {
-    constexpr int SUMS = K::CHANNELS * K::PARTS * 4;
-    return SUMS > 36 ? 16 : SUMS > 12 ? 24 : 32;
-}
-
-/* The same for windows of few steps, of which a lane keeps one channel's sums. */
-template <class K, int STEPS> static constexpr int across_warps(void) {
-    if (STEPS == 1) return K::CHANNELS > 3 ? 24 : 32;
-    return STEPS ? 16 : across_warps_most<K>();
-}
-
-template <class K, int WARPS, int STEPS, bool HALVES, class B = across_batch>
-static __global__ void __launch_bounds__(32 * WARPS, across_warps<K, STEPS>() / WARPS)
-    across_kernel(const __grid_constant__ B batch) {
-    across_block<K, WARPS, STEPS, HALVES>(batch);
 }
 
 #endif

@@ -7,7 +7,8 @@
  * Limits:   those of resample_weights.h.
  *
  * How it works. Between reading and writing, a pixel is in planes of bytes: one for each channel,
- * or two where samples have 16 bits, the high byte's first. A word has four neighbours of one
+ * or several where it needs more bits, the highest byte's first; with alpha that one is signed. A
+ * word has four neighbours of one
  * plane, along the axis that is summed; table.cuh has the weights for it, as three words of signed
  * bytes. A sum is kept in parts, part e counting 2^(8 e): byte d of a weight and byte b of a sample
  * belong to part d + b. No part overflows: a weight's lowest byte is no larger than the weight, and
@@ -22,14 +23,14 @@
 #define BURIN_RESIZE_AXIS_SUM_CUH
 
 #include "cuda/ops/resize/matrix.cuh"
-#include "pipeline/rows/resample_weights.h"
+#include "pipeline/rows/resample_alpha.h"
 
 enum { AXIS_HALVES = 2, AXIS_PIXELS = AXIS_HALVES * MATRIX_ROWS };
 
-/* The planes between reading and writing: CHANNELS of 8 bits, or of 16 if WIDE. */
-template <int CHANNELS_, bool WIDE_> struct work_layout {
-    static constexpr int CHANNELS = CHANNELS_, BYTES = WIDE_ ? 2 : 1;
-    static constexpr bool WIDE = WIDE_;
+/* Planes of numbers of BYTES bytes, for each of CHANNELS. */
+template <int CHANNELS_, int BYTES_, bool SIGNED_ = false> struct work_layout {
+    static constexpr int CHANNELS = CHANNELS_, BYTES = BYTES_;
+    static constexpr bool WIDE = BYTES_ > 1, SIGNED = SIGNED_;
     static constexpr int PLANES = CHANNELS * BYTES, PARTS = 2 + BYTES;
 };
 
@@ -54,9 +55,13 @@ static __device__ __forceinline__ void axis_add(struct axis_sums<W> &sums,
 #pragma unroll
     for (int d = 0; d < 3; d++)
 #pragma unroll
-        for (int p = 0; p < W::PLANES; p++)
-            matrix_add(sums.part[p / W::BYTES][W::BYTES - 1 - p % W::BYTES + d], planes[p],
-                       digits[d]);
+        for (int p = 0; p < W::PLANES; p++) {
+            int32_t(&part)[4] = sums.part[p / W::BYTES][W::BYTES - 1 - p % W::BYTES + d];
+            if (W::SIGNED && p % W::BYTES == 0)
+                matrix_add<true>(part, planes[p], digits[d]);
+            else
+                matrix_add(part, planes[p], digits[d]);
+        }
 }
 
 /* The sums of a single step, or of the first one, without clearing registers. */
@@ -88,14 +93,21 @@ static __device__ __forceinline__ int32_t axis_value(const struct axis_sums<W> &
     return (int32_t)sum >> RESAMPLE_BITS;
 }
 
-/* A sample of 16 bits. */
+/* The whole sum. */
 template <class W>
-static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &sums, int channel,
+static __device__ __forceinline__ int64_t axis_total(const struct axis_sums<W> &sums, int channel,
                                                      int i) {
     int64_t sum = 0;
 #pragma unroll
     for (int e = W::PARTS - 1; e >= 0; e--) sum = sum * 256 + sums.part[channel][e][i];
-    return resample_result(sum, 65535);
+    return sum;
+}
+
+/* A sample of 16 bits. */
+template <class W>
+static __device__ __forceinline__ uint32_t axis_wide(const struct axis_sums<W> &sums, int channel,
+                                                     int i) {
+    return resample_result(axis_total<W>(sums, channel, i), 65535);
 }
 
 /* Four pixels of each plane and of two targets, once both halves are there: each half puts its two
@@ -118,12 +130,63 @@ static __device__ __forceinline__ void axis_words(uint32_t (&words)[W::PLANES][2
         }
 }
 
+/* A sum shifted down by SHIFT, rounded: 32 bits hold it once FOLDS bytes of it are carried. */
+template <class W, int SHIFT, int FOLDS>
+static __device__ __forceinline__ int32_t axis_rounded(const struct axis_sums<W> &sums, int i) {
+    const int32_t(*const part)[4] = sums.part[0];
+    int32_t carried = part[0][i];
+#pragma unroll
+    for (int e = 1; e <= FOLDS; e++) carried = part[e][i] + (carried >> 8);
+    uint32_t sum = (uint32_t)carried + (1 << (SHIFT - 8 * FOLDS - 1));
+#pragma unroll
+    for (int e = FOLDS + 1; e < W::PARTS; e++) sum += (uint32_t)part[e][i] << 8 * (e - FOLDS);
+    return (int32_t)sum >> (SHIFT - 8 * FOLDS);
+}
+
+/* resample_across() and resample_down() of a channel's sums, of 8 bits or 16: see
+ * resample_alpha.h for their sizes. */
+template <class W>
+static __device__ __forceinline__ auto axis_across(const struct axis_sums<W> &sums, int i) {
+    if constexpr (W::BYTES == 2)
+        return axis_rounded<W, ALPHA_SHIFT, 1>(sums, i);
+    else
+        return resample_across(axis_total<W>(sums, 0, i));
+}
+
+template <class W>
+static __device__ __forceinline__ auto axis_down(const struct axis_sums<W> &sums, int i) {
+    if constexpr (W::BYTES == 3)
+        return axis_rounded<W, RESAMPLE_BITS, 2>(sums, i);
+    else
+        return resample_down(axis_total<W>(sums, 0, i));
+}
+
+/* The words of a channel with alpha: W, the layout of its sums; B, of what they become. */
+template <class W, class B>
+static __device__ __forceinline__ void axis_counts(uint32_t (&words)[B::PLANES][2],
+                                                   const struct axis_sums<W> &sums) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const auto near = axis_across<W>(sums, i), far = axis_across<W>(sums, i + 2);
+#pragma unroll
+        for (int b = 0; b < B::BYTES; b += 2) {
+            const uint32_t pair =
+                __byte_perm((uint32_t)(near >> 8 * b), (uint32_t)(far >> 8 * b), 0x5410);
+            uint32_t &low = words[B::BYTES - 1 - b][i];
+            low = __byte_perm(pair, low, 0x5420);
+            if (b + 1 == B::BYTES) continue;
+            uint32_t &high = words[B::BYTES - 2 - b][i];
+            high = __byte_perm(pair, high, 0x5431);
+        }
+    }
+}
+
 /* The words of windows of few steps, one channel after another. */
 template <class W, int STEPS>
 static __device__ __forceinline__ void axis_short(uint32_t (&words)[W::PLANES][2],
                                                   const uint32_t (&planes)[STEPS][W::PLANES][4],
                                                   const uint2 (&digits)[STEPS][3]) {
-    typedef work_layout<1, W::WIDE> one;
+    typedef work_layout<1, W::BYTES> one;
 #pragma unroll
     for (int p = 0; p < W::PLANES; p += one::PLANES) {
         uint32_t made[one::PLANES][2];

@@ -7,8 +7,8 @@
  * Limits:   those of table.cuh.
  *
  * How it works. The image between has four rows a word, as tensor cores take them: a warp's words
- * come from memory right into registers. Then a lane has four pixels of two rows. The sums of four
- * channels would leave registers for few warps, so they are made one channel after another. Where
+ * come from memory right into registers. Then a lane has four pixels of two rows. With alpha sums
+ * are made one channel after another, alpha first, and colours are divided by it at once. Where
  * all windows have one step, this is done for any number of channels: all words come in one trip,
  * and more blocks run at once. A single image's few blocks do so for a few steps too. Blocks begin
  * at the end, which across.cuh wrote last and the L2 cache still has.
@@ -16,7 +16,7 @@
 #ifndef BURIN_RESIZE_DOWN_CUH
 #define BURIN_RESIZE_DOWN_CUH
 
-#include "cuda/ops/resize/across.cuh"
+#include "cuda/ops/resize/across_alpha.cuh"
 
 enum { DOWN_WARPS = 4, DOWN_THREADS = 32 * DOWN_WARPS };
 enum { DOWN_COLUMNS = 2 * AXIS_PIXELS, DOWN_ROWS = 2 * TABLE_GROUP };
@@ -49,9 +49,6 @@ struct down_alone {
     struct down_image images[1];
 };
 
-/* The channels summed together: all, but one of four. */
-template <class K> using down_some = work_layout<(K::CHANNELS > 3 ? 1 : K::CHANNELS), K::WIDE>;
-
 /* A lane's words of a step. */
 template <class W> struct down_words { uint4 near[W::PLANES], far[W::PLANES]; };
 
@@ -65,13 +62,13 @@ static __device__ __forceinline__ uint4 down_load(const uint32_t *from) {
     return words;
 }
 
-/* FROM: the lane's first word, PITCH words between planes. Not through the read-only cache: the
- * kernel before may still have been writing when this one began. */
-template <class K, class W>
+/* FROM: the lane's first word; PITCH words between planes, HALF to the second half of a step. Not
+ * through the read-only cache: the kernel before may still have been writing when this one began.
+ */
+template <class W>
 static __device__ __forceinline__ struct down_words<W> down_read(const uint32_t *from,
-                                                                 uint32_t pitch) {
+                                                                 uint32_t pitch, uint32_t half) {
     struct down_words<W> words;
-    const uint32_t half = MATRIX_WORDS / 2 * K::PLANES * pitch;
 #pragma unroll
     for (int p = 0; p < W::PLANES; p++) {
         words.near[p] = down_load(from + p * pitch);
@@ -104,41 +101,100 @@ static __device__ __forceinline__ void down_add(struct axis_sums<W> (&sums)[AXIS
     axis_add<W>(sums[1], lower, digits);
 }
 
-/* The sums of all channels. Channels that are summed one after another read ahead, the next
- * channel's first words too. */
+/* The sums of all channels. */
 template <class K>
 static __device__ __forceinline__ void
 down_sum(uint32_t (&planes)[K::PLANES][2], uint2 (&digits)[3], const uint2 *pairs, uint32_t steps,
          const uint32_t *from, uint32_t pitch) {
-    typedef down_some<K> some;
-    constexpr bool AHEAD = some::CHANNELS < K::CHANNELS;
     const uint32_t step = MATRIX_WORDS * K::PLANES * pitch;
-    struct down_words<some> next;
-    if (AHEAD) next = down_read<K, some>(from, pitch);
-#pragma unroll
-    for (int p = 0; p < K::PLANES; p += some::PLANES, from += some::PLANES * pitch) {
-        const uint32_t *at = from;
-        const uint2 *weights = pairs;
-        const bool last = p + some::PLANES == K::PLANES;
-        struct axis_sums<some> sums[AXIS_HALVES] = {
-            axis_begin<some>(), axis_begin<some>()
-        };
-        uint32_t made[some::PLANES][2] = {};
+    struct axis_sums<K> sums[AXIS_HALVES] = {
+        axis_begin<K>(), axis_begin<K>()
+    };
 #pragma unroll 1
-        for (uint32_t s = steps; s; s--) {
-            const struct down_words<some> words = AHEAD ? next : down_read<K, some>(at, pitch);
-            at = s > 1 ? at + step : from + some::PLANES * pitch;
+    for (uint32_t s = steps; s; s--, from += step) {
+        const struct down_words<K> words = down_read<K>(from, pitch, step / 2);
+        pairs += TABLE_STEP_PAIRS;
+        down_add<K>(sums, digits, words);
+#pragma unroll
+        for (int d = 0; d < 3 && s > 1; d++) digits[d] = __ldg(pairs + 32 * d);
+    }
+#pragma unroll
+    for (int p = 0; p < 2 * K::PLANES; p++) planes[p / 2][p % 2] = 0;
+    axis_words<K>(planes, sums[0]);
+    axis_words<K>(planes, sums[1]);
+}
+
+/* ---- with alpha */
+
+/* Number PIXEL of the lane's four, of target I. */
+template <class W>
+static __device__ __forceinline__ auto down_total(const struct axis_sums<W> (&sums)[AXIS_HALVES],
+                                                  int i, int pixel) {
+    return axis_down<W>(sums[1 - pixel / 2], i + pixel % 2 * 2);
+}
+
+enum { DOWN_SHIFT = 7 + ALPHA_BITS, DOWN_HALF = 1 << (DOWN_SHIFT - 1) };
+
+/* resample_alpha() and resample_colour() of 8 bits, in 32: numbers of 30 bits at most, and a
+ * quotient in single precision is less than 1 off. */
+static __device__ __forceinline__ uint32_t down_sample(int32_t a) {
+    return (uint32_t)min(max((a + DOWN_HALF) >> DOWN_SHIFT, 0), 255);
+}
+
+static __device__ __forceinline__ uint32_t down_sample(int32_t c, int32_t a) {
+    const int32_t dividend = (c + a) * 256 + a, divisor = 2 * a;
+    int32_t quotient = (int32_t)__fdividef((float)dividend, (float)divisor);
+    const int32_t rest = dividend - quotient * divisor;
+    quotient += (rest >= divisor) - (rest < 0);
+    return a < DOWN_HALF ? 0 : (uint32_t)min(max(quotient, 0), 255);
+}
+
+static __device__ __forceinline__ uint32_t down_sample(int64_t a) {
+    return resample_alpha(a, 16);
+}
+
+static __device__ __forceinline__ uint32_t down_sample(int64_t c, int64_t a) {
+    return resample_colour(c, a, 16);
+}
+
+/* Channel after channel, alpha first; the next one's first words are read ahead. */
+template <class K>
+static __device__ __forceinline__ void
+down_alpha(uint32_t (&planes)[K::finished::PLANES][2], uint2 (&digits)[3], const uint2 *pairs,
+           uint32_t steps, const uint32_t *from, uint32_t pitch) {
+    typedef work_layout<1, K::between::BYTES, true> one;
+    constexpr int BYTES = K::finished::BYTES;
+    const uint32_t step = MATRIX_WORDS * K::between::PLANES * pitch;
+    typename std::conditional<K::WORK_DEPTH == 8, int32_t, int64_t>::type alphas[2][4];
+#pragma unroll
+    for (int p = 0; p < 2 * K::finished::PLANES; p++) planes[p / 2][p % 2] = 0;
+#pragma unroll
+    for (int c = K::CHANNELS - 1; c >= 0; c--) {
+        const uint32_t *at = from + c * one::PLANES * pitch;
+        const uint2 *weights = pairs;
+        struct axis_sums<one> sums[AXIS_HALVES] = {
+            axis_begin<one>(), axis_begin<one>()
+        };
+#pragma unroll 1
+        for (uint32_t s = steps; s; s--, at += step) {
+            const struct down_words<one> words = down_read<one>(at, pitch, step / 2);
             weights = s > 1 ? weights + TABLE_STEP_PAIRS : pairs;
-            const bool more = s > 1 || !last;
-            if (AHEAD && more) next = down_read<K, some>(at, pitch);
-            down_add<some>(sums, digits, words);
+            down_add<one>(sums, digits, words);
 #pragma unroll
-            for (int d = 0; d < 3 && more && steps > 1; d++) digits[d] = __ldg(weights + 32 * d);
+            for (int d = 0; d < 3 && steps > 1; d++) digits[d] = __ldg(weights + 32 * d);
         }
-        axis_words<some>(made, sums[0]);
-        axis_words<some>(made, sums[1]);
 #pragma unroll
-        for (int i = 0; i < 2 * some::PLANES; i++) planes[p + i / 2][i % 2] = made[i / 2][i % 2];
+        for (int i = 0; i < 8; i++) {
+            const int target = i / 4, pixel = i % 4;
+            const auto total = down_total<one>(sums, target, pixel);
+            if (c == K::CHANNELS - 1) alphas[target][pixel] = total;
+            const uint32_t sample = c == K::CHANNELS - 1
+                                        ? down_sample(total)
+                                        : down_sample(total, alphas[target][pixel]);
+#pragma unroll
+            for (int b = 0; b < BYTES; b++)
+                planes[c * BYTES + BYTES - 1 - b][target] |= (sample >> 8 * b & 255) << 8 * pixel;
+        }
     }
 }
 
@@ -152,7 +208,7 @@ static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][
 #pragma unroll
     for (uint32_t s = 0; s < STEPS; s++)
         down_halves<K>(upper[s], lower[s],
-                       down_read<K, K>(from + (s ? min(s, steps - 1) : 0) * step, pitch));
+                       down_read<K>(from + (s ? min(s, steps - 1) : 0) * step, pitch, step / 2));
 #pragma unroll
     for (int p = 0; p < 2 * K::PLANES; p++) planes[p / 2][p % 2] = 0;
     axis_short<K, STEPS>(planes, upper, digits);
@@ -162,8 +218,8 @@ static __device__ __forceinline__ void down_short(uint32_t (&planes)[K::PLANES][
 /* Four pixels from column X on, or as many as exist. */
 template <class K, class B>
 static __device__ __forceinline__ void down_write(const B &batch, const struct down_image &image,
-                                                  const uint32_t (&planes)[K::PLANES], uint32_t x,
-                                                  uint32_t y) {
+                                                  const uint32_t (&planes)[K::finished::PLANES],
+                                                  uint32_t x, uint32_t y) {
     const uint32_t bytes = batch.channels * (K::DEPTH / 8);
     uint8_t *const to = image.out + (size_t)y * image.out_stride + (size_t)x * bytes;
     if (batch.channels == K::CHANNELS && image.aligned && x + 4 <= image.columns) {
@@ -185,7 +241,8 @@ static __device__ __forceinline__ void down_write(const B &batch, const struct d
 
 /* Blocks that a multiprocessor has registers for. */
 template <class K, int STEPS> static constexpr int down_blocks(void) {
-    if (STEPS == 1) return K::PLANES > 4 ? 5 : K::PLANES > 3 ? 6 : 7;
+    if (K::ALPHA) return K::WORK_DEPTH > 8 ? 3 : 4;
+    if (STEPS == 1) return K::PLANES > 4 ? 5 : 7;
     return K::PLANES == 3 ? 4 : 1; /* a few registers more would cost one block */
 }
 
@@ -205,23 +262,25 @@ static __device__ __forceinline__ void down_block(const B &batch, uint32_t block
     const uint32_t x = column + axis_pixel(), y = row + axis_target();
     const uint32_t *from =
         image.between +
-        (size_t)((own.first - image.first_row + threadIdx.x % 4) * K::PLANES) * pitch + x;
+        (size_t)((own.first - image.first_row + threadIdx.x % 4) * K::between::PLANES) * pitch + x;
     const uint2 *pairs = table_pairs(group, own);
-    uint32_t planes[K::PLANES][2];
+    uint32_t planes[K::finished::PLANES][2];
     const uint32_t steps = table_steps(own.words);
     uint2 digits[ACROSS_KEPT<STEPS>][3];
     across_load_steps(digits, pairs, steps);
     overlap_wait();
-    if constexpr (STEPS > 0)
+    if constexpr (K::ALPHA)
+        down_alpha<K>(planes, digits[0], pairs, steps, from, pitch);
+    else if constexpr (STEPS > 0)
         down_short<K, STEPS>(planes, digits, steps, from, pitch);
     else
         down_sum<K>(planes, digits[0], pairs, steps, from, pitch);
     if (x >= image.columns) return;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        uint32_t words[K::PLANES];
+        uint32_t words[K::finished::PLANES];
 #pragma unroll
-        for (int p = 0; p < K::PLANES; p++) words[p] = planes[p][i];
+        for (int p = 0; p < K::finished::PLANES; p++) words[p] = planes[p][i];
         if (y + i < image.rows) down_write<K>(batch, image, words, x, y + i);
     }
 }

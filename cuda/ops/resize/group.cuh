@@ -16,6 +16,7 @@
 #include "cuda/ops/resize/weigh.cuh"
 #include "pipeline/arena.h"
 #include "pipeline/builtin_ops.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/resize/frame.h"
 #include "pipeline/ops/resize/light.h"
 
@@ -58,9 +59,10 @@ static inline bool picture_is_moved(const struct picture *picture) {
     return picture->moves && !(picture->frame.whole && !frame_scales(&picture->frame));
 }
 
-/* Bytes of a sample between the passes. */
-static inline unsigned picture_work_bytes(const struct op_call *call) {
-    return call->in.depth == 16 || call->params->number[RESIZE_LINEAR] ? 2 : 1;
+/* Bytes of a number between the passes. */
+static inline unsigned picture_between_bytes(const struct op_call *call) {
+    const bool deep = call->in.depth == 16 || call->params->number[RESIZE_LINEAR];
+    return (unsigned)between_bytes_of(image_has_alpha(&call->in), 1 + deep);
 }
 
 /* ---- carving */
@@ -84,6 +86,7 @@ static inline struct op_call picture_carve_call(struct picture *picture) {
     params_init(&picture->carving, carve_op()->params);
     set_number(&picture->carving, "width", picture->carved.width);
     set_number(&picture->carving, "height", picture->carved.height);
+    picture->carving.number[CARVE_BACKGROUND] = picture->call->params->number[RESIZE_BACKGROUND];
     call.op = carve_op();
     call.params = &picture->carving;
     call.in = picture->scaled;
@@ -154,7 +157,7 @@ static inline enum status picture_make(struct picture *picture, const struct op_
     weigh->y = axis_of(picture, &frame->y);
     if (!picture->moves)
         weigh->between =
-            (uint32_t *)arena_take(arena, between_bytes(weigh, picture_work_bytes(call)));
+            (uint32_t *)arena_take(arena, between_bytes(weigh, picture_between_bytes(call)));
     return STATUS_OK;
 }
 
@@ -277,7 +280,6 @@ static inline enum status group_get_tables(struct group *group) {
     enum status status = STATUS_OK;
     int count = 0;
     group->rule = {};
-    group->rule.multiplied = image_has_alpha(&first->in);
     if (first->params->number[RESIZE_LINEAR]) status = get_light(group, &room);
     while (!status && room && count < group->count) {
         status = get_tables(group, &group->pictures[count], &room);

@@ -27,28 +27,44 @@ enum {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 /* Two rows' halves: 8 rows of 16 bytes. */
+template <bool SIGNED>
 static __device__ __forceinline__ void matrix_quarter(int32_t &first, int32_t &second,
                                                       uint32_t samples, uint32_t weights) {
-    asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+r"(first), "+r"(second)
-                 : "r"(samples), "r"(weights));
+    if constexpr (SIGNED)
+        asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, "
+                     "%1};"
+                     : "+r"(first), "+r"(second)
+                     : "r"(samples), "r"(weights));
+    else
+        asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, "
+                     "%1};"
+                     : "+r"(first), "+r"(second)
+                     : "r"(samples), "r"(weights));
 }
 #endif
 
-/* SUMS += SAMPLES * WEIGHTS. */
+/* SUMS += SAMPLES * WEIGHTS. SIGNED: the samples too. */
+template <bool SIGNED = false>
 static __device__ __forceinline__ void matrix_add(int32_t (&sums)[4], const uint32_t (&samples)[4],
                                                   const uint2 &weights) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    matrix_quarter(sums[0], sums[1], samples[0], weights.x);
-    matrix_quarter(sums[2], sums[3], samples[1], weights.x);
-    matrix_quarter(sums[0], sums[1], samples[2], weights.y);
-    matrix_quarter(sums[2], sums[3], samples[3], weights.y);
+    matrix_quarter<SIGNED>(sums[0], sums[1], samples[0], weights.x);
+    matrix_quarter<SIGNED>(sums[2], sums[3], samples[1], weights.x);
+    matrix_quarter<SIGNED>(sums[0], sums[1], samples[2], weights.y);
+    matrix_quarter<SIGNED>(sums[2], sums[3], samples[3], weights.y);
 #else
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-                 : "r"(samples[0]), "r"(samples[1]), "r"(samples[2]), "r"(samples[3]),
-                   "r"(weights.x), "r"(weights.y));
+    if constexpr (SIGNED)
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+                     : "r"(samples[0]), "r"(samples[1]), "r"(samples[2]), "r"(samples[3]),
+                       "r"(weights.x), "r"(weights.y));
+    else
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+                     : "r"(samples[0]), "r"(samples[1]), "r"(samples[2]), "r"(samples[3]),
+                       "r"(weights.x), "r"(weights.y));
 #endif
 }
 

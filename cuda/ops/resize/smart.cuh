@@ -12,7 +12,7 @@
 #ifndef BURIN_RESIZE_SMART_CUH
 #define BURIN_RESIZE_SMART_CUH
 
-#include "cuda/chunk.cuh"
+#include "cuda/luma8_over.cuh"
 #include "cuda/ops/resize/tiles.cuh"
 #include "pipeline/ops/carve/definition.h"
 
@@ -31,20 +31,18 @@ struct smart_image {
 
 struct smart_batch {
     int count;
+    struct background under;
     struct smart_image images[CUDA_BATCH_MAX];
 };
 
 /* ---- sums */
 
 template <int CHANNELS, int DEPTH>
-static __device__ __forceinline__ uint32_t smart_luma(const struct smart_image &image, uint32_t x,
+static __device__ __forceinline__ uint32_t smart_luma(const struct smart_image &image,
+                                                      const struct background &under, uint32_t x,
                                                       uint32_t y) {
     const uint8_t *const row = image.picture + (size_t)min(y, image.height - 1u) * image.stride;
-    const uint32_t first = min(x, image.width - 1u) * CHANNELS;
-    const uint32_t red = load_sample<DEPTH>(row, first);
-    if (CHANNELS < 3) return red >> (DEPTH - 8);
-    return carve_luma(red, load_sample<DEPTH>(row, first + 1), load_sample<DEPTH>(row, first + 2),
-                      DEPTH);
+    return luma8_over<CHANNELS, DEPTH>(row, min(x, image.width - 1u), under);
 }
 
 /* Adds the energies of a tile to the sums. */
@@ -61,10 +59,11 @@ static __global__ void __launch_bounds__(SMART_THREADS)
     for (uint32_t i = threadIdx.x / SMART_SIDE; i < SMART_SIDE; i += SMART_THREADS / SMART_SIDE) {
         const uint32_t y = top + i;
         if (x >= image.width || y >= image.height) continue;
-        const uint32_t energy = carve_gradient(smart_luma<CHANNELS, DEPTH>(image, x, y),
-                                               smart_luma<CHANNELS, DEPTH>(image, x + 1, y),
-                                               smart_luma<CHANNELS, DEPTH>(image, x, y + 1),
-                                               smart_luma<CHANNELS, DEPTH>(image, x + 1, y + 1));
+        const uint32_t energy =
+            carve_gradient(smart_luma<CHANNELS, DEPTH>(image, batch.under, x, y),
+                           smart_luma<CHANNELS, DEPTH>(image, batch.under, x + 1, y),
+                           smart_luma<CHANNELS, DEPTH>(image, batch.under, x, y + 1),
+                           smart_luma<CHANNELS, DEPTH>(image, batch.under, x + 1, y + 1));
         atomicAdd(&sums[image.columns ? x - left : i], energy);
     }
     __syncthreads();

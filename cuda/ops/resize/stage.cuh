@@ -7,19 +7,12 @@
  * How it works. Four neighbouring pixels of a row are a word of each plane. Bytes go to shared
  * memory in the image's order, without a register (cp.async). Rows that are summed as they are keep
  * that order, and readers sort them by planes; half of the rows come first, so that they can be
- * summed while the others come. With alpha, the thread that copied pixels multiplies them in place,
- * before the barrier, and replaces them by the planes' words. Rows that are summed with 16 bits are
- * made ready in registers, and stored plane by plane.
+ * summed while the others come. Rows with alpha, and those that are summed with 16 bits, are made
+ * ready in registers, and stored plane by plane.
  *
  * The four rows 4 g + i that a lane reads with g = lane / 4 (axis_sum.cuh) are kept in slots
  * 8 i + g, and a slot's words are APART more than its span takes (stage_layout): then no two lanes
  * that are served together share a bank.
- *
- * A matrix takes a lane's words of a plane from neighbouring registers, those of two rows next to
- * each other. So where pixels are multiplied, a plane's words of rows 4 g + 2 k and 4 g + 2 k + 1
- * become a pair, which one load reads. The first row's slot keeps the pairs of the first half of
- * the planes, the second row's slot the others. With RGBA that is two pairs for each word: they
- * swap places where g & 2, again for the banks.
  */
 #ifndef BURIN_RESIZE_STAGE_CUH
 #define BURIN_RESIZE_STAGE_CUH
@@ -40,9 +33,9 @@ struct stage_source {
 /* Place of four pixels of a row in the piece: words of WORD_STEP each; each of ROWS_PLANES planes
  * has rows of its own. */
 template <class K> struct stage_layout {
-    static constexpr uint32_t WORD_STEP = K::BYTEWISE ? K::WORDS : 1;
-    static constexpr uint32_t ROWS_PLANES = K::BYTEWISE ? 1 : K::PLANES;
-    static constexpr uint32_t APART = K::PAIRED ? 4 * K::WORDS : 4;
+    static constexpr uint32_t WORD_STEP = K::PLAIN ? K::WORDS : 1;
+    static constexpr uint32_t ROWS_PLANES = K::PLAIN ? 1 : K::PLANES;
+    static constexpr uint32_t APART = 4;
 };
 
 /* Words between slots, with room for SPAN words of four pixels, a multiple of 8. */
@@ -79,15 +72,14 @@ static __device__ __forceinline__ void stage_commit(void) {
 #endif
 }
 
-/* Waits for all groups of the thread but the last LEFT, or the last MOST if that is less. */
-template <int MOST> static __device__ __forceinline__ void stage_wait_but(uint32_t left) {
-    if constexpr (MOST > 0)
-        if (left < MOST) return stage_wait_but<MOST - 1>(left);
+/* Waits for the thread's groups but the last: the half of the rows that is summed first. */
+static __device__ __forceinline__ void stage_half(void) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(MOST) : "memory");
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
 #endif
 }
 
+/* Waits for all that the thread has begun to copy. */
 static __device__ __forceinline__ void stage_wait(void) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -115,51 +107,35 @@ static __device__ __forceinline__ uint32_t stage_end_byte(const struct stage_sou
            stage_first_byte<K>(source);
 }
 
-/* A warp's rows: WARP's first one, and the distance from it of the one of INDEX. They are pairs
- * that are eight rows apart, or those of every WARPS-th slot, with first rows 4 g + 2 and 4 g +
- * 3. */
-template <class K> static __device__ __forceinline__ uint32_t stage_row(uint32_t warp) {
-    return K::PAIRED ? warp / 4 * 16 + warp % 4 * 2 : 4 * warp;
-}
-
-template <class K, int WARPS>
+/* The distance from a warp's first row, 4 times its number, of the row of INDEX: they are those of
+ * every WARPS-th slot, with first rows 4 g + 2 and 4 g + 3. */
+template <int WARPS>
 static __device__ __forceinline__ constexpr uint32_t stage_apart(uint32_t index) {
     constexpr uint32_t SLOTS = STAGE_ROWS / 4 / WARPS; /* of rows of the same remainder */
-    return K::PAIRED ? index / 4 * 16 + index / 2 % 2 * 8 + index % 2
-                     : index % SLOTS * 4 * WARPS + (index / SLOTS ^ 2);
+    return index % SLOTS * 4 * WARPS + (index / SLOTS ^ 2);
 }
 
-enum {
-    STAGE_TURN = 32 * 16, /* bytes of a row that a warp copies at once */
-    STAGE_LOTS = 4        /* turns under way, at most, while one is multiplied */
-};
-
-/* The end of the turns for END bytes. */
-static __device__ __forceinline__ uint32_t stage_turns(uint32_t end) {
-    return (end + STAGE_TURN - 1) / STAGE_TURN * STAGE_TURN;
-}
+enum { STAGE_TURN = 32 * 16 /* bytes of a row that a warp copies at once */ };
 
 /* A warp copies its rows all at once. ALIGNED rows are copied in 16 bytes even at a row's end,
- * within its stride; the surplus meets weights of 0. Bytes that will be multiplied come in a group
- * for each turn, the same number for all lanes; others in one group for each half of the rows. */
+ * within its stride; the surplus meets weights of 0. Each half of the rows is a group. */
 template <class K, int WARPS, bool ALIGNED>
 static __device__ __forceinline__ void stage_bytes_of(const struct stage_source &source,
                                                       uint32_t pitch, uint32_t *staged) {
-    constexpr uint32_t HALVES = K::PAIRED ? 1 : 2, ROWS = STAGE_ROWS / WARPS / HALVES;
+    constexpr uint32_t HALVES = 2, ROWS = STAGE_ROWS / WARPS / HALVES;
     const uint32_t first = stage_first_byte<K>(source), end = stage_end_byte<K>(source);
     const uint32_t row_bytes = source.width * K::PIXEL_BYTES;
-    const uint32_t row = stage_row<K>(threadIdx.x / 32), rows = source.height - source.row;
+    const uint32_t row = threadIdx.x / 32 * 4, rows = source.height - source.row;
     const uint8_t *const from = source.in + (size_t)(source.row + row) * source.stride + first;
     uint32_t *const to = staged + stage_slot(row) * pitch;
 #pragma unroll
     for (uint32_t half = 0; half < HALVES; half++) {
 #pragma unroll 1
-        for (uint32_t b = threadIdx.x % 32 * 16; b < (K::PAIRED ? stage_turns(end) : end);
-             b += STAGE_TURN) {
+        for (uint32_t b = threadIdx.x % 32 * 16; b < end; b += STAGE_TURN) {
 #pragma unroll
             for (uint32_t i = 0; i < ROWS; i++) {
-                const uint32_t r = stage_apart<K, WARPS>(half * ROWS + i);
-                if (row + r >= rows || (K::PAIRED && b >= end)) continue;
+                const uint32_t r = stage_apart<WARPS>(half * ROWS + i);
+                if (row + r >= rows) continue;
                 uint32_t *const slot = to + stage_slot(r) * pitch + b / 4;
                 const uint8_t *const bytes = from + (r * source.stride + b);
                 if (ALIGNED)
@@ -167,65 +143,8 @@ static __device__ __forceinline__ void stage_bytes_of(const struct stage_source 
                 else
                     stage_shift(slot, bytes, min(row_bytes - first - b, 16u));
             }
-            if (K::PAIRED) stage_commit();
         }
-        if (!K::PAIRED) stage_commit();
-    }
-}
-
-/* ---- in the image's order, with alpha */
-
-/* Words of the pixels AT, one plane after another. */
-template <class K>
-static __device__ __forceinline__ void stage_multiply(uint32_t (&words)[4], const uint32_t *at) {
-    unpack_vector(words, *(const uint4 *)at);
-#pragma unroll
-    for (int w = 0; w < 4; w += K::WORDS) {
-        uint32_t pixels[K::WORDS], planes[K::PLANES];
-#pragma unroll
-        for (int i = 0; i < K::WORDS; i++) pixels[i] = words[w + i];
-        work_multiply<K>(planes, pixels);
-#pragma unroll
-        for (int i = 0; i < K::WORDS; i++) words[w + i] = planes[i];
-    }
-}
-
-/* 16 bytes of pixels of two rows become pairs. */
-template <class K>
-static __device__ __forceinline__ void stage_pair(uint32_t *first, uint32_t *second, bool turned) {
-    uint32_t words[2][4], pairs[2][4];
-    stage_multiply<K>(words[0], first);
-    stage_multiply<K>(words[1], second);
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const int from = K::PLANES == 4 ? 2 * half + i : half + 2 * i;
-            const int to = K::PLANES == 4 && turned ? 1 - i : i;
-            pairs[half][2 * to] = words[0][from];
-            pairs[half][2 * to + 1] = words[1][from];
-        }
-    *(uint4 *)first = pack_vector(pairs[0]);
-    *(uint4 *)second = pack_vector(pairs[1]);
-}
-
-/* Multiplies what the thread has copied, while more comes. */
-template <class K, int WARPS>
-static __device__ __forceinline__ void stage_pairs(const struct stage_source &source,
-                                                   uint32_t pitch, uint32_t *staged) {
-    const uint32_t end = stage_end_byte<K>(source), rows = source.height - source.row;
-    const uint32_t row = stage_row<K>(threadIdx.x / 32);
-    uint32_t *const to = staged + stage_slot(row) * pitch;
-#pragma unroll 1
-    for (uint32_t b = threadIdx.x % 32 * 16; b < stage_turns(end); b += STAGE_TURN) {
-        stage_wait_but<STAGE_LOTS>((stage_turns(end) - 1 - b) / STAGE_TURN);
-#pragma unroll
-        for (uint32_t i = 0; i < STAGE_ROWS / WARPS; i += 2) {
-            const uint32_t r = stage_apart<K, WARPS>(i);
-            if (row + r >= rows || b >= end) break;
-            uint32_t *const first = to + stage_slot(r) * pitch + b / 4;
-            stage_pair<K>(first, first + stage_slot(1) * pitch, r & 8);
-        }
+        stage_commit();
     }
 }
 
@@ -294,27 +213,12 @@ template <class K, int WARPS>
 static __device__ __forceinline__ void stage(const struct stage_source &source,
                                              const struct work_rule &rule, uint32_t pitch,
                                              uint32_t *staged) {
-    if constexpr (!K::BYTEWISE)
+    if constexpr (!K::PLAIN)
         stage_planes<K, WARPS>(source, rule, pitch, staged);
     else if (source.aligned)
         stage_bytes_of<K, WARPS, true>(source, pitch, staged);
     else
         stage_bytes_of<K, WARPS, false>(source, pitch, staged);
-}
-
-/* Waits for the half of the rows that is summed first, where no pixels are multiplied. */
-static __device__ __forceinline__ void stage_half(void) {
-    stage_wait_but<1>(1);
-}
-
-/* Waits for all that the thread has begun to copy, and makes it ready. */
-template <class K, int WARPS>
-static __device__ __forceinline__ void stage_finish(const struct stage_source &source,
-                                                    uint32_t pitch, uint32_t *staged) {
-    if constexpr (K::PAIRED)
-        stage_pairs<K, WARPS>(source, pitch, staged);
-    else
-        stage_wait();
 }
 
 /* Address of word SOURCE.WORD + WORD of SLOT. */
@@ -323,7 +227,7 @@ static __device__ __forceinline__ const uint32_t *stage_at(const struct stage_so
                                                            uint32_t pitch, const uint32_t *staged,
                                                            uint32_t slot, uint32_t word) {
     const uint32_t skipped =
-        K::BYTEWISE ? (source.word * (4 * K::WORDS) - stage_first_byte<K>(source)) / 4 : 0;
+        K::PLAIN ? (source.word * (4 * K::WORDS) - stage_first_byte<K>(source)) / 4 : 0;
     return staged + slot * pitch + skipped + word * stage_layout<K>::WORD_STEP;
 }
 
@@ -341,22 +245,6 @@ static __device__ __forceinline__ void stage_read(uint32_t (&planes)[K::PLANES][
     } else {
 #pragma unroll
         for (int p = 0; p < K::PLANES; p++) planes[p][index] = at[p * (STAGE_ROWS * pitch)];
-    }
-}
-
-/* The pair of each plane, as words INDEX and INDEX + 1: FIRST is in the first row's slot and SECOND
- * in the other's. */
-template <class K>
-static __device__ __forceinline__ void stage_read_pairs(uint32_t (&planes)[K::PLANES][4], int index,
-                                                        const uint32_t *first,
-                                                        const uint32_t *second) {
-    constexpr int EACH = K::PLANES / 2;
-    const int turned = EACH == 2 ? threadIdx.x / 4 & 2 : 0; /* g & 2 */
-#pragma unroll
-    for (int p = 0; p < K::PLANES; p++) {
-        const uint32_t *const slot = p < EACH ? first : second;
-        const uint2 pair = *(const uint2 *)(slot + (p % EACH ? 2 - turned : turned));
-        planes[p][index] = pair.x, planes[p][index + 1] = pair.y;
     }
 }
 

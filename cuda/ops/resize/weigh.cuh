@@ -46,7 +46,7 @@ static inline uint32_t between_lines(const struct resample_axis *y) {
     return tiles_over(fours, STAGE_ROWS / 4) * (STAGE_ROWS / 4);
 }
 
-/* Bytes of a column, of samples of BYTES. The last step of down.cuh may read past its end. */
+/* Bytes of a column, of numbers of BYTES. The last step of down.cuh may read past its end. */
 static inline size_t between_column_bytes(const struct weighing *weighing, unsigned bytes) {
     return (size_t)(between_lines(&weighing->y) + MATRIX_WORDS) * weighing->in.channels * bytes * 4;
 }
@@ -83,7 +83,7 @@ static inline uint32_t across_span(const struct resample_axis *x, uint32_t colum
 
 /* Whether windows of GROUP_WORDS are long: see ACROSS_MORE_WARPS. */
 template <class K> static inline bool across_long(uint32_t group_words) {
-    return K::BYTEWISE && table_steps(group_words) >= ACROSS_LONG_STEPS;
+    return K::PLAIN && table_steps(group_words) >= ACROSS_LONG_STEPS;
 }
 
 /* For long windows a block has a warp for each group, so that a tile may have any number of
@@ -146,7 +146,7 @@ static inline void add_across(const struct cuda_context *context, const struct w
     image.height = (uint16_t)weighing.in.height;
     image.columns = (uint16_t)count;
     image.first_row = (uint16_t)(resample_span(&weighing.y).first / 4);
-    image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::BYTEWISE ? 16 : 4) == 0;
+    image.aligned = ((uintptr_t)image.in | image.in_stride) % (K::PLAIN ? 16 : 4) == 0;
     const size_t bytes = across_choose<K>(context, weighing, pictures, lines, &image);
     if (bytes > tiles->shared_bytes) tiles->shared_bytes = bytes;
     tiles->shared_most = (size_t)context->shared_bytes;
@@ -172,25 +172,22 @@ static inline void get_alone_words(const struct weighing &weighing,
     }
 }
 
-/* WINDOW: the steps of the longest window of any picture. Where pixels are multiplied by alpha,
- * more warps in a block are slower. */
+/* WINDOW: the steps of the longest window of any picture. */
 template <class K>
 static inline enum status across_launch(const struct cuda_context *context,
                                         const struct tiles<across_batch> &tiles, uint32_t window,
                                         struct failure *failure) {
     constexpr int FEW = ACROSS_WARPS, MORE = ACROSS_MORE_WARPS;
-    constexpr bool HALVES = K::PLAIN;
-    void (*kernel)(struct across_batch) = across_kernel<K, FEW, 0, HALVES>;
+    void (*kernel)(struct across_batch) = across_kernel<K, FEW, 0, K::PLAIN>;
     int warps = FEW;
-    if constexpr (K::BYTEWISE) {
+    if constexpr (K::PLAIN) {
         if (window >= ACROSS_LONG_STEPS)
             kernel = across_kernel<K, MORE, 0, false>, warps = MORE;
+        else if (window == 1 && few_blocks(context, tiles.count, ACROSS_FEW_BLOCKS))
+            kernel = across_kernel<K, MORE, 1, true>, warps = MORE;
         else if (window == 1)
-            kernel = across_kernel<K, FEW, 1, HALVES>;
+            kernel = across_kernel<K, FEW, 1, true>;
     }
-    if constexpr (K::PLAIN)
-        if (window == 1 && few_blocks(context, tiles.count, ACROSS_FEW_BLOCKS))
-            kernel = across_kernel<K, MORE, 1, HALVES>, warps = MORE;
     return tiles_launch(tiles, kernel, 32 * (unsigned)warps, context->stream, failure);
 }
 
@@ -200,9 +197,11 @@ template <class K>
 static inline enum status down_launch(const struct cuda_context *context,
                                       const struct tiles<down_batch> &tiles, uint32_t window,
                                       struct failure *failure) {
-    const bool shorter = window == 1 && !few_blocks(context, tiles.count, DOWN_FEW_BLOCKS);
-    return tiles_launch(tiles, shorter ? down_kernel<K, 1> : down_kernel<K, 0>, DOWN_THREADS,
-                        context->stream, failure);
+    void (*kernel)(struct down_batch) = down_kernel<K, 0>;
+    if constexpr (!K::ALPHA)
+        if (window == 1 && !few_blocks(context, tiles.count, DOWN_FEW_BLOCKS))
+            kernel = down_kernel<K, 1>;
+    return tiles_launch(tiles, kernel, DOWN_THREADS, context->stream, failure);
 }
 
 template <class K>
@@ -293,7 +292,7 @@ weigh_turn(const struct cuda_context *context, const struct weighing *weighings,
     struct passes passes = {};
     passes.across.batch.rule = passes.down.batch.rule = rule;
     for (int i = 0; i < count; i++) {
-        const uint64_t columns = strip_columns(&weighings[i], K::BYTES);
+        const uint64_t columns = strip_columns(&weighings[i], K::between::BYTES);
         const uint64_t first = turn * columns, all = weighings[i].x.count;
         if (first >= all) continue;
         const uint32_t wanted = (uint32_t)(all - first < columns ? all - first : columns);

@@ -4,9 +4,9 @@
  * Used by:  stage.cuh, which reads; down.cuh, which writes.
  *
  * How it works. Four neighbouring pixels are a few words; their bytes are sorted into one word for
- * each plane. Where 16 bits of alpha are multiplied in, or light is made linear, samples are first
- * taken out of the words, changed as pipeline/ops/resize/definition.h says, and put into planes one
- * by one. Alpha of 8 bits, which is always multiplied in, has quicker ways to the same bytes.
+ * each plane. Where light is made linear, or there is alpha, samples are first taken out of the
+ * words and changed as pipeline/ops/resize/definition.h says; with alpha they become the counts of
+ * pipeline/rows/resample_alpha.h, of 16 bits, or 32 if the samples have 16.
  */
 #ifndef BURIN_RESIZE_WORK_PIXELS_CUH
 #define BURIN_RESIZE_WORK_PIXELS_CUH
@@ -17,21 +17,41 @@
 
 /* Changes of samples on the way, the same for a batch. */
 struct work_rule {
-    bool multiplied;          /* by alpha */
     const uint16_t *to_light; /* linear light of each sample; NULL: unchanged */
     const void *from_light;   /* the sample of each linear light, in the image's depth */
 };
 
-/* An image of CHANNELS and DEPTH, processed with 16 bits if it is WIDE. */
-template <int CHANNELS_, int DEPTH_, bool WIDE_> struct work_kind : work_layout<CHANNELS_, WIDE_> {
+/* Bytes of a number before the pass across, and after it, of samples of BYTES; with alpha those of
+ * resample_alpha.h. */
+static __host__ __device__ constexpr int work_bytes(bool alpha, int bytes) {
+    return alpha ? 2 * bytes : bytes;
+}
+
+static __host__ __device__ constexpr int between_bytes_of(bool alpha, int bytes) {
+    return alpha ? 2 * bytes + 1 : bytes;
+}
+
+/* An image of CHANNELS and DEPTH, processed with 16 bits if it is DEEP. */
+template <int CHANNELS_, int DEPTH_, bool DEEP_>
+struct work_kind
+    : work_layout<CHANNELS_, work_bytes(CHANNELS_ % 2 == 0, 1 + DEEP_), CHANNELS_ % 2 == 0> {
     static constexpr int DEPTH = DEPTH_, PIXEL_BYTES = CHANNELS_ * DEPTH / 8;
     static constexpr int WORDS = PIXEL_BYTES; /* of four pixels */
     static constexpr int COLOURS = CHANNELS_ < 3 ? 1 : 3;
     static constexpr bool ALPHA = CHANNELS_ % 2 == 0;
-    static constexpr uint32_t MAX = WIDE_ ? 65535 : 255;   /* of a sample between */
-    static constexpr bool BYTEWISE = DEPTH == 8 && !WIDE_; /* the planes hold the image's bytes */
-    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* which are summed unchanged, */
-    static constexpr bool PAIRED = BYTEWISE && ALPHA;      /* or multiplied by alpha before */
+    static constexpr unsigned WORK_DEPTH = DEEP_ ? 16 : 8;
+    static constexpr bool BYTEWISE = DEPTH == 8 && !DEEP_; /* results are the image's bytes */
+    static constexpr bool PLAIN = BYTEWISE && !ALPHA;      /* and are summed so */
+
+    /* The layouts between the passes and of results. */
+    typedef work_layout<CHANNELS_, between_bytes_of(ALPHA, 1 + DEEP_), ALPHA> between;
+    typedef work_layout<CHANNELS_, 1 + DEEP_> finished;
+};
+
+/* One channel of a kind with alpha, before the pass across. */
+template <class K> struct work_channel : work_layout<1, K::BYTES, K::SIGNED> {
+    static constexpr bool PLAIN = false;
+    static constexpr int WORDS = 1;
 };
 
 /* ---- reading */
@@ -89,12 +109,13 @@ template <class K>
 static __device__ __forceinline__ void work_prepare(uint32_t (&samples)[K::CHANNELS],
                                                     const struct work_rule &rule) {
     uint32_t &alpha = samples[K::CHANNELS - 1];
-    if (K::ALPHA && K::WIDE && K::DEPTH == 8) alpha = resize_alpha_to_16(alpha);
+    if (K::ALPHA && K::WORK_DEPTH > K::DEPTH) alpha = resize_alpha_to_16(alpha);
 #pragma unroll
     for (int c = 0; c < K::COLOURS; c++) {
         if (rule.to_light) samples[c] = __ldg(rule.to_light + samples[c]);
-        if (K::ALPHA && rule.multiplied) samples[c] = resize_multiply(samples[c], alpha, K::MAX);
+        if (K::ALPHA) samples[c] = (uint32_t)resample_count(samples[c], alpha, K::WORK_DEPTH);
     }
+    if (K::ALPHA) alpha = (uint32_t)resample_count_alpha(alpha, K::WORK_DEPTH);
 }
 
 /* Sorts four pixels into a word of each plane. */
@@ -102,15 +123,14 @@ template <class K>
 static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES],
                                                    const uint32_t (&words)[K::WORDS],
                                                    const struct work_rule &rule) {
-    if (K::DEPTH == 8 * K::BYTES && !rule.to_light && !rule.multiplied) {
+    if (!K::ALPHA && K::DEPTH == 8 * K::BYTES && !rule.to_light) {
 #pragma unroll
         for (int p = 0; p < K::PLANES; p++)
             planes[p] = gather_bytes(words, p / K::BYTES * K::BYTES + K::BYTES - 1 - p % K::BYTES,
                                      K::PIXEL_BYTES);
         return;
     }
-#pragma unroll
-    for (int p = 0; p < K::PLANES; p++) planes[p] = 0;
+    uint32_t four[K::CHANNELS][4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         uint32_t samples[K::CHANNELS];
@@ -119,81 +139,26 @@ static __device__ __forceinline__ void work_planes(uint32_t (&planes)[K::PLANES]
             samples[c] = chunk_sample<K::DEPTH>(words, i * K::CHANNELS + c);
         work_prepare<K>(samples, rule);
 #pragma unroll
-        for (int p = 0; p < K::PLANES; p++)
-            planes[p] |= (samples[p / K::BYTES] >> 8 * (K::BYTES - 1 - p % K::BYTES) & 255)
-                         << 8 * i;
-    }
-}
-
-/* ---- alpha of 8 bits */
-
-/* Byte AT of WORDS times 257 ALPHA, rounded: byte 2 of it is resize_multiply()'s result, as ((t >>
- * 8) + t) >> 8 = 257 t >> 16 and 257 (255 * 255 + 128) fits 24 bits. FACTOR is 257 ALPHA. */
-template <int WORDS>
-static __device__ __forceinline__ uint32_t work_product(const uint32_t (&words)[WORDS], int at,
-                                                        uint32_t factor) {
-    const uint32_t half = at % 2 ? factor << 16 : factor, word = words[at / 4];
-    return at % 4 < 2 ? __dp2a_lo(half, word, 128u * 257) : __dp2a_hi(half, word, 128u * 257);
-}
-
-/* Sorts four pixels into a word of each plane, with colours multiplied by alpha. */
-template <class K>
-static __device__ __forceinline__ void work_multiply(uint32_t (&planes)[K::PLANES],
-                                                     const uint32_t (&words)[K::WORDS]) {
-    constexpr int ALPHA = K::CHANNELS - 1;
-    uint32_t factors[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int at = i * K::CHANNELS + ALPHA;
-        factors[i] = __byte_perm(words[at / 4], 0, 0x4400 | at % 4 * 0x11);
+        for (int c = 0; c < K::CHANNELS; c++) four[c][i] = samples[c];
     }
 #pragma unroll
-    for (int c = 0; c < ALPHA; c++) {
-        uint32_t products[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            products[i] = work_product(words, i * K::CHANNELS + c, factors[i]);
-        planes[c] = gather_bytes(products, 2, 4);
-    }
-    planes[ALPHA] = gather_bytes(words, ALPHA, K::CHANNELS);
-}
-
-/* The reciprocal, within 1 of the last place. */
-static __device__ __forceinline__ float work_reciprocal(float value) {
-    float result;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
-    return result;
-}
-
-/* Multiplication by this factor divides colours, which are at most ALPHA, by it: quotients are the
- * products' highest bytes. The factor is above 255 * 2^24 / ALPHA by less than 2^-17 of that; so a
- * product's excess is less than 2^24 / ALPHA, and no quotient is nearer than that to the next whole
- * number. */
-static __device__ __forceinline__ uint32_t work_factor(uint32_t alpha) {
-    return (uint32_t)(work_reciprocal((float)alpha) * ((255 << 10 | 1) * 16384.0f));
-}
-
-/* Divides colours as resize_divide() does; each is the highest byte of its word. */
-template <class K>
-static __device__ __forceinline__ void work_divide(uint32_t (&samples)[K::CHANNELS]) {
-    const uint32_t alpha = samples[K::CHANNELS - 1];
-    const bool some = alpha - 1 < 254;
-    const uint32_t most = some ? alpha : 255, factor = some ? work_factor(alpha) : 1 << 24;
-#pragma unroll
-    for (int c = 0; c < K::COLOURS; c++) samples[c] = min(samples[c], most) * factor;
+    for (int p = 0; p < K::PLANES; p++)
+        planes[p] = gather_bytes(four[p / K::BYTES], K::BYTES - 1 - p % K::BYTES, 4);
 }
 
 /* ---- writing */
 
 /* Pixel INDEX of the four in PLANES. */
 template <class K>
-static __device__ __forceinline__ void
-work_samples(uint32_t (&samples)[K::CHANNELS], const uint32_t (&planes)[K::PLANES], int index) {
+static __device__ __forceinline__ void work_samples(uint32_t (&samples)[K::CHANNELS],
+                                                    const uint32_t (&planes)[K::finished::PLANES],
+                                                    int index) {
+    constexpr int BYTES = K::finished::BYTES;
 #pragma unroll
     for (int c = 0; c < K::CHANNELS; c++) {
-        const uint32_t high = planes[c * K::BYTES], low = planes[c * K::BYTES + K::BYTES - 1];
-        samples[c] = K::WIDE ? __byte_perm(low, high, (4 + index) << 4 | index) & 0xffff
-                             : high >> 8 * index & 255;
+        const uint32_t high = planes[c * BYTES], low = planes[c * BYTES + BYTES - 1];
+        samples[c] = BYTES > 1 ? __byte_perm(low, high, (4 + index) << 4 | index) & 0xffff
+                               : high >> 8 * index & 255;
     }
 }
 
@@ -211,20 +176,13 @@ static __device__ __forceinline__ uint32_t interleave_bytes(const uint32_t (&pla
 template <class K>
 static __device__ __forceinline__ void work_finish(uint32_t (&samples)[K::CHANNELS],
                                                    const struct work_rule &rule) {
-    if constexpr (K::BYTEWISE) {
-        if (K::ALPHA) work_divide<K>(samples);
-#pragma unroll
-        for (int c = 0; K::ALPHA && c < K::COLOURS; c++) samples[c] >>= 24;
-        return;
-    }
+    if (K::BYTEWISE) return;
     uint32_t &alpha = samples[K::CHANNELS - 1];
 #pragma unroll
-    for (int c = 0; c < K::COLOURS; c++) {
-        if (K::ALPHA && rule.multiplied) samples[c] = resize_divide(samples[c], alpha, K::MAX);
+    for (int c = 0; c < K::COLOURS; c++)
         if (rule.from_light)
             samples[c] = load_sample<K::DEPTH>((const uint8_t *)rule.from_light, samples[c]);
-    }
-    if (K::ALPHA && K::WIDE && K::DEPTH == 8) alpha = resize_alpha_to_8(alpha);
+    if (K::ALPHA && K::WORK_DEPTH > K::DEPTH) alpha = resize_alpha_to_8(alpha);
 }
 
 template <int DEPTH>
@@ -238,22 +196,11 @@ static __device__ __forceinline__ void store_sample(uint8_t *pixel, int index, u
 /* Makes the words of four pixels from a word of each plane, in the image's range. */
 template <class K>
 static __device__ __forceinline__ void work_pack(uint32_t (&words)[K::WORDS],
-                                                 const uint32_t (&planes)[K::PLANES],
+                                                 const uint32_t (&planes)[K::finished::PLANES],
                                                  const struct work_rule &rule) {
-    if constexpr (K::PLAIN) {
+    if constexpr (K::BYTEWISE) {
 #pragma unroll
         for (int w = 0; w < K::WORDS; w++) words[w] = interleave_bytes(planes, 4 * w);
-    } else if constexpr (K::BYTEWISE) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            uint32_t samples[K::CHANNELS];
-            work_samples<K>(samples, planes, i);
-            work_divide<K>(samples);
-            samples[K::CHANNELS - 1] = planes[K::CHANNELS - 1] << 8 * (3 - i);
-#pragma unroll
-            for (int c = 0; c < K::CHANNELS; c++)
-                chunk_set_byte<3>(words, i * K::CHANNELS + c, samples[c]);
-        }
     } else {
 #pragma unroll
         for (int i = 0; i < 4; i++) {

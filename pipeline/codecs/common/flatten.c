@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/codecs/common/flatten.h"
 
+#include "pipeline/background.h"
+
 unsigned flatten_colours(const struct image *image, const uint8_t background[3]) {
     const bool gray = background[0] == background[1] && background[1] == background[2];
     return image->channels == 2 && !gray ? 3 : image_colours(image);
 }
 
-/* colour * alpha + under * (max - alpha), over max and then over `cut`, which is odd, so that
- * adding half of the divisor less a half rounds half up: no sum lies on a half. */
-static inline uint32_t lay(uint32_t colour, uint32_t alpha, uint32_t under, uint32_t max,
-                           uint32_t cut) {
-    const uint64_t sum = (uint64_t)colour * alpha + (uint64_t)under * (max - alpha);
-    const uint64_t divisor = (uint64_t)max * cut;
-    return (uint32_t)((sum + (divisor - 1) / 2) / divisor);
+/* background_lay() of 16 bits, over 257 at once: the divisor is odd too. */
+static inline uint32_t lay_cut(uint32_t colour, uint32_t alpha, uint32_t under) {
+    const uint64_t sum = (uint64_t)colour * alpha + (uint64_t)under * (65535 - alpha);
+    const uint64_t divisor = UINT64_C(65535) * 257;
+    return (uint32_t)((sum + divisor / 2) / divisor);
 }
 
 static void flatten_8(const struct image *image, const uint8_t *from, unsigned colours,
@@ -20,7 +20,8 @@ static void flatten_8(const struct image *image, const uint8_t *from, unsigned c
     const unsigned channels = image->channels, gray = image_colours(image) == 1;
     for (uint32_t x = 0; x < image->width; x++, from += channels)
         for (unsigned c = 0; c < colours; c++)
-            *to++ = (uint8_t)lay(from[gray ? 0 : c], from[channels - 1], background[c], 255, 1);
+            *to++ =
+                (uint8_t)background_lay(from[gray ? 0 : c], from[channels - 1], background[c], 8);
 }
 
 static void flatten_16(const struct image *image, const uint16_t *from, unsigned colours,
@@ -28,8 +29,8 @@ static void flatten_16(const struct image *image, const uint16_t *from, unsigned
     const unsigned channels = image->channels, gray = image_colours(image) == 1;
     for (uint32_t x = 0; x < image->width; x++, from += channels)
         for (unsigned c = 0; c < colours; c++)
-            *to++ = (uint16_t)lay(from[gray ? 0 : c], from[channels - 1], background[c] * 257u,
-                                  65535, 1);
+            *to++ = (uint16_t)background_lay(from[gray ? 0 : c], from[channels - 1],
+                                             background[c] * 257u, 16);
 }
 
 static void flatten_16_to_8(const struct image *image, const uint16_t *from, unsigned colours,
@@ -37,8 +38,7 @@ static void flatten_16_to_8(const struct image *image, const uint16_t *from, uns
     const unsigned channels = image->channels, gray = image_colours(image) == 1;
     for (uint32_t x = 0; x < image->width; x++, from += channels)
         for (unsigned c = 0; c < colours; c++)
-            *to++ = (uint8_t)lay(from[gray ? 0 : c], from[channels - 1], background[c] * 257u,
-                                 65535, 257);
+            *to++ = (uint8_t)lay_cut(from[gray ? 0 : c], from[channels - 1], background[c] * 257u);
 }
 
 static void cut_depth(const struct image *image, const uint16_t *from, uint8_t *to) {

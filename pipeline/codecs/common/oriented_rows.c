@@ -95,3 +95,11 @@ void oriented_rows_flush(struct oriented_rows *rows, uint32_t done) {
     const uint32_t waiting = rows->band.pixels ? done % rows->band.height : 0;
     if (waiting) lay_out(rows, done - waiting, waiting);
 }
+
+void oriented_rows_put(const struct oriented_rows *rows, uint32_t first, uint32_t step, uint32_t y,
+                       const uint8_t *pixels, uint32_t count) {
+    const size_t pixel = image_pixel_bytes(&rows->band);
+    uint8_t *to = rows->origin + first * rows->step_x + (ptrdiff_t)y * rows->step_y;
+    for (uint32_t i = 0; i < count; i++, to += step * rows->step_x, pixels += pixel)
+        memcpy(to, pixels, pixel);
+}

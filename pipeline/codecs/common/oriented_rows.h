@@ -35,6 +35,10 @@ void oriented_rows_release(struct oriented_rows *rows);
 uint8_t *oriented_rows_begin(struct oriented_rows *rows, uint32_t y);
 void oriented_rows_end(struct oriented_rows *rows, uint32_t y);
 
+/* Lays COUNT pixels of stored row Y, at columns FIRST + i * STEP, into the result past the band. */
+void oriented_rows_put(const struct oriented_rows *rows, uint32_t first, uint32_t step, uint32_t y,
+                       const uint8_t *pixels, uint32_t count);
+
 /* Copies the rest of the first DONE rows from the band; no further rows follow. */
 void oriented_rows_flush(struct oriented_rows *rows, uint32_t done);
 

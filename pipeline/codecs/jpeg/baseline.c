@@ -3,6 +3,7 @@
  * is left to the cores. */
 #include "pipeline/codecs/jpeg/baseline.h"
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/jpeg/lost.h"
 #include "pipeline/codecs/jpeg/scan.h"
 #include "pipeline/codecs/jpeg/segment.h"
 
@@ -65,19 +66,21 @@ static bool read_interval(const struct segment *segment, struct tables *tables) 
     return true;
 }
 
-/* Whether an application's segment leaves no doubt about the colours: libjpeg warns of a version of
- * JFIF other than 1 and of odd transforms of Adobe's, and 0 is RGB to some. */
-static bool is_common(const struct segment *segment, const struct probe *probe) {
+/* Whether an application's segment leaves no doubt about the colours: libjpeg warns of odd
+ * transforms of Adobe's, and 0 is RGB to some. */
+static bool is_common(const struct segment *segment, const struct probe *probe, uint32_t *notes) {
     const uint8_t *data = segment->data;
-    if (segment->marker == MARKER_APP0 && segment->length >= 5 && memcmp(data, "JFIF", 5) == 0)
-        return segment->length >= 14 && data[5] == 1;
+    if (segment->marker == MARKER_APP0 && segment->length >= 5 && memcmp(data, "JFIF", 5) == 0) {
+        if (segment->length >= 14 && data[5] != 1) *notes |= NOTE_HEADER_ODD;
+        return segment->length >= 14;
+    }
     if (segment->marker == MARKER_APP14 && segment->length >= 5 && memcmp(data, "Adobe", 5) == 0)
         return probe->components == 1 || (segment->length >= 12 && data[11] == 1);
     return true;
 }
 
 static bool read_other(const struct segment *segment, const struct probe *probe,
-                       struct tables *tables) {
+                       struct tables *tables, uint32_t *notes) {
     switch (segment->marker) {
     case MARKER_DQT: return read_quantization(segment, tables);
     case MARKER_DHT: return read_huffman(segment, tables);
@@ -85,7 +88,7 @@ static bool read_other(const struct segment *segment, const struct probe *probe,
     case MARKER_COM: return true;
     default:
         return segment->marker >= MARKER_APP0 && segment->marker <= MARKER_APP15 &&
-               is_common(segment, probe);
+               is_common(segment, probe, notes);
     }
 }
 
@@ -109,7 +112,8 @@ static bool read_frame(const struct segment *frame, const struct probe *probe,
     return luma == 0x11 || (components == 3 && (luma == 0x21 || luma == 0x22));
 }
 
-/* All components in the frame's order, all coefficients at once, by tables that are there. */
+/* All components in the frame's order, by tables that are there. Of a sequential frame the scan has
+ * all coefficients at once, whatever the header says. */
 static bool read_scan(const struct segment *header, const struct segment *frame,
                       const struct tables *tables, struct jpeg_baseline *jpeg) {
     const int components = jpeg->into.channels;
@@ -132,7 +136,9 @@ static bool read_scan(const struct segment *header, const struct segment *frame,
     memcpy(jpeg->ac_codes, tables->codes[1], sizeof jpeg->ac_codes);
     jpeg->interval = tables->interval;
     jpeg->scan = header->data + header->length;
-    return range[0] == 0 && range[1] == 63 && range[2] == 0;
+    if (range[0] != 0 || range[1] != COEFFICIENTS - 1 || range[2] != 0)
+        jpeg->notes |= NOTE_HEADER_ODD;
+    return true;
 }
 
 static bool is_sound(const struct jpeg_baseline *jpeg) {
@@ -180,11 +186,12 @@ bool jpeg_baseline_read_header(const uint8_t *bytes, size_t length, const struct
                                    .into = probe->shape };
     if (!is_plain(probe, limits)) return false;
     for (int i = 0; i < SEGMENTS_MAX && jpeg_segment(bytes, most, &at, &segment); i++) {
-        if (segment.skipped) return false;
+        if (segment.skipped) out->notes |= NOTE_BYTES_SKIPPED;
         if (segment.marker == MARKER_SOS)
-            return frame.marker && read_scan(&segment, &frame, &tables, out);
+            return frame.marker && read_scan(&segment, &frame, &tables, out) &&
+                   !(out->notes & NOTE_BYTES_SKIPPED && jpeg_lost_matters(bytes, at, probe));
         if (segment.marker != MARKER_SOF0) {
-            if (!read_other(&segment, probe, &tables)) return false;
+            if (!read_other(&segment, probe, &tables, &out->notes)) return false;
             continue;
         }
         if (frame.marker || !read_frame(&segment, probe, out)) return false;

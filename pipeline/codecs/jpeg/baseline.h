@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* baseline.h - strict reading of a plain baseline JPEG: one that every decoder reads alike.
+/* baseline.h - strict reading of a plain baseline JPEG: one that every decoder reads alike, if with
+ * oddities of the header that libjpeg warns of, and no pixel depends on.
  *
  * 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last code.
  * Decoders that do not report damage may be given such a file, and no other.
@@ -35,6 +36,7 @@ struct jpeg_baseline {
     uint8_t across, down;   /* luma samples a chroma sample: 1 or 2; gray: 1, 1 */
     struct image into;      /* 1 or 3 channels, oriented; its pixels are the device's to set */
     const uint8_t *scan;    /* behind the scan's header, to the end of the file */
+    uint32_t notes;         /* on its header, as the CPU codec makes them */
     uint32_t interval;      /* MCUs from restart to restart; 0: no restarts */
     struct jpeg_code dc_codes[JPEG_CODES], ac_codes[JPEG_CODES];
     uint8_t dc[JPEG_COMPONENTS], ac[JPEG_COMPONENTS]; /* which of them each component has */

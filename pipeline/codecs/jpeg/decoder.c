@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. libjpeg reads the file row by row, and most of its warnings mean wrong pixels. A
- * few skipped bytes do not: a lost segment that matters for pixels is longer, or causes another
- * error. Before the first scan such bytes may be anything. Behind a scan they must be zeros, which
- * pad a file: other bytes are the rest of a scan that was misread, which no other warning shows. */
+/* How it works. libjpeg reads the file row by row. Most of its warnings mean wrong pixels. Where no
+ * pixel depends on what a warning is about, there is a note: fields of the header that libjpeg
+ * knows better; AC before DC, if DC comes; bytes skipped before the first scan, unless a segment
+ * that matters, or a scan, is lost with them. Within a scan only padding may be skipped, zeros and
+ * 0xff: other bytes are the rest of what was misread, which no other warning shows. Many zeros
+ * behind a scan are that too, since a hole in a file looks so; before a restart, its marker shows
+ * that nothing is missing. libjpeg warns of bytes before a restart late or never: hence a function
+ * that is put before libjpeg's own. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/jpeg/codec.h"
 #include "pipeline/codecs/jpeg/guard.h"
+#include "pipeline/codecs/jpeg/lost.h"
 #include "pipeline/codecs/jpeg/segment.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include <jerror.h>
+#include <jpegint.h>
 
-enum { BAND_ROWS = 16, SKIPPED_MAX = 15 /* bytes at one place */ };
+enum { BAND_ROWS = 16, PADDING_MAX = 15 /* bytes behind a scan */ };
 
 struct reader {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_guard guard;
     struct jpeg_progress_mgr watch;
+    jpeg_marker_parser_method read_restart_marker; /* libjpeg's */
     const struct decoding *decoding;
     struct oriented_rows rows;
     uint8_t *cmyk_row;  /* one row; NULL: the JPEG is not CMYK */
@@ -41,19 +48,35 @@ static const uint8_t *position(const struct reader *reader) {
                                                                     : NULL;
 }
 
-/* The COUNT bytes before POSITION, which libjpeg skipped. There are that many: SOI comes first. */
-static bool are_zeros(const uint8_t *position, int count) {
-    for (int i = 1; i <= count; i++)
-        if (*(position - i)) return false;
-    return true;
+/* Behind an arithmetic code 0xff is no padding: a decoder may have read some of that as code. */
+static bool is_padding(const struct reader *reader, const uint8_t *from, const uint8_t *to) {
+    const uint8_t fill = reader->cinfo.arith_code ? 0 : 0xff;
+    while (from < to && (*from == 0 || *from == fill)) from++;
+    return from >= to;
 }
 
-static bool is_harmless(const struct reader *reader) {
-    const struct jpeg_error_mgr *errors = &reader->guard.errors;
-    const int skipped = errors->msg_parm.i[0];
+/* The bytes that libjpeg has just skipped, SKIPPED of them, matter to no pixel. There are that many
+ * before its position: SOI comes first. */
+static bool are_spare(const struct reader *reader, int skipped) {
     const uint8_t *here = position(reader);
-    if (errors->msg_code != JWRN_EXTRANEOUS_DATA || skipped > SKIPPED_MAX || !here) return false;
-    return reader->cinfo.input_scan_number == 0 || are_zeros(here, skipped);
+    if (!here) return false;
+    return reader->cinfo.input_scan_number == 0 ||
+           (skipped <= PADDING_MAX && is_padding(reader, here - skipped, here));
+}
+
+/* The note for the warning at hand; 0: it means damage. */
+static uint32_t harmless_note(const struct reader *reader) {
+    const struct jpeg_error_mgr *errors = &reader->guard.errors;
+    const int *numbers = errors->msg_parm.i;
+    switch (errors->msg_code) {
+    case JWRN_JFIF_MAJOR:
+    case JWRN_ADOBE_XFORM: /* YCbCr or YCCK is taken, as the probe has it */
+    case JWRN_NOT_SEQUENTIAL: return NOTE_HEADER_ODD;
+    case JWRN_BOGUS_PROGRESSION: /* AC before DC; else a scan is missing or there twice */
+        return reader->cinfo.Ss && numbers[1] == 0 ? NOTE_HEADER_ODD : 0;
+    case JWRN_EXTRANEOUS_DATA: return are_spare(reader, numbers[0]) ? NOTE_BYTES_SKIPPED : 0;
+    default: return 0;
+    }
 }
 
 static void note_damage(struct reader *reader) {
@@ -64,12 +87,61 @@ static void note_damage(struct reader *reader) {
 
 static bool tolerates(struct jpeg_guard *guard) {
     struct reader *reader = reader_of(guard);
-    if (is_harmless(reader)) {
-        *reader->decoding->notes |= NOTE_BYTES_SKIPPED;
-        return true;
-    }
+    const uint32_t note = harmless_note(reader);
+    *reader->decoding->notes |= note;
+    if (note) return true;
     if (reader->decoding->limits->accept_damage) note_damage(reader);
     return reader->decoding->limits->accept_damage;
+}
+
+/* ---- damage that libjpeg does not see */
+
+static void found_damage(struct reader *reader, const char *text) {
+    if (!reader->decoding->limits->accept_damage) jpeg_leave_broken(&reader->guard, text);
+    codec_damage(reader->decoding, text);
+}
+
+/* Back over COUNT bytes of a scan; one that is 0xff has a 0 behind it. */
+static const uint8_t *scan_bytes_before(const uint8_t *at, unsigned count) {
+    while (count--) at -= at[-1] == 0 && at[-2] == 0xff ? 2 : 1;
+    return at;
+}
+
+/* Passes over what stands before the marker. libjpeg counts the whole bytes that are left of its
+ * bits, and may have come upon the marker already, and be behind that. */
+static boolean read_restart_marker(j_decompress_ptr cinfo) {
+    struct jpeg_guard *guard = cinfo->client_data;
+    struct reader *reader = reader_of(guard);
+    const struct decoding *decoding = reader->decoding;
+    struct jpeg_source_mgr *source = cinfo->src;
+    const uint8_t *here = position(reader);
+    if (!here) return reader->read_restart_marker(cinfo);
+    const size_t at = (size_t)(here - decoding->bytes);
+    const bool met = cinfo->unread_marker != 0;
+    const uint8_t *to =
+        decoding->bytes + (met ? at - 1 : jpeg_marker(decoding->bytes, reader->length, at));
+    while (to[-1] == 0xff) to--;
+    const uint8_t *from = scan_bytes_before(met ? to : here, cinfo->marker->discarded_bytes);
+    cinfo->marker->discarded_bytes = 0;
+    if (!met) {
+        source->next_input_byte = to;
+        source->bytes_in_buffer = (size_t)(decoding->bytes + reader->length - to);
+    }
+    if (!is_padding(reader, from, to))
+        found_damage(reader, "foreign bytes before a restart marker");
+    else if (from < to)
+        *decoding->notes |= NOTE_BYTES_SKIPPED;
+    return reader->read_restart_marker(cinfo);
+}
+
+/* A component without a scan is black or gray. Where bytes were skipped, its scan may be lost with
+ * them; where AC came before DC, DC may be missing. */
+static void check_components(struct reader *reader) {
+    const struct jpeg_decompress_struct *cinfo = &reader->cinfo;
+    if (!(*reader->decoding->notes & (NOTE_BYTES_SKIPPED | NOTE_HEADER_ODD))) return;
+    for (int c = 0; c < cinfo->num_components; c++)
+        if (cinfo->coef_bits ? cinfo->coef_bits[c][0] < 0 : !cinfo->comp_info[c].quant_table)
+            found_damage(reader, "a component without a scan");
 }
 
 /* ---- limits */
@@ -122,8 +194,13 @@ static void open_jpeg(struct reader *reader) {
     reader->watch.progress_monitor = on_progress;
     cinfo->progress = &reader->watch;
     jpeg_mem_src(cinfo, reader->decoding->bytes, reader->length);
+    reader->read_restart_marker = cinfo->marker->read_restart_marker;
+    cinfo->marker->read_restart_marker = read_restart_marker;
     jpeg_read_header(cinfo, TRUE);
     check_jpeg_shape(reader);
+    if (*reader->decoding->notes & NOTE_BYTES_SKIPPED &&
+        jpeg_lost_matters(reader->decoding->bytes, reader->length, reader->decoding->probe))
+        found_damage(reader, "a segment whose marker has no 0xff");
     cinfo->dct_method = JDCT_ISLOW;
     cinfo->do_fancy_upsampling = TRUE;
     cinfo->out_color_space = cinfo->num_components == 1   ? JCS_GRAYSCALE
@@ -142,13 +219,11 @@ static void take_jpeg_memory(struct reader *reader) {
                    fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the JPEG"));
 }
 
-/* Ink c under black k leaves light of (255 - c)(255 - k) / 255. Adobe's files hold 255 - ink. */
-static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, bool inverted, uint8_t *rgb) {
-    const unsigned flip = inverted ? 0 : 255;
-    for (uint32_t x = 0; x < width; x++, cmyk += 4, rgb += 3) {
-        const unsigned black = cmyk[3] ^ flip;
-        for (unsigned c = 0; c < 3; c++) rgb[c] = (uint8_t)(((cmyk[c] ^ flip) * black + 127) / 255);
-    }
+/* Ink c under black k leaves light of (255 - c)(255 - k) / 255. Samples hold 255 - ink, as Adobe
+ * has it, and all readers also where Adobe's segment is missing. */
+static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, uint8_t *rgb) {
+    for (uint32_t x = 0; x < width; x++, cmyk += 4, rgb += 3)
+        for (unsigned c = 0; c < 3; c++) rgb[c] = (uint8_t)((cmyk[c] * cmyk[3] + 127) / 255);
 }
 
 static void read_jpeg_rows(struct reader *reader) {
@@ -157,8 +232,7 @@ static void read_jpeg_rows(struct reader *reader) {
         uint8_t *row = oriented_rows_begin(&reader->rows, y);
         JSAMPROW lines[1] = { reader->cmyk_row ? reader->cmyk_row : row };
         jpeg_read_scanlines(cinfo, lines, 1);
-        if (reader->cmyk_row)
-            cmyk_to_rgb(reader->cmyk_row, cinfo->output_width, cinfo->saw_Adobe_marker, row);
+        if (reader->cmyk_row) cmyk_to_rgb(reader->cmyk_row, cinfo->output_width, row);
         oriented_rows_end(&reader->rows, y);
         reader->rows_done = y + 1;
     }
@@ -169,6 +243,7 @@ static void read_jpeg(void *argument) {
     open_jpeg(reader);
     take_jpeg_memory(reader);
     jpeg_start_decompress(&reader->cinfo);
+    check_components(reader);
     read_jpeg_rows(reader);
     jpeg_finish_decompress(&reader->cinfo); /* reads up to EOI, so it finds a cut there */
     if (position(reader) && reader->cinfo.src->bytes_in_buffer)

@@ -10,12 +10,15 @@ void jpeg_leave(struct jpeg_guard *guard, enum status status) {
     longjmp(guard->out, 1);
 }
 
-static __attribute__((noreturn)) void leave_broken(j_common_ptr common) {
-    struct jpeg_guard *guard = common->client_data;
-    char text[JMSG_LENGTH_MAX];
-    common->err->format_message(common, text);
+void jpeg_leave_broken(struct jpeg_guard *guard, const char *text) {
     jpeg_leave(guard, fail(guard->failure, STATUS_CORRUPT,
                            "the JPEG is broken or cut off (%s); send an intact file", text));
+}
+
+static __attribute__((noreturn)) void leave_by_message(j_common_ptr common) {
+    char text[JMSG_LENGTH_MAX];
+    common->err->format_message(common, text);
+    jpeg_leave_broken(common->client_data, text);
 }
 
 static void on_error(j_common_ptr common) {
@@ -27,15 +30,15 @@ static void on_error(j_common_ptr common) {
         jpeg_leave(guard, fail(guard->failure, STATUS_TOO_LARGE,
                                "this JPEG takes more memory to decode than is allowed "
                                "(codec_memory_bytes); send a baseline or smaller one"));
-    default: leave_broken(common);
+    default: leave_by_message(common);
     }
 }
 
-/* Level -1 is a warning, 0 and more are traces. A warning means wrong bytes, for which libjpeg
+/* Level -1 is a warning, 0 and more are traces. Most warnings mean wrong bytes, for which libjpeg
  * would paint gray. */
 static void on_message(j_common_ptr common, int level) {
     struct jpeg_guard *guard = common->client_data;
-    if (level < 0 && !(guard->tolerates && guard->tolerates(guard))) leave_broken(common);
+    if (level < 0 && !(guard->tolerates && guard->tolerates(guard))) leave_by_message(common);
 }
 
 static void on_output(j_common_ptr common) {

@@ -39,4 +39,7 @@ enum status jpeg_guarded(struct jpeg_guard *guard, void (*step)(void *), void *a
 /* Leaves the step with STATUS; the failure has its sentence already. */
 void jpeg_leave(struct jpeg_guard *guard, enum status status) __attribute__((noreturn));
 
+/* Leaves the step with STATUS_CORRUPT. TEXT: a few words on the flaw. */
+void jpeg_leave_broken(struct jpeg_guard *guard, const char *text) __attribute__((noreturn));
+
 #endif

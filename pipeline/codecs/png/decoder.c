@@ -1,221 +1,177 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Rows are read one by one into their places, or into a band if they are turned.
- * libpng reads only IHDR, PLTE, tRNS, IDAT, IEND and, if wanted, iCCP: text and other chunks are
- * skipped and cost no memory. */
+/* How it works. The stream gives a filtered row, which is unfiltered beside the row before,
+ * expanded to samples, and laid where it belongs: in its place, in a band if rows are turned, or
+ * pixel by pixel if the picture is interlaced. Bytes behind the last row decide nothing but whether
+ * the stream's checksum holds. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/png/codec.h"
+#include "pipeline/codecs/png/expand.h"
+#include "pipeline/codecs/png/stream.h"
+#include "pipeline/rows/unfilter.h"
 
-#include <malloc.h>
-#include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <png.h>
+#include <zlib.h>
 
-enum { BAND_ROWS = 16, CHUNKS_MAX = 8, CHUNK_BYTES_MAX = 64 << 10 };
+enum { BAND_ROWS = 16 };
 
 struct reader {
-    png_structp png;
-    png_infop info;
     const struct decoding *decoding;
-    size_t at;     /* bytes that libpng has read */
-    size_t memory; /* heap bytes that it may still take */
+    struct png_parts parts;
+    struct png_expansion expansion;
+    struct png_stream stream;
     struct oriented_rows rows;
-    uint32_t rows_done; /* of all passes */
-    bool salvaging;     /* libpng failed; the rows before are the result */
-    enum status status; /* of a jump to `out` */
-    jmp_buf out;
+    uint8_t *memory;      /* of the three */
+    uint8_t *row, *above; /* unfiltered, and UNFILTER_PAD bytes behind */
+    uint8_t *samples;     /* of a row of a pass */
+    uint32_t rows_done;   /* of all passes */
+    bool cut;             /* rows are missing; the stream says why */
 };
 
-static __attribute__((noreturn)) void leave(struct reader *reader, enum status status) {
-    reader->status = status;
-    longjmp(reader->out, 1);
+static enum status out_of_memory(const struct reader *reader) {
+    return fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
 }
 
-/* take_block() sets STATUS_NO_MEMORY and STATUS_TOO_LARGE before libpng calls this. */
-static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp text) {
-    struct reader *reader = png_get_error_ptr(png);
-    if (reader->status != STATUS_OK) longjmp(reader->out, 1);
-    if (reader->decoding->limits->accept_damage && reader->rows_done && !reader->salvaging) {
-        codec_damage(reader->decoding, text);
-        reader->salvaging = true;
-        leave(reader, STATUS_OK);
-    }
-    leave(reader, fail(reader->decoding->failure, STATUS_CORRUPT,
-                       "the PNG is broken or cut off (%s); send an intact file", text));
+static enum status broken(const struct reader *reader, const char *damage) {
+    return fail(reader->decoding->failure, STATUS_CORRUPT,
+                "the PNG is broken or cut off (%s); send an intact file", damage);
 }
 
-/* A wrong checksum of the pixels, or data behind the last of them, means wrong bytes, too. Warnings
- * about other chunks (a profile with a wrong intent) are harmless. */
-static void on_warning(png_structp png, png_const_charp text) {
-    struct reader *reader = png_get_error_ptr(png);
-    if (strncmp(text, "IDAT", 4) != 0 && !strstr(text, "CRC")) return;
-    if (!reader->decoding->limits->accept_damage) on_error(png, text);
-    codec_damage(reader->decoding, text);
-}
-
-static void on_read(png_structp png, png_bytep to, size_t wanted) {
-    struct reader *reader = png_get_io_ptr(png);
-    if (wanted > reader->decoding->length - reader->at) png_error(png, "no more bytes");
-    memcpy(to, reader->decoding->bytes + reader->at, wanted);
-    reader->at += wanted;
-}
-
-static png_voidp take_block(png_structp png, png_alloc_size_t size) {
-    struct reader *reader = png_get_mem_ptr(png);
-    if (size > reader->memory) {
-        reader->status = fail(reader->decoding->failure, STATUS_TOO_LARGE,
-                              "this PNG takes more memory to decode than is allowed "
-                              "(codec_memory_bytes); send a smaller one");
-        return NULL;
-    }
-    void *block = malloc(size);
-    if (block)
-        reader->memory -=
-            malloc_usable_size(block) < reader->memory ? malloc_usable_size(block) : reader->memory;
-    else
-        reader->status = fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG");
-    return block;
-}
-
-static void give_block(png_structp png, png_voidp block) {
-    struct reader *reader = png_get_mem_ptr(png);
-    reader->memory += malloc_usable_size(block);
-    free(block);
-}
-
-/* The limit for chunks that libpng keeps in memory. libpng checks an IDAT too, though it keeps
- * none, and an IDAT of noise is longer than it expects for the pixels. */
-static size_t chunk_bytes_max(const struct probe *probe, size_t profile_max) {
-    const size_t most = profile_max > CHUNK_BYTES_MAX ? profile_max : CHUNK_BYTES_MAX;
-    return probe->data_bytes > most ? (size_t)probe->data_bytes : most;
-}
-
-static void set_limits(struct reader *reader) {
-    const struct codec_limits *limits = reader->decoding->limits;
+static enum status check_parts(const struct reader *reader) {
     const struct probe *probe = reader->decoding->probe;
-    const size_t profile_max = probe->profile ? limits->profile_max : 0;
-    png_structp png = reader->png;
-    png_set_user_limits(png, limits->probe.side_max, limits->probe.side_max);
-    png_set_chunk_cache_max(png, CHUNKS_MAX);
-    png_set_chunk_malloc_max(png, chunk_bytes_max(probe, profile_max));
-    const int action = limits->accept_damage ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT;
-    png_set_crc_action(png, action, action);
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-    if (profile_max)
-        png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
+    const struct png_parts *parts = &reader->parts;
+    char damage[40];
+    if (parts->width != probe->width || parts->height != probe->height ||
+        parts->orientation != probe->orientation || parts->interlaced != probe->interlaced ||
+        reader->expansion.channels != probe->shape.channels ||
+        (parts->bits == 16) != (probe->shape.depth == 16))
+        return broken(reader, "its header contradicts itself");
+    if (!*parts->damaged) return STATUS_OK;
+    snprintf(damage, sizeof damage, "the checksum of %s is wrong", parts->damaged);
+    if (!reader->decoding->limits->accept_damage) return broken(reader, damage);
+    codec_damage(reader->decoding, damage);
+    return STATUS_OK;
 }
 
-/* Asks for gray or RGB of 8 or 16 bits, with alpha if there is any, in the machine's byte order. */
-static int set_transforms(struct reader *reader) {
-    const uint16_t one = 1;
-    png_set_expand(reader->png);
-    if (*(const uint8_t *)&one) png_set_swap(reader->png); /* little endian */
-    const int passes = png_set_interlace_handling(reader->png);
-    png_read_update_info(reader->png, reader->info);
-    return passes;
-}
-
-static void check_png_shape(struct reader *reader) {
-    const struct probe *probe = reader->decoding->probe;
-    png_structp png = reader->png;
-    png_infop info = reader->info;
-    if (png_get_image_width(png, info) == probe->width &&
-        png_get_image_height(png, info) == probe->height &&
-        png_get_channels(png, info) == probe->shape.channels &&
-        png_get_bit_depth(png, info) == probe->shape.depth)
-        return;
-    png_error(png, "its header contradicts itself");
-}
-
-/* Interlaced rows are filled in seven passes; if not in place, the band keeps them all. */
-static void take_png_memory(struct reader *reader) {
+/* Rows of an interlaced picture are laid pixel by pixel, and need no band. */
+static enum status take_memory(struct reader *reader, size_t row_bytes) {
     const struct decoding *decoding = reader->decoding;
     const struct probe *probe = decoding->probe;
-    const uint32_t band = probe->interlaced ? probe->height : BAND_ROWS;
+    const size_t row = row_bytes + UNFILTER_PAD;
+    const size_t own = 2 * row + probe->width * image_pixel_bytes(&probe->shape);
     oriented_rows_plan(&reader->rows, decoding->into, probe->orientation, probe->width,
                        probe->height);
-    if (oriented_rows_memory(&reader->rows, band) > reader->memory)
-        leave(reader, fail(decoding->failure, STATUS_TOO_LARGE,
-                           "turning this interlaced PNG takes %zu bytes and %zu are allowed "
-                           "(codec_memory_bytes); send it upright or not interlaced",
-                           oriented_rows_memory(&reader->rows, band), reader->memory));
-    if (!oriented_rows_init(&reader->rows, band))
-        leave(reader, fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG"));
+    const size_t band = probe->interlaced ? 0 : oriented_rows_memory(&reader->rows, BAND_ROWS);
+    const size_t all = own + band + png_stream_memory(row_bytes + 1);
+    if (all > decoding->limits->memory_max)
+        return fail(decoding->failure, STATUS_TOO_LARGE,
+                    "this PNG takes %zu bytes of memory to decode and %zu are allowed "
+                    "(codec_memory_bytes); send a smaller one",
+                    all, decoding->limits->memory_max);
+    reader->memory = calloc(1, own);
+    if (!reader->memory || (!probe->interlaced && !oriented_rows_init(&reader->rows, BAND_ROWS)) ||
+        !png_stream_open(&reader->stream, decoding, reader->parts.data_at, row_bytes + 1))
+        return out_of_memory(reader);
+    reader->row = reader->memory;
+    reader->above = reader->row + row;
+    reader->samples = reader->above + row;
+    return STATUS_OK;
 }
 
-static void read_png_rows(struct reader *reader, int passes) {
-    for (int pass = 0; pass < passes; pass++) {
-        for (uint32_t y = 0; y < reader->decoding->probe->height; y++) {
-            const enum status status = progress_check(reader->decoding->progress);
-            if (status != STATUS_OK)
-                leave(reader, codec_stopped(status, reader->decoding->failure));
-            png_read_row(reader->png, oriented_rows_begin(&reader->rows, y), NULL);
-            if (pass == passes - 1) oriented_rows_end(&reader->rows, y);
-            reader->rows_done++;
-        }
+/* ---- rows */
+
+static void put_row(struct reader *reader, const struct png_pass *pass, uint32_t index) {
+    const uint32_t y = pass->first_y + index * pass->step_y;
+    if (reader->parts.interlaced) {
+        png_expand(&reader->expansion, reader->row, reader->samples, pass->width);
+        oriented_rows_put(&reader->rows, pass->first_x, pass->step_x, y, reader->samples,
+                          pass->width);
+    } else {
+        png_expand(&reader->expansion, reader->row, oriented_rows_begin(&reader->rows, y),
+                   pass->width);
+        oriented_rows_end(&reader->rows, y);
+    }
+    reader->rows_done++;
+}
+
+static void read_pass(struct reader *reader, const struct png_pass *pass) {
+    memset(reader->above, 0, pass->row_bytes);
+    for (uint32_t y = 0; y < pass->height; y++) {
+        const uint8_t *filtered = png_stream_take(&reader->stream, pass->row_bytes + 1);
+        reader->cut =
+            !filtered || !unfilter_row(filtered[0], filtered + 1, reader->above, reader->row,
+                                       pass->row_bytes, reader->expansion.pixel);
+        if (reader->cut && filtered) reader->stream.damage = "a row in IDAT has an unknown filter";
+        if (reader->cut) return;
+        put_row(reader, pass, y);
+        uint8_t *row = reader->row;
+        reader->row = reader->above;
+        reader->above = row;
     }
 }
 
-static void keep_profile(struct reader *reader) {
+/* A row too many, or twice all rows, is only too much; more is not worth the time. */
+static enum status read_rows(struct reader *reader) {
     const struct decoding *decoding = reader->decoding;
-    png_charp name;
-    png_bytep profile;
-    png_uint_32 length;
-    int method;
-    if (!decoding->probe->profile) return;
-    if (!png_get_iCCP(reader->png, reader->info, &name, &method, &profile, &length) ||
-        length > decoding->limits->profile_max) {
-        *decoding->notes |= NOTE_PROFILE_DROPPED;
-        return;
-    }
-    decoding->metadata->profile = malloc(length);
-    if (!decoding->metadata->profile)
-        leave(reader, fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile"));
-    memcpy(decoding->metadata->profile, profile, length);
-    decoding->metadata->profile_length = length;
-}
-
-static void read_png(struct reader *reader) {
-    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
-                                           reader, take_block, give_block);
-    if (reader->png) reader->info = png_create_info_struct(reader->png);
-    if (!reader->info)
-        leave(reader,
-              fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec"));
-    png_set_read_fn(reader->png, reader, on_read);
-    set_limits(reader);
-    png_read_info(reader->png, reader->info);
-    const int passes = set_transforms(reader);
-    check_png_shape(reader);
-    take_png_memory(reader);
-    read_png_rows(reader, passes);
-    png_read_end(reader->png, NULL); /* up to IEND, to find a cut there */
-    keep_profile(reader);
-}
-
-/* Keeps the rows that were read. An interlaced picture has all rows, with some pixels still 0. */
-static void salvage(struct reader *reader) {
-    const struct probe *probe = reader->decoding->probe;
-    if (probe->interlaced)
-        oriented_rows_end(&reader->rows, probe->height - 1);
-    else
+    struct png_stream *stream = &reader->stream;
+    struct png_pass pass;
+    for (int i = 0; !reader->cut && png_pass(&reader->parts, i, &pass); i++)
+        read_pass(reader, &pass);
+    if (!reader->cut) png_stream_finish(stream, png_filtered_bytes(&reader->parts));
+    if (stream->status) return codec_stopped(stream->status, decoding->failure);
+    if (stream->damage && (!decoding->limits->accept_damage || !reader->rows_done))
+        return broken(reader, stream->damage);
+    if (reader->cut && !reader->parts.interlaced)
         oriented_rows_flush(&reader->rows, reader->rows_done);
-    keep_profile(reader);
+    if (stream->damage)
+        codec_damage(decoding, stream->damage);
+    else if (stream->surplus || reader->parts.left_out)
+        *decoding->notes |= NOTE_PARTS_LEFT_OUT;
+    return STATUS_OK;
 }
 
-/* setjmp stands in a function that changes no local variable: all state is in READER. */
-static enum status guarded(struct reader *reader, void (*step)(struct reader *)) {
-    if (setjmp(reader->out)) return reader->status;
-    step(reader);
+/* ---- what goes along */
+
+/* An iCCP has a name with its NUL, a method (0), and the profile as zlib packs it. */
+static enum status keep_profile(const struct reader *reader) {
+    const struct decoding *decoding = reader->decoding;
+    const struct png_chunk *chunk = &reader->parts.profile;
+    if (!chunk->name) return STATUS_OK;
+    const uint8_t *end = memchr(chunk->data, 0, chunk->length);
+    const size_t head = end ? (size_t)(end - chunk->data) + 2 : SIZE_MAX;
+    uLongf length = decoding->limits->profile_max;
+    uint8_t *profile = malloc(length + !length);
+    if (!profile) return out_of_memory(reader);
+    if (head > chunk->length || end[1] ||
+        uncompress(profile, &length, chunk->data + head, chunk->length - head) != Z_OK) {
+        *decoding->notes |= NOTE_PROFILE_DROPPED;
+        free(profile);
+        return STATUS_OK;
+    }
+    uint8_t *cut = realloc(profile, length + !length);
+    decoding->metadata->profile = cut ? cut : profile;
+    decoding->metadata->profile_length = length;
     return STATUS_OK;
 }
 
 enum status png_decode(const struct decoding *decoding) {
-    struct reader reader = { .decoding = decoding, .memory = decoding->limits->memory_max };
-    enum status status = guarded(&reader, read_png);
-    if (reader.salvaging) status = guarded(&reader, salvage);
-    png_destroy_read_struct(&reader.png, &reader.info, NULL);
+    struct reader reader = { .decoding = decoding };
+    struct png_parts *parts = &reader.parts;
+    struct png_pass widest = { .row_bytes = 0 };
+    enum status status =
+        png_read_parts(decoding->bytes, decoding->length, parts, decoding->failure);
+    if (status != STATUS_OK) return status;
+    png_expansion_init(&reader.expansion, parts);
+    status = check_parts(&reader);
+    for (int i = 0; png_pass(parts, i, &widest);) i++; /* the last has the most */
+    if (!status) status = take_memory(&reader, widest.row_bytes);
+    if (!status) status = read_rows(&reader);
+    if (!status) status = keep_profile(&reader);
+    memcpy(decoding->metadata->colour, parts->colour, parts->colour_length);
+    decoding->metadata->colour_length = parts->colour_length;
+    png_stream_close(&reader.stream);
     oriented_rows_release(&reader.rows);
+    free(reader.memory);
     return status;
 }

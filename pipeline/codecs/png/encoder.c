@@ -19,9 +19,10 @@ enum {
     PIECE_BYTES = 256 << 10,
     PIECE_SLACK = 1024, /* isa-l is never left with less room: a block's header is 328 bytes */
     CHUNK_FRAME = 12,   /* length, name, CRC */
-    HEADERS = 8 + 25 + 2 * 12, /* signature, IHDR, the frame of an iCCP, IEND */
-    PROFILE_NAME = 5,          /* "ICC" with its NUL, method, and one to spare */
-    STORED_MAX = 65535,        /* bytes of a stored block of deflate */
+    /* signature, IHDR, colour, the frame of an iCCP, IEND */
+    HEADERS = 8 + 25 + COLOUR_CHUNKS_MAX + 2 * 12,
+    PROFILE_NAME = 5,   /* "ICC" with its NUL, method, and one to spare */
+    STORED_MAX = 65535, /* bytes of a stored block of deflate */
     LEVEL_BYTES = ISAL_DEF_LVL2_DEFAULT
 };
 
@@ -371,8 +372,10 @@ static enum status write_profile(struct writer *writer) {
 }
 
 static enum status write_png(struct writer *writer) {
+    const struct metadata *metadata = writer->encoding->metadata;
     put(writer, "\x89PNG\r\n\x1a\n", 8);
     write_ihdr(writer);
+    if (metadata) put(writer, metadata->colour, metadata->colour_length);
     enum status status = write_profile(writer);
     if (status == STATUS_OK) status = write_png_rows(writer);
     if (status != STATUS_OK) return status;

@@ -24,29 +24,43 @@ static struct image keep_image(struct carve_context *context, uint32_t width, ui
     return image;
 }
 
+uint32_t carve_context_seams(const struct carve_context *context, uint32_t width, uint32_t height) {
+    struct carve_phase phase;
+    uint32_t seams = 0;
+    while (carve_next(width, height, context->goal_width, context->goal_height, &phase)) {
+        seams += phase.columns + phase.rows;
+        carve_phase_advance(&phase, &width, &height);
+    }
+    return seams;
+}
+
 /* The memory that outlives phases has the size of the picture with which the last phase begins: the
- * picture never shrinks after the first. */
+ * picture never shrinks after the first. After one that clears it may grow from any size. */
 static void lay_kept(struct carve_context *context) {
     const struct image *in = &context->call->in;
     struct carve_phase phase;
     uint32_t width = in->width, height = in->height, phases = 0, last_width = 0, last_height = 0;
     for (; carve_next(width, height, context->goal_width, context->goal_height, &phase); phases++) {
         last_width = width, last_height = height;
-        context->total += phase.columns + phase.rows;
         carve_phase_advance(&phase, &width, &height);
     }
+    if (context->clears) last_width = width, last_height = height, phases = 2;
     if (phases > 1 && is_masked(context->call))
         context->later_marks = keep_image(context, last_width, last_height, 1, 8);
     if (phases > 1 && context->drawn) {
         context->later_ids = keep_image(context, last_width, last_height, 4, 8);
-        context->work = keep_image(context, last_width, last_height, image_colours(in), in->depth);
+        context->work = keep_image(context, last_width, last_height, in->channels, in->depth);
     }
     context->kept = context->arena.used;
 }
 
 struct energy_map carve_context_map(const struct carve_context *context, bool turned) {
-    return (struct energy_map){ .energy_kind = (int)context->call->params->number[CARVE_ENERGY],
-                                .masked = is_masked(context->call),
+    const struct image *in = &context->call->in;
+    const long *number = context->call->params->number;
+    return (struct energy_map){ .energy_kind = (int)number[CARVE_ENERGY],
+                                .under = background_of(number[CARVE_BACKGROUND], in->channels,
+                                                       in->depth),
+                                .masked = is_masked(context->call) && !context->plain,
                                 .turned = turned };
 }
 
@@ -54,12 +68,10 @@ struct energy_map carve_context_map(const struct carve_context *context, bool tu
  * needs lie where that will be. */
 void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,
                        uint32_t width, uint32_t height) {
-    const struct image *in = &context->call->in;
-    const bool first = width == in->width && height == in->height; /* no size comes back */
     const bool both = carve_phase_is_both(phase);
     size_t seams = (size_t)phase->columns * height + (size_t)phase->rows * width;
     if (both) seams = width > height ? width : height;
-    context->arena.used = first ? 0 : context->kept;
+    context->arena.used = context->done ? context->kept : 0;
     context->upright = carve_context_map(context, false);
     context->turned = carve_context_map(context, true);
     if (phase->columns) energy_map_lay(&context->upright, &context->arena, width, height, both);
@@ -77,26 +89,50 @@ void carve_context_lay(struct carve_context *context, const struct carve_phase *
 
 void carve_context_begin(struct carve_context *context, const struct op_call *call,
                          uint32_t goal_width, uint32_t goal_height, void *memory) {
+    const long show = call->params->number[CARVE_SHOW];
     *context = (struct carve_context){
         .call = call,
         .goal_width = goal_width,
         .goal_height = goal_height,
-        .drawn = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS,
-        .mapped = call->params->number[CARVE_SHOW] == CARVE_SHOW_MAP,
+        .drawn = show == CARVE_SHOW_SEAMS,
+        .mapped = show == CARVE_SHOW_MAP,
+        .clears = call->aux[CARVE_REMOVE].width && show <= CARVE_SHOW_SEAMS &&
+                  carve_may_clear(&call->in, goal_width, goal_height),
         .now = call->in,
         .arena = { .base = memory },
     };
+    context->total = carve_context_seams(context, call->in.width, call->in.height);
     lay_kept(context);
 }
 
+static size_t phase_bytes(struct carve_context *context, const struct carve_phase *phase,
+                          uint32_t width, uint32_t height, size_t least) {
+    carve_context_lay(context, phase, width, height);
+    context->done += phase->columns + phase->rows;
+    return context->arena.used > least ? context->arena.used : least;
+}
+
 size_t carve_context_bytes(struct carve_context *context) {
+    const uint32_t goal_width = context->goal_width, goal_height = context->goal_height;
     struct carve_phase phase;
     uint32_t width = context->now.width, height = context->now.height;
     size_t most = context->kept;
-    while (carve_next(width, height, context->goal_width, context->goal_height, &phase)) {
-        carve_context_lay(context, &phase, width, height);
-        most = context->arena.used > most ? context->arena.used : most;
+    while (carve_next(width, height, goal_width, goal_height, &phase)) {
+        most = phase_bytes(context, &phase, width, height, most);
         carve_phase_advance(&phase, &width, &height);
+    }
+    for (int turned = 0; context->clears && turned < 2; turned++) {
+        const struct image *in = &context->now;
+        const struct carve_phase clear = { .columns = turned ? 0 : in->width,
+                                           .rows = turned ? in->height : 0 };
+        const struct carve_phase grow = {
+            .columns = turned ? 0 : carve_grow_bound(goal_width),
+            .rows = turned ? carve_grow_bound(goal_height) : 0,
+            .grow = true,
+        };
+        context->done = 0;
+        most = phase_bytes(context, &clear, in->width, in->height, most);
+        most = phase_bytes(context, &grow, goal_width, goal_height, most);
     }
     return most;
 }
@@ -131,14 +167,14 @@ enum status carve_rows(const struct carve_context *context, const struct energy_
 
 /* ---- an energy map of the picture: luma, the marks of masks, energies */
 
-enum { MARK_KEEP = 1, MARK_REMOVE = ENERGY_REMOVE / ENERGY_KEEP, MASK_LEVEL = 128 };
+enum { MARK_KEEP = 1, MARK_REMOVE = ENERGY_REMOVE / ENERGY_KEEP };
 
 unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y) {
     if (context->marks.pixels) return image_row(&context->marks, y)[x];
     const struct image *keep = &context->call->aux[CARVE_KEEP];
     const struct image *remove = &context->call->aux[CARVE_REMOVE];
-    return (keep->width && image_row(keep, y)[x] >= MASK_LEVEL ? MARK_KEEP : 0) |
-           (remove->width && image_row(remove, y)[x] >= MASK_LEVEL ? MARK_REMOVE : 0);
+    return (keep->width && image_row(keep, y)[x] >= CARVE_MASK_LEVEL ? MARK_KEEP : 0) |
+           (remove->width && image_row(remove, y)[x] >= CARVE_MASK_LEVEL ? MARK_REMOVE : 0);
 }
 
 static void fill_luma(const struct carve_context *context, const struct energy_map *map,

@@ -22,6 +22,8 @@ struct carve_context {
     uint32_t goal_width, goal_height;
     bool drawn;  /* show=seams */
     bool mapped; /* show=map */
+    bool clears; /* the first phase may clear */
+    bool plain;  /* no mask marks any pixel that is left */
 
     struct image now;        /* the picture with which the present phase begins */
     struct image marks, ids; /* of `now`; no pixels: use call->aux and positions */
@@ -40,7 +42,10 @@ struct carve_context {
 void carve_context_begin(struct carve_context *context, const struct op_call *call,
                          uint32_t goal_width, uint32_t goal_height, void *memory);
 
-/* Returns the scratch bytes of all phases. */
+/* Returns the number of seams from WIDTH x HEIGHT to the goal. */
+uint32_t carve_context_seams(const struct carve_context *context, uint32_t width, uint32_t height);
+
+/* Returns the scratch bytes of all phases; CONTEXT is then used up. */
 size_t carve_context_bytes(struct carve_context *context);
 
 void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,

@@ -11,6 +11,8 @@
  * This describes vertical seams; a horizontal one is a vertical one of the transposed image, with
  * the energies of the image itself.
  *
+ * Pixels with alpha are laid over the background before their luma is taken.
+ *
  * Costs: energy, or with masks a 64-bit key: first the kept pixels, then the removed ones.
  * Bounds:   energy < 2^14, sides < 2^16, so the energy of a path < 2^30.
  *
@@ -21,8 +23,18 @@
  *   a side that grows     by k of at most max(1, half the present size) a step: the k first seams
  *                         that shrinking would take, all inserted at once, each new pixel right of
  *                         its seam's pixel, every sample (alpha too) the rounded mean of the left,
- *                         the seam's and the right pixel before the insertion, border replicated.
+ *                         the seam's and the right pixel before the insertion, border replicated;
+ *                         colours beside alpha weigh by it.
  *   masks                 move with the pixels; a new pixel has its seam pixel's.
+ *   rmask                 is cleared first, unless both sides shrink: seams of one direction go, as
+ *                         many as that side shrinks by, and then until the next one would cross no
+ *                         marked pixel. The side that shrinks gives the direction. Where none
+ *                         does, the greatest number of marked pixels decides, in a row for vertical
+ *                         seams, in a column for horizontal ones: the smaller one, on a tie
+ *                         vertical. Lines marked all along cannot be cleared: then the other
+ *                         direction serves; a side that shrinks loses only the seams asked for.
+ *                         The picture then grows to its goal, which is its own size where none was
+ *                         asked for. show=map ignores this: its seams are those of shrinking.
  *   show=seams            the input with every pixel red that a seam of any of the steps crosses,
  *                         removed or doubled; new pixels do not show. RGB out, alpha kept. For
  *                         growth to at most twice as many pixels, or to 2^20 in all.
@@ -37,27 +49,28 @@
  *                         numbered 1 to k with a new one after it.
  *
  * Scratch of the reference: at most 16 bytes a pixel of the input or of the goal, whichever is
- * larger (for show=seams too, though its result is as large as the input), plus up to 64 bytes for
- * each row and column of both, plus 16 KiB. The additions matter only if a side is under 160
- * pixels.
+ * larger, or 17 with rmask (for show=seams too, though its result is as large as the input; there a
+ * sample more where the input has alpha), plus up to 64 bytes for each row and column of both, plus
+ * 16 KiB. The additions matter only if a side is under 160 pixels.
  *
  * Used by:  carve, on both devices.
  */
 #ifndef BURIN_OPS_CARVE_DEFINITION_H
 #define BURIN_OPS_CARVE_DEFINITION_H
 
+#include "pipeline/background.h"
 #include "pipeline/image.h"
-#include "pipeline/luma.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
+enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW, CARVE_BACKGROUND };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY, CARVE_SHOW_MAP };
-/* Places in the list of masks. */
+/* Places in the list of masks, and the least level that marks a pixel. */
 enum { CARVE_KEEP, CARVE_REMOVE };
+enum { CARVE_MASK_LEVEL = 128 };
 
 /* ---- energy: 16-bit, on 8-bit luma, border replicated */
 
@@ -99,6 +112,11 @@ HOST_DEVICE uint64_t carve_rank(uint64_t key, uint32_t length) {
     return key + ((uint64_t)(0xffff - length) << 32);
 }
 
+/* Whether the seam of KEY, LENGTH pixels long, crosses any that are to be removed. */
+HOST_DEVICE bool carve_removes(uint64_t key, uint32_t length) {
+    return (key >> 32 & 0xffff) < length;
+}
+
 /* ---- from one size to another */
 
 /* One phase. Shrinking: seams of each direction to remove, compared with each other while both
@@ -106,11 +124,45 @@ HOST_DEVICE uint64_t carve_rank(uint64_t key, uint32_t length) {
 struct carve_phase {
     uint32_t columns, rows;
     bool grow;
+    bool clears;    /* at first the count is the whole side, later the seams that were taken */
+    uint32_t least; /* clears: seams to take even if they cross no marked pixel */
 };
 
 /* Returns the most seams that are inserted at once where a side of SIDE pixels grows. */
 HOST_DEVICE uint32_t carve_grow_most(uint32_t side) {
     return side / 2 > 1 ? side / 2 : 1;
+}
+
+/* Returns the most seams of a step of growth to GOAL pixels from any size: half of two thirds. */
+HOST_DEVICE uint32_t carve_grow_bound(uint32_t goal) {
+    return goal / 3 > 1 ? goal / 3 : 1;
+}
+
+#define CARVE_NOT_CLEARED                                                                          \
+    "rmask marks too much: without it nothing would be left of the picture; mark less, or ask "    \
+    "for a smaller width and height"
+
+/* Whether rmask is cleared on the way to the goal. */
+HOST_DEVICE bool carve_may_clear(const struct image *in, uint32_t goal_width,
+                                 uint32_t goal_height) {
+    return goal_width >= in->width || goal_height >= in->height;
+}
+
+/* Sets the PHASE that clears; PHASE->clears is false where none does. MOST: the greatest numbers of
+ * marked pixels in a row and in a column. Returns false if these can only be cleared by losing the
+ * whole picture, and no side shrinks. */
+HOST_DEVICE bool carve_clear(uint32_t width, uint32_t height, uint32_t goal_width,
+                             uint32_t goal_height, const uint32_t most[2],
+                             struct carve_phase *phase) {
+    const bool narrower = goal_width < width, lower = goal_height < height;
+    const bool down = !lower && most[0] < width, across = !narrower && most[1] < height;
+    const bool vertical = down && (!across || most[0] <= most[1]);
+    phase->clears = most[0] && (down || across);
+    phase->grow = false;
+    phase->columns = vertical ? width : 0;
+    phase->rows = vertical ? 0 : height;
+    phase->least = narrower ? width - goal_width : lower ? height - goal_height : 0;
+    return phase->clears || !most[0] || narrower || lower;
 }
 
 /* Sets the next PHASE from WIDTH x HEIGHT to the goal; false once it is reached. */
@@ -119,6 +171,8 @@ HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width
     phase->columns = width > goal_width ? width - goal_width : 0;
     phase->rows = height > goal_height ? height - goal_height : 0;
     phase->grow = !phase->columns && !phase->rows;
+    phase->clears = false;
+    phase->least = 0;
     if (!phase->grow) return true;
     const bool wider = width < goal_width;
     const uint32_t side = wider ? width : height;
@@ -132,6 +186,14 @@ HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width
 /* Rounded mean of three samples. */
 HOST_DEVICE uint32_t carve_mean(uint32_t left, uint32_t seam, uint32_t right) {
     return (2 * (left + seam + right) + 3) / 6;
+}
+
+/* The same of a colour whose pixels have ALPHA; with equal alphas it is carve_mean(). */
+HOST_DEVICE uint32_t carve_mean_weighed(const uint32_t colour[3], const uint32_t alpha[3]) {
+    const uint32_t weight = alpha[0] + alpha[1] + alpha[2];
+    uint64_t sum = weight / 2;
+    for (int i = 0; i < 3; i++) sum += (uint64_t)colour[i] * alpha[i];
+    return weight ? (uint32_t)(sum / weight) : carve_mean(colour[0], colour[1], colour[2]);
 }
 
 #endif

@@ -235,7 +235,7 @@ static void turn_luma(const struct energy_map *map, const struct image *image, u
     for (uint32_t top = 0; top < image->height; top += TILE) {
         const uint32_t rows = image->height - top < TILE ? image->height - top : TILE;
         for (uint32_t y = 0; y < rows; y++)
-            carve_luma_row(image, top + y, first, end - first, tile[y]);
+            carve_luma_row(image, top + y, first, end - first, &map->under, tile[y]);
         for (uint32_t x = first; x < end; x++)
             for (uint32_t y = 0; y < rows; y++)
                 energy_map_luma(map, x)[top + y] = tile[y][x - first];
@@ -247,7 +247,8 @@ void energy_map_luma_band(const struct energy_map *map, const struct image *imag
     for (uint32_t x = first; map->turned && x < end; x += TILE)
         turn_luma(map, image, x, end - x < TILE ? end : x + TILE);
     for (uint32_t y = first; y < end; y++) {
-        if (!map->turned) carve_luma_row(image, y, 0, image->width, energy_map_luma(map, y));
+        if (!map->turned)
+            carve_luma_row(image, y, 0, image->width, &map->under, energy_map_luma(map, y));
         energy_map_pad_left(energy_map_luma(map, y));
         energy_map_pad_right(energy_map_luma(map, y), map->width);
     }

@@ -13,6 +13,7 @@
 #define BURIN_CARVE_ENERGY_MAP_H
 
 #include "pipeline/arena.h"
+#include "pipeline/background.h"
 #include "pipeline/image.h"
 #include "pipeline/ops/carve/dp_row.h"
 
@@ -32,7 +33,8 @@ enum { ENERGY_MAP_NARROW = 224 };
 struct energy_map {
     uint32_t width, height; /* present size */
     int energy_kind;        /* CARVE_GRADIENT... */
-    bool masked;            /* energies carry marks */
+    struct background under;
+    bool masked; /* energies carry marks */
     bool turned;
     size_t stride;     /* elements from row to row of luma, energy and ids */
     uint8_t *luma;     /* column 0 of row 0 */

@@ -9,7 +9,7 @@
 #include "pipeline/ops/carve/picture.h"
 
 #include "pipeline/band.h"
-#include "pipeline/ops/carve/definition.h"
+#include "pipeline/ops/carve/new_pixel.h"
 #include "pipeline/sample.h"
 
 #include <string.h>
@@ -156,14 +156,14 @@ static void paint_line(const struct block *block, uint32_t line) {
 static void take_row(const struct edit *edit, uint32_t y, const uint16_t *origins, uint32_t stay) {
     const uint8_t *from = image_row(&edit->from, y);
     uint8_t *to = image_row(&edit->to, y);
-    const size_t step = image_pixel_bytes(&edit->from), bytes = image_pixel_bytes(&edit->to);
+    const size_t bytes = image_pixel_bytes(&edit->to);
     for (uint32_t i = 0; i < stay;) {
-        if (step == bytes && i + RUN <= stay && origins[i + RUN - 1] - origins[i] == RUN - 1) {
+        if (i + RUN <= stay && origins[i + RUN - 1] - origins[i] == RUN - 1) {
             memcpy(to + i * bytes, from + origins[i] * bytes, RUN * bytes);
             i += RUN;
             continue;
         }
-        copy_pixel(to + i * bytes, from + origins[i] * step, bytes);
+        copy_pixel(to + i * bytes, from + origins[i] * bytes, bytes);
         i++;
     }
 }
@@ -179,13 +179,13 @@ static bool is_level(const struct block *block, uint32_t line, uint32_t count, u
 
 /* Neighbouring columns mostly take the same row and are then copied together. */
 static void take_columns(const struct edit *edit, const struct block *block, uint32_t stay) {
-    const size_t step = image_pixel_bytes(&edit->from), bytes = image_pixel_bytes(&edit->to);
+    const size_t bytes = image_pixel_bytes(&edit->to);
     for (uint32_t i = 0; i < stay; i++)
         for (uint32_t line = 0; line < block->count; line += GROUP) {
             const uint32_t count = block->count - line < GROUP ? block->count - line : GROUP;
             const uint32_t x = block->first + line;
             uint8_t *to = pixel_at(&edit->to, true, x, i);
-            if (step == bytes && is_level(block, line, count, i)) {
+            if (is_level(block, line, count, i)) {
                 const uint16_t origin = origins_of(block, line)[i];
                 memcpy(to, pixel_at(&edit->from, true, x, origin), count * bytes);
                 continue;
@@ -216,11 +216,7 @@ static void fill(const struct edit *edit, uint8_t *to, const uint8_t *left, cons
     else if (edit->how == COPY)
         copy_pixel(to, seam, image_pixel_bytes(image));
     else
-        for (unsigned c = 0; c < image->channels; c++)
-            sample_put(to, c, image->depth,
-                       carve_mean(sample_get(left, c, image->depth),
-                                  sample_get(seam, c, image->depth),
-                                  sample_get(right, c, image->depth)));
+        SPECIALISE(image->channels, image->depth, carve_put_new, to, left, seam, right);
 }
 
 /* Whether the last RUN of STAY origins end just before position END, without a seam between them.
@@ -321,25 +317,13 @@ const struct image *carve_picture(const struct carve_context *context) {
     return context->drawn ? &context->work : &context->call->out;
 }
 
-/* Copies IN's pixels, without alpha where TO has none. */
-static void settle_row(const struct image *in, const struct image *to, uint32_t y) {
-    const size_t bytes = image_pixel_bytes(to), step = image_pixel_bytes(in);
-    const uint8_t *from = image_row(in, y);
-    uint8_t *row = image_row(to, y);
-    if (step == bytes)
-        memcpy(row, from, image_row_bytes(in));
-    else
-        for (uint32_t x = 0; x < in->width; x++)
-            copy_pixel(row + x * bytes, from + x * step, bytes);
-}
-
 /* Before a first phase that grows: copies pixels, marks and ids to where they grow. */
 static void settle_rows(const struct carve_context *context, const struct energy_map *map,
                         uint32_t first, uint32_t end) {
     (void)map;
     const struct image *in = &context->call->in, *to = carve_picture(context);
     for (uint32_t y = first; y < end; y++) {
-        if (to->pixels) settle_row(in, to, y);
+        if (to->pixels) memcpy(image_row(to, y), image_row(in, y), image_row_bytes(in));
         for (uint32_t x = 0; context->later_marks.pixels && x < in->width; x++)
             image_row(&context->later_marks, y)[x] = (uint8_t)carve_mark_at(context, x, y);
         for (uint32_t x = 0; context->later_ids.pixels && x < in->width; x++) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. AVX2 does most of a row, plain C its ends. For 64 pixels at a time the map gives
- * one bit a pixel: whether a seam crosses it. Plain C copies the run from one such bit to the next;
- * the seam's pixel is then skipped, or it ends the run and a new pixel follows. AVX2 copies blocks
- * that no seam crosses. In others a table gives, for each group of two or four pixels (at most 16
- * bytes), the shuffle that makes its result, without a branch; where the row grows a second shuffle
- * inserts the means. Bytes stored beyond a result are overwritten by the next one. */
+/* How it works. AVX2 does most of a row, plain C its ends, and new pixels with alpha. For 64 pixels
+ * at a time the map gives one bit a pixel: whether a seam crosses it. Plain C copies the run from
+ * one such bit to the next; the seam's pixel is then skipped, or it ends the run and a new pixel
+ * follows. AVX2 copies blocks that no seam crosses. In others a table gives, for each group of two
+ * or four pixels (at most 16 bytes), the shuffle that makes its result, without a branch; where the
+ * row grows a second shuffle inserts the means. Bytes stored beyond a result are overwritten by the
+ * next one. */
 #include "pipeline/ops/carve/retarget.h"
 
 #include "pipeline/band.h"
-#include "pipeline/ops/carve/definition.h"
+#include "pipeline/ops/carve/new_pixel.h"
 #include "pipeline/rows/intrinsics.h"
 #include "pipeline/sample.h"
 
@@ -64,14 +65,11 @@ static inline void copy_run(struct retarget_row *row, const uint8_t *from, size_
 static inline void put_mean(struct retarget_row *row, uint32_t at, unsigned channels,
                             unsigned depth) {
     if (row->out == row->out_end) return; /* else a whole pixel fits */
-    const size_t left = (at ? at - 1 : 0) * (size_t)channels, here = at * (size_t)channels;
-    const size_t right = (at + 1 < row->width ? at + 1 : at) * (size_t)channels;
-    for (unsigned c = 0; c < channels; c++)
-        sample_put(row->out, c, depth,
-                   carve_mean(sample_get(row->in, left + c, depth),
-                              sample_get(row->in, here + c, depth),
-                              sample_get(row->in, right + c, depth)));
-    row->out += channels * (depth / 8);
+    const size_t bytes = channels * (depth / 8), here = at, left = at ? at - 1 : 0;
+    const size_t right = at + 1 < row->width ? at + 1 : at;
+    carve_put_new(row->out, row->in + left * bytes, row->in + here * bytes, row->in + right * bytes,
+                  channels, depth);
+    row->out += bytes;
 }
 
 /* Does pixels FIRST to END - 1. */
@@ -262,9 +260,9 @@ static void retarget_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct band band = band_of(call->in.height, index, pool_threads(call->pool));
     struct retarget_shuffles shuffles;
-    const bool vectors = simd_has_avx2();
-    if (vectors)
-        shuffles_make(&shuffles, image_pixel_bytes(&call->in), call->out.width > call->in.width);
+    const bool grows = call->out.width > call->in.width;
+    const bool vectors = simd_has_avx2() && !(grows && image_has_alpha(&call->in));
+    if (vectors) shuffles_make(&shuffles, image_pixel_bytes(&call->in), grows);
     for (uint32_t y = band.first; y < band.end; y++) {
         struct retarget_row row = row_of(call, y);
         if (y % ROWS_A_LOOK == 0 && progress_check(call->progress)) return;

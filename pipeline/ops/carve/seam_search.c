@@ -330,6 +330,11 @@ static void take_seam(struct work *work) {
     *(own == search->upright ? &work->columns : &work->rows) -= 1;
 }
 
+static bool is_cleared(const struct work *work) {
+    return work->search->clears && work->taken >= work->search->least &&
+           !carve_removes(work->own->met.cost, work->own->height);
+}
+
 static void lead(struct work *work) {
     struct seam_search *search = work->search;
     while (work->columns || work->rows) {
@@ -337,9 +342,12 @@ static void lead(struct work *work) {
         choose(work);
         if (work->status) return;
         search->ns[CARVE_AT_SEAM] += clock_ns() - start;
+        if (is_cleared(work)) break;
         take_seam(work);
         if (work->status) return;
-        progress_report(search->progress, ++search->done, search->total);
+        search->done++;
+        if (search->total < search->done) search->total = search->done;
+        progress_report(search->progress, search->done, search->total);
     }
     if (work->own->open && work->own->masked) share(work, close_part, HALVES);
 }
@@ -375,5 +383,6 @@ enum status seam_search_run(struct seam_search *search) {
     if (search->upright) search->upright->seam = search->seams;
     if (search->turned) search->turned->seam = search->seams;
     pool_run(search->pool, member, &work, most < threads ? most : threads);
+    search->taken = work.taken;
     return (enum status)atomic_load(&work.status);
 }

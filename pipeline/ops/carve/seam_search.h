@@ -21,6 +21,9 @@ enum { CARVE_AT_ENERGY, CARVE_AT_SEAM, CARVE_AT_TRACE, CARVE_AT_REMOVE, CARVE_TI
 struct seam_search {
     struct energy_map *upright, *turned; /* NULL: no seams of that direction */
     uint32_t columns, rows;              /* seams to remove: vertical, horizontal */
+    bool clears;    /* one masked map: stops before a seam without marked pixels, but only once */
+    uint32_t least; /* this many are taken */
+    uint32_t taken; /* out, for one map: the seams removed */
 
     /* One map: seam s crossed row y in column seams[s * height + y] when it was removed. Two maps:
      * room for one seam; upright->ids has the result. */

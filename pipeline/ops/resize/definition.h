@@ -5,15 +5,14 @@
  * side of the picture changes:
  *   light    with `linear` each sample of a colour goes through a table to 16 bits of linear light,
  *            alpha of 8 bits is multiplied by 257, and the following steps use 16 bits;
- *   alpha    colours are multiplied by it (resize_multiply);
- *   weights  x first, then y, each where it changes (rows/resample.h);
- *   alpha    colours are divided by it again (resize_divide), and with `linear` go back through the
- *            inverse table, alpha to (a + 128) / 257.
+ *   weights  x first, then y, each where it changes (rows/resample.h); with alpha colours are
+ *            weighed by it too (rows/resample_alpha.h);
+ *   back     with `linear` colours go through the inverse table, alpha of 8 bits becomes
+ *            (a + 128) / 257.
  * `nearest` moves pixels: when an axis of n pixels becomes m, pixel i is the source pixel floor((2
  * i + 1) n / (2 m)). A picture that keeps its size is copied.
  *
  * Used by:  resize, on both devices.
- * Source:   alpha of 8 bits as Pillow's Convert.c has it, between RGBA and RGBa.
  */
 #ifndef BURIN_OPS_RESIZE_DEFINITION_H
 #define BURIN_OPS_RESIZE_DEFINITION_H
@@ -53,20 +52,6 @@ enum {
     POSITION_SMART
 };
 enum { AROUND_BACKGROUND, AROUND_EDGE, AROUND_MIRROR };
-
-/* ---- alpha: samples 0..MAX, which is 255 or 65535 */
-
-HOST_DEVICE uint32_t resize_multiply(uint32_t colour, uint32_t alpha, uint32_t max) {
-    if (max == 65535) return (colour * alpha + 32767) / 65535;
-    const uint32_t product = colour * alpha + 128;
-    return ((product >> 8) + product) >> 8;
-}
-
-HOST_DEVICE uint32_t resize_divide(uint32_t colour, uint32_t alpha, uint32_t max) {
-    if (alpha == 0 || alpha == max) return colour;
-    const uint32_t quotient = max * colour / alpha;
-    return quotient < max ? quotient : max;
-}
 
 /* ---- alpha beside linear light */
 

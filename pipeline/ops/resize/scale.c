@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. rows/resample.h weighs pixels, and each row is changed before and after. If only
- * alpha must be changed, the time-critical case, rows/alpha.h does that with definition.h's
- * arithmetic; with light everything follows definition.h here. Where pixels are moved, a row of
- * places gives the source column of each. */
+/* How it works. rows/resample.h weighs pixels, also by alpha; with light each row is changed before
+ * and after, as definition.h says. Where pixels are moved, a row of places gives the source column
+ * of each. */
 #include "pipeline/ops/resize/scale.h"
 
 #include "pipeline/band.h"
 #include "pipeline/ops/resize/definition.h"
 #include "pipeline/ops/resize/light.h"
-#include "pipeline/rows/alpha.h"
 #include "pipeline/rows/resample.h"
 #include "pipeline/sample.h"
 
@@ -22,11 +20,6 @@ struct pixels_rule {
     bool linear;
 };
 
-/* Whether rows must be changed before and after they are weighed. */
-static bool pixels_change(const struct pixels_rule *rule) {
-    return rule->linear || rule->channels == 2 || rule->channels == 4;
-}
-
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- rows: the last two arguments are constants (SPECIALISE) */
@@ -35,18 +28,13 @@ INLINE void prepare(const struct light_tables *light, const uint8_t *from, uint8
                     size_t pixels, unsigned channels, unsigned depth) {
     const unsigned colours = channels < 3 ? 1 : 3;
     for (size_t i = 0; i < pixels * channels; i += channels) {
-        uint32_t alpha = 65535;
-        if (channels > colours) {
-            alpha = sample_get(from, i + colours, depth);
-            if (depth == 8) alpha = resize_alpha_to_16(alpha);
-            sample_put(to, i + colours, 16, alpha);
-        }
         for (unsigned c = 0; c < colours; c++) {
-            uint32_t colour = sample_get(from, i + c, depth);
-            colour = depth == 8 ? light->of_8[colour] : light->of_16[colour];
-            if (channels > colours) colour = resize_multiply(colour, alpha, 65535);
-            sample_put(to, i + c, 16, colour);
+            const uint32_t colour = sample_get(from, i + c, depth);
+            sample_put(to, i + c, 16, depth == 8 ? light->of_8[colour] : light->of_16[colour]);
         }
+        if (channels == colours) continue;
+        const uint32_t alpha = sample_get(from, i + colours, depth);
+        sample_put(to, i + colours, 16, depth == 8 ? resize_alpha_to_16(alpha) : alpha);
     }
 }
 
@@ -54,15 +42,13 @@ INLINE void finish(const struct light_tables *light, const uint8_t *from, uint8_
                    size_t pixels, unsigned channels, unsigned depth) {
     const unsigned colours = channels < 3 ? 1 : 3;
     for (size_t i = 0; i < pixels * channels; i += channels) {
-        const uint32_t alpha = channels > colours ? sample_get(from, i + colours, 16) : 65535;
         for (unsigned c = 0; c < colours; c++) {
-            uint32_t colour = sample_get(from, i + c, 16);
-            if (channels > colours) colour = resize_divide(colour, alpha, 65535);
-            colour = depth == 8 ? light->to_8[colour] : light->to_16[colour];
-            sample_put(to, i + c, depth, colour);
+            const uint32_t colour = sample_get(from, i + c, 16);
+            sample_put(to, i + c, depth, depth == 8 ? light->to_8[colour] : light->to_16[colour]);
         }
-        if (channels > colours)
-            sample_put(to, i + colours, depth, depth == 8 ? resize_alpha_to_8(alpha) : alpha);
+        if (channels == colours) continue;
+        const uint32_t alpha = sample_get(from, i + colours, 16);
+        sample_put(to, i + colours, depth, depth == 8 ? resize_alpha_to_8(alpha) : alpha);
     }
 }
 
@@ -89,23 +75,18 @@ static void pixels_widen(const struct pixels_rule *rule, uint8_t *row, size_t pi
         SPECIALISE(rule->channels, rule->depth, widen, row, pixels, rule->out_channels);
 }
 
-/* Converts PIXELS pixels for weighing, to as many channels of the depth in between; pixels_finish
- * converts back, to out_channels. FROM and TO do not overlap. */
+/* Makes light of PIXELS pixels, as many channels of 16 bits; pixels_finish converts back, to
+ * out_channels. FROM and TO do not overlap. */
 static void pixels_prepare(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
     const struct pixels_rule *rule = argument;
-    if (!rule->linear)
-        alpha_multiply(from, to, pixels, rule->channels, rule->depth);
-    else
-        SPECIALISE(rule->channels, rule->depth, prepare, light_tables(), from, to, pixels);
+    SPECIALISE(rule->channels, rule->depth, prepare, light_tables(), from, to, pixels);
 }
 
 static void pixels_finish(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
     const struct pixels_rule *rule = argument;
     const unsigned channels = rule->channels;
-    if (!pixels_change(rule))
+    if (!rule->linear)
         memcpy(to, from, pixels * channels * (rule->depth / 8));
-    else if (!rule->linear)
-        alpha_divide(from, to, pixels, channels, rule->depth);
     else
         SPECIALISE(channels, rule->depth, finish, light_tables(), from, to, pixels);
     pixels_widen(rule, to, pixels);
@@ -128,15 +109,15 @@ static struct pixels_rule rule_of(const struct scale *job) {
 
 /* RULE must live as long as the result. */
 static struct resample weighing_of(const struct scale *job, const struct pixels_rule *rule) {
-    const bool change = pixels_change(rule), widen = rule->out_channels != rule->channels;
+    const bool widen = rule->out_channels != rule->channels;
     return (struct resample){ .in = job->in,
                               .out = job->out,
                               .x = job->x,
                               .y = job->y,
                               .depth = rule->linear ? 16 : rule->depth,
-                              .prepare = change ? pixels_prepare : NULL,
-                              .premultiply = change && !rule->linear,
-                              .finish = change || widen ? pixels_finish : NULL,
+                              .prepare = rule->linear ? pixels_prepare : NULL,
+                              .alpha = image_has_alpha(&job->in),
+                              .finish = rule->linear || widen ? pixels_finish : NULL,
                               .argument = rule,
                               .pool = job->pool,
                               .progress = job->progress,

@@ -16,6 +16,7 @@ enum { BANDS_MAX = 16 };
 
 struct smart {
     struct image picture;
+    struct background under;
     bool columns;
     int bands;
     uint32_t *sums;      /* for each column of each band, or for each row */
@@ -88,10 +89,10 @@ static void sum_band(void *argument, int index) {
     uint8_t *here = smart->luma + (size_t)index * 2 * (width + 1), *below = here + width + 1;
     uint32_t *sums = smart->sums + (size_t)index * smart->sums_of_band;
     if (smart->columns) memset(sums, 0, width * sizeof *sums);
-    carve_luma_padded(&smart->picture, band.first, here);
+    carve_luma_padded(&smart->picture, band.first, &smart->under, here);
     for (uint32_t y = band.first; y < band.end && !progress_check(smart->progress); y++) {
         if (y + 1 < height)
-            carve_luma_padded(&smart->picture, y + 1, below);
+            carve_luma_padded(&smart->picture, y + 1, &smart->under, below);
         else
             memcpy(below, here, width + 1);
         (simd_has_avx2() ? add_row_avx2 : add_row_plain)(here, below, width, smart->columns,
@@ -119,11 +120,13 @@ size_t smart_bytes(const struct image *picture, bool columns) {
     return lay(&smart, picture, columns, BANDS_MAX, NULL);
 }
 
-enum status smart_find(const struct image *picture, bool columns, uint32_t count, void *scratch,
-                       struct pool *pool, struct progress *progress, uint32_t *first) {
+enum status smart_find(const struct image *picture, long background, bool columns, uint32_t count,
+                       void *scratch, struct pool *pool, struct progress *progress,
+                       uint32_t *first) {
     struct smart smart;
     lay(&smart, picture, columns, band_count(picture->height, pool_threads(pool), BANDS_MAX),
         scratch);
+    smart.under = background_of(background, picture->channels, picture->depth);
     smart.progress = progress;
     pool_run(pool, sum_band, &smart, smart.bands);
     const enum status status = progress_check(progress);

@@ -29,7 +29,7 @@ def build():
     BUILD.mkdir(parents=True, exist_ok=True)
     recorder = BUILD / "record.o"
     subprocess.run(["gcc", "-O1", "-fPIE", "-c", ROOT / "tests/bench/hops/record.c", "-o", recorder], check=True)
-    libs = "-lmicrohttpd -ljpeg -lpng16 -ljansson -lisal -lm -ldl"
+    libs = "-lmicrohttpd -ljpeg -lz -lwebp -ljansson -lisal -lm -ldl"
     subprocess.run(["make", "-s", "-j2", "all", "CUDA=0", "B=build/hops", "PROGRAM=build/hops/burin",
                     "CC=gcc -finstrument-functions", f"LIBS={recorder} {libs}",
                     "CFLAGS=-std=c17 -O0 -g -fPIE -pthread -D_GNU_SOURCE -I. -Ibuild/hops"],

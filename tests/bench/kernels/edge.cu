@@ -43,7 +43,7 @@ static void rung_plain_shared(const struct frame *f) {
 
 static void rung_tile(const struct frame *f) {
     const unsigned channels = f->in.channels, depth = f->in.depth;
-    const struct edge_rule rule = edge_rule_of(&f->params, depth);
+    const struct edge_rule rule = edge_rule_of(&f->params, channels, depth);
     struct op_call call = {};
     struct batch batch;
     call.in = f->in, call.out = f->out;
@@ -119,7 +119,7 @@ static void rung_kind(const struct frame *f) {
     call.in = f->in, call.out = f->out;
     const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE_THREADS;
     const uint64_t rows = (uint64_t)(f->in.width + kind::PIXELS - 1) / kind::PIXELS * f->in.height;
-    args.rule = edge_rule_of(&f->params, DEPTH);
+    args.rule = edge_rule_of(&f->params, CHANNELS, DEPTH);
     args.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
     batch_init_tiles(&args.batch, &call, 1, kind::PIXELS, args.rows);
     edge_kernel<kind, BLOCKS, AHEAD><<<(args.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,

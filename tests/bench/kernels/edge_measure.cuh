@@ -110,7 +110,7 @@ static int host_level(const struct image &in, const struct edge_rule &rule, int6
 /* The result on all cores; written to be read, not for speed. */
 static void reference(const struct image &in, const struct image &out,
                       const struct params &params) {
-    const struct edge_rule rule = edge_rule_of(&params, in.depth);
+    const struct edge_rule rule = edge_rule_of(&params, in.channels, in.depth);
     static const int along[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
     static const int across[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
     const int reach = (int)rule.reach;

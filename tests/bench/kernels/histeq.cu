@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(1024)
 static __global__ void block_table(const uint32_t *counts, uint32_t pixels, uint8_t *levels) {
     __shared__ __align__(16) uint32_t cdf[LEVELS];
     __shared__ uint32_t cdf_min;
-    if (threadIdx.x < 32) read_cdf(counts, pixels, 256, cdf, &cdf_min);
+    if (threadIdx.x < 32) read_cdf<false>(counts, pixels, 256, cdf, &cdf_min);
     __syncthreads();
     const struct histeq_rule rule = { 256, HISTEQ_MINMAX };
     levels[threadIdx.x] = table_entry<1, HISTEQ_VALUE>(cdf, cdf_min, pixels, threadIdx.x, rule);
@@ -200,12 +200,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (uint64_t i = begin; i < vectors; i += step) {
         const uint4 vector = __ldg(in + i);
         const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
-        count_chunk<1, HISTEQ_VALUE, gray>(words, 16, column);
+        uint32_t hidden = 0;
+        count_chunk<1, HISTEQ_VALUE, gray>(words, 16, column, hidden);
     }
     __syncthreads();
     publish_counts<gray>(shared.table, counts);
     cooperative_groups::this_grid().sync();
-    if (threadIdx.x < 32) read_cdf(counts, vectors * 16, 256, shared.cdf, shared.cdf_min);
+    if (threadIdx.x < 32) read_cdf<false>(counts, vectors * 16, 256, shared.cdf, shared.cdf_min);
     __syncthreads();
     fill_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, shared);
     __syncthreads();

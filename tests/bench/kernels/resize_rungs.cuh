@@ -67,7 +67,8 @@ static void lay_set(const struct scene &scene, int set, struct op_call *calls, s
 typedef void (*across_pass)(struct across_batch);
 typedef void (*down_pass)(struct down_batch);
 
-/* COLUMNS of a tile, KERNEL of WARPS; 0 and NULL: as the operator chooses. */
+/* COLUMNS of a tile, if a block has room for them, KERNEL of WARPS; 0 and NULL: as the operator
+ * chooses. */
 template <class K>
 static void launch_across(const struct scene &scene, const struct group &group, uint32_t columns,
                           across_pass kernel, unsigned warps) {
@@ -78,10 +79,12 @@ static void launch_across(const struct scene &scene, const struct group &group, 
         const struct weighing &weigh = group.pictures[i].weigh;
         add_across<K>(&scene.context, weigh, scene.batch, 0, weigh.x.count, &tiles);
         if (columns == 0) continue;
+        const uint32_t span = across_span(&weigh.x, columns, weigh.across.note);
+        if (stage_bytes<K>(span) > (size_t)scene.context.shared_bytes) continue;
         struct across_image image = tiles.batch.images[--tiles.batch.count];
         tiles.count = image.first_tile;
         image.tile_columns = (uint16_t)columns;
-        image.span = (uint16_t)across_span(&weigh.x, columns, weigh.across.note);
+        image.span = (uint16_t)span;
         tiles.shared_bytes = stage_bytes<K>(image.span);
         const uint32_t across = tiles_over(image.columns, columns);
         const uint32_t lines = between_lines(&weigh.y) / (STAGE_ROWS / 4);
@@ -135,7 +138,7 @@ static __global__ void __launch_bounds__(32 * WARPS)
     const uint32_t pitch = stage_pitch<K>(image.span);
     const struct stage_source source = across_source(image, tile);
     stage<K, WARPS>(source, batch.rule, pitch, staged);
-    stage_finish<K, WARPS>(source, pitch, staged);
+    if (K::PLAIN) stage_wait();
 }
 
 /* The second pass in the order of the first, not from its end, which is in the L2 cache. */

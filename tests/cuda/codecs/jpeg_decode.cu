@@ -168,9 +168,11 @@ static void check_item(struct memory &memory, int i) {
     taken += flags == 0;
     if (flags && item.sound) fail_case(memory, i, "flags", flags);
     if (flags) return;
-    struct image expected = expected_image(&item.file, &item.probe);
+    uint32_t notes;
+    struct image expected = expected_image(&item.file, &item.probe, &notes);
     if (!expected.pixels) fail_case(memory, i, "the CPU refuses it", 0);
     if (!same_rows(&image, &expected)) fail_case(memory, i, "other samples", 0);
+    if (notes != headers[i].notes) fail_case(memory, i, "other notes", notes);
     free(expected.pixels);
 }
 

@@ -48,6 +48,16 @@ static const struct sample small_samples[] = {
     { "carve:width=40,height=35,show=seams", 1, 1, 3, 8, NOISE, 0 },
     { "carve:show=energy,energy=sobel3", 60, 70, 4, 8, PHOTO, 0 },
     { "carve:dx=-9", 340, 400, 1, 8, WALLED, 0 },
+    { "carve", 13, 42, 3, 8, PHOTO, REMOVE },
+    { "carve", 42, 13, 1, 16, NOISE, REMOVE },
+    { "carve:dx=30", 13, 42, 4, 16, NOISE, KEEP | REMOVE },
+    { "carve", 1, 97, 3, 8, NOISE, REMOVE },
+    { "carve:dy=2", 97, 1, 2, 8, NOISE, REMOVE },
+    { "carve:dx=-2,dy=9,energy=sobel3", 60, 70, 4, 8, PHOTO, REMOVE },
+    { "carve:dx=5,dy=-1,energy=sobel5", 70, 60, 1, 8, CONSTANT, KEEP | REMOVE },
+    { "carve:show=seams", 60, 70, 3, 16, PHOTO, REMOVE },
+    { "carve:dx=-3,dy=30,show=seams", 60, 70, 2, 8, NOISE, REMOVE },
+    { "carve:dx=-30,show=map", 60, 70, 3, 8, NOISE, REMOVE },
 };
 
 static const struct sample samples[] = {
@@ -90,6 +100,10 @@ static const struct sample samples[] = {
     { "carve:dx=-5,dy=-6", 12, 65535, 1, 8, NOISE, KEEP },
     { "carve:dx=-20,dy=20", 65515, 20, 2, 8, NOISE, 0 },
     { "carve:dx=20,dy=-2,show=seams", 65515, 3, 1, 8, NOISE, 0 },
+    { "carve", 1920, 1080, 3, 8, PHOTO, REMOVE },
+    { "carve:dx=300,dy=200", 1001, 703, 4, 16, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-10,energy=sobel5", 803, 601, 1, 8, NOISE, REMOVE },
+    { "carve:dy=-10,show=seams", 640, 500, 3, 16, PHOTO, REMOVE },
 };
 
 static bool small;
@@ -137,13 +151,13 @@ static void fill(const struct image *image, enum content content) {
         }
 }
 
-/* A block left of the middle, or one right of it. */
+/* A block left of the middle, or one right of it, of a pixel at least. */
 static void fill_mask(const struct image *mask, int which) {
     const uint32_t w = mask->width, h = mask->height;
     for (uint32_t y = 0; y < h; y++)
         for (uint32_t x = 0; x < w; x++) {
             const bool set = which == 0 ? x > w / 4 && x < w * 2 / 5 && y > h / 5 && y < h / 2
-                                        : x > w / 2 && x < w * 3 / 4 && y > h / 3;
+                                        : x >= w / 2 && x <= w * 3 / 4 - w / 8 && y >= h / 3;
             image_row(mask, y)[x] = (uint8_t)(set ? 128 + (x + y) % 128 : (x * y) % 128);
         }
 }
@@ -291,6 +305,27 @@ static void test_mask_of_other_size(void **state) {
     free(job);
 }
 
+/* One image's mask leaves nothing: it fails, the others of its batch do not. */
+static void test_mask_of_everything(void **state) {
+    (void)state;
+    const struct sample sample = { "carve:dx=3", 40, 30, 3, 8, PHOTO, REMOVE };
+    struct failure failure = { 0 };
+    struct job *job = make_job(sample.plan);
+    for (int i = 0; i < 3; i++) add(job, &sample);
+    reserve(job, &sample);
+    const struct image *mask = &job->items[1].aux[1];
+    memset(mask->pixels, 255, image_bytes(mask));
+    const uint64_t expected = reference(job, &job->items[0]);
+    assert_int_equal(run_batch(lane, &job->plan, job->items, 3, &failure), STATUS_OK);
+    assert_int_equal(job->items[1].failure.status, STATUS_MISMATCH);
+    assert_non_null(strstr(job->items[1].failure.message, "rmask marks too much"));
+    for (int i = 0; i < 3; i += 2) {
+        assert_int_equal(job->items[i].failure.status, STATUS_OK);
+        assert_int_equal(image_digest(&job->items[i].out), expected);
+    }
+    free(job);
+}
+
 /* ---- a client that leaves */
 
 static int64_t left_ns;
@@ -303,8 +338,8 @@ static void *leave(void *progress) {
     return NULL;
 }
 
-static void check_cancel(const char *plan) {
-    const struct sample sample = { plan, 3840, 2160, 3, 8, PHOTO, 0 };
+static void check_cancel(const char *plan, int masks) {
+    const struct sample sample = { plan, 3840, 2160, 3, 8, PHOTO, masks };
     struct failure failure = { 0 };
     pthread_t thread;
     struct job *job = make_job(sample.plan);
@@ -325,9 +360,10 @@ static void check_cancel(const char *plan) {
 static void test_cancel(void **state) {
     (void)state;
     if (small) skip();
-    check_cancel("carve:dx=-2500");
-    check_cancel("carve:dx=-1500,dy=-1000");
-    check_cancel("carve:dx=1500,dy=1000");
+    check_cancel("carve:dx=-2500", 0);
+    check_cancel("carve:dx=-1500,dy=-1000", 0);
+    check_cancel("carve:dx=1500,dy=1000", 0);
+    check_cancel("carve", REMOVE);
 }
 
 /* ---- times */
@@ -405,8 +441,11 @@ int main(int count, char **arguments) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),  cmocka_unit_test(test_mask_of_other_size),
-        cmocka_unit_test(test_batch),  cmocka_unit_test(test_large),
+        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_mask_of_other_size),
+        cmocka_unit_test(test_mask_of_everything),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_large),
         cmocka_unit_test(test_cancel),
     };
     const struct CMUnitTest clock[] = { cmocka_unit_test(test_times) };

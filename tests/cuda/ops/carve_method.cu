@@ -190,6 +190,48 @@ static void test_laid_out_once(void **) {
     free(memory);
 }
 
+/* ---- memory that was counted before the number of seams was known */
+
+static void check_cleared(const struct op_call *call, bool turned, uint32_t seams,
+                          const struct needs &most, size_t bits) {
+    struct carve_context carve = context_for(call, &h200);
+    (turned ? carve.clear.rows : carve.clear.columns) = seams;
+    const struct needs needs = needs_of(&carve);
+    if (needs.plane > most.plane || needs.first > most.first || needs.later > most.later ||
+        needs.bits > bits || needs.width > most.width || needs.height > most.height)
+        fail_msg("%ux%u to %ux%u, %u %s: not enough memory", call->in.width, call->in.height,
+                 call->out.width, call->out.height, seams, turned ? "rows" : "columns");
+}
+
+/* Whatever a phase that clears takes, the phases behind it fit into what was laid out. */
+static void test_clearing(void **) {
+    static const uint32_t sizes[][4] = { { 1, 9, 1, 9 },          { 9, 1, 9, 1 },
+                                         { 60, 40, 60, 40 },      { 60, 40, 50, 40 },
+                                         { 60, 40, 601, 40 },     { 100, 400, 150, 420 },
+                                         { 400, 100, 390, 3000 }, { 1000, 33, 1000, 33 },
+                                         { 33, 5000, 33, 5001 },  { 700, 500, 2100, 4500 } };
+    for (const uint32_t *size : sizes) {
+        struct params params = {};
+        struct op_call call = {};
+        call.params = &params;
+        call.in = image_shape(size[0], size[1], 4, 16);
+        call.out = image_shape(size[2], size[3], 4, 16);
+        call.aux[CARVE_REMOVE] = image_shape(size[0], size[1], 1, 8);
+        struct carve_context carve = context_for(&call, &h200);
+        assert_true(carve.clears);
+        lay_out_all(&carve, NULL);
+        struct needs most = needs_of(&carve);
+        raise_for_clearing(&carve, &most);
+        for (int turned = 0; turned < 2; turned++) {
+            const uint32_t side = size[turned], goal = size[2 + turned];
+            if (size[2 + !turned] < size[!turned]) continue;
+            for (uint32_t seams = 1; seams < side; seams++)
+                if (side - seams <= goal)
+                    check_cleared(&call, turned, seams, most, carve.bits_most);
+        }
+    }
+}
+
 /* ---- with a GPU: more blocks than it holds */
 
 #define TRY(call) assert_int_equal((int)(call), (int)cudaSuccess)
@@ -315,9 +357,10 @@ static void test_grid_too_large(void **) {
 
 int main() {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),   cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_residency), cmocka_unit_test(test_laid_out_once),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_grid_too_large),
+        cmocka_unit_test(test_choices),        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_residency),      cmocka_unit_test(test_laid_out_once),
+        cmocka_unit_test(test_clearing),       cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_grid_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,7 +322,8 @@ static const struct {
     int masks;
 } trees[] = {
     { { "", "carve:width=40", "carve:width=70", "carve:width=63", "carve:width=1" }, true, 0 },
-    { { "", "carve:width=40", "carve:width=70", "carve:width=63", "carve:width=88" }, true, 3 },
+    { { "", "carve:width=40", "carve:width=70", "carve:width=63", "carve:width=88" }, true, 1 },
+    { { "", "carve:width=40", "carve:width=70", "carve:width=63", "carve:width=88" }, false, 3 },
     { { "", "carve:width=50", "carve:width=70;histogram", "edge", "carve:dx=-3;blur:sigma=2" },
       true,
       1 },
@@ -331,7 +332,7 @@ static const struct {
       0 },
     { { "blur:sigma=1", "carve:dx=-2,energy=sobel3", "carve:dx=-9,energy=sobel3", "carve:dx=-9",
         "mean" },
-      true,
+      false,
       2 },
     { { "", "carve:width=40", "carve:dy=-3", "edge", "carve:show=energy" }, false, 3 },
 };
@@ -348,10 +349,16 @@ static struct run_item item_of(int i, int masks) {
     return item;
 }
 
+/* Pixels to be removed lie within ten columns, so that enough is left. */
 static void fill_item(const struct run_item *item, int i) {
     fill(&item->in, NOISE, 40u + (unsigned)i);
     for (int p = 0; p < 2; p++)
         if (item->aux[p].width) fill(&item->aux[p], NOISE, 60u + (unsigned)(2 * i + p));
+    for (uint32_t y = 0; y < item->aux[CARVE_REMOVE].height; y++) {
+        uint8_t *row = image_row(&item->aux[CARVE_REMOVE], y);
+        memset(row, 0, 20);
+        memset(row + 30, 0, item->in.width - 30);
+    }
 }
 
 /* On the CPU, the trunk's steps and the part's as one plan. */

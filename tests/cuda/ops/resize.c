@@ -101,7 +101,7 @@ static void test_strips(void **state) {
 }
 
 /* Noise has each pair of colour and alpha some times. Box copies pixels as they are, so they are
- * multiplied and divided again; lanczos3 leaves colours above their alpha too. */
+ * weighed and divided again; lanczos3 leaves colours beyond their range, and alpha near 0. */
 static void test_alpha(void **state) {
     (void)state;
     static const char *const sets[] = {

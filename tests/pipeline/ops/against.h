@@ -29,6 +29,14 @@ static inline int64_t against_sample(const struct image *in, int64_t x, int64_t 
     return sample_get(image_row(in, (uint32_t)row), (size_t)column * in->channels + c, in->depth);
 }
 
+/* Colour C over white. */
+static inline int64_t against_laid(const struct image *in, int64_t x, int64_t y, unsigned c) {
+    const int64_t sample = against_sample(in, x, y, c), max = image_max(in);
+    if (in->channels % 2) return sample;
+    const int64_t alpha = against_sample(in, x, y, in->channels - 1u);
+    return (2 * (sample * alpha + max * (max - alpha)) + max) / (2 * max);
+}
+
 static inline struct image against_padded(struct image shape) {
     shape.stride = image_row_bytes(&shape) + AGAINST_PADDING;
     shape.pixels = calloc(1, image_bytes(&shape));

@@ -40,9 +40,14 @@ static inline struct slow slow_make(const struct slow *like, int width, int heig
 }
 
 static inline int slow_luma(const struct slow *slow, const struct dot *dot) {
-    uint32_t gray = dot->sample[0];
-    if (slow->channels > 2)
-        gray = (77 * dot->sample[0] + 150 * dot->sample[1] + 29 * dot->sample[2] + 128) / 256;
+    const double max = slow->depth == 16 ? 65535 : 255;
+    uint32_t over[3]; /* white */
+    for (unsigned c = 0; c < 3; c++) {
+        const double alpha = slow->channels % 2 ? max : dot->sample[slow->channels - 1];
+        over[c] = (uint32_t)((dot->sample[c] * alpha + max * (max - alpha)) / max + 0.5);
+    }
+    uint32_t gray = over[0];
+    if (slow->channels > 2) gray = (77 * over[0] + 150 * over[1] + 29 * over[2] + 128) / 256;
     return (int)(slow->depth == 16 ? gray / 256 : gray);
 }
 
@@ -153,13 +158,20 @@ static inline struct slow slow_remove(struct slow slow, const int *seam) {
 
 static inline struct dot slow_mean(const struct slow *slow, int x, int y) {
     struct dot dot = *dot_at(slow, x, y);
+    double alpha = 0, weights = 0, sums[4] = { 0 };
     dot.fresh = true;
-    for (unsigned c = 0; c < slow->channels; c++) {
-        const double sum = (double)dot_at(slow, within(x - 1, slow->width), y)->sample[c] +
-                           dot_at(slow, x, y)->sample[c] +
-                           dot_at(slow, within(x + 1, slow->width), y)->sample[c];
-        dot.sample[c] = (uint32_t)(sum / 3 + 0.5);
+    for (int i = -1; i <= 1; i++)
+        alpha += dot_at(slow, within(x + i, slow->width), y)->sample[slow->channels - 1];
+    for (int i = -1; i <= 1; i++) {
+        const struct dot *one = dot_at(slow, within(x + i, slow->width), y);
+        const bool weighs = slow->channels % 2 == 0 && alpha > 0;
+        const double weight = weighs ? one->sample[slow->channels - 1] : 1;
+        for (unsigned c = 0; c < slow->channels; c++) sums[c] += weight * one->sample[c];
+        weights += weight;
     }
+    for (unsigned c = 0; c < slow->channels; c++)
+        dot.sample[c] = (uint32_t)(sums[c] / weights + 0.5);
+    if (slow->channels % 2 == 0) dot.sample[slow->channels - 1] = (uint32_t)(alpha / 3 + 0.5);
     dot.luma = slow_luma(slow, &dot);
     return dot;
 }
@@ -227,10 +239,64 @@ static inline struct slow slow_shrink(struct slow slow, bool columns, bool rows,
     return slow;
 }
 
-/* All the way; TOUCHED, a place for each pixel of the input, is set where a seam went. */
+/* The most pixels to be removed in a row. */
+static inline int slow_marked(const struct slow *slow) {
+    int most = 0;
+    for (int y = 0; y < slow->height; y++) {
+        int marked = 0;
+        for (int x = 0; x < slow->width; x++) marked += dot_at(slow, x, y)->remove;
+        most = marked > most ? marked : most;
+    }
+    return most;
+}
+
+/* LEAST columns less, then more while a seam crosses pixels to be removed; *CLEARED: a column is
+ * left without them. */
+static inline struct slow slow_clear(struct slow slow, int least, int kind, bool *touched,
+                                     bool *cleared) {
+    int *seam = malloc(sizeof *seam * (size_t)slow.height);
+    for (*cleared = true;; least--) {
+        bool crosses = false;
+        slow_seam(&slow, kind, true, seam);
+        for (int y = 0; y < slow.height; y++) crosses |= dot_at(&slow, seam[y], y)->remove;
+        if (least <= 0 && !crosses) break;
+        if (slow.width == 1) {
+            *cleared = false;
+            break;
+        }
+        for (int y = 0; y < slow.height; y++) touched[dot_at(&slow, seam[y], y)->id] = true;
+        slow = slow_remove(slow, seam);
+    }
+    free(seam);
+    return slow;
+}
+
+/* Clears as rmask asks, unless both sides shrink; false: nothing would be left. */
+static inline bool slow_remove_marked(struct slow *slow, int columns, int rows, int kind,
+                                      bool *touched) {
+    struct slow turned = slow_turn(slow);
+    const int row = slow_marked(slow), column = slow_marked(&turned);
+    const bool down = rows <= 0 && row < slow->width;
+    const bool across = columns <= 0 && column < slow->height;
+    bool cleared = !row || columns > 0 || rows > 0;
+    if (row && down && (!across || row <= column))
+        *slow = slow_clear(*slow, columns, kind, touched, &cleared);
+    else if (row && across)
+        *slow = slow_swap(slow_clear(slow_swap(*slow), rows, kind, touched, &cleared));
+    free(turned.dots);
+    return cleared;
+}
+
+/* All the way; TOUCHED, a place for each pixel of the input, is set where a seam went. Without
+ * dots: what is to be removed leaves nothing. */
 static inline struct slow slow_carve(struct slow slow, int goal_width, int goal_height, int kind,
                                      bool masked, bool *touched) {
     int columns = slow.width - goal_width, rows = slow.height - goal_height;
+    if (!slow_remove_marked(&slow, columns, rows, kind, touched)) {
+        free(slow.dots);
+        return (struct slow){ 0 };
+    }
+    columns = slow.width - goal_width, rows = slow.height - goal_height;
     while (columns > 0 || rows > 0) {
         bool went_down;
         slow = slow_shrink(slow, columns > 0, rows > 0, kind, masked, touched, &went_down);

@@ -57,9 +57,15 @@ static void divisor_by_default(void **state) {
 
 static void channels_apart_and_alpha_kept(void **state) {
     (void)state;
-    const uint8_t in[] = { 10, 100, 200, 7, 20, 110, 250, 9 };
-    const uint8_t out[] = { 20, 110, 250, 7, 20, 110, 250, 9 };
+    const uint8_t in[] = { 10, 100, 200, 255, 20, 110, 250, 255 };
+    const uint8_t out[] = { 20, 110, 250, 255, 20, 110, 250, 255 };
     check_8("convolve:taps=0 0 0 0 0 1 0 0 0", 2, 1, 4, in, 4, out);
+    /* over white and over 204060: 255 where nothing is seen, (20 102 + 255 153) / 255 = 161 */
+    const uint8_t clear[] = { 10, 100, 200, 255, 20, 110, 250, 102, 9, 9, 9, 0 };
+    const uint8_t white[] = { 161, 197, 253, 255, 255, 255, 255, 102, 255, 255, 255, 0 };
+    const uint8_t other[] = { 27, 82, 158, 255, 32, 64, 96, 102, 32, 64, 96, 0 };
+    check_8("convolve:taps=0 0 0 0 0 1 0 0 0", 3, 1, 4, clear, 4, white);
+    check_8("convolve:taps=0 0 0 0 0 1 0 0 0,background=204060", 3, 1, 4, clear, 4, other);
 }
 
 static void sixteen_bit(void **state) {
@@ -89,8 +95,8 @@ static uint32_t expected(const struct image *in, const struct params *params, ui
     if (image_has_alpha(in) && c == in->channels - 1u) return (uint32_t)against_sample(in, x, y, c);
     for (int i = 0; i < side * side; i++) {
         sum += params->taps[i];
-        r += params->taps[i] * against_sample(in, (int64_t)x + i % side - side / 2,
-                                              (int64_t)y + i / side - side / 2, c);
+        r += params->taps[i] * against_laid(in, (int64_t)x + i % side - side / 2,
+                                            (int64_t)y + i / side - side / 2, c);
     }
     const int64_t given = params->number[CONVOLVE_DIVISOR];
     if (params->number[CONVOLVE_ABS] && r < 0) r = -r;

@@ -32,20 +32,29 @@ static void of_equals_the_lower_number(void **state) {
 
 static void alpha_is_left_out(void **state) {
     (void)state;
-    const uint8_t rgba[] = { 1, 2, 3, 0, 4, 5, 6, 255, 250, 250, 250, 255 };
+    const uint8_t rgba[] = { 1, 2, 3, 1, 4, 5, 6, 255, 250, 250, 250, 255 };
     check_values("dominant", image_shape(3, 1, 4, 8), rgba, colours(3),
                  (const uint32_t[]){ 8, 8, 8 });
+}
+
+static void hidden_pixels_are_left_out(void **state) {
+    (void)state;
+    const uint8_t rgba[] = { 1, 2, 3, 0, 4, 5, 6, 0, 250, 250, 20, 1 };
+    check_values("dominant", image_shape(3, 1, 4, 8), rgba, colours(3),
+                 (const uint32_t[]){ 248, 248, 24 });
+    check_values("dominant:background=204060", image_shape(2, 1, 4, 8), rgba, colours(3),
+                 (const uint32_t[]){ 40, 72, 104 });
 }
 
 static void count(const struct image *in, const struct values_shape *shape, void *values) {
     static uint32_t counts[16][16][16];
     const uint32_t n = shape->channels, step = in->depth == 8 ? 16 : 4096;
-    uint32_t most = 0, best[3] = { 0 };
+    uint32_t most = 0, best[3] = { 15, 15, 15 }; /* white */
     memset(counts, 0, sizeof counts);
     for (uint32_t y = 0; y < in->height; y++)
         for (uint32_t x = 0; x < in->width; x++)
             counts[colour_sample(in, x, y, 0) / step][n < 3 ? 0 : colour_sample(in, x, y, 1) / step]
-                  [n < 3 ? 0 : colour_sample(in, x, y, 2) / step]++;
+                  [n < 3 ? 0 : colour_sample(in, x, y, 2) / step] += is_seen(in, x, y);
     for (uint32_t r = 0; r < 16; r++)
         for (uint32_t g = 0; g < 16; g++)
             for (uint32_t b = 0; b < 16; b++)
@@ -61,9 +70,8 @@ static void every_shape(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(of_equals_the_lower_number),
-        cmocka_unit_test(alpha_is_left_out),
+        cmocka_unit_test(by_hand),           cmocka_unit_test(of_equals_the_lower_number),
+        cmocka_unit_test(alpha_is_left_out), cmocka_unit_test(hidden_pixels_are_left_out),
         cmocka_unit_test(every_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,13 +56,19 @@ static void colour_and_alpha(void **state) {
     const uint8_t rgb[] = { 0, 0, 0, 0, 0, 0, 200, 0, 0, 200, 0, 0 };
     const uint8_t out[] = { 0, 240, 240, 0 };
     check_8("edge", 4, 1, 3, rgb, 1, out);
-    const uint8_t rgba[] = { 0, 0, 0, 9, 0, 0, 0, 8, 200, 0, 0, 7, 200, 0, 0, 6 };
-    const uint8_t with_alpha[] = { 0, 9, 240, 8, 240, 7, 0, 6 };
+    const uint8_t rgba[] = { 0, 0, 0, 255, 0, 0, 0, 255, 200, 0, 0, 255, 200, 0, 0, 255 };
+    const uint8_t with_alpha[] = { 0, 255, 240, 255, 240, 255, 0, 255 };
     check_8("edge", 4, 1, 4, rgba, 2, with_alpha);
-    const uint8_t gray[] = { 0, 9, 0, 8, 60, 7, 60, 6 };
+    const uint8_t gray[] = { 0, 255, 0, 255, 60, 255, 60, 255 };
     check_8("edge", 4, 1, 2, gray, 2, with_alpha);
-    const uint8_t zero[] = { 0, 9, 0, 8, 0, 7, 0, 6 };
+    const uint8_t zero[] = { 0, 255, 0, 255, 0, 255, 0, 255 };
     check_8("edge:border=zero", 4, 1, 2, gray, 2, zero);
+    /* Over white 0 with alpha 191 is 64: 4 (255 - 64) is clamped. Over 404040 it is 16. */
+    const uint8_t clear[] = { 9, 0, 200, 0, 0, 191, 0, 191 };
+    const uint8_t over_white[] = { 0, 0, 255, 0, 255, 191, 0, 191 };
+    const uint8_t over_gray[] = { 0, 0, 192, 0, 192, 191, 0, 191 };
+    check_8("edge", 4, 1, 2, clear, 2, over_white);
+    check_8("edge:background=404040", 4, 1, 2, clear, 2, over_gray);
 }
 
 /* 4 * 1000; 4 * 20000 is clamped; the threshold 10 is 2570. */
@@ -80,11 +86,11 @@ static void sixteen_bit(void **state) {
 
 static int64_t level(const struct image *in, const struct params *params, int64_t x, int64_t y) {
     const int64_t max = image_max(in);
-    int64_t gray = against_sample(in, x, y, 0);
+    int64_t gray = against_laid(in, x, y, 0);
     if (in->channels > 2)
-        gray = (77 * gray + 150 * against_sample(in, x, y, 1) + 29 * against_sample(in, x, y, 2) +
-                128) /
-               256;
+        gray =
+            (77 * gray + 150 * against_laid(in, x, y, 1) + 29 * against_laid(in, x, y, 2) + 128) /
+            256;
     gray += params->number[EDGE_BRIGHTNESS] * (max / 255);
     return gray < 0 ? 0 : gray > max ? max : gray;
 }

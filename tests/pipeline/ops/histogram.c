@@ -23,12 +23,24 @@ static void a_table_by_hand(void **state) {
 
 static void alpha_is_left_out(void **state) {
     (void)state;
-    const uint8_t rgba[] = { 0, 200, 100, 255, 255, 200, 127, 0 };
+    const uint8_t rgba[] = { 0, 200, 100, 255, 255, 200, 127, 1 };
     check_values("histogram:bins=2", image_shape(2, 1, 4, 8), rgba, lists(3, 2),
                  (const uint32_t[]){ 1, 1, 0, 2, 2, 0 });
-    const uint16_t gray[] = { 40000, 0, 40000, 65535, 1, 7 };
+    const uint16_t gray[] = { 40000, 1, 40000, 65535, 1, 7 };
     check_values("histogram:bins=2", image_shape(3, 1, 2, 16), gray, lists(1, 2),
                  (const uint32_t[]){ 1, 2 });
+}
+
+static void hidden_pixels_are_left_out(void **state) {
+    (void)state;
+    const uint8_t rgba[] = { 0, 200, 100, 0, 255, 200, 127, 1 };
+    check_values("histogram:bins=2", image_shape(2, 1, 4, 8), rgba, lists(3, 2),
+                 (const uint32_t[]){ 0, 1, 0, 1, 1, 0 });
+    const uint16_t none[] = { 0, 0, 40000, 0 };
+    check_values("histogram:bins=4", image_shape(2, 1, 2, 16), none, lists(1, 4),
+                 (const uint32_t[]){ 0, 0, 0, 2 });
+    check_values("histogram:bins=4,background=404040", image_shape(2, 1, 2, 16), none, lists(1, 4),
+                 (const uint32_t[]){ 0, 2, 0, 0 });
 }
 
 /* bin(v) = 256 v: of every 256 bins one has any. */
@@ -47,8 +59,12 @@ static void count(const struct image *in, const struct values_shape *shape, void
         for (uint32_t y = 0; y < in->height; y++)
             for (uint32_t x = 0; x < in->width; x++) {
                 const uint64_t sample = colour_sample(in, x, y, c);
-                counts[c * shape->length + sample * shape->length / (image_max(in) + 1)]++;
+                counts[c * shape->length + sample * shape->length / (image_max(in) + 1)] +=
+                    is_seen(in, x, y);
             }
+    for (unsigned c = 0; c < image_colours(in) && !seen_pixels(in); c++)
+        counts[c * shape->length + (uint64_t)image_max(in) * shape->length / (image_max(in) + 1)] =
+            in->width * in->height; /* white */
 }
 
 static void every_shape(void **state) {
@@ -75,6 +91,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_by_hand),
         cmocka_unit_test(alpha_is_left_out),
+        cmocka_unit_test(hidden_pixels_are_left_out),
         cmocka_unit_test(more_bins_than_values),
         cmocka_unit_test(every_shape),
         cmocka_unit_test(a_bins_levels_are_adjacent),

@@ -15,9 +15,19 @@ static void by_hand(void **state) {
 
 static void alpha_is_left_out(void **state) {
     (void)state;
-    const uint8_t gray[] = { 70, 0, 71, 255 };
+    const uint8_t gray[] = { 70, 1, 71, 255 };
     check_values("mean", image_shape(1, 2, 2, 8), gray, one_number(VALUE_DOUBLE, 1),
                  (const double[]){ 70.5 });
+}
+
+static void hidden_pixels_are_left_out(void **state) {
+    (void)state;
+    const uint8_t rgba[] = { 0, 255, 9, 0, 7, 8, 10, 1, 8, 9, 10, 255 };
+    check_values("mean", image_shape(3, 1, 4, 8), rgba, one_number(VALUE_DOUBLE, 3),
+                 (const double[]){ 7.5, 8.5, 10 });
+    const uint8_t none[] = { 1, 2, 3, 0 };
+    check_values("mean:background=204060", image_shape(1, 1, 4, 8), none,
+                 one_number(VALUE_DOUBLE, 3), (const double[]){ 0x20, 0x40, 0x60 });
 }
 
 static void add(const struct image *in, const struct values_shape *shape, void *values) {
@@ -25,8 +35,9 @@ static void add(const struct image *in, const struct values_shape *shape, void *
     for (unsigned c = 0; c < shape->channels; c++) {
         uint64_t sum = 0;
         for (uint32_t y = 0; y < in->height; y++)
-            for (uint32_t x = 0; x < in->width; x++) sum += colour_sample(in, x, y, c);
-        numbers[c] = (double)sum / ((double)in->width * in->height);
+            for (uint32_t x = 0; x < in->width; x++)
+                if (is_seen(in, x, y)) sum += colour_sample(in, x, y, c);
+        numbers[c] = seen_pixels(in) ? (double)sum / seen_pixels(in) : image_max(in);
     }
 }
 
@@ -54,6 +65,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
         cmocka_unit_test(alpha_is_left_out),
+        cmocka_unit_test(hidden_pixels_are_left_out),
         cmocka_unit_test(every_shape),
         cmocka_unit_test(white_overflows_nothing),
     };

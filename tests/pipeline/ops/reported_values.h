@@ -114,6 +114,19 @@ static inline void check_values_against(const char *text, values_expected expect
     pool_destroy(pool);
 }
 
+/* The pixels that count: those without alpha 0. */
+static inline bool is_seen(const struct image *in, uint32_t x, uint32_t y) {
+    return in->channels % 2 ||
+           sample_get(image_row(in, y), (size_t)(x + 1) * in->channels - 1, in->depth) > 0;
+}
+
+static inline uint32_t seen_pixels(const struct image *in) {
+    uint32_t seen = 0;
+    for (uint32_t y = 0; y < in->height; y++)
+        for (uint32_t x = 0; x < in->width; x++) seen += is_seen(in, x, y);
+    return seen;
+}
+
 /* Sample of colour channel C of pixel X, Y. */
 static inline uint32_t colour_sample(const struct image *in, uint32_t x, uint32_t y, unsigned c) {
     return sample_get(image_row(in, y), (size_t)x * in->channels + c, in->depth);

@@ -32,15 +32,13 @@ static void box(void **state) {
     check_16("resize:width=2,height=1,fit=fill,kernel=box", 4, 1, 1, deep, 1, deeper);
 }
 
-/* Multiplied: 200 opaque stays 200; 100 of alpha 51 is 20 (5100 + 128 = 5228, 5228 / 256 = 20,
- * (5228 + 20) / 256 = 20). Means 110 and 153; divided: 255 * 110 / 153 = 183.3. The second pair is
- * clear: its colours are gone. */
+/* 200 opaque and 100 of alpha 51: (200 * 255 + 100 * 51) / 306 = 183.3, alpha (255 + 51) / 2 = 153.
+ * The second pair is clear: its colours are gone. */
 static void alpha_weighs(void **state) {
     (void)state;
     const uint8_t in[] = { 200, 255, 100, 51, 90, 0, 30, 0 }, out[] = { 183, 153, 0, 0 };
     check_8("resize:width=2,height=1,fit=fill,kernel=box", 4, 1, 2, in, 2, out);
-    /* (40000 * 65535 + 32767) / 65535 = 40000; (1000 * 13107 + 32767) / 65535 = 200; means 20100
-     * and 39321; 65535 * 20100 / 39321 = 33500 exactly */
+    /* (40000 * 65535 + 1000 * 13107) / 78642 = 33500 exactly; 78642 / 2 = 39321 */
     const uint16_t deep[] = { 40000, 65535, 1000, 13107 }, deeper[] = { 33500, 39321 };
     check_16("resize:width=1,height=1,fit=fill,kernel=box", 2, 1, 2, deep, 2, deeper);
     /* nothing is weighed where pixels are moved, or stay as many */
@@ -161,7 +159,13 @@ static struct image run(const char *text, const struct image *in) {
     return out;
 }
 
-/* White, black and any other colour stay what they are, alpha and light included. */
+/* A third of it is 0. */
+static uint32_t alpha_noise(uint32_t y, size_t i, unsigned depth) {
+    const uint32_t noise = (y * 7919 + (uint32_t)i) * 2654435761u;
+    return noise % 3 ? noise >> (32 - depth) : 0;
+}
+
+/* White, black and any other colour stay what they are, opaque, under any alpha, and in light. */
 static void one_colour_stays(void **state) {
     (void)state;
     static const char *const kernels[] = { "lanczos3", "cubic", "linear", "box", "nearest" };
@@ -177,12 +181,13 @@ static void one_colour_stays(void **state) {
             for (unsigned depth = 8; depth <= 16; depth += 8) {
                 struct image in = image_shape(source.width, source.height, channels, depth);
                 in = filled(in, PICTURE_BLACK);
-                const bool alpha = channels % 2 == 0;
+                const bool alpha = channels % 2 == 0, opaque = n / 7 % 2;
                 for (uint32_t y = 0; y < in.height; y++)
                     for (size_t i = 0; i < (size_t)in.width * channels; i++)
                         sample_put(image_row(&in, y), i, depth,
-                                   alpha && i % channels == channels - 1 ? image_max(&in)
-                                                                         : level >> (16 - depth));
+                                   !alpha || i % channels < channels - 1 ? level >> (16 - depth)
+                                   : opaque                              ? image_max(&in)
+                                            : alpha_noise(y, i, depth));
                 /* 16 bits of light do not distinguish all dark samples of 16 bits */
                 const bool linear = n / 5 % 2 && (depth == 8 || level != levels[2]);
                 snprintf(text, sizeof text,
@@ -192,7 +197,11 @@ static void one_colour_stays(void **state) {
                 for (uint32_t y = 0; y < out.height; y++)
                     for (size_t i = 0; i < (size_t)out.width * channels; i++)
                         if (sample_get(image_row(&out, y), i, depth) !=
-                            sample_get(in.pixels, i % channels, depth))
+                                sample_get(in.pixels, i % channels, depth) &&
+                            (!alpha || opaque ||
+                             (i % channels < channels - 1 &&
+                              sample_get(image_row(&out, y), i / channels * channels + channels - 1,
+                                         depth))))
                             fail_msg("%s, %u channels of %u bits: %u became %u", text, channels,
                                      depth, sample_get(in.pixels, i % channels, depth),
                                      sample_get(image_row(&out, y), i, depth));
@@ -309,7 +318,7 @@ static void passes_grow_with_the_work(void **state) {
                                                 "width=200,height=200,fit=fill",
                                                 "width=200,height=200,fit=carve,share=50",
                                                 "width=200,height=200,fit=carve" };
-    const struct image in = image_shape(1920, 1080, 3, 8);
+    const struct image in = image_shape(1920, 1080, 3, 8), alpha = image_shape(1920, 1080, 4, 8);
     uint32_t before = 0;
     for (size_t i = 0; i < sizeof less_to_more / sizeof *less_to_more; i++) {
         char text[128];
@@ -319,6 +328,8 @@ static void passes_grow_with_the_work(void **state) {
         const uint32_t passes = plan.steps[0].op->passes(&plan.steps[0].params, &in);
         if (passes <= before) fail_msg("%s: %u passes, before it %u", text, passes, before);
         before = passes;
+        const uint32_t with_alpha = plan.steps[0].op->passes(&plan.steps[0].params, &alpha);
+        assert_true(i != 2 || with_alpha > passes);
     }
 }
 

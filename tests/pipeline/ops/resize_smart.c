@@ -68,9 +68,15 @@ static int gray(const struct image *picture, uint32_t x, uint32_t y) {
     const uint8_t *row = image_row(picture, y);
     const size_t i = (size_t)x * picture->channels;
     const unsigned depth = picture->depth;
-    uint32_t value = sample_get(row, i, depth);
-    if (picture->channels > 2)
-        value = luma(value, sample_get(row, i + 1, depth), sample_get(row, i + 2, depth));
+    const uint64_t max = image_max(picture);
+    const uint64_t alpha =
+        picture->channels % 2 ? max : sample_get(row, i + picture->channels - 1, depth);
+    uint32_t over[3] = { 0 }; /* white */
+    for (unsigned c = 0; c < image_colours(picture); c++)
+        over[c] =
+            (uint32_t)((2 * (sample_get(row, i + c, depth) * alpha + max * (max - alpha)) + max) /
+                       (2 * max));
+    const uint32_t value = picture->channels > 2 ? luma(over[0], over[1], over[2]) : over[0];
     return (int)(value >> (depth - 8));
 }
 
@@ -98,8 +104,8 @@ static void energy_of_pictures(void **state) {
         for (int most = SIMD_NONE; most <= SIMD_BEST; most++) {
             uint32_t alone, shared;
             simd_limit((enum simd)most);
-            smart_find(&picture, columns, count, scratch, NULL, NULL, &alone);
-            smart_find(&picture, columns, count, scratch, pool, NULL, &shared);
+            smart_find(&picture, 0xffffffff, columns, count, scratch, NULL, NULL, &alone);
+            smart_find(&picture, 0xffffffff, columns, count, scratch, pool, NULL, &shared);
             assert_int_equal(alone, slow_window(sums, length, count));
             assert_int_equal(shared, alone);
         }

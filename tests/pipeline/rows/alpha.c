@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows weighed by alpha and back, every colour with every alpha of 8 bit, by each set of
  * instructions, against the formulas.
- * covers: pipeline/premultiply.h */
+ * covers: pipeline/premultiply.h pipeline/background.h */
 #include "pipeline/rows/alpha.h"
 
 #include "pipeline/rows/simd.h"
@@ -109,11 +109,44 @@ static void each_pixel_has_its_own(void **state) {
     simd_limit(SIMD_BEST);
 }
 
+/* Laid over a background, against the formula in doubles; hidden pixels are filled, not counted. */
+static void check_laid(uint32_t colour, uint32_t alpha, uint32_t under, unsigned depth) {
+    const double max = depth == 8 ? 255 : 65535;
+    const struct background background = { { under, under / 2, under / 3 } };
+    uint8_t pixel[8] = { 0 }, out[8];
+    for (unsigned c = 0; c < 4; c++) sample_put(pixel, c, depth, c < 3 ? colour : alpha);
+    alpha_lay(pixel, out, 1, 4, depth, &background);
+    for (unsigned c = 0; c < 3; c++) {
+        const double laid = (colour * (double)alpha + background.sample[c] * (max - alpha)) / max;
+        assert_int_equal(sample_get(out, c, depth), (uint32_t)(laid + 0.5));
+    }
+    assert_int_equal(sample_get(out, 3, depth), alpha);
+    assert_int_equal(alpha_hide(pixel, out, 1, 4, depth, 99), alpha > 0);
+    for (unsigned c = 0; c < 3; c++)
+        assert_int_equal(sample_get(out, c, depth), alpha ? colour : 99);
+}
+
+static void laid_and_hidden(void **state) {
+    (void)state;
+    static const uint32_t unders[] = { 0, 1, 77, 254, 255 };
+    for (uint32_t i = 0; i < 5 * 256 * 256; i++) {
+        const uint32_t colour = i % 256, alpha = i / 256 % 256, under = unders[i / 65536];
+        check_laid(colour, alpha, under, 8);
+        check_laid(colour * 257 ^ alpha, alpha * 255, under * 257, 16);
+        check_laid(65535, alpha * 257, under * 256 + colour, 16);
+    }
+    const struct background gray = background_of(0x204060ff, 2, 16);
+    assert_int_equal(gray.sample[0], 58 * 257); /* (77 32 + 150 64 + 29 96 + 128) / 256 */
+    const struct background colour = background_of(0x204060ff, 4, 8);
+    assert_int_equal(colour.sample[2], 0x60);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes),
         cmocka_unit_test(words),
         cmocka_unit_test(each_pixel_has_its_own),
+        cmocka_unit_test(laid_and_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

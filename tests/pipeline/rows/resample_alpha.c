@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Colours multiplied by alpha as rows are read: every way against fractions written down anew, and
- * against plain C on a picture that was multiplied before.
- * covers: pipeline/rows/resample_avx2.c, pipeline/rows/resample_vnni.c */
+/* Pixels weighed by alpha: every way against fractions and against plain C; one colour stays, and
+ * hidden colours move nothing.
+ * covers: pipeline/rows/resample_alpha.h, pipeline/rows/resample_alpha_plain.c
+ * covers: pipeline/rows/resample_alpha_avx2.c, pipeline/rows/resample_alpha_vnni.c */
 #include "pipeline/rows/resample.h"
 
 #include "pipeline/rows/simd.h"
@@ -24,33 +25,13 @@ static struct image image_new(uint32_t width, uint32_t height, unsigned channels
     return image;
 }
 
-/* c a / M to the nearest; of 16 bit a half, which M, being odd, has not, does not matter. */
-static uint32_t multiplied(uint64_t colour, uint64_t alpha, uint64_t max) {
-    return (uint32_t)((2 * colour * alpha + max) / (2 * max));
-}
-
-static void multiply_row(const void *argument, const uint8_t *from, uint8_t *to, size_t pixels) {
-    const struct image *image = argument;
-    const unsigned channels = image->channels, depth = image->depth;
-    for (size_t i = 0; i < pixels * channels; i++) {
-        const uint32_t alpha = sample_get(from, i / channels * channels + channels - 1, depth);
-        const uint32_t sample = sample_get(from, i, depth);
-        sample_put(to, i, depth,
-                   i % channels == channels - 1 ? alpha
-                                                : multiplied(sample, alpha, image_max(image)));
-    }
-}
-
-static struct image scaled(struct image in, struct resample_axis x, struct resample_axis y,
-                           bool premultiply) {
+static struct image scaled(struct image in, struct resample_axis x, struct resample_axis y) {
     struct resample job = { .in = in,
                             .out = image_new(x.count, y.count, in.channels, in.depth),
                             .x = x,
                             .y = y,
                             .depth = in.depth,
-                            .prepare = premultiply ? multiply_row : NULL,
-                            .premultiply = premultiply,
-                            .argument = &in };
+                            .alpha = true };
     const size_t bytes = (resample_bytes(&job) + 63) / 64 * 64;
     job.scratch = aligned_alloc(64, bytes);
     memset(job.scratch, 0xa5, bytes);
@@ -59,96 +40,117 @@ static struct image scaled(struct image in, struct resample_axis x, struct resam
     return job.out;
 }
 
-/* Each pixel twice, side by side, so that the half of a row is the pixels as they were weighed. */
-static void check_pairs(unsigned channels) {
-    struct image in = image_new(512, 256, channels, 8);
-    const struct resample_axis x = { 512, 256, 0, 256, RESAMPLE_BOX };
-    const struct resample_axis y = { 256, 256, 0, 256, RESAMPLE_BOX };
-    for (uint32_t row = 0; row < 256; row++)
-        for (uint32_t i = 0; i < 512 * channels; i++) {
-            const uint32_t pixel = i / channels / 2, c = i % channels;
-            image_row(&in, row)[i] = (uint8_t)(pixel + (c < channels - 1 ? 64 * c : row));
-        }
-    struct image out = scaled(in, x, y, true);
-    for (uint32_t row = 0; row < 256; row++)
-        for (uint32_t i = 0; i < 256 * channels; i++) {
-            const uint32_t pixel = i / channels, c = i % channels, alpha = (pixel + row) & 255;
-            assert_int_equal(image_row(&out, row)[i],
-                             c < channels - 1 ? multiplied((pixel + 64 * c) & 255, alpha, 255)
-                                              : alpha);
-        }
-    free(in.pixels);
-    free(out.pixels);
-}
-
-static void every_colour_under_every_alpha(void **state) {
-    (void)state;
-    for (int limit = SIMD_NONE; limit <= SIMD_BEST; limit++)
-        for (unsigned channels = 2; channels <= 4; channels += 2) {
-            simd_limit((enum simd)limit);
-            check_pairs(channels);
-        }
-    simd_limit(SIMD_BEST);
-}
-
-/* Every way against plain C on a picture multiplied before. */
-static void compare(struct image in, struct resample_axis x, struct resample_axis y) {
-    struct image before = image_new(in.width, in.height, in.channels, in.depth);
-    for (uint32_t row = 0; row < in.height; row++)
-        multiply_row(&in, image_row(&in, row), image_row(&before, row), in.width);
+/* By each way the same as by plain C, which is returned. */
+static struct image scaled_by_all(struct image in, struct resample_axis x, struct resample_axis y) {
     simd_limit(SIMD_NONE);
-    struct image expected = scaled(before, x, y, false);
-    for (int limit = SIMD_NONE; limit <= SIMD_BEST; limit++) {
+    struct image expected = scaled(in, x, y);
+    for (int limit = SIMD_NONE + 1; limit <= SIMD_BEST; limit++) {
         simd_limit((enum simd)limit);
-        struct image out = scaled(in, x, y, true);
+        struct image out = scaled(in, x, y);
         assert_memory_equal(out.pixels, expected.pixels, image_bytes(&out));
         free(out.pixels);
     }
     simd_limit(SIMD_BEST);
-    free(before.pixels);
-    free(expected.pixels);
+    return expected;
 }
 
-/* Opaque pixels may take a shorter way, but not beside a pixel that is not opaque. */
-static void one_clear_pixel_is_seen(void **state) {
+static void set_pixel(struct image *image, uint32_t pixel, uint32_t colour, uint32_t alpha) {
+    for (unsigned c = 0; c < image->channels; c++)
+        sample_put(image_row(image, pixel / image->width),
+                   (size_t)(pixel % image->width) * image->channels + c, image->depth,
+                   c + 1 < image->channels ? colour : alpha);
+}
+
+/* The mean of two pixels: alpha (a + b) / 2, the colour (c a + d b) / (a + b), both half up. */
+static void means_of_two(void **state) {
     (void)state;
-    for (unsigned channels = 2; channels <= 4; channels += 2)
-        for (uint32_t clear = 0; clear < 19 * 18; clear++) {
-            struct image in = image_new(19, 18, channels, 8);
-            picture_draw(&in, PICTURE_NOISE, clear);
-            for (uint32_t i = 0; i < 19 * 18; i++)
-                in.pixels[i * channels + channels - 1] = i == clear ? 254 - clear % 255 : 255;
-            compare(in, (struct resample_axis){ 19, 17, 0, 17, RESAMPLE_LANCZOS3 },
-                    (struct resample_axis){ 18, 18, 0, 18, RESAMPLE_LANCZOS3 });
+    const uint32_t levels[] = { 0, 1, 2, 77, 127, 128, 200, 254, 255 };
+    for (unsigned shape = 0; shape < 4; shape++)
+        for (uint32_t n = 0; n < 9 * 9 * 9 * 9; n++) {
+            struct image in = image_new(2, 1, shape % 2 ? 4 : 2, shape / 2 ? 16 : 8);
+            const uint64_t times = shape / 2 ? 257 : 1;
+            const uint64_t c = levels[n % 9] * times, d = levels[n / 9 % 9] * times;
+            const uint64_t a = levels[n / 81 % 9] * times, b = levels[n / 729] * times;
+            set_pixel(&in, 0, (uint32_t)c, (uint32_t)a);
+            set_pixel(&in, 1, (uint32_t)d, (uint32_t)b);
+            struct image out = scaled_by_all(in, (struct resample_axis){ 2, 1, 0, 1, RESAMPLE_BOX },
+                                             (struct resample_axis){ 1, 1, 0, 1, RESAMPLE_BOX });
+            const uint64_t sum = a + b;
+            assert_int_equal(sample_get(out.pixels, in.channels - 1, in.depth), (sum + 1) / 2);
+            assert_int_equal(sample_get(out.pixels, 0, in.depth),
+                             sum ? (2 * (c * a + d * b) + sum) / (2 * sum) : 0);
             free(in.pixels);
+            free(out.pixels);
         }
 }
 
-/* Sides that stay and sides that change, all of the picture and a part, both depths. */
+/* Sides that stay and sides that change, all of the picture and a part, both depths. Wherever there
+ * is alpha, one colour stays; what lies under none moves nothing. */
+static void check_shape(int s, unsigned t, unsigned shape) {
+    static const uint32_t targets[] = { 0, 1, 7, 33, 100 }; /* 0: as it is */
+    struct image in = image_new(awkward_sizes[s].width, awkward_sizes[s].height, shape % 2 ? 4 : 2,
+                                shape / 2 ? 16 : 8);
+    const uint32_t width = targets[t % 5] ? targets[t % 5] : in.width;
+    const uint32_t height = targets[t / 5] ? targets[t / 5] : in.height;
+    const uint32_t x = t % 2 * width / 3, y = t % 2 * height / 4, colour = 41 * t % 256;
+    const struct resample_axis across = { in.width, width, x, width - x, RESAMPLE_LANCZOS3 };
+    const struct resample_axis down = { in.height, height, y, height - y, RESAMPLE_CUBIC };
+    picture_draw(&in, t % 3 ? PICTURE_NOISE : PICTURE_GRADIENT, t);
+    free(scaled_by_all(in, across, down).pixels);
+    for (uint32_t i = 0; i < in.width * in.height; i++) {
+        const uint32_t noise = (i + 1) * 2654435761u >> 16;
+        set_pixel(&in, i, colour, t % 3 ? (noise & 3 ? 0 : image_max(&in)) : noise % 5);
+    }
+    struct image out = scaled_by_all(in, across, down);
+    for (size_t i = in.channels - 1; i < image_bytes(&out) / (in.depth / 8); i += in.channels)
+        for (unsigned c = 1; c < in.channels; c++)
+            assert_int_equal(sample_get(out.pixels, i - c, in.depth),
+                             sample_get(out.pixels, i, in.depth) ? colour : 0);
+    for (uint32_t i = 0; i < in.width * in.height; i++)
+        if (!sample_get(in.pixels, (size_t)(i + 1) * in.channels - 1, in.depth))
+            set_pixel(&in, i, image_max(&in), 0);
+    struct image other = scaled_by_all(in, across, down);
+    assert_memory_equal(other.pixels, out.pixels, image_bytes(&out));
+    free(in.pixels);
+    free(out.pixels);
+    free(other.pixels);
+}
+
 static void every_shape(void **state) {
     (void)state;
-    static const uint32_t targets[] = { 0, 1, 7, 33, 100 }; /* 0: as it is */
     for (int s = 0; s < AWKWARD_SIZES; s++)
         for (unsigned t = 0; t < 25; t++)
-            for (unsigned shape = 0; shape < 4; shape++) {
-                struct image in = image_new(awkward_sizes[s].width, awkward_sizes[s].height,
-                                            shape % 2 ? 4 : 2, shape / 2 ? 16 : 8);
-                picture_draw(&in, t % 3 ? PICTURE_NOISE : PICTURE_GRADIENT, t);
-                const uint32_t width = targets[t % 5] ? targets[t % 5] : in.width;
-                const uint32_t height = targets[t / 5] ? targets[t / 5] : in.height;
-                const uint32_t x = t % 2 * width / 3, y = t % 2 * height / 4;
-                compare(in,
-                        (struct resample_axis){ in.width, width, x, width - x, RESAMPLE_LANCZOS3 },
-                        (struct resample_axis){ in.height, height, y, height - y, RESAMPLE_CUBIC });
-                free(in.pixels);
+            for (unsigned shape = 0; shape < 4; shape++) check_shape(s, t, shape);
+}
+
+/* Windows of more words than can be summed without a carry. */
+static void long_windows(void **state) {
+    (void)state;
+    for (unsigned shape = 0; shape < 4; shape++)
+        for (int side = 0; side < 2; side++) {
+            const uint32_t length = 9001, width = side ? 3 : length, height = side ? length : 3;
+            struct image in = image_new(width, height, shape % 2 ? 4 : 2, shape / 2 ? 16 : 8);
+            for (uint32_t i = 0; i < 3 * length; i++)
+                set_pixel(&in, i, i % 5 ? 0 : image_max(&in), image_max(&in));
+            const struct resample_axis along = { length, 2, 0, 2, RESAMPLE_LANCZOS3 };
+            const struct resample_axis beside = { 3, 3, 0, 3, RESAMPLE_LANCZOS3 };
+            struct image out = scaled_by_all(in, side ? beside : along, side ? along : beside);
+            for (size_t i = 0; i < (size_t)out.width * out.height * out.channels; i++) {
+                const bool alpha = (i + 1) % out.channels == 0;
+                const uint32_t sample = sample_get(out.pixels, i, out.depth);
+                const uint32_t mean = alpha ? image_max(&in) : image_max(&in) / 5;
+                assert_in_range(sample, mean - image_max(&in) / 99, mean + image_max(&in) / 99);
             }
+            free(in.pixels);
+            free(out.pixels);
+        }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_colour_under_every_alpha),
-        cmocka_unit_test(one_clear_pixel_is_seen),
+        cmocka_unit_test(means_of_two),
         cmocka_unit_test(every_shape),
+        cmocka_unit_test(long_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,17 @@ static struct cost_work photo(const char *plan) {
     return work_of(plan, 1920, 1080, FORMAT_JPEG, 500000, FORMAT_JPEG);
 }
 
+static struct cost_work with_aux(const char *text, int place) {
+    struct cost_work work = photo(text);
+    struct plan plan;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    const struct image in = image_shape(1920, 1080, 3, 8);
+    assert_int_equal(plan_parse(&plan, text, NULL), STATUS_OK);
+    assert_int_equal(plan_shapes(&plan, &in, UINT64_C(1) << 32, shapes, NULL), STATUS_OK);
+    cost_work_add_aux(&work, &plan, shapes, place);
+    return work;
+}
+
 static double predict(bool cpu, struct cost_work work) {
     struct cost cost;
     cost_init(&cost, cpu);
@@ -81,6 +92,22 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
     }
 }
 
+/* Pixels that rmask marks are removed and put back; both together are at most twice 1080 seams. */
+static void a_mask_to_remove_counts(void **state) {
+    (void)state;
+    static const char *const alike[] = { "carve:dx=-100,dy=-100", "carve:show=map,dx=-9",
+                                         "histeq" };
+    for (int cpu = 0; cpu < 2; cpu++) {
+        check_between(predict(cpu, with_aux("carve", 1)) / predict(cpu, photo("carve:dx=-1079")),
+                      0.25, 2);
+        assert_true(predict(cpu, with_aux("blur;carve:dx=-9", 1)) >
+                    10 * predict(cpu, photo("blur;carve:dx=-9")));
+        assert_true(predict(cpu, with_aux("carve", 0)) == predict(cpu, photo("carve")));
+        for (int i = 0; i < 3; i++)
+            assert_true(predict(cpu, with_aux(alike[i], 1)) == predict(cpu, photo(alike[i])));
+    }
+}
+
 /* The cost of steps alone, in branches that begin with 1080p in RGB. */
 static struct cost_work branches_work(const char *const *texts, int count) {
     struct cost_work work = { .count = 0 };
@@ -92,7 +119,7 @@ static struct cost_work branches_work(const char *const *texts, int count) {
         assert_int_equal(plan_parse(&plans[b], texts[b], NULL), STATUS_OK);
         branches[b] = &plans[b];
     }
-    plan_common_find(&common, branches, count, &in);
+    plan_common_find(&common, branches, count, &in, 0);
     cost_work_add_common(&work, &common, &in);
     for (int b = 0; b < count; b++) {
         struct image shapes[PLAN_STEPS_MAX + 1];
@@ -424,6 +451,7 @@ static void the_account_is_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_near_what_was_measured),
+        cmocka_unit_test(a_mask_to_remove_counts),
         cmocka_unit_test(the_work_grows_with_the_image_and_the_seams),
         cmocka_unit_test(seams_in_common_are_counted_once),
         cmocka_unit_test(every_type_has_its_price),

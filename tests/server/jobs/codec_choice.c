@@ -136,6 +136,22 @@ static void a_refused_file_runs_alone(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 1);
 }
 
+/* The device takes a header that is odd where no pixel depends on it, with the CPU's notes. */
+static void odd_headers(void **state) {
+    (void)state;
+    clear();
+    for (unsigned i = 0; i < 12; i++) {
+        const struct bytes file = jpeg_of(64, 48, 3, 2, 2, 0, NULL);
+        struct bytes odd = insert_bytes(&file, 20, "spare", i % 3 ? 0 : 5); /* behind JFIF's */
+        if (i % 3 == 1) odd.data[11] = 2;                                   /* JFIF 2.01 */
+        if (i % 3 == 2) ((uint8_t *)memmem(odd.data, odd.length, "\xff\xda", 2))[11] = 1;
+        free(file.data);
+        add_and_free(odd, "histeq", &(struct wish){ .quality = 85 });
+    }
+    run_file_jobs();
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 12);
+}
+
 /* Makes the first attempt look an hour long. */
 static void pass_an_hour(void) {
     slot_job(file_jobs.slots, file_jobs.taken[1])->submitted_ns -= INT64_C(3600000000000);
@@ -400,6 +416,7 @@ int main(void) {
         cmocka_unit_test(several_outputs),
         cmocka_unit_test(no_pixel_is_copied),
         cmocka_unit_test(a_refused_file_runs_alone),
+        cmocka_unit_test(odd_headers),
         cmocka_unit_test(no_jpeg_waits_for_a_core),
         cmocka_unit_test(the_queue_is_told_once),
         cmocka_unit_test(a_file_too_large_for_the_device),

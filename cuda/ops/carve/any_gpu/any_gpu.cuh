@@ -36,6 +36,7 @@ struct any_gpu_args {
     uint64_t *barrier;
     struct kernel_progress *progress;
     uint32_t done;
+    uint32_t least, *taken; /* as in seam_search */
 };
 
 /* The progress of all blocks; each block has a copy. The size follows from the number of seams
@@ -50,7 +51,7 @@ struct any_gpu_state {
 };
 
 struct any_gpu_shared {
-    bool turned, leave;
+    bool turned, leave, cleared;
     uint32_t column;
 };
 
@@ -196,6 +197,8 @@ static __device__ void choose_seam(const struct any_gpu_args &args,
     if (threadIdx.x) return;
     shared.turned = turned;
     shared.column = turned ? across.column : down.column;
+    shared.cleared =
+        args.taken && state.tag > args.least && !carve_removes(down.total, height_of(args, state));
     if (args.turned && blockIdx.x == 0) args.turned[state.tag - 1] = turned;
 }
 
@@ -278,6 +281,10 @@ static __global__ void __launch_bounds__(ANY_GPU_THREADS, 1)
         __syncthreads();
         if (threadIdx.x < 32) choose_seam<COST>(args, state, shared);
         __syncthreads();
+        if (!BOTH && shared.cleared) {
+            state.tag--; /* this seam stays */
+            break;
+        }
         const bool turned = BOTH && shared.turned;
         any_gpu_trace<COST>(args, state, turned, shared.column);
         if (!BOTH && state.columns == 1) break;
@@ -294,6 +301,7 @@ static __global__ void __launch_bounds__(ANY_GPU_THREADS, 1)
         if (!grid_barrier(args, state, stop, shared)) return;
     }
     if (BOTH) store_origins(args, state);
+    if (args.taken && is_reporter()) *args.taken = state.tag;
     if (args.progress && is_reporter())
         ((volatile struct kernel_progress *)args.progress)->done = args.done + state.tag;
 }
@@ -337,6 +345,7 @@ static inline void any_gpu_layout(const struct seam_search *search, struct arena
     args->seams = search->seams;
     args->progress = search->progress;
     args->done = search->done;
+    args->least = search->least, args->taken = search->taken;
     if (!search->rows) return;
     const size_t taken = (size_t)search->columns * height + (size_t)search->rows * width;
     args->cells[1] = arena_take<uint16_t>(arena, cells);

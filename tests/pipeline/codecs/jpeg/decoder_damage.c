@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* JPEGs with bytes too many, and damaged ones, refused or accepted.
- * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg/guard.c */
+ * covers: pipeline/codecs/jpeg/segment.h pipeline/codecs/jpeg/guard.c
+ * covers: pipeline/codecs/jpeg/lost.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 /* ---- bytes that belong to nothing */
@@ -38,7 +39,7 @@ static size_t segment_starts(const struct bytes *bytes, size_t starts[16]) {
     return 0;
 }
 
-static void test_few_bytes_between_segments_are_skipped(void **state) {
+static void test_bytes_between_segments_are_skipped(void **state) {
     (void)state;
     static const uint8_t extra[16] = "\x01"
                                      "Exif\xff\0\xffx\xff\0\0zzzz"; /* no marker */
@@ -56,7 +57,7 @@ static void test_few_bytes_between_segments_are_skipped(void **state) {
             check_inserted(&bytes, starts[i], extra, 4, STATUS_OK, &expected);
             check_inserted(&bytes, starts[i], extra, 9, STATUS_CORRUPT, &expected); /* 0xff 'x' */
             check_inserted(&bytes, starts[i], "123456789012345", 15, STATUS_OK, &expected);
-            check_inserted(&bytes, starts[i], "1234567890123456", 16, STATUS_CORRUPT, &expected);
+            check_inserted(&bytes, starts[i], (char[4000]){ 0 }, 4000, STATUS_OK, &expected);
             check_inserted(&bytes, starts[i], "\xff\0\xff\0", 4, STATUS_OK, &expected);
             struct bytes filled = insert_bytes(&bytes, starts[i], "\xff\xff\xff", 3);
             check_extra(&filled, STATUS_OK, 0, &expected); /* what the standard allows */
@@ -68,19 +69,48 @@ static void test_few_bytes_between_segments_are_skipped(void **state) {
     free(image.pixels);
 }
 
-/* A marker's byte lost, its segment is passed over: never without a word, and only if it is short.
- */
-static void test_lost_segments_are_corrupt(void **state) {
+/* A marker's byte lost, its segment is passed over. Only the standard's codes are there without.
+ * Small pictures are read by wrong codes to their end without a warning. */
+static void test_lost_segments(void **state) {
     (void)state;
-    struct image image = new_waves(61, 35, 3);
-    struct bytes bytes = make_jpeg(&(struct jpeg_recipe){ .image = &image, .space = JCS_RGB });
-    size_t starts[16];
-    const size_t count = segment_starts(&bytes, starts);
-    for (size_t i = 1; i < count; i++) { /* SOI's neighbour, whose loss is no magic number */
-        bytes.data[starts[i]] ^= 0x10;
-        check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
-        bytes.data[starts[i]] ^= 0x10;
+    for (int kind = 0; kind < 12; kind++) {
+        const bool optimal = kind & 1, small = kind & 2;
+        struct image image =
+            small ? new_noise(8, 8, 1, 8, (uint32_t)kind) : new_waves(61, 35, kind & 4 ? 1 : 3);
+        struct bytes bytes =
+            make_jpeg(&(struct jpeg_recipe){ .image = &image,
+                                             .space = image.channels == 3 ? JCS_RGB : JCS_UNKNOWN,
+                                             .optimal = optimal });
+        struct image expected = plain_jpeg(&bytes);
+        size_t starts[16];
+        const size_t count = segment_starts(&bytes, starts);
+        for (size_t i = 1; i < count; i++) { /* SOI's neighbour, whose loss is no magic number */
+            const bool spare = bytes.data[starts[i] + 1] == 0xc4 && !optimal;
+            bytes.data[starts[i]] ^= 0x10;
+            check_extra(&bytes, spare ? STATUS_OK : STATUS_CORRUPT, NOTE_BYTES_SKIPPED, &expected);
+            bytes.data[starts[i]] ^= 0x10;
+        }
+        free(expected.pixels);
+        free(bytes.data);
+        free(image.pixels);
     }
+}
+
+/* The first of three scans is lost, so its bytes come before the first that is found. */
+static void test_a_lost_scan(void **state) {
+    (void)state;
+    static const jpeg_scan_info scans[] = { { 1, { 0 }, 0, 63, 0, 0 },
+                                            { 1, { 1 }, 0, 63, 0, 0 },
+                                            { 1, { 2 }, 0, 63, 0, 0 } };
+    struct image image = new_waves(61, 35, 3);
+    struct bytes bytes =
+        make_jpeg(&(struct jpeg_recipe){ .image = &image, .scans = scans, .scan_count = 3 });
+    struct image expected = plain_jpeg(&bytes);
+    uint8_t *scan = memmem(bytes.data, bytes.length, "\xff\xda", 2);
+    check_inserted(&bytes, (size_t)(scan - bytes.data), "spare", 5, STATUS_OK, &expected);
+    *scan = 0;
+    check_extra(&bytes, STATUS_CORRUPT, 0, NULL);
+    free(expected.pixels);
     free(bytes.data);
     free(image.pixels);
 }
@@ -99,6 +129,61 @@ static void test_bytes_behind_the_scan(void **state) {
     free(expected.pixels);
     free(bytes.data);
     free(image.pixels);
+}
+
+/* PADDING goes before EVERY restart marker, or before the second alone. */
+static struct bytes pad_restarts(const struct bytes *bytes, const uint8_t *padding, size_t length,
+                                 bool every) {
+    struct bytes padded = { NULL, 0 };
+    int count = 0;
+    padded.data = malloc(bytes->length * (1 + length));
+    for (size_t i = 0; i < bytes->length; i++) {
+        const bool marker =
+            bytes->data[i] == 0xff && i + 1 < bytes->length && (bytes->data[i + 1] & 0xf8) == 0xd0;
+        if (marker && (++count == 2 || every)) {
+            memcpy(padded.data + padded.length, padding, length);
+            padded.length += length;
+        }
+        padded.data[padded.length++] = bytes->data[i];
+    }
+    assert_true(count > 4);
+    return padded;
+}
+
+/* An arithmetic code has no end of its own: other bytes than zeros may be read as code. */
+static void test_padding_before_restarts(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t padding[40];
+        size_t length;
+        bool sound;
+    } rows[] = {
+        { { 0 }, 1, true },       { { 0 }, 40, true },
+        { { 0xff, 0 }, 2, true }, { { 0, 0xff, 0, 0 }, 4, true },
+        { { 1 }, 1, false },      { { 0, 0, 0x80 }, 3, false },
+        { { 1 }, 20, false },     { { [19] = 1 }, 20, false },
+    };
+    for (size_t i = 0; i < 16 * sizeof rows / sizeof *rows; i++) {
+        const bool arithmetic = i & 1, progressive = i & 2, every = i & 4, gray = i & 8;
+        const size_t row = i / 16;
+        struct image image = new_waves(61, 35, gray ? 1 : 3);
+        struct bytes bytes = make_jpeg(&(struct jpeg_recipe){
+            .image = &image, .arithmetic = arithmetic, .progressive = progressive, .interval = 2 });
+        struct bytes padded = pad_restarts(&bytes, rows[row].padding, rows[row].length, every);
+        struct image expected = plain_jpeg(&bytes), read;
+        uint32_t notes = 0;
+        const enum status status =
+            try_decode(&padded, &codec_limits_default, &read, NULL, &notes, NULL);
+        if (!arithmetic) assert_int_equal(status, rows[row].sound ? STATUS_OK : STATUS_CORRUPT);
+        if (status == STATUS_OK && !arithmetic) assert_int_equal(notes, NOTE_BYTES_SKIPPED);
+        if (arithmetic && row < 2) assert_int_equal(status, STATUS_OK);
+        if (status == STATUS_OK && (!arithmetic || row < 2)) assert_same(&read, &expected);
+        free(read.pixels);
+        free(expected.pixels);
+        free(padded.data);
+        free(bytes.data);
+        free(image.pixels);
+    }
 }
 
 /* ---- damage that is accepted */
@@ -204,9 +289,11 @@ static void test_accepted_after_libjpeg_gave_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_bytes_between_segments_are_skipped),
-        cmocka_unit_test(test_lost_segments_are_corrupt),
+        cmocka_unit_test(test_bytes_between_segments_are_skipped),
+        cmocka_unit_test(test_lost_segments),
+        cmocka_unit_test(test_a_lost_scan),
         cmocka_unit_test(test_bytes_behind_the_scan),
+        cmocka_unit_test(test_padding_before_restarts),
         cmocka_unit_test(test_accepted_cuts_equal_libjpeg),
         cmocka_unit_test(test_accepted_cuts_of_a_progressive_one),
         cmocka_unit_test(test_accepted_sound_files_are_not_noted),

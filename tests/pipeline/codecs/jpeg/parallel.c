@@ -68,8 +68,9 @@ static void check_case(const struct jpeg_case *made, const struct jpeg_division 
         fail_msg("%ux%u of %d, %dx%d, quality %d, drawing %d, tables %d, DRI %u: flags %x",
                  made->width, made->height, made->channels, made->h, made->v, made->quality,
                  made->drawing, made->tables, made->interval, flags);
-    struct image expected = expected_image(&bytes, &probe);
-    if (!same_rows(&image, &expected))
+    uint32_t notes;
+    struct image expected = expected_image(&bytes, &probe, &notes);
+    if (notes || !same_rows(&image, &expected))
         fail_msg("%ux%u of %d, %dx%d, quality %d, drawing %d, tables %d, DRI %u differs",
                  made->width, made->height, made->channels, made->h, made->v, made->quality,
                  made->drawing, made->tables, made->interval);
@@ -260,9 +261,14 @@ static unsigned check_damaged(const struct jpeg_file *bytes, const struct jpeg_d
     struct image image = { 0 };
     const uint32_t flags = decode(bytes, division, &image, &probe);
     if (flags == 0) {
-        struct image expected = expected_image(bytes, &probe);
+        struct jpeg_baseline header;
+        uint32_t notes;
+        struct image expected = expected_image(bytes, &probe, &notes);
+        jpeg_baseline_read_header(bytes->data, bytes->length, &probe, &codec_limits_default,
+                                  &header);
         assert_non_null(expected.pixels);
         assert_true(same_rows(&image, &expected));
+        assert_int_equal(header.notes, notes);
         free(expected.pixels);
     }
     free(image.pixels);
