@@ -85,7 +85,11 @@ static __global__ void __launch_bounds__(THREADS16)
     const uint2 before = block_sum_min(sum, least);
     const uint32_t upto = before.x + block_scan(own);
     if (!pixels && bin == 0) args.identity[blockIdx.y] = 1;
-    if (before.y == UINT32_MAX) return;
+    if (before.y == UINT32_MAX) {
+        /* Bins before the first: pixels with alpha 0 ask for them too. */
+        if (args.alpha && bin < args.bins) args.levels[blockIdx.y * args.pitch + bin] = 0;
+        return;
+    }
     const uint32_t first = counts[before.y];
     const bool identity = args.scale == HISTEQ_MINMAX && first == pixels;
     if (bin == before.y) args.identity[blockIdx.y] = identity;

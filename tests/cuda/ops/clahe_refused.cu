@@ -22,7 +22,7 @@ static const struct way {
 } ways[] = {
     { { "clahe", 1, 1, large }, true },
     { { "clahe:clip=0", 3, 1, odd }, true },
-    { { "clahe:channel=luma", 4, 1, odd }, true },
+    { { "clahe:channel=luma", 4, 1, odd }, false },
     { { "clahe", 2, 1, narrow }, true },
     { { "clahe", 1, 1, least }, true },
     { { "clahe", 1, 1, less }, false },
