@@ -4,6 +4,7 @@ Sobel filters. No program is needed."""
 import functools
 import itertools
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,21 @@ import carve
 
 # ---- the same operator in the plainest way: a picture is a list of rows of pixels (samples, keep, remove, origin)
 
+def half_up(value):
+    return int(value + Fraction(1, 2))
+
+
+def plain_laid(samples, depth):
+    """The colours of a pixel over white."""
+    if len(samples) % 2:
+        return samples
+    *colours, alpha = samples
+    white = 2**depth - 1
+    return [half_up(Fraction(colour * alpha + white * (white - alpha), white)) for colour in colours]
+
+
 def plain_luma(samples, depth):
+    samples = plain_laid(samples, depth)
     if len(samples) < 3:
         return samples[0] >> (depth - 8)
     return (77 * samples[0] + 150 * samples[1] + 29 * samples[2] + 128) // 256 >> (depth - 8)
@@ -84,6 +99,17 @@ def turned(rows):
     return [list(column) for column in zip(*rows)]
 
 
+def plain_mean(three):
+    """Of pixels; colours beside alpha weigh by it, unless it is 0 in all of them."""
+    weights = [pixel[-1] if len(pixel) % 2 == 0 else 1 for pixel in three]
+    if not any(weights):
+        weights = [1, 1, 1]
+    mean = [half_up(Fraction(sum(s * w for s, w in zip(samples, weights)), sum(weights))) for samples in zip(*three)]
+    if len(mean) % 2 == 0:
+        mean[-1] = half_up(Fraction(sum(pixel[-1] for pixel in three), 3))
+    return tuple(mean)
+
+
 def plain_doubled(rows, chosen):
     """CHOSEN: a set of (row, column)."""
     result = []
@@ -93,8 +119,7 @@ def plain_doubled(rows, chosen):
             result[-1].append(pixel)
             if (y, x) in chosen:
                 three = row[max(x - 1, 0)][0], pixel[0], row[min(x + 1, len(row) - 1)][0]
-                mean = tuple(int(sum(samples) / 3 + 0.5) for samples in zip(*three))
-                result[-1].append((mean, pixel[1], pixel[2], None))
+                result[-1].append((plain_mean(three), pixel[1], pixel[2], None))
     return result
 
 
@@ -288,9 +313,16 @@ def test_whole_operator(depth, channels):
 
 
 def test_energy_shown():
-    picture = np.array([[[255, 7], [0, 8]], [[10, 9], [0, 1]]], np.uint8)
+    picture = np.array([[[255, 255], [0, 255]], [[10, 255], [0, 255]]], np.uint8)
     # |255 - 0| + |255 - 10| + floor(46341 * 255 / 65536) is over 255; |10 - 0| + 0 + floor(46341 * 10 / 65536)
-    assert carve.carve(picture, show="energy").tolist() == [[[255, 7], [0, 8]], [[17, 9], [0, 1]]]
-    wide = picture.astype(np.uint16) * 256
+    assert carve.carve(picture, show="energy").tolist() == [[[255, 255], [0, 255]], [[17, 255], [0, 255]]]
+    wide = picture.astype(np.uint16) * 257
     assert carve.carve(wide, show="energy")[..., 0].tolist() == [[65535, 0], [17 * 257, 0]]
     assert np.array_equal(carve.carve(wide, show="energy")[..., 1], wide[..., 1])
+
+
+def test_energy_shown_of_what_alpha_hides():
+    picture = np.array([[[255, 0], [0, 0]], [[10, 51], [0, 0]]], np.uint8)
+    # over white 255, 255; 206, 255: (10 * 51 + 255 * 204) / 255 is 206. Left above |255 - 206|, left below |206 - 255| and
+    # floor(46341 * 49 / 65536), which is 34
+    assert carve.carve(picture, show="energy").tolist() == [[[49, 0], [0, 0]], [[83, 51], [0, 0]]]

@@ -203,6 +203,7 @@ static struct job *send_job(const struct scene *scene, int *slot) {
     const struct probe_limits limits = { 1 << 16, 1 << 10 };
     *slot = slot_take(scene->slots, 0, NULL);
     struct job *job = slot_shared_job(scene->slots, *slot);
+    memset(job, 0, sizeof *job); /* an earlier run of the slot would make this one a copy */
     memcpy(slot_bytes(scene->slots, *slot), file, sizeof file - 1);
     job->image_length = job->body_length = sizeof file - 1;
     job->plan = plan_data_of("threshold");
