@@ -69,13 +69,16 @@ def test_orientation(daemon, kind, orientation):
     assert daemon.post("/info", again.body).json["orientation"] == 1
 
 
-def test_orientation_in_either_byte_order(daemon):
+@pytest.mark.parametrize("type,size", [(3, 2), (4, 4), (8, 2), (9, 4)])
+def test_orientation_in_either_byte_order(daemon, type, size):
+    """A SHORT, or another integer, as Pillow reads it."""
     for order, number in (("big", b"MM\0*"), ("little", b"II*\0")):
         def n(value, size):
             return value.to_bytes(size, order)
         tiff = (number + n(8, 4) + n(2, 2) + n(0x010f, 2) + n(2, 2) + n(4, 4) + b"abc\0"
-                + n(0x0112, 2) + n(3, 2) + n(1, 4) + n(6, 2) + b"\0\0" + n(0, 4))
+                + n(0x0112, 2) + n(type, 2) + n(1, 4) + n(6, size) + bytes(4 - size) + n(0, 4))
         data = jpeg(smooth(30, 20), exif=b"Exif\0\0" + tiff)
+        assert ImageOps.exif_transpose(Image.open(io.BytesIO(data))).size == (20, 30)
         assert daemon.post("/info", data).json["orientation"] == 6
         assert daemon.post("/histeq", data).image.shape == (30, 20, 3)
 

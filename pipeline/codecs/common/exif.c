@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, ENTRY_BYTES = 12 };
+enum { TAG_ORIENTATION = 0x0112, ENTRY_BYTES = 12 };
+/* TIFF's types; EXIF has a SHORT, other writers and readers all four. */
+enum { SHORT = 3, LONG = 4, SSHORT = 8, SLONG = 9 };
 
 struct tiff {
     const uint8_t *bytes;
@@ -40,9 +42,16 @@ uint8_t exif_orientation(const uint8_t *bytes, size_t length) {
     at += 2;
     for (; entries && length - at >= ENTRY_BYTES; entries--, at += ENTRY_BYTES) {
         if (read_16(&tiff, at) != TAG_ORIENTATION) continue;
-        /* One SHORT lies in the entry itself, in the first two bytes of its value. */
-        if (read_16(&tiff, at + 2) != TYPE_SHORT || read_32(&tiff, at + 4) != 1) return 1;
-        uint32_t value = read_16(&tiff, at + 8);
+        /* One value lies in the entry itself, in the first of its last four bytes. */
+        uint32_t value = 0;
+        if (read_32(&tiff, at + 4) != 1) return 1;
+        switch (read_16(&tiff, at + 2)) {
+        case SHORT:
+        case SSHORT: value = read_16(&tiff, at + 8); break;
+        case LONG:
+        case SLONG: value = read_32(&tiff, at + 8); break;
+        default: break;
+        }
         return value >= 1 && value <= 8 ? (uint8_t)value : 1;
     }
     return 1;
