@@ -113,16 +113,6 @@ INLINE void hide(const uint8_t *from, uint8_t *to, size_t pixels, uint32_t fill,
     }
 }
 
-#define SPECIALISE_ALPHA(channels, depth, row_function, ...)                                       \
-    do {                                                                                           \
-        switch ((channels)*100 + (depth)) {                                                        \
-        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
-        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
-        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
-        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
-        }                                                                                          \
-    } while (0)
-
 /* ---- 8 bit by AVX2: whole vectors of a row; functions return the pixels done */
 
 #ifdef __x86_64__
