@@ -22,9 +22,11 @@ struct request {
     size_t length;
 };
 
+/* Other threads still run: exit() would release what they use. */
 static void die(const char *what) {
     fprintf(stderr, "load: %s: %s\n", what, errno ? strerror(errno) : "not understood; see --help");
-    exit(1);
+    fflush(stdout);
+    _exit(1);
 }
 
 static char *request_read_file(const char *path, size_t *length) {
