@@ -11,7 +11,8 @@
 enum {
     TEXT_MAX = 32 << 10,
     EXIF_HEAD = 6,
-    MENDED_MAX = 4 /* chunks of wrong length: each may cost a walk over the file */
+    MENDED_MAX = 4,         /* chunks of wrong length, whose ends are looked for */
+    MENDED_BYTES = 1 << 20, /* in as many bytes each, since the front does so */
 };
 
 bool png_is(const struct png_chunk *chunk, const char *name) {
@@ -39,7 +40,8 @@ static bool begins(const uint8_t *bytes, size_t length, size_t at) {
 static size_t find_end(const uint8_t *bytes, size_t length, size_t at) {
     size_t summed = at + 4;
     uint32_t crc = 0;
-    for (size_t end = at + PNG_CHUNK_FRAME; end <= length; end++) {
+    const size_t most = length - at < MENDED_BYTES ? length : at + MENDED_BYTES;
+    for (size_t end = at + PNG_CHUNK_FRAME; end <= most; end++) {
         if (!begins(bytes, length, end)) continue;
         crc = crc32_gzip_refl(crc, bytes + summed, end - 4 - summed);
         summed = end - 4;
@@ -221,11 +223,16 @@ static bool read_before(struct png_parts *parts, const struct png_chunk *chunk) 
     return true;
 }
 
+/* Whether an IDAT begins at AT. */
+static bool is_data(const uint8_t *bytes, size_t length, size_t at) {
+    return length - at >= PNG_CHUNK_FRAME && memcmp(bytes + at + 4, "IDAT", 4) == 0;
+}
+
 /* Skips the IDATs from AT on, whose bytes may end anywhere. */
 static size_t measure_data(struct png_parts *parts, const uint8_t *bytes, size_t length,
                            size_t at) {
     parts->data_at = at;
-    while (length - at >= PNG_CHUNK_FRAME && memcmp(bytes + at + 4, "IDAT", 4) == 0) {
+    while (is_data(bytes, length, at)) {
         const size_t stated = read_be32(bytes + at), left = length - at - PNG_CHUNK_FRAME;
         parts->data_bytes += stated < left ? stated : left;
         at += PNG_CHUNK_FRAME + (stated < left ? stated : left);
@@ -248,7 +255,7 @@ enum status png_read_parts(const uint8_t *bytes, size_t length, struct png_parts
                            struct failure *failure) {
     struct png_chunk chunk;
     uint8_t by_text = 0;
-    size_t at = png_read_chunk(bytes, length, 8, &chunk), next; /* past the signature */
+    size_t at = png_read_chunk(bytes, length, 8, &chunk), next = at; /* past the signature */
     *parts = (struct png_parts){ .orientation = 0 };
     bool certain = at;
     if (certain) {
@@ -256,13 +263,13 @@ enum status png_read_parts(const uint8_t *bytes, size_t length, struct png_parts
         if (status != STATUS_OK) return status;
         if (!chunk.sound) memcpy(parts->damaged, chunk.name, 4);
     }
-    while (certain && (next = next_chunk(parts, bytes, length, at, &chunk)) &&
-           !png_is(&chunk, "IDAT") && !png_is(&chunk, "IEND")) {
+    while (certain && !is_data(bytes, length, at) &&
+           (next = next_chunk(parts, bytes, length, at, &chunk)) && !png_is(&chunk, "IEND")) {
         certain = read_before(parts, &chunk);
         if (chunk.sound) read_anywhere(parts, &chunk, &by_text);
         at = next;
     }
-    if (!certain || !next || !png_is(&chunk, "IDAT"))
+    if (!certain || !next || !is_data(bytes, length, at))
         return fail(failure, STATUS_CORRUPT,
                     "the PNG's header is broken or cut off at byte %zu of %zu; send the whole file",
                     at, length);
