@@ -56,7 +56,7 @@ HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-cl
   -fcf-protection=full) $(PIC)
 # Functions and lines, for traces; not variables, which cost a sixth of the time to compile. To step through: DEBUG=-g
 DEBUG = -g1
-CFLAGS = -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
+CFLAGS = -pipe -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
   -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 # With sanitizers -O2 takes four times as long to compile, and the speed of such a program does not matter.
 OPTIMIZE  = $(if $(SAN),-Og,-O2)
@@ -174,13 +174,19 @@ $(REPLAYS:=.run): %.run: %
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
 # A whole folder runs in several processes, each with a daemon of its own; files that PYTEST names run in one. A test that
-# hangs fails under its name, and its processes end. Compiled tests are kept: each process would compile them for two seconds.
+# hangs fails under its name, and its processes end.
 KEEP_COMPILED = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(abspath build)/pycache
 run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
+# Compiled once, and while other things are built: each process would do so again, for four seconds.
+COLLECTED = build/pycache/http
+$(COLLECTED): $(wildcard tests/http/*.py)
+	@mkdir -p $(@D)
+	@$(KEEP_COMPILED) /usr/bin/python3 -m pytest -q --collect-only tests/http > $@ || { cat $@; false; }
+
 # The tests wait more than they work.
-http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
-	$(call run_pytest,tests/http,$$(($$(nproc) + 1)))
+http: $(COLLECTED) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
+	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
 
 page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST as above
 	@$(MAKE) --no-print-directory deps NEED="$(PAGE_PACKAGES)"

@@ -14,6 +14,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -59,7 +60,8 @@ static inline void hidden_draw(const struct image *image, enum filling filling, 
 /* A and B, results with the same shape, may differ in colours under alpha 0 alone. */
 static inline void hidden_compare(const char *what, const struct image *a, const struct image *b) {
     const unsigned channels = a->channels;
-    for (uint32_t y = 0; y < a->height; y++)
+    for (uint32_t y = 0; y < a->height; y++) {
+        if (memcmp(image_row(a, y), image_row(b, y), image_row_bytes(a)) == 0) continue;
         for (size_t i = 0; i < (size_t)a->width * channels; i++) {
             const size_t alpha = i / channels * channels + channels - 1;
             const uint32_t one = sample_get(image_row(a, y), i, a->depth),
@@ -70,6 +72,7 @@ static inline void hidden_compare(const char *what, const struct image *a, const
                 fail_msg("%s: pixel %zu, %u, channel %zu is %u or %u by what is hidden", what,
                          i / channels, y, i % channels, one, other);
         }
+    }
 }
 
 #endif
