@@ -178,11 +178,11 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 KEEP_COMPILED = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(abspath build)/pycache
 run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
-# Compiled once, and while other things are built: each process would do so again, for four seconds.
+# Compiled once, and while other things are built: each process would do so again, for four seconds. Lists of tests ask the program.
 COLLECTED = build/pycache/http
-$(COLLECTED): $(wildcard tests/http/*.py)
+$(COLLECTED): $(wildcard tests/http/*.py) | $(PROGRAM)
 	@mkdir -p $(@D)
-	@$(KEEP_COMPILED) /usr/bin/python3 -m pytest -q --collect-only tests/http > $@ || { cat $@; false; }
+	@$(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --collect-only tests/http > $@ || { cat $@; false; }
 
 # The tests wait more than they work.
 http: $(COLLECTED) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
