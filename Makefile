@@ -175,14 +175,13 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
 # A whole folder runs in several processes, each with a daemon of its own; files that PYTEST names run in one. A test that
 # hangs fails under its name, and its processes end.
-KEEP_COMPILED = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(abspath build)/pycache
-run_pytest = $(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
+PYTHON_TESTS = PYTHONDONTWRITEBYTECODE= BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q
+run_pytest = $(PYTHON_TESTS) --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
 # Compiled once, and while other things are built: each process would do so again, for four seconds. Lists of tests ask the program.
-COLLECTED = build/pycache/http
+COLLECTED = build/tests-of-http
 $(COLLECTED): $(wildcard tests/http/*.py) | $(PROGRAM)
-	@mkdir -p $(@D)
-	@$(KEEP_COMPILED) BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q --collect-only tests/http > $@ || { cat $@; false; }
+	@$(PYTHON_TESTS) --collect-only tests/http > $@ || { cat $@; false; }
 
 # The tests wait more than they work.
 http: $(COLLECTED) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
@@ -197,7 +196,7 @@ page: $(PROGRAM) ## the tests of the page, in a browser that is installed if mis
 reference: export TEST_LIBRARY = $(if $(SAN),,$(abspath $(LIBRARY)))
 reference: export GLIBC_TUNABLES = $(KEEP_MEMORY):glibc.malloc.hugetlb=1
 reference: $(PROGRAM) $(if $(SAN),,$(LIBRARY)) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST as above
-	nice -n 10 env $(call run_pytest,tests/reference,$$((($$(nproc) + 1) / 2)) --dist loadfile)
+	nice -n 10 env $(call run_pytest,tests/reference,$$(nproc) --dist loadfile)
 
 # One after the other: each measures times, or takes all of the machine. A program that others import is not executable.
 pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
