@@ -230,8 +230,8 @@ static enum status run_phase(struct carve_context *carve, struct phase *phase) {
     enum status status = find_seams(carve, phase);
     const struct phase after = behind(phase);
     const bool last = after.width == carve->goal_width && after.height == carve->goal_height;
-    if (!phase->seams.columns && !phase->seams.rows) return status;
-    if (!status && carve->shows) status = paint_phase(carve, phase);
+    if (status || (!phase->seams.columns && !phase->seams.rows)) return status;
+    if (carve->shows) status = paint_phase(carve, phase);
     if (!status) status = apply_seams(carve, phase, last);
     cuda_record_kernel(carve->context, "pixels");
     carve->origin_map.count++;

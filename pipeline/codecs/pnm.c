@@ -93,6 +93,7 @@ static bool read_lines(const uint8_t *bytes, size_t length, struct header *heade
                  (const char *)at);
         *value = '\0';
         const int words = sscanf(line, "%15s %31s %1s", word, value, more);
+        if (words < 1) return false;
         done = words == 1 && strcmp(word, "ENDHDR") == 0;
         if (done) continue;
         size_t digits = 0;

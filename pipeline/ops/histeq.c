@@ -143,12 +143,16 @@ static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, 
     const uint32_t bins = (uint32_t)values->number[HISTEQ_BINS];
     const int scale = (int)values->number[HISTEQ_SCALE];
     uint64_t sum = 0, first = 0;
+    uint32_t least = 0; /* lower levels are those of pixels with alpha 0 */
+    while (least <= max && !counts[least]) least++;
+    for (uint32_t v = least; v <= max && levels_bin(v, bins, max) == levels_bin(least, bins, max);
+         v++)
+        first += counts[v];
+    const bool identity = pixels == 0 || (scale == HISTEQ_MINMAX && first == pixels);
     for (uint32_t start = 0, end; start <= max; start = end) {
         const uint32_t bin = levels_bin(start, bins, max);
         for (end = start; end <= max && levels_bin(end, bins, max) == bin; end++)
             sum += counts[end];
-        if (first == 0) first = sum;
-        const bool identity = pixels == 0 || (scale == HISTEQ_MINMAX && first == pixels);
         for (uint32_t v = start; v < end; v++)
             levels[v] = identity ? v : histeq_quantile(sum, first, pixels, max, scale);
     }

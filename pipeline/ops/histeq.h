@@ -28,7 +28,7 @@ HOST_DEVICE uint32_t histeq_level(uint64_t part, uint64_t whole, uint32_t max) {
 HOST_DEVICE uint32_t histeq_quantile(uint64_t sum, uint64_t first, uint64_t pixels, uint32_t max,
                                      int scale) {
     return scale == HISTEQ_MAXABS ? histeq_level(sum, pixels, max)
-           : sum < first          ? 0 /* bins before the first: no pixel asks for them */
+           : sum < first          ? 0 /* bins before the first: only pixels with alpha 0 ask */
                                   : histeq_level(sum - first, pixels - first, max);
 }
 

@@ -284,12 +284,12 @@ static void fill_around(void *argument, int index) {
     const struct frame_side *x = &canvas->frame->x, *y = &canvas->frame->y;
     const struct band band = band_of(y->out, index, pool_threads(canvas->pool));
     for (uint32_t i = band.first; i < band.end; i++) {
-        uint8_t *row = image_row(&canvas->out, i);
-        const bool beside = i >= y->at && i < y->at + y->count;
         if (canvas->around != AROUND_BACKGROUND) {
             repeat_around(canvas, i);
             continue;
         }
+        uint8_t *row = image_row(&canvas->out, i);
+        const bool beside = i >= y->at && i < y->at + y->count;
         fill_run(canvas, row, 0, beside ? x->at : x->out);
         if (beside) fill_run(canvas, row, x->at + x->count, x->out);
     }

@@ -132,7 +132,8 @@ INLINE void count_rows(const uint8_t *const rows[], uint8_t *to, size_t pixels, 
     for (; at + step <= bytes; at += step, to += 2 * CELL) {
         if (at % 64 == 0)
 #pragma GCC unroll 8
-            for (unsigned r = 0; r < ROWS; r++) __builtin_prefetch(rows[r] + at + AHEAD);
+            for (unsigned r = 0; r < ROWS; r++)
+                __builtin_prefetch((const void *)((uintptr_t)rows[r] + at + AHEAD));
         count_four(rows, at, to, channels);
     }
     if (at == bytes) return;

@@ -5,11 +5,11 @@
  * both their lock, clock and order.
  *
  * Locks. `lock` guards everything and is the last one taken: http/ calls supervisor_cancel while it
- * holds the lock of a connection's deadline, and nothing called from here takes a lock. No thread
- * waits under it: the channel's end does not block, a completion pipe has room for every slot, and
- * reaping does not wait. Starting or killing a worker, or looking at its threads, takes a
- * millisecond, or two seconds if the launcher hangs. Only the supervisor's thread does so, without
- * the lock, with one start and one kill each turn.
+ * holds the lock of a connection's deadline, and nothing called from here takes a lock but that of
+ * the slots, under which nobody waits. No thread waits under it: the channel's end does not block,
+ * a completion pipe has room for every slot, and reaping does not wait. Starting or killing a
+ * worker, or looking at its threads, takes a millisecond, or two seconds if the launcher hangs.
+ * Only the supervisor's thread does so, without the lock, with one start and one kill each turn.
  *
  * Users' operators have two banks of workers, one generation each. A bank whose generation has no
  * other holder has no job and will get none: it ends, and is free for the next generation.

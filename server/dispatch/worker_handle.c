@@ -304,7 +304,9 @@ bool worker_handle_unpins(struct worker_handle *worker, int slot, uint32_t numbe
     const struct message message = { .kind = CHANNEL_UNPIN, .slot = slot, .run_number = number };
     if (worker->cpu || worker->operators || worker->channel < 0) return false;
     if (worker->unpin_asked == number && worker->unpinned == number) return false;
-    if (worker->unpin_asked == number && now - worker->unpin_ns < ASK_AGAIN_MS * ms_ns) return true;
+    if (worker->unpin_asked == number &&
+        (now - worker->unpin_ns < ASK_AGAIN_MS * ms_ns || !channel_is_read(worker->channel)))
+        return true;
     if (channel_send(worker->channel, &message)) worker->unpin_asked = number;
     worker->unpin_ns = now;
     return true;

@@ -14,6 +14,7 @@
 enum status imaginary_ignore(const struct imaginary *imaginary, const char *name) {
     char shown[PARAM_SHOWN_MAX], *list = imaginary->ignored;
     const size_t used = strlen(list), length = strlen(param_shown(name, shown));
+    if (!length) return STATUS_OK;
     for (const char *at = list; (at = strstr(at, shown)); at++) {
         const bool begins = at == list || at[-1] == ' ';
         if (begins && (at[length] == ',' || !at[length])) return STATUS_OK;

@@ -330,7 +330,7 @@ static enum status read_line(struct part_headers *h, const uint8_t **at, const u
     if (length > bytes_max - h->bytes)
         return BAD("the headers of part %d have more than %zu bytes", h->number, bytes_max);
     if (length > sizeof h->line - h->line_length)
-        return BAD("a header line of part %d has more than %d bytes", h->number, PART_LINE_MAX);
+        return BAD("a header of part %d has more than %d bytes", h->number, PART_LINE_MAX);
     memcpy(h->line + h->line_length, *at, length);
     h->line_length += length;
     h->bytes += length;

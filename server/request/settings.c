@@ -382,7 +382,8 @@ enum status settings_complete(struct settings *settings, struct failure *failure
         status = settings->dialect->complete(settings->dialect, &settings->plan, &settings->encode,
                                              failure);
     if (!status && !several) status = encode_options_check(&settings->encode, failure);
-    if (!status) status = settings_give_background(&settings->encode, &settings->plan, failure);
+    if (!status && !has_several_widths(settings)) /* else each width's plan gets it */
+        status = settings_give_background(&settings->encode, &settings->plan, failure);
     if (!status && settings->outputs) status = outputs_check(settings, failure);
     return status ? status : plan_complete(&settings->plan, failure);
 }

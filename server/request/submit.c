@@ -92,11 +92,11 @@ static bool returns_values_only(const struct work *work) {
 static void add_steps(const struct work *work, struct job *job) {
     const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
     const int count = work->plans.count - 1;
-    const bool has_aux = plan_aux_step(&work->plans.parts[0]) < 0;
+    const bool branches_get = plan_tree_aux_part(&work->plans) > 0;
     uint32_t aux = 0;
     struct plan_common common;
     for (int b = 0; b < count; b++) branches[b] = &work->plans.parts[1 + b];
-    for (int i = 0; has_aux && i < OP_AUX_MAX; i++) aux |= (job->aux[i].length > 0) << i;
+    for (int i = 0; branches_get && i < OP_AUX_MAX; i++) aux |= (job->aux[i].length > 0) << i;
     plan_common_find(&common, branches, count, part_result(work, 0), aux);
     cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
     cost_work_add_common(&job->work, &common, part_result(work, 0));

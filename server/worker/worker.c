@@ -59,6 +59,7 @@ struct pins {
     int index;
     size_t *bytes;         /* by slot, written by the lane that runs its job; NULL: none, as in a
                               sandbox, where a user's kernel could write there */
+    bool failed;           /* a registration; only the first is reported */
     pthread_mutex_t lock;  /* held while unregistering */
     uint32_t unpin_number; /* the last request of the front; under `lock` */
 };
@@ -105,9 +106,10 @@ static void pin_slot(struct pins *pins, const struct slots *slots, int slot, siz
     struct failure failure = { 0 };
     if (bytes <= from || bytes > slot_span(slots)) return;
     madvise(start, bytes - from, MADV_POPULATE_WRITE);
-    if (pins->driver->codec->pin(pins->index, start, bytes - from, &failure))
-        log_event(LOG_ERROR, "worker: memory of slot %d could not be pinned, and is copied: %s",
-                  slot, failure.message);
+    if (pins->driver->codec->pin(pins->index, start, bytes - from, &failure) &&
+        !__atomic_exchange_n(&pins->failed, true, __ATOMIC_RELAXED))
+        log_event(LOG_ERROR, "worker: memory of slots could not be pinned, and is copied: %s",
+                  failure.message);
     pins->bytes[slot] = bytes; /* a failure is not tried again with each job */
 }
 
@@ -138,15 +140,16 @@ static void unpin_slots(struct worker *worker) {
     free(worker->pins.bytes);
 }
 
-/* The front reuses the slot after the first answer: a copy of its request must unpin nothing. */
+/* The front reuses the slot after the first answer: a copy of its request, or of an earlier one,
+ * must unpin nothing. */
 static void answer_unpin(struct worker *worker, const struct unpin *unpin) {
     const struct slots *slots = worker->executor.slots;
     struct pins *pins = &worker->pins;
     pthread_mutex_lock(&pins->lock);
-    if (pins->bytes && unpin->number != pins->unpin_number && unpin->slot >= 0 &&
-        unpin->slot < slots_count(slots))
+    const bool fresh = (int32_t)(unpin->number - pins->unpin_number) > 0;
+    if (fresh && pins->bytes && unpin->slot >= 0 && unpin->slot < slots_count(slots))
         unpin_slot(pins, slots, unpin->slot, slots_base(slots));
-    pins->unpin_number = unpin->number;
+    if (fresh) pins->unpin_number = unpin->number;
     pthread_mutex_unlock(&pins->lock);
     const struct message message = { .kind = CHANNEL_UNPINNED, .run_number = unpin->number };
     channel_send(worker->channel, &message);

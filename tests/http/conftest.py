@@ -445,6 +445,11 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+def exif(orientation):
+    """As in a JPEG's APP1; a PNG's eXIf has no "Exif" and NULs in front."""
+    return b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([orientation]) + bytes(6)
+
+
 def png_of_chunks(width, height, depth, colour, raw, *extra, interlace=0, compressed=None):
     """A PNG made by hand. RAW: filter bytes and rows; EXTRA: chunks before the IDAT."""
     data = zlib.compress(raw, 9) if compressed is None else compressed

@@ -275,7 +275,8 @@ IGNORED = [("palette=true", "palette"), ("speed=3", "speed"), ("minampl=0.5", "m
            ("stripmeta=false", "stripmeta"), ("dpi=150&text=a%20b", "dpi, text"), ("url=http://127.0.0.1/a.jpg", "url"), ("file=a.jpg", "file"),
            ("sign=abc", "sign"), ("nonsense=1", "nonsense"), ("top=3&factor=2", "top, factor"), ("extend=blue", "extend"),
            ("gravity=up", "gravity"), ("aspectratio=x", "aspectratio"), ("speed=1&speed=2", "speed"), ("%1b%22=1", '?"'),
-           ("palette=false&minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", "")]
+           ("palette=false&minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", ""),
+           ("speed=1&=5", "speed"), ("=5", "")]
 
 
 @pytest.mark.parametrize("query, names", IGNORED)
@@ -284,7 +285,7 @@ def test_what_is_harmless_is_ignored(daemon, query, names):
     own = daemon.post("/imaginary/fit?width=30&height=30&type=pnm", SMALL)
     given = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
     fields = [(name, value, None) for name, value in given.items()
-              if name != "file" and name.isprintable()]  # that part is the image; such a name is refused
+              if name not in ("", "file") and name.isprintable()]  # that part is the image; such names are refused
     answers = [daemon.post(f"/imaginary/fit?width=30&height=30&type=pnm&{query}", SMALL),
                daemon.post(pipeline(("fit", {"width": 30, "height": 30, **given}), root="/imaginary", type="pnm"), SMALL)]
     if len(fields) == len(given):

@@ -2,7 +2,7 @@
 """Every limit at its edge: exactly the limit passes, one more is refused by the limit's name."""
 import pytest
 
-from conftest import check_problem, chunk, encode, noise, png, png_of_chunks, pnm, responses
+from conftest import check_problem, chunk, encode, exif, noise, png, png_of_chunks, pnm, responses
 
 MIB64 = 64 << 20
 
@@ -96,8 +96,7 @@ def test_pixels_max(start):
 
 def turned(data, orientation):
     """A PNG with this EXIF orientation."""
-    exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([orientation]) + b"\0\0\0\0\0\0"
-    return data[:33] + chunk(b"eXIf", exif) + data[33:]
+    return data[:33] + chunk(b"eXIf", exif(orientation)[6:]) + data[33:]
 
 
 def test_codec_memory_bytes_of_a_png(start):

@@ -100,6 +100,6 @@ void oriented_rows_put(const struct oriented_rows *rows, uint32_t first, uint32_
                        const uint8_t *pixels, uint32_t count) {
     const size_t pixel = image_pixel_bytes(&rows->band);
     uint8_t *to = rows->origin + first * rows->step_x + (ptrdiff_t)y * rows->step_y;
-    for (uint32_t i = 0; i < count; i++, to += step * rows->step_x, pixels += pixel)
-        memcpy(to, pixels, pixel);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(to + (ptrdiff_t)i * step * rows->step_x, pixels + i * pixel, pixel);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oriented_rows.h - where a decoder puts its rows, with the EXIF orientation applied on the way.
  *
- * Used by:  decoders that deliver stored rows in order from the top.
+ * Used by:  decoders that deliver stored rows in order from the top, or pixels of them.
  * Owns:     a band of rows that cannot be decoded in place; the caller frees it by
  *           oriented_rows_release.
  * Threads:  one at a time.

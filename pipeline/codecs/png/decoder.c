@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The stream gives a filtered row, which is unfiltered beside the row before,
  * expanded to samples, and laid where it belongs: in its place, in a band if rows are turned, or
- * pixel by pixel if the picture is interlaced. Bytes behind the last row decide nothing but whether
- * the stream's checksum holds. */
+ * pixel by pixel if the picture is interlaced. Bytes behind the last row are noted; they are damage
+ * if they cannot be unpacked, have a wrong checksum, or are more than all rows again. */
 #include "pipeline/codecs/common/oriented_rows.h"
 #include "pipeline/codecs/png/codec.h"
 #include "pipeline/codecs/png/expand.h"
@@ -143,7 +143,8 @@ static enum status keep_profile(const struct reader *reader) {
     uLongf length = decoding->limits->profile_max;
     uint8_t *profile = malloc(length + !length);
     if (!profile) return out_of_memory(reader);
-    if (head > chunk->length || end[1] ||
+    /* A stream longer than any packer makes of so much has empty blocks. */
+    if (head > chunk->length || end[1] || chunk->length - head > compressBound(length) ||
         uncompress(profile, &length, chunk->data + head, chunk->length - head) != Z_OK) {
         *decoding->notes |= NOTE_PROFILE_DROPPED;
         free(profile);

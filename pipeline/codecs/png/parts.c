@@ -185,7 +185,8 @@ static uint8_t read_text(const struct png_chunk *chunk) {
         return 0;
     uLongf size = chunk->length - sizeof keyword;
     if (png_is(chunk, "zTXt")) {
-        const uLong packed = size - 1; /* behind the method */
+        uLong packed = size - 1; /* behind the method; blocks may be empty */
+        if (packed > 2 * TEXT_MAX) packed = 2 * TEXT_MAX;
         size = sizeof text;
         const int result = *data ? Z_DATA_ERROR : uncompress(text, &size, data + 1, packed);
         if (result != Z_OK && result != Z_BUF_ERROR) return 1;

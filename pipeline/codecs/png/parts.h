@@ -9,8 +9,8 @@
  * Owns:     nothing: pointers lead into the file.
  * Fails:    STATUS_CORRUPT, with a sentence.
  * Threads:  any.
- * Limits:   the first text with EXIF is inflated, to 32 KiB on the stack; four chunks may have
- *           a wrong length.
+ * Limits:   of the first text with EXIF up to 64 KiB are inflated, to 32 KiB on the stack; four
+ *           chunks may have a wrong length.
  */
 #ifndef BURIN_PNG_PARTS_H
 #define BURIN_PNG_PARTS_H

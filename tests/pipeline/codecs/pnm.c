@@ -165,6 +165,7 @@ static void test_broken_kinds(void **state) {
         { FILE(PAM("1", "3", "255", "TUPLTYPE RGB\nTUPLTYPE RGB\n") "abcd") },
         { FILE("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nENDHDR\na") },
         { FILE("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\na") },
+        { FILE("P7\n\0\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\na") },
         { FILE("P7 332\n#XV\n1 1 255\na") },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

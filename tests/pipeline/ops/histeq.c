@@ -27,6 +27,15 @@ static void one_bin_is_identity(void **state) {
     check_8("histeq", 2, 2, 1, same, 1, same);
 }
 
+/* One level is seen; levels under alpha 0, below it and above it, stay too. */
+static void one_visible_level_is_identity(void **state) {
+    (void)state;
+    const uint8_t gray[] = { 100, 255, 50, 0, 100, 9, 200, 0 };
+    check_8("histeq", 2, 2, 2, gray, 2, gray);
+    const uint8_t colour[] = { 100, 90, 80, 255, 50, 60, 70, 0, 200, 210, 220, 0, 100, 90, 80, 1 };
+    check_8("histeq:channel=each", 2, 2, 4, colour, 4, colour);
+}
+
 /* Two bins: 0..127 and 128..255; c = 3, 4; c0 = 3: 0 and 255. maxabs: round(255 * 3 / 4) = 191. */
 static void two_bins(void **state) {
     (void)state;
@@ -124,6 +133,7 @@ int main(void) {
         cmocka_unit_test(minmax_by_hand),
         cmocka_unit_test(maxabs_by_hand),
         cmocka_unit_test(one_bin_is_identity),
+        cmocka_unit_test(one_visible_level_is_identity),
         cmocka_unit_test(two_bins),
         cmocka_unit_test(value_scales_all_channels),
         cmocka_unit_test(black_is_lifted_and_alpha_kept),

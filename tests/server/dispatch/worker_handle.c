@@ -291,9 +291,9 @@ static void a_gpus_worker_is_asked_to_unpin(void **state) {
     worker.cpu = true;
     assert_false(worker_handle_unpins(&worker, 3, 1, second_ns));
     worker.cpu = false;
-    for (int tenth = 10; tenth < 30; tenth++)
-        assert_true(worker_handle_unpins(&worker, 3, 1, tenth * second_ns / 10));
     for (int i = 0; i < 2; i++) {
+        for (int tenth = 10; tenth < 40; tenth++) /* not before the last one is read */
+            assert_true(worker_handle_unpins(&worker, 3, 1, (3 * i + tenth / 10) * second_ns));
         assert_int_equal(channel_take(ends[1], &message, 1, 0), 1);
         assert_int_equal(message.kind, CHANNEL_UNPIN);
         assert_int_equal(message.slot, 3);
@@ -302,10 +302,10 @@ static void a_gpus_worker_is_asked_to_unpin(void **state) {
     assert_int_equal(channel_take(ends[1], &message, 1, 0), -1);
     message = (struct message){ .kind = CHANNEL_UNPINNED, .run_number = 1 };
     worker_handle_receive(&worker, &message);
-    assert_false(worker_handle_unpins(&worker, 3, 1, 3 * second_ns));
-    assert_true(worker_handle_unpins(&worker, 4, 2, 3 * second_ns));
+    assert_false(worker_handle_unpins(&worker, 3, 1, 7 * second_ns));
+    assert_true(worker_handle_unpins(&worker, 4, 2, 7 * second_ns));
     worker.channel = -1; /* its process ends, and nothing remains registered */
-    assert_false(worker_handle_unpins(&worker, 4, 2, 3 * second_ns));
+    assert_false(worker_handle_unpins(&worker, 4, 2, 7 * second_ns));
     close(ends[0]);
     close(ends[1]);
 }

@@ -45,9 +45,9 @@ void *calloc(size_t count, size_t size) {
 enum { SLOTS = 6, BASE = 64 << 10, HOT_MAX = 1 << 20 };
 static const int64_t s_ns = 1000000000;
 
-static struct slots *make_of(size_t span_bytes) {
+static struct slots *make_some(int count, size_t span_bytes) {
     const struct slot_options options = {
-        .count = SLOTS,
+        .count = count,
         .base_bytes = BASE,
         .hot_bytes_max = HOT_MAX,
         .idle_ms = 10000,
@@ -59,6 +59,10 @@ static struct slots *make_of(size_t span_bytes) {
     struct slots *slots = slots_create(&options, &failure);
     assert_non_null(slots);
     return slots;
+}
+
+static struct slots *make_of(size_t span_bytes) {
+    return make_some(SLOTS, span_bytes);
 }
 
 static struct slots *make(void) {
@@ -146,6 +150,20 @@ static void grown_slots_are_trimmed_when_idle(void **state) {
     }
     assert_int_equal(slots_trim_begin(slots, now + 11 * s_ns), -1);
     assert_int_equal(slot_take(slots, 1000, NULL), 0);
+    slots_destroy(slots);
+}
+
+/* While it is trimmed, a job would find none. */
+static void the_last_free_slot_is_not_trimmed(void **state) {
+    (void)state;
+    struct slots *slots = make_some(2, 16 << 20);
+    for (int i = 0; i < 2; i++) assert_int_equal(slot_take(slots, 4 * BASE, NULL), i);
+    slot_give(slots, 1);
+    assert_int_equal(slots_trim_begin(slots, clock_ns() + 11 * s_ns), -1);
+    slot_give(slots, 0);
+    const int slot = slots_trim_begin(slots, clock_ns() + 11 * s_ns);
+    assert_in_range(slot, 0, 1);
+    slots_trim_end(slots, slot);
     slots_destroy(slots);
 }
 
@@ -453,6 +471,7 @@ int main(void) {
         cmocka_unit_test(a_slot_grows_to_what_is_expected),
         cmocka_unit_test(any_free_slot_serves_if_none_fits),
         cmocka_unit_test(grown_slots_are_trimmed_when_idle),
+        cmocka_unit_test(the_last_free_slot_is_not_trimmed),
         cmocka_unit_test(grown_slots_are_trimmed_earlier_for_others),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),

@@ -73,7 +73,7 @@ static void line_limit(void **state) {
     assert_int_equal(feed(&m, &record, "--bb\r\n", 6, NULL), STATUS_OK);
     assert_int_equal(feed(&m, &record, line, sizeof line, NULL), STATUS_OK);
     assert_int_equal(feed(&m, &record, "\n", 1, &failure), STATUS_BAD_REQUEST);
-    assert_string_equal(failure.message, "a header line of part 1 has more than 4096 bytes");
+    assert_string_equal(failure.message, "a header of part 1 has more than 4096 bytes");
 }
 
 static void texts_are_cut(void **state) {
