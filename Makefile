@@ -178,13 +178,14 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 PYTHON_TESTS = PYTHONDONTWRITEBYTECODE= BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q
 run_pytest = $(PYTHON_TESTS) --timeout 300 --timeout-method signal $(if $(filter tests/%,$(PYTEST)),,-n $2) -rs $(call selected,$1)
 
-# Compiled once, and while other things are built: each process would do so again, for four seconds. Lists of tests ask the program.
+# Their bytecode, beside them, is made once and while other things are built: each process would do so for four seconds. Some lists
+# of tests come from the program.
 COLLECTED = build/tests-of-http
 $(COLLECTED): $(wildcard tests/http/*.py) | $(PROGRAM)
 	@$(PYTHON_TESTS) --collect-only tests/http > $@ || { cat $@; false; }
 
 # The tests wait more than they work.
-http: $(COLLECTED) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
+http: $(if $(filter tests/%,$(PYTEST)),,$(COLLECTED)) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
 
 page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST as above
@@ -252,7 +253,7 @@ $(B)/burin: $(OBJECTS) $(OBJ)/server/main.o
 
 $(B)/burin-bench: $(OBJ)/$(SUITE)/main.o $(SUITE_PARTS) | $(LIBRARY)
 	$(SAY) link $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(filter-out -lpng16,$(TEST_LIBS)) -o $@
 
 # A line for each built-in operator, each image format and each twin. Rewritten only when the list changes.
 $(OBJ)/ops.inc: FORCE

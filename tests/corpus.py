@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""corpus.py [BURIN] FOLDER... - JPEG, PNG, PNM and WebP files of others' test sets, through a daemon and through Pillow and OpenCV:
+"""corpus.py [--burin BURIN] FOLDER... - JPEG, PNG, PNM and WebP files of others' test sets, through a daemon and through Pillow and OpenCV:
 which files Burin refuses and another reader shows, and where its pixels are not Pillow's. Prints a line for each, and sums; a file that
 stands there several times counts once. The sets of libraries are in their Debian sources (apt-get source libjpeg-turbo ...).
 
@@ -46,7 +46,8 @@ def files(folders):
 
 
 def by_pillow(data):
-    """RGBA of 8 bits, upright; None: Pillow refuses the file, or shows other samples than it has (16 bits)."""
+    """RGBA of 8 bits, upright, and None; or None and why Pillow refuses the file; or twice None: it shows other samples than the
+    file has (16 bits)."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* codec - milliseconds that a codec takes for one picture on one core, libpng and zlib beside it.
+/* codec - milliseconds that a codec takes for one picture on one core, libpng beside it.
  *
  * How it works. Each row encodes the same picture a number of rounds and decodes what came of it;
  * both times are medians. A first round is not timed: its result is decoded and compared with the

@@ -188,7 +188,8 @@ static void compare(struct job *job) {
     free(expected);
 }
 
-/* Seams, which the reference would take more than some milliseconds for. */
+/* Too much for the reference: seams that take more than some milliseconds, and other operators with
+ * a unit over 2^27 pixels, such as resize to more than 100 MP. */
 static bool is_long(const struct step *step, const struct image *in, const struct image *out) {
     const struct op *op = step->op;
     if (!op->unit) return false;

@@ -979,6 +979,7 @@ def test_photographs_of_64_clients_keep_the_memory_that_they_need(start):
         answers = {responses(read_to_end(client))[0][2] for client in clients}
         assert len(answers) == 1 and len(answers.pop()) == len(body)
         grown.append(memory(daemon.process.pid, "RssShmem"))
+    # Body and answer of each, 600 KiB, of which 128 were there before; at most what the slots grew by, and 1 MB of others.
     assert at_start + 27 * MB < grown[0] < at_start + 41 * MB and grown[1] == grown[0]
     assert wait_until(lambda: daemon.samples()["burin_slots_grown_bytes"] == 0)
     assert memory(daemon.process.pid, "RssShmem") <= at_start + MB // 4

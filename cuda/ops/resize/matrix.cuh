@@ -5,9 +5,9 @@
  * Used by:  axis_sum.cuh, stage.cuh, table.cuh.
  * Threads:  all lanes of a warp call each function of "together" together.
  *
- * How it works. Tensor cores multiply 16 rows of 32 unsigned bytes by 8 columns of 32 signed ones
- * and add 32-bit integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of the
- * samples, words t (bytes 4 t to 4 t + 3) of rows g and g + 8, then words t + 4 of both; of the
+ * How it works. Tensor cores multiply 16 rows of 32 bytes (unsigned or signed) by 8 columns of 32
+ * signed ones and add 32-bit integers, exactly. With g = lane / 4 and t = lane % 4 a lane holds, of
+ * the samples, words t (bytes 4 t to 4 t + 3) of rows g and g + 8, then words t + 4 of both; of the
  * weights words t and t + 4 of column g; of the sums row g of columns 2 t and 2 t + 1, then row g +
  * 8 of both. The caller chooses the picture's rows: see axis_sum.cuh.
  */
