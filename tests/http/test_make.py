@@ -18,7 +18,7 @@ def arguments(targets, pytest_variable):
     """pytest's arguments for each target, behind the Makefile's own flags."""
     done = subprocess.run(["make", "-n", *targets, "CUDA=0", f"PYTEST={pytest_variable}"], cwd=ROOT, capture_output=True,
                           text=True, timeout=60, check=True, env=CLEAN)
-    return [line.partition(" -rs ")[2].split() for line in done.stdout.splitlines() if " -m pytest " in line]
+    return [line.partition(" -rs ")[2].split() for line in done.stdout.splitlines() if " -rs " in line]
 
 
 def test_pytest_selects():
