@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl
+TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash curl
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
@@ -103,7 +103,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
+TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
@@ -224,7 +224,7 @@ kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels
 
 check: tidy $(OBJ)/ops.inc $(OBJ)/formats.inc $(B)/cuda_ops.inc $(OBJ)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.py
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
-	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
+	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
 	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE $(INCLUDES) $(C_SOURCES) server/main.c
 
@@ -316,6 +316,13 @@ define build_test
 endef
 $(B)/tests/%: tests/%.c | $(LIBRARY)
 	$(build_test)
+# Kernels on the CPU: in C++, and with headers in place of CUDA's.
+$(B)/tests/cuda/%: tests/cuda/%.cpp | $(OBJ)/ops.inc $(OBJ)/formats.inc
+	@mkdir -p $(@D)
+	$(SAY) test $@
+	$(Q)$(NICE) $(CC:gcc=g++) -std=c++17 -O1 -g1 -fno-extern-tls-init -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
+	  -pthread -D_GNU_SOURCE -Itests/fake/simt $(INCLUDES) $(if $(findstring address,$(SAN)),-fsanitize=$(SAN)) \
+	  -MMD -MP -MF $@.d $< -lcmocka -o $@
 # Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)

@@ -19,9 +19,9 @@ static struct cooperative_lane *lanes, *last_long[DEVICES_MAX];
 /* ---- lanes */
 
 static cudaError_t make_events(struct cooperative_lane *lane) {
-    cudaEvent_t *const events[] = { &lane->before, &lane->drained, &lane->done };
+    cudaEvent_t *const events[] = { &lane->before, &lane->drained, &lane->done, &lane->many };
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < 3 && error == cudaSuccess; i++)
+    for (int i = 0; i < 4 && error == cudaSuccess; i++)
         error = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
     return error;
 }
@@ -53,6 +53,7 @@ void cooperative_lane_close(struct cooperative_lane *lane) {
     if (lane->before) cudaEventDestroy(lane->before);
     if (lane->drained) cudaEventDestroy(lane->drained);
     if (lane->done) cudaEventDestroy(lane->done);
+    if (lane->many) cudaEventDestroy(lane->many);
 }
 
 /* ---- turns */
@@ -69,6 +70,23 @@ static bool is_long_under_way(int device) {
     return runs;
 }
 
+/* The searches of a lane's last launch of many; 0 once it has ended. */
+static int searches_of(struct cooperative_lane *lane) {
+    if (!lane->searches) return 0;
+    if (cudaEventQuery(lane->many) != cudaErrorNotReady)
+        lane->searches = 0;
+    else
+        cudaGetLastError(); /* so that the next check does not see it */
+    return lane->searches;
+}
+
+static int searches_under_way(int device) {
+    int searches = 0;
+    for (struct cooperative_lane *lane = lanes; lane; lane = lane->next)
+        if (lane->device == device) searches += searches_of(lane);
+    return searches;
+}
+
 /* Makes STREAM wait for what is now queued on OTHER. */
 static cudaError_t wait_for_stream(cudaStream_t stream, cudaStream_t other, cudaEvent_t event) {
     if (stream == other) return cudaSuccess;
@@ -81,8 +99,9 @@ cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStr
     *error = cudaSuccess;
     if (!lane) return stream;
     pthread_mutex_lock(&turn);
-    *error = is_long_under_way(lane->device) ? cudaErrorCooperativeLaunchTooLarge
-                                             : wait_for_stream(lane->stream, stream, lane->before);
+    *error = is_long_under_way(lane->device) || searches_under_way(lane->device)
+                 ? cudaErrorCooperativeLaunchTooLarge
+                 : wait_for_stream(lane->stream, stream, lane->before);
     if (*error)
         pthread_mutex_unlock(&turn);
     else
@@ -106,6 +125,9 @@ static cudaError_t wait_for_others(struct cooperative_lane *lane) {
         error = wait_for_stream(lane->stream, other->stream, other->drained);
         other->has_short = false;
     }
+    for (struct cooperative_lane *other = lanes; other && !error; other = other->next)
+        if (other->device == lane->device && searches_of(other))
+            error = cudaStreamWaitEvent(lane->stream, other->many, 0);
     return error;
 }
 
@@ -137,4 +159,31 @@ cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_
     if (!error) last_long[lane->device] = lane;
     pthread_mutex_unlock(&turn);
     return error;
+}
+
+cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return cudaSuccess;
+    pthread_mutex_lock(&turn);
+    const cudaError_t error = is_long_under_way(lane->device)
+                                  ? cudaStreamWaitEvent(stream, last_long[lane->device]->done, 0)
+                                  : cudaSuccess;
+    if (error) pthread_mutex_unlock(&turn);
+    return error;
+}
+
+cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
+                                      int searches) {
+    if (!lane) return cudaSuccess;
+    const cudaError_t error = cudaEventRecord(lane->many, stream);
+    if (!error) lane->searches = searches;
+    pthread_mutex_unlock(&turn);
+    return error;
+}
+
+int cooperative_lane_searches(const struct cooperative_lane *lane) {
+    if (!lane) return 0;
+    pthread_mutex_lock(&turn);
+    const int searches = searches_under_way(lane->device);
+    pthread_mutex_unlock(&turn);
+    return searches;
 }

@@ -26,6 +26,9 @@
  *   6 So is a short one: among kernels of one priority, one gets all its places before the next. An
  *     H200 does the same with two priorities, but no document promises it, and if each kernel got a
  *     part of the places, both would wait for ever.
+ *   7 A launch of many searches (carve/one_block) has blocks that wait for no other, but fills the
+ *     GPU for milliseconds. It begins when the long kernel is done, and a long one when it is done;
+ *     short ones are refused meanwhile. Any number of such launches run beside one another.
  * All waiting is by events, on the GPU: no lane's thread waits for another.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH
@@ -41,7 +44,9 @@ struct cooperative_lane {
     int device;
     cudaStream_t stream;               /* of high priority */
     bool has_short;                    /* its last short kernel may still run */
+    int searches;                      /* of its last launch of many */
     cudaEvent_t before, drained, done; /* `done`: of the lane's last long kernel */
+    cudaEvent_t many;                  /* the end of its last launch of many */
 };
 
 enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cudaStream_t stream,
@@ -64,5 +69,13 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
                                          const void *kernel, cudaError_t *error);
 
 cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream);
+
+/* The same for a launch of SEARCHES on STREAM. An error means that no turn began. */
+cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream);
+cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
+                                      int searches);
+
+/* Searches of such launches that are queued or run on the lane's device. */
+int cooperative_lane_searches(const struct cooperative_lane *lane);
 
 #endif

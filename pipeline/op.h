@@ -106,6 +106,10 @@ struct op {
     uint32_t (*common)(const struct params *const *calls, int count, const struct image *in,
                        uint32_t aux, struct params *params);
 
+    /* Whether many images like IN, with the result OUT, take a GPU little longer than one, so that
+     * a batch should be as large as it can. NULL: no. */
+    bool (*abreast)(const struct params *params, const struct image *in, const struct image *out);
+
     /* Returns the scratch bytes that the reference needs for CALL, of which only params and shapes
      * are set. NULL: none. */
     size_t (*scratch)(const struct op_call *call);

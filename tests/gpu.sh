@@ -56,6 +56,8 @@ sanitize() {
             tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
         step $tool-carve_widths compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-ops-carve_widths $([ $tool = racecheck ] && echo tiny || echo small)
+        step $tool-carve_many compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
+            tests/cuda-ops-carve_many $([ $tool = racecheck ] && echo tiny || echo small)
     done
     for tool in memcheck synccheck racecheck; do
         for op in clahe resize; do

@@ -20,7 +20,7 @@ listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-s
 files = sorted({name for name in listed if os.path.isfile(name)})
 # Users' operators are C under directives of ours, as users may write it.
 sources = {name: open(name, encoding="utf-8").read().split("\n")[:-1] for name in files
-           if name.endswith((".c", ".h", ".cu", ".cuh")) and not name.startswith("tests/operators/")
+           if name.endswith((".c", ".h", ".cpp", ".cu", ".cuh")) and not name.startswith("tests/operators/")
            and not (name.startswith("tests/reference/") and name.endswith(".c"))}
 product = {name: lines for name, lines in sources.items() if not name.startswith("tests/")}
 
@@ -62,7 +62,7 @@ for name, lines in product.items():
 banned = re.compile(r"\b(tells?|told|telling|accounts?|whoever|whomever|whom|of theirs|so many|in question)\b", re.I)
 no_subject = re.compile(r"(/\*\*?|^ *//|^#) (Of|To|As|Who|Whoever|Whom|Whose|What|Where)\b")
 written = [name for name in files if name != "tests/tidy.py"
-           and name.endswith((".c", ".h", ".cu", ".cuh", ".md", ".py", ".sh", ".js", ".css", ".html", "Makefile"))]
+           and name.endswith((".c", ".h", ".cpp", ".cu", ".cuh", ".md", ".py", ".sh", ".js", ".css", ".html", "Makefile"))]
 for name in written:
     with open(name, encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
@@ -139,7 +139,7 @@ for name, lines in product.items():
 
 covered = set()
 for name in files:
-    if not (name.startswith("tests/") and name.endswith((".c", ".cu", ".h", ".cuh", ".py"))):
+    if not (name.startswith("tests/") and name.endswith((".c", ".cpp", ".cu", ".h", ".cuh", ".py"))):
         continue
     with open(name, encoding="utf-8") as f:
         covers = False

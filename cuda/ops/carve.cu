@@ -9,7 +9,8 @@
  * pixels need no scratch. Only where seams are shown, in a result of the input's size, a copy of
  * the image is carved along.
  *
- * A phase's seams are removed by the first method that takes its search (method.cuh):
+ * A lone image's seams are removed by the first method that takes the phase's search (method.cuh),
+ * which has all of the GPU and is the quickest for one image:
  *
  *   method          takes                      where
  *   fast_one_axis   one direction, no masks    compute capability 9.0; sides up to 16000; half a
@@ -19,11 +20,18 @@
  *   any_gpu         everything else, and       any GPU, any number of blocks
  *                   refused launches
  *
+ * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
+ * 8.0; up to 12154 rows and 7680 columns, without clusters 3840) go beside one another, phase by
+ * phase, each with a block or two of its own, once enough of them are there: pays_beside() counts
+ * those of the batch and of all lanes that are queued or run. Nothing waits for a batch to fill. An
+ * image then takes longer, but hardly longer with a hundred others.
+ *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
  * for both axes at once, with a verdict each step. any_gpu: every warp does a tile of columns, and
- * each seam ends with a barrier of all blocks. All find the same seams; which one is least, and
- * which of equals is taken, is in pipeline/ops/carve/definition.h.
+ * each seam ends with a barrier of all blocks. one_block: the warps of a block sweep both halves,
+ * with all seams in one launch. All find the same seams; which one is least, and which of equals is
+ * taken, is in pipeline/ops/carve/definition.h.
  *
  * Several widths of one image share the map of their seams (op.common): each is then a single pass
  * over the pixels (retarget.cuh).
@@ -44,6 +52,7 @@
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/apply.cuh"
+#include "cuda/ops/carve/beside.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/carve_context.cuh"
 #include "cuda/ops/carve/clearing.cuh"
@@ -128,7 +137,7 @@ static enum status fill_marks(const struct carve_context *carve, const struct ph
         args.image = carve->kept;
     else
         args.keep = carve->call->aux[CARVE_KEEP], args.remove = carve->call->aux[CARVE_REMOVE];
-    return fill_plane(carve->queue, args);
+    return fill_planes(carve->queue, &args, 1);
 }
 
 static enum status fill_search(const struct carve_context *carve, const struct phase *phase,
@@ -138,7 +147,7 @@ static enum status fill_search(const struct carve_context *carve, const struct p
     struct fill_args args = { phase->width, phase->height, search->luma,    stride,
                               turned,       carve->now,    carve->progress, carve->total };
     args.under = carve->under;
-    const enum status status = fill_plane(carve->queue, args);
+    const enum status status = fill_planes(carve->queue, &args, 1);
     if (status || !carve->masked) return status;
     return fill_marks(carve, phase, search->marks, stride, turned);
 }
@@ -171,7 +180,7 @@ static enum status find_seams(struct carve_context *carve, struct phase *phase) 
     if (status || is_both(phase) || !search.columns) return status;
     struct mask_args args = { present_mask(carve), search.seams, search.columns };
     if (carve->maps) args.map = carve->call->out;
-    return mask_build(carve->queue, args);
+    return make_masks(carve->queue, &args, 1);
 }
 
 /* Both directions: takes the remaining pixels from where they came. */
@@ -193,16 +202,8 @@ static enum status paint_phase(const struct carve_context *carve, const struct p
 /* COPIES: see apply_args. */
 static enum status apply_one(const struct carve_context *carve, const struct phase *phase,
                              const struct image &from, const struct image &to, bool copies) {
-    const struct phase after = behind(phase);
-    const struct seam_mask mask = present_mask(carve);
-    const struct apply_kernels kernels = apply_kernels_of(from);
-    const struct apply_args args = { mask,          from.pixels,
-                                     to.pixels,     from.stride,
-                                     to.stride,     phase->width,
-                                     phase->height, mask.turned ? after.height : after.width,
-                                     copies };
-    if (phase->seams.grow) return grow_pixels(carve->queue, kernels, args);
-    return launch_pixels(kernels.shrink, phase->width, phase->height, carve->queue, args);
+    const struct apply_args args = apply_args_of(carve, phase, from, to, copies);
+    return apply_masks(carve->queue, from, &args, 1);
 }
 
 /* In the first phase marks come fresh from the masks; where it shrinks, through the search's plane,
@@ -234,12 +235,7 @@ static enum status run_phase(struct carve_context *carve, struct phase *phase) {
     if (carve->shows) status = paint_phase(carve, phase);
     if (!status) status = apply_seams(carve, phase, last);
     cuda_record_kernel(carve->context, "pixels");
-    carve->origin_map.count++;
-    carve->done += phase->seams.columns + phase->seams.rows;
-    carve->now = carve->to;
-    carve->now.width = carve->kept.width = after.width;
-    carve->now.height = carve->kept.height = after.height;
-    *phase = after;
+    end_phase(carve, phase);
     return status;
 }
 
@@ -258,7 +254,7 @@ static enum status draw_energy(const struct carve_context *carve) {
     const struct image *in = &carve->call->in;
     struct fill_args args = { in->width, in->height, carve->luma, round16(in->width), false, *in };
     args.under = carve->under;
-    enum status status = fill_plane(carve->queue, args);
+    enum status status = fill_planes(carve->queue, &args, 1);
     if (!status) status = draw(carve, DRAW_ENERGY);
     if (!status) cuda_record_kernel(carve->context, "energy");
     return status;
@@ -339,20 +335,22 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 /* ---- the twin */
 
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
-    size_t most = 0;
+    size_t most = 0, beside = 0;
     for (int i = 0; i < count; i++) {
         if (calls[i].common.width) continue; /* a width from a map needs no scratch */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
+        beside += lay_out_beside(context, &calls[i], &carve, NULL);
     }
-    return most;
+    return max(most, beside);
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    enum status status = STATUS_OK;
+    uint64_t left;
+    enum status status = run_some_beside(context, calls, count, &left);
     int widths = 0; /* from maps */
     for (int i = 0; i < count && !status; i++) {
-        status = run_one(context, &calls[i], &calls[0]);
+        if (left >> i & 1) status = run_one(context, &calls[i], &calls[0]);
         widths += calls[i].common.width != 0;
     }
     if (status || !widths) return status;

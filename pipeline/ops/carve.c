@@ -421,6 +421,14 @@ static enum status carve_run(struct op_call *call) {
     return status ? status : progress_check(call->progress);
 }
 
+/* One direction by gradient: cuda/ops/carve/one_block. Masks are not known here. */
+static bool carve_abreast(const struct params *values, const struct image *in,
+                          const struct image *out) {
+    return values->number[CARVE_ENERGY] == CARVE_GRADIENT &&
+           values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 1 && in->height > 1 &&
+           (out->width >= in->width || out->height >= in->height);
+}
+
 const struct op op_carve = {
     .name = "carve",
     .summary = "Seam carving: changes the size where it is seen least",
@@ -436,6 +444,7 @@ const struct op op_carve = {
     .passes = carve_passes,
     .aux_passes = carve_aux_passes,
     .common = carve_common,
+    .abreast = carve_abreast,
     .scratch = carve_scratch,
     .run = carve_run,
 };

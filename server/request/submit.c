@@ -112,6 +112,20 @@ static void add_aux(const struct work *work, struct job *job, int place) {
         cost_work_add_aux(&job->work, &work->plans.parts[p], work->shapes[p], place);
 }
 
+/* Whether an operator that takes most of the time does many images at once (op.abreast). */
+static bool is_abreast(const struct work *work, const struct job *job) {
+    const struct plan *plan = &work->plans.parts[0];
+    bool abreast = false;
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (job->aux[i].length) return false;
+    for (int i = 0; i < plan->count && work->plans.count == 1; i++) {
+        const struct step *step = &plan->steps[i];
+        abreast |= step->op->abreast &&
+                   step->op->abreast(&step->params, &work->shapes[0][i], &work->shapes[0][i + 1]);
+    }
+    return abreast;
+}
+
 /* Adds the predicted time of all files, parts and results to JOB. */
 static void add_cost(const struct work *work, struct job *job) {
     cost_work_add_file(&job->work, &job->probe, job->image_length);
@@ -121,6 +135,7 @@ static void add_cost(const struct work *work, struct job *job) {
             add_aux(work, job, i);
         }
     add_steps(work, job);
+    job->abreast = is_abreast(work, job);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];
         struct encode_options encode = output->encode;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Any body, whole and in pieces: both must give the same parts, the same bytes and the same
  * verdict. Input: a line of Content-Type, then a byte that chooses the pieces, then the body. */
-#include "server/request/multipart_parser.h"
 #include "pipeline/fnv1a.h"
+#include "server/request/multipart_parser.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #ifndef BURIN_CARVE_APPLY_CUH
 #define BURIN_CARVE_APPLY_CUH
 
+#include "cuda/cuda_op.h"
 #include "cuda/ops/carve/seam_mask.cuh"
 #include "pipeline/ops/carve/definition.h"
 
@@ -54,8 +55,7 @@ DEVICE void put_place(const struct apply_args &args, uint32_t line, uint32_t pla
     put_pixel<SAMPLE, CHANNELS>(args.to + y * args.to_stride, x, pixel);
 }
 
-template <class SAMPLE, int CHANNELS>
-static __global__ void shrink_kernel(const __grid_constant__ struct apply_args args) {
+template <class SAMPLE, int CHANNELS> DEVICE void shrink(const struct apply_args &args) {
     const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     const uint32_t line = line_of(args.mask, x, y), place = place_of(args.mask, x, y);
@@ -100,8 +100,7 @@ DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t pla
 }
 
 /* A warp takes a row. */
-template <class SAMPLE, int CHANNELS>
-static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
+template <class SAMPLE, int CHANNELS> DEVICE void grow_row(const struct apply_args &args) {
     const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
     if (y >= args.height) return;
     uint64_t behind = 0; /* the first pixel of the step before */
@@ -120,8 +119,7 @@ static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_arg
 }
 
 /* A thread takes a column. */
-template <class SAMPLE, int CHANNELS>
-static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
+template <class SAMPLE, int CHANNELS> DEVICE void grow_column(const struct apply_args &args) {
     enum { STEP = 8 };
     const uint32_t x =
         blockIdx.x * PIXEL_BLOCK_X * PIXEL_BLOCK_Y + threadIdx.y * PIXEL_BLOCK_X + threadIdx.x;
@@ -170,15 +168,19 @@ static __global__ void gather_kernel(const __grid_constant__ struct gather_args 
 
 /* ---- host */
 
+/* By enum apply_way. */
 struct apply_kernels {
-    void (*shrink)(struct apply_args), (*grow_rows)(struct apply_args),
-        (*grow_columns)(struct apply_args);
+    void (*ways[3])(struct items<struct apply_args>);
     void (*gather)(struct gather_args);
 };
 
+enum apply_way { APPLY_SHRINK, APPLY_GROW_ROWS, APPLY_GROW_COLUMNS, APPLY_WAYS };
+
 template <class SAMPLE, int CHANNELS> static inline struct apply_kernels apply_kernels_make(void) {
-    return { shrink_kernel<SAMPLE, CHANNELS>, grow_rows_kernel<SAMPLE, CHANNELS>,
-             grow_columns_kernel<SAMPLE, CHANNELS>, gather_kernel<SAMPLE, CHANNELS> };
+    return { { items_kernel<struct apply_args, shrink<SAMPLE, CHANNELS>>,
+               items_kernel<struct apply_args, grow_row<SAMPLE, CHANNELS>>,
+               items_kernel<struct apply_args, grow_column<SAMPLE, CHANNELS>> },
+             gather_kernel<SAMPLE, CHANNELS> };
 }
 
 static inline struct apply_kernels apply_kernels_of(const struct image &image) {
@@ -191,14 +193,34 @@ static inline struct apply_kernels apply_kernels_of(const struct image &image) {
     return kernels[image.depth == 16][image.channels - 1];
 }
 
-static inline enum status grow_pixels(const struct launch_queue &queue,
-                                      const struct apply_kernels &kernels,
-                                      const struct apply_args &args) {
-    const bool turned = args.mask.turned;
-    const uint32_t lines = turned ? PIXEL_BLOCK_X * PIXEL_BLOCK_Y : PIXEL_BLOCK_Y;
-    const uint32_t blocks = ((turned ? args.width : args.height) + lines - 1) / lines;
-    return launch(turned ? kernels.grow_columns : kernels.grow_rows, dim3(blocks),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
+static inline enum apply_way apply_way_of(const struct apply_args &args) {
+    if (args.length < (args.mask.turned ? args.height : args.width)) return APPLY_SHRINK;
+    return args.mask.turned ? APPLY_GROW_COLUMNS : APPLY_GROW_ROWS;
+}
+
+static inline dim3 apply_blocks(const struct apply_args &args) {
+    const uint32_t threads = PIXEL_BLOCK_X * PIXEL_BLOCK_Y;
+    switch (apply_way_of(args)) {
+    case APPLY_GROW_ROWS: return dim3((args.height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y);
+    case APPLY_GROW_COLUMNS: return dim3((args.width + threads - 1) / threads);
+    default: return pixel_blocks(args.width, args.height);
+    }
+}
+
+/* Lets the pixels of COUNT images, all of IMAGE's kind, follow their masks. */
+static inline enum status apply_masks(const struct launch_queue &queue, const struct image &image,
+                                      const struct apply_args *args, int count) {
+    const struct apply_kernels kernels = apply_kernels_of(image);
+    enum status status = STATUS_OK;
+    for (int way = 0; way < APPLY_WAYS && !status; way++) {
+        struct apply_args alike[CUDA_BATCH_MAX];
+        int found = 0;
+        for (int i = 0; i < count; i++)
+            if (apply_way_of(args[i]) == way) alike[found++] = args[i];
+        status = launch_items(kernels.ways[way], apply_blocks, dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y),
+                              queue, alike, found);
+    }
+    return status;
 }
 
 #endif

@@ -39,6 +39,7 @@ struct fill_args {
     uint32_t total;
     struct image keep, remove; /* width 0: not given */
     struct background under;
+    uint32_t border; /* columns of the plane after its last one, which repeat that */
 };
 
 DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
@@ -62,31 +63,38 @@ DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
 enum { FILL_TILE = 32, FILL_ROWS = 8 };
 
 /* A block fills a tile through shared memory, so that rows are read and written whole. */
-static __global__ void fill_kernel(const __grid_constant__ struct fill_args args) {
+DEVICE void fill_tile(const struct fill_args &args) {
     __shared__ uint8_t tile[FILL_TILE][FILL_TILE + 4];
+    const uint32_t width = args.width + (args.turned ? 0 : args.border);
+    const uint32_t height = args.height + (args.turned ? args.border : 0);
     const uint32_t x0 = blockIdx.x * FILL_TILE, y0 = blockIdx.y * FILL_TILE;
     if (args.progress && x0 + y0 + threadIdx.x + threadIdx.y == 0)
         ((volatile struct kernel_progress *)args.progress)->total = args.total;
     for (uint32_t i = threadIdx.y; i < FILL_TILE; i += FILL_ROWS) {
         const uint32_t x = x0 + threadIdx.x, y = y0 + i;
-        if (x < args.width && y < args.height) tile[i][threadIdx.x] = (uint8_t)byte_at(args, x, y);
+        if (x < width && y < height)
+            tile[i][threadIdx.x] =
+                (uint8_t)byte_at(args, min(x, args.width - 1), min(y, args.height - 1));
     }
     __syncthreads();
     for (uint32_t i = threadIdx.y; i < FILL_TILE; i += FILL_ROWS) {
         const uint32_t x = args.turned ? y0 + threadIdx.x : x0 + threadIdx.x;
         const uint32_t y = args.turned ? x0 + i : y0 + i;
-        if (x < (args.turned ? args.height : args.width) &&
-            y < (args.turned ? args.width : args.height))
+        if (x < (args.turned ? height : width) && y < (args.turned ? width : height))
             args.to[(size_t)y * args.to_stride + x] =
                 args.turned ? tile[threadIdx.x][i] : tile[i][threadIdx.x];
     }
 }
 
-static inline enum status fill_plane(const struct launch_queue &queue,
-                                     const struct fill_args &args) {
-    const dim3 tiles((args.width + FILL_TILE - 1) / FILL_TILE,
-                     (args.height + FILL_TILE - 1) / FILL_TILE);
-    return launch(fill_kernel, tiles, dim3(FILL_TILE, FILL_ROWS), queue, args);
+static inline dim3 fill_tiles(const struct fill_args &args) {
+    return dim3((args.width + args.border + FILL_TILE - 1) / FILL_TILE,
+                (args.height + args.border + FILL_TILE - 1) / FILL_TILE);
+}
+
+static inline enum status fill_planes(const struct launch_queue &queue,
+                                      const struct fill_args *args, int count) {
+    return launch_items(items_kernel<struct fill_args, fill_tile>, fill_tiles,
+                        dim3(FILL_TILE, FILL_ROWS), queue, args, count);
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve_context.cuh - one image on its way through carve.cu: its phases and its memory.
  *
- * Used by:  carve.cu, for counting scratch and for running.
+ * Used by:  carve.cu and beside.cuh, for counting scratch and for running.
  * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
  * Limits:   16 bytes a pixel, 17 with rmask, and a little (carve.cu); PHASES_MAX phases.
  *
@@ -14,6 +14,7 @@
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 
+#include "cuda/ops/carve/apply.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/method.cuh"
 #include "cuda/ops/carve/seam_mask.cuh"
@@ -37,6 +38,7 @@ struct carve_context {
     uint32_t goal_width, goal_height;
     bool masked, shows;       /* `shows`: the seams */
     bool maps;                /* the map of seams in place of the picture, of one phase */
+    bool beside;              /* one of many images at once: one_block/one_block.cuh */
     bool clears;              /* the first phase may clear */
     struct carve_phase clear; /* the one that does; no seams: none, or not yet known */
     uint32_t *facts;          /* where `clears`: enum clearing_fact */
@@ -128,6 +130,27 @@ static struct seam_mask present_mask(const struct carve_context *carve) {
     return carve->origin_map.phases[carve->origin_map.count].mask;
 }
 
+/* COPIES: see apply_args. */
+static inline struct apply_args apply_args_of(const struct carve_context *carve,
+                                              const struct phase *phase, const struct image &from,
+                                              const struct image &to, bool copies) {
+    const struct phase after = behind(phase);
+    const struct seam_mask mask = present_mask(carve);
+    return { mask,      from.pixels,  to.pixels,     from.stride,
+             to.stride, phase->width, phase->height, mask.turned ? after.height : after.width,
+             copies };
+}
+
+static inline void end_phase(struct carve_context *carve, struct phase *phase) {
+    const struct phase after = behind(phase);
+    carve->origin_map.count++;
+    carve->done += phase->seams.columns + phase->seams.rows;
+    carve->now = carve->to;
+    carve->now.width = carve->kept.width = after.width;
+    carve->now.height = carve->kept.height = after.height;
+    *phase = after;
+}
+
 /* ---- memory */
 
 /* The most that any phase needs; the masks' bits of all. */
@@ -168,7 +191,9 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     const size_t across = (size_t)round16(phase->width) * phase->height;
     const size_t turned = (size_t)round16(phase->height) * phase->width;
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
-    const struct method_choice choice = method_choose(&carve->limits, &search);
+    struct method_choice choice = method_choose(&carve->limits, &search);
+    if (carve->beside && one_block_takes(carve->limits.one_block, &search))
+        choice = { METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height) };
     lay_out_search(&search, &own);
     raise_to(most, own.bytes + choice.scratch);
     return choice.method;
@@ -267,10 +292,10 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     struct needs needs = needs_of(carve);
     struct arena arena = { base, 0 };
     if (carve->clears) raise_for_clearing(carve, &needs);
-    /* Without a phase energies may be shown. */
-    carve->luma = arena_take<uint8_t>(
-        &arena, needs.plane ? needs.plane : (size_t)round16(in->width) * in->height);
-    if (!needs.plane) return arena.bytes;
+    /* Without a phase energies may be shown; one_block has planes of its own. */
+    if (!needs.plane) needs.plane = (size_t)round16(in->width) * in->height;
+    carve->luma = arena_take<uint8_t>(&arena, carve->beside ? 0 : needs.plane);
+    if (!needs.first) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
     if (carve->clears) carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
     carve->bits = arena_take<uint8_t>(&arena, needs.bits);

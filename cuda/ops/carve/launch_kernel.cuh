@@ -23,17 +23,51 @@ static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads,
     return STATUS_OK;
 }
 
+/* ---- the same for several images in a launch, an image for each number of the grid in z */
+
+enum { ITEMS_BYTES = 3840 }; /* of a kernel's parameters, of which every driver takes 4096 */
+
+template <class ARGS> struct items { ARGS of[ITEMS_BYTES / sizeof(ARGS)]; };
+
+template <class ARGS, void (*BODY)(const ARGS &)>
+static __global__ void items_kernel(const __grid_constant__ struct items<ARGS> items) {
+    BODY(items.of[blockIdx.z]);
+}
+
+/* BLOCKS: of an item, in x and y; an item leaves out those that a larger one needs. */
+template <class ARGS>
+static enum status launch_items(void (*kernel)(struct items<ARGS>), dim3 (*blocks)(const ARGS &),
+                                dim3 threads, const struct launch_queue &queue, const ARGS *args,
+                                int count) {
+    constexpr int MOST = ITEMS_BYTES / sizeof(ARGS);
+    for (int first = 0; first < count; first += MOST) {
+        struct items<ARGS> items;
+        dim3 grid(1, 1, (unsigned)min(count - first, MOST));
+        for (unsigned i = 0; i < grid.z; i++) {
+            items.of[i] = args[first + (int)i];
+            const dim3 its = blocks(items.of[i]);
+            grid.x = max(grid.x, its.x), grid.y = max(grid.y, its.y);
+        }
+        kernel<<<grid, threads, 0, queue.stream>>>(items);
+        CUDA_LAUNCHED(queue.failure);
+    }
+    return STATUS_OK;
+}
+
 /* ---- a thread a pixel */
 
 enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
 
+static inline dim3 pixel_blocks(uint32_t width, uint32_t height) {
+    return dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
+                (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y);
+}
+
 template <class ARGS>
 static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t height,
                                  const struct launch_queue &queue, const ARGS &args) {
-    return launch(kernel,
-                  dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
-                       (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
+    return launch(kernel, pixel_blocks(width, height), dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue,
+                  args);
 }
 
 /* May lie outside the image. */

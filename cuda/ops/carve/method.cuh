@@ -17,6 +17,7 @@
 #include "cuda/ops/carve/any_gpu/any_gpu.cuh"
 #include "cuda/ops/carve/fast_both_axes/fast_both_axes.cuh"
 #include "cuda/ops/carve/fast_one_axis/fast_one_axis.cuh"
+#include "cuda/ops/carve/one_block/one_block.cuh"
 
 /* ---- resident blocks */
 
@@ -63,9 +64,9 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
 }
 
 /* NULL for a device whose number is too large. */
-static inline uint32_t *residency_kept(enum fast_kernel_id kernel, uint32_t cluster) {
+static inline uint32_t *residency_kept(int kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
-    static uint32_t kept[DEVICES_MAX][FAST_KERNELS][CLUSTER_BLOCKS_MAX + 1];
+    static uint32_t kept[DEVICES_MAX][FAST_KERNELS + 1][CLUSTER_BLOCKS_MAX + 1];
     int device = 0;
     if (cudaGetDevice(&device) == cudaSuccess && device < DEVICES_MAX)
         return &kept[device][kernel][cluster];
@@ -86,14 +87,28 @@ static inline uint32_t residency_of(const struct carve_limits *limits, enum fast
     return kept ? residency_find(kept, residency_ask, &launch) : 0;
 }
 
+/* Compiled for an older generation than 8.0 the kernel is empty; for one without clusters, that of
+ * two blocks. */
+static inline bool one_block_ask(const void *, uint32_t *generation) {
+    struct cudaFuncAttributes facts;
+    const cudaError_t error =
+        cudaFuncGetAttributes(&facts, (const void *)(one_block_pointer)one_block_kernel<4, 1>);
+    if (error) cudaGetLastError();
+    *generation = error || facts.ptxVersion < 80 ? 0 : (uint32_t)facts.ptxVersion;
+    return !error;
+}
+
 static inline struct carve_limits limits_of(const struct cuda_context *context) {
+    uint32_t *const kept = residency_kept(FAST_KERNELS, 0);
+    const int compiled = kept ? (int)residency_find(kept, one_block_ask, NULL) : 0;
     return { context->capability, (uint32_t)context->multiprocessors,
-             (uint32_t)context->shared_bytes, residency_of };
+             (uint32_t)context->shared_bytes, residency_of, min(context->capability, compiled) };
 }
 
 /* ---- the choice */
 
-enum carve_method { METHOD_FAST_ONE_AXIS, METHOD_FAST_BOTH_AXES, METHOD_ANY_GPU };
+/* METHOD_ONE_BLOCK: for many images at once; carve.cu runs these. */
+enum carve_method { METHOD_FAST_ONE_AXIS, METHOD_FAST_BOTH_AXES, METHOD_ANY_GPU, METHOD_ONE_BLOCK };
 
 struct method_choice {
     enum carve_method method;

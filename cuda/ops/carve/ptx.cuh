@@ -39,6 +39,15 @@ DEVICE uint64_t global_timer() {
     return now;
 }
 
+/* ---- arithmetic */
+
+/* 0 where BY is 32 or more; in C that is undefined. */
+DEVICE uint32_t shift_left(uint32_t word, uint32_t by) {
+    uint32_t shifted;
+    asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(word), "r"(by));
+    return shifted;
+}
+
 /* ---- global memory, seen by the whole GPU: relaxed accesses are whole and unordered */
 
 #define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \
@@ -133,6 +142,62 @@ DEVICE void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
     }
 PTX_MBARRIER_WAIT(try_wait)  /* may wait a while before it returns false */
 PTX_MBARRIER_WAIT(test_wait) /* never waits */
+
+template <int COUNT> DEVICE void load_shared_words(uint32_t (&words)[COUNT], uint32_t from) {
+    if constexpr (COUNT == 4)
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "r"(from)
+                     : "memory");
+    else
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(words[i]) : "r"(from + 4 * i) : "memory");
+}
+
+DEVICE int load_shared16(uint32_t from) {
+    uint16_t half;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(from) : "memory");
+    return half;
+}
+
+/* For THREADS of a block, whole warps. A number that is no constant would reserve all barriers. */
+template <int NUMBER> DEVICE void barrier_of(uint32_t threads) {
+    asm volatile("bar.sync %0, %1;" ::"n"(NUMBER), "r"(threads) : "memory");
+}
+
+/* ---- copies to shared memory beside the thread's work, from compute capability 8.0 on. A thread
+ * sees its own copies once it has waited for them; other threads, after a barrier. */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+/* From the L2 cache: what other multiprocessors wrote is there. 16-byte aligned. */
+DEVICE void copy_async16(uint32_t to, const void *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+DEVICE void copy_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits until all of this thread's groups but the last LEFT have come. */
+template <int LEFT> DEVICE void copy_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+}
+
+/* WORDS words, as a group of their own: 4, aligned to 16 bytes, or 3, which may be in the L1 cache:
+ * for what this multiprocessor writes. */
+template <int WORDS> DEVICE void copy_async(uint32_t to, const uint8_t *from) {
+    if constexpr (WORDS == 4)
+        copy_async16(to, from);
+    else
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + 4 * i),
+                         "l"(from + 4 * i)
+                         : "memory");
+    copy_async_commit();
+}
+#endif
 
 /* ---- the cluster's shared memory */
 

@@ -136,8 +136,8 @@ DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word
 
 enum { MASK_WARPS = 4 };
 
-static __global__ void __launch_bounds__(32 * MASK_WARPS)
-    mask_kernel(const __grid_constant__ struct mask_args args) {
+/* A warp a line. */
+DEVICE void make_mask(const struct mask_args &args) {
     const uint32_t line = blockIdx.x * MASK_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (line >= args.mask.count) return;
     const uint32_t each = (args.mask.words + 31) / 32;
@@ -156,10 +156,14 @@ static __global__ void __launch_bounds__(32 * MASK_WARPS)
     }
 }
 
-static inline enum status mask_build(const struct launch_queue &queue,
-                                     const struct mask_args &args) {
-    return launch(mask_kernel, dim3((args.mask.count + MASK_WARPS - 1) / MASK_WARPS),
-                  dim3(32 * MASK_WARPS), queue, args);
+static inline dim3 mask_blocks(const struct mask_args &args) {
+    return dim3((args.mask.count + MASK_WARPS - 1) / MASK_WARPS);
+}
+
+static inline enum status make_masks(const struct launch_queue &queue, const struct mask_args *args,
+                                     int count) {
+    return launch_items(items_kernel<struct mask_args, make_mask>, mask_blocks,
+                        dim3(32 * MASK_WARPS), queue, args, count);
 }
 
 /* ---- a pixel's place in the image that all phases began with */

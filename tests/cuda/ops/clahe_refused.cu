@@ -23,7 +23,8 @@ static const struct way {
     { { "clahe", 1, 1, large }, true },
     { { "clahe:clip=0", 3, 1, odd }, true },
     { { "clahe:channel=luma", 4, 1, odd }, false },
-    { { "clahe", 2, 1, narrow }, true },
+    { { "clahe", 1, 1, narrow }, true },
+    { { "clahe", 2, 1, narrow }, false }, /* pixels with alpha 0 are not counted */
     { { "clahe", 1, 1, least }, true },
     { { "clahe", 1, 1, less }, false },
     { { "clahe", 3, 1, small }, false },

@@ -38,8 +38,7 @@ static void gzip_is_taken_where_it_is_allowed(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct codings codings = { 0 };
-        for (int l = 0; l < 2 && cases[i].lines[l]; l++)
-            add_codings(&codings, cases[i].lines[l]);
+        for (int l = 0; l < 2 && cases[i].lines[l]; l++) add_codings(&codings, cases[i].lines[l]);
         if (allows_gzip(&codings) != cases[i].taken)
             fail_msg("\"%s\": not %d", cases[i].lines[0], cases[i].taken);
     }

@@ -72,6 +72,29 @@ static void the_time_is_the_sum(void **state) {
     check_near(predict_all(all, 6, COST_ENCODE), 2 * encode);
 }
 
+/* A GPU carves many images side by side in one direction, by gradient, without masks. */
+static void check_abreast(const char *text, bool expected) {
+    begin(text, 1000, 800, 0, 1);
+    add_cost(&work, &job);
+    if (job.abreast != expected) fail_msg("%s: %d", text, job.abreast);
+}
+
+static void some_carves_go_abreast(void **state) {
+    (void)state;
+    check_abreast("carve:dx=-30", true);
+    check_abreast("grayscale;carve:dy=30;edge", true);
+    check_abreast("carve:dx=-30,dy=30", true);
+    check_abreast("carve:dx=-30,dy=-30", false);
+    check_abreast("carve:dx=-30,energy=sobel3", false);
+    check_abreast("carve:dx=-30,show=map", false);
+    check_abreast("histeq", false);
+    begin("carve:dx=-30", 1000, 800, 0, 1);
+    job.aux[0].length = 1;
+    job.aux[0].probe = job.probe;
+    add_cost(&work, &job);
+    assert_false(job.abreast);
+}
+
 /* There are as many terms as kinds, for any number of results. */
 static void as_many_as_there_can_be(void **state) {
     (void)state;
@@ -117,6 +140,7 @@ static void values_are_counted_together(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_time_is_the_sum),
+        cmocka_unit_test(some_carves_go_abreast),
         cmocka_unit_test(as_many_as_there_can_be),
         cmocka_unit_test(pixels_are_counted_together),
         cmocka_unit_test(values_are_counted_together),

@@ -92,6 +92,19 @@ static void only_what_codecs_make_long_goes_together(void **state) {
     check(8, (int[]){ 0 }, 1);
 }
 
+/* Many small carves side by side: their times do not add up. */
+static void those_abreast_have_no_bound(void **state) {
+    (void)state;
+    for (int i = 0; i < JOBS; i++) {
+        slot_job(slots, i)->predicted_ms = 9;
+        slot_job(slots, i)->abreast = true;
+    }
+    check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
+    check(4, (int[]){ 0, 1, 2, 3 }, 4);
+    slot_job(slots, 0)->abreast = false;
+    check(8, (int[]){ 0, 1 }, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -100,6 +113,7 @@ int main(void) {
         TEST(those_of_like_cost_go_together),
         TEST(enough_is_enough),
         TEST(only_what_codecs_make_long_goes_together),
+        TEST(those_abreast_have_no_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ struct carve_limits {
      * clusters of CLUSTER; 0: none, or the device gave no answer. */
     uint32_t (*resident)(const struct carve_limits *limits, enum fast_kernel_id kernel,
                          uint32_t cluster);
+    int one_block; /* the same as capability, for one_block; 0: its kernel is empty here */
 };
 
 /* Multiprocessors that one search may take. */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/* beside.cuh - images of a batch that are carved beside one another, each by a block or two.
+ *
+ * Used by:  carve.cu, before it carves the others one by one.
+ * Owns:     nothing: memory is a part of the batch's scratch for each image.
+ * Fails:    as check.cuh says.
+ * Threads:  the lane's.
+ * Limits:   images that one_block/one_block.cuh takes in each of their phases.
+ *
+ * How it works: the images go from phase to phase together. Each phase is a launch that fills all
+ * planes, one that finds all seams, one that makes the masks, and one for each way in which pixels
+ * follow them.
+ */
+#ifndef BURIN_CARVE_BESIDE_CUH
+#define BURIN_CARVE_BESIDE_CUH
+
+#include "cuda/ops/carve/carve_context.cuh"
+
+/* One image of those. */
+struct beside {
+    struct carve_context carve;
+    struct phase phase;
+    bool more; /* the phase is one to run */
+};
+
+/* Lays out in the memory from BASE on, NULL where it is only counted; returns its bytes. 0: the
+ * image goes its own way. */
+static inline size_t lay_out_beside(const struct cuda_context *context, const struct op_call *call,
+                                    struct carve_context *carve, uint8_t *base) {
+    if (call->common.width || call->params->number[CARVE_SHOW] != CARVE_SHOW_RESULT) return 0;
+    *carve = context_of(context, call);
+    carve->beside = true;
+    if (carve->masked || !needs_of(carve).first) return 0;
+    for (int i = 0; i < carve->phases; i++)
+        if (carve->methods[i] != METHOD_ONE_BLOCK) return 0;
+    return lay_out_all(carve, base);
+}
+
+/* An image on blocks of its own takes longer than one on all of the GPU, but hardly longer with a
+ * hundred others. From this number on they are quicker together, measured on an H200 with sides of
+ * 320 to 3840; where the other way is any_gpu, from two on. */
+static inline bool pays_beside(const struct cuda_context *context, const struct beside *all,
+                               int count) {
+    uint32_t warps = 0;
+    for (int i = 0; i < count; i++) {
+        struct phase phase;
+        first_phase(&all[i].carve, &phase);
+        warps = max(warps, block_warps(is_turned(&phase) ? phase.height : phase.width));
+    }
+    const int found = count + cooperative_lane_searches(context->cooperative);
+    const int least = all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
+    return found >= least;
+}
+
+static inline enum status find_all_seams(const struct cuda_context *context, struct beside *all,
+                                         int count, struct failure *failure) {
+    const struct launch_queue queue = { context->stream, failure };
+    struct block_search searches[CUDA_BATCH_MAX];
+    struct fill_args fills[CUDA_BATCH_MAX];
+    struct mask_args masks[CUDA_BATCH_MAX];
+    int found = 0;
+    for (int i = 0; i < count; i++) {
+        const struct carve_context *carve = &all[i].carve;
+        const struct phase *phase = &all[i].phase;
+        if (!all[i].more) continue;
+        const struct seam_search search = search_of(carve, phase);
+        uint8_t *const memory = (uint8_t *)search.scratch;
+        const struct block_shape shape = block_shape_of(search.width, search.height);
+        fills[found] = { phase->width,    phase->height,    block_plane(memory, shape, 0),
+                         shape.stride,    is_turned(phase), carve->now,
+                         carve->progress, carve->total };
+        fills[found].under = carve->under;
+        fills[found].border = 1;
+        masks[found] = { present_mask(carve), search.seams, search.columns };
+        searches[found++] = block_search_of(&search, memory);
+    }
+    enum status status = fill_planes(queue, fills, found);
+    cudaError_t error = cudaSuccess;
+    if (!status) error = cooperative_lane_begin_many(context->cooperative, context->stream);
+    CUDA_TRY(failure, error);
+    if (!status) {
+        status = one_block_run(context, all[0].carve.limits.one_block, searches, found,
+                               context->stream, failure);
+        error = cooperative_lane_end_many(context->cooperative, context->stream, found);
+        if (!status) CUDA_TRY(failure, error);
+    }
+    cuda_record_kernel(context, "seams");
+    return status ? status : make_masks(queue, masks, found);
+}
+
+static inline enum status apply_all_seams(const struct cuda_context *context, struct beside *all,
+                                          int count, struct failure *failure) {
+    struct apply_args args[CUDA_BATCH_MAX];
+    int found = 0;
+    for (int i = 0; i < count; i++) {
+        struct carve_context *carve = &all[i].carve;
+        if (!all[i].more) continue;
+        args[found++] = apply_args_of(carve, &all[i].phase, carve->now, carve->to, false);
+        end_phase(carve, &all[i].phase);
+        all[i].more = next_phase(carve, &all[i].phase);
+    }
+    const enum status status =
+        apply_masks({ context->stream, failure }, all[0].carve.call->in, args, found);
+    cuda_record_kernel(context, "pixels");
+    return status;
+}
+
+/* Phase by phase, all images together. */
+static inline enum status run_beside(const struct cuda_context *context, struct beside *all,
+                                     int count, struct failure *failure) {
+    enum status status = STATUS_OK;
+    bool more = count > 0;
+    for (int i = 0; i < count; i++) {
+        struct carve_context *carve = &all[i].carve;
+        carve->now = carve->call->in;
+        carve->progress = kernel_progress_add(context, carve->call, NULL);
+        all[i].more = first_phase(carve, &all[i].phase);
+    }
+    while (more && !status) {
+        status = find_all_seams(context, all, count, failure);
+        if (!status) status = apply_all_seams(context, all, count, failure);
+        more = false;
+        for (int i = 0; i < count; i++) more |= all[i].more;
+    }
+    return status;
+}
+
+/* Images that go beside one another, if that pays; *LEFT: bit i for each other one. */
+static inline enum status run_some_beside(const struct cuda_context *context, struct op_call *calls,
+                                          int count, uint64_t *left) {
+    struct beside *const all = (struct beside *)calloc((size_t)count, sizeof *all);
+    enum status status = STATUS_OK;
+    size_t bytes = 0;
+    uint64_t others = ~UINT64_C(0);
+    int found = 0;
+    *left = others;
+    for (int i = 0; i < count && all; i++) {
+        const size_t its = lay_out_beside(context, &calls[i], &all[found].carve,
+                                          (uint8_t *)calls[0].scratch + bytes);
+        if (!its || bytes + its > calls[0].scratch_bytes) continue;
+        bytes += its;
+        others &= ~(UINT64_C(1) << i);
+        found++;
+    }
+    if (found && pays_beside(context, all, found)) {
+        *left = others;
+        status = run_beside(context, all, found, calls[0].failure);
+    }
+    free(all);
+    return status;
+}
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/* kernel.cuh - a block, or a cluster of two, finds and removes all seams of one search.
+ *
+ * Used by:  one_block.cuh launches it; tests/cuda/ops/carve_one_block.cpp runs it on the CPU.
+ * Limits:   layout.cuh's.
+ *
+ * How it works: a step is one seam. Every warp sweeps its columns of its half, which also removes
+ * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a warp
+ * of each half traces the seam (trace.cuh).
+ */
+#ifndef BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
+#define BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
+
+#include "cuda/ops/carve/one_block/sweep.cuh"
+#include "cuda/ops/carve/one_block/trace.cuh"
+
+enum { ONE_BLOCK_SEARCHES_MAX = CUDA_BATCH_MAX };
+
+struct block_searches {
+    struct block_search of[ONE_BLOCK_SEARCHES_MAX];
+};
+
+template <int WORDS> struct one_block_shared {
+    alignas(16) struct exchange<WORDS> box;
+    struct trace_window windows[2][2];
+    bool stop;
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define CLUSTER_BARRIER() /* the kernel for clusters is not launched */
+#else
+#define CLUSTER_BARRIER() cluster_barrier()
+#endif
+
+/* For all threads of the search. */
+template <int CLUSTER> DEVICE void search_barrier() {
+    if constexpr (CLUSTER == 1)
+        __syncthreads();
+    else
+        CLUSTER_BARRIER();
+}
+
+/* GAPS get the column where the seam before crosses each row; for the first seam there is none. */
+DEVICE void load_gaps(uint16_t *gaps, const uint16_t *seam, uint32_t height, uint32_t threads) {
+    for (uint32_t i = threadIdx.x; i < height + 2 * GAPS_SLACK; i += threads)
+        gaps[i] = seam && i >= GAPS_SLACK && i < height + GAPS_SLACK ? __ldcg(seam + i - GAPS_SLACK)
+                                                                     : (uint16_t)0xffff;
+}
+
+/* The upper half's warps: the least cost of a path through the middle, the leftmost of equals. */
+template <int WORDS>
+DEVICE void meet(const struct block_view &view, const struct sweep_place &place, int width,
+                 const uint32_t (&upper)[4 * WORDS]) {
+    constexpr int COLUMNS = 4 * WORDS;
+    uint32_t lower[COLUMNS], best = ~0u, column = 0;
+    load_costs(lower, view.middle + place.x);
+#pragma unroll
+    for (int i = 0; i < COLUMNS; i++)
+        if (place.x + i < 0 || place.x + i >= width) lower[i] = COST_OUTSIDE;
+    uint32_t left = __shfl_up_sync(~0u, lower[COLUMNS - 1], 1);
+    const uint32_t right = __shfl_down_sync(~0u, lower[0], 1);
+#pragma unroll
+    for (int i = 0; i < COLUMNS; i++) {
+        const uint32_t next = i + 1 < COLUMNS ? lower[(i + 1) % COLUMNS] : right;
+        const uint32_t cost = upper[i] + __vimin3_u32(left, lower[i], next);
+        left = lower[i];
+        if (place.own && place.x + i < width && cost < best)
+            best = cost, column = (uint32_t)(place.x + i);
+    }
+    const uint32_t least = __reduce_min_sync(~0u, best);
+    column = __reduce_min_sync(~0u, best == least ? column : ~0u);
+    if (place.lane == 0) __stcg(view.bests + place.warp, (uint64_t)least << 32 | column);
+}
+
+/* The column of the middle row; for the lower half, of the row below. */
+DEVICE int seam_start(const struct block_view &view, uint32_t warps, int width, uint32_t half) {
+    uint64_t best = ~0ull;
+    for (uint32_t i = 0; i < warps; i++) best = min(best, __ldcg(view.bests + i));
+    const int x = (int)(uint32_t)best;
+    if (!half) return x;
+    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : +COST_OUTSIDE;
+    const uint32_t here = __ldcg(view.middle + x);
+    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : +COST_OUTSIDE;
+    return left <= min(here, right) ? x - 1 : right < here ? x + 1 : x;
+}
+
+/* The warp's place. In one block the lower half's warps are numbered from the right: those on the
+ * right, which have more gaps to close, share their part of the multiprocessor with left ones. */
+template <int WORDS, int CLUSTER>
+DEVICE struct sweep_place place_of(uint32_t warp, uint32_t warps, uint32_t half) {
+    struct sweep_place place;
+    place.warp = CLUSTER == 2 ? warp : half ? 2 * warps - 1 - warp : warp;
+    place.lane = threadIdx.x % 32;
+    place.left = (int)place.warp * lane_shape<WORDS>::OWN - lane_shape<WORDS>::COLUMNS;
+    place.x = place.left + (int)place.lane * lane_shape<WORDS>::COLUMNS;
+    place.own = place.lane > 0 && place.lane < 31;
+    return place;
+}
+
+/* A warp's part of one seam, up to the least paths of its columns. */
+template <int WORDS, int CLUSTER>
+DEVICE void sweep_and_meet(const struct block_view &view, struct sweep_args<WORDS> &args,
+                           const struct sweep_place &place, uint32_t half,
+                           struct exchange<WORDS> &box, uint32_t &parity) {
+    uint32_t costs[4 * WORDS];
+    if (half) {
+        args.kept = kept_costs<1>(view) + place.x;
+        sweep_half<WORDS, 1>(args, place, box, parity, costs);
+        if (place.own) store_costs(view.middle + place.x, costs);
+    } else {
+        args.kept = kept_costs<0>(view) + place.x;
+        sweep_half<WORDS, 0>(args, place, box, parity, costs);
+    }
+    search_barrier<CLUSTER>();
+    if (!half) meet<WORDS>(view, place, args.width, costs);
+}
+
+/* One block or cluster a search. Warps that a smaller search does not need leave at once. */
+template <int WORDS, int CLUSTER>
+static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
+    one_block_kernel(const __grid_constant__ struct block_searches searches) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    extern __shared__ __align__(128) uint8_t dynamic[];
+    __shared__ struct one_block_shared<WORDS> shared;
+    constexpr uint32_t RING = RING_ROWS * lane_shape<WORDS>::ROW_BYTES;
+    const struct block_search &search = searches.of[blockIdx.x / CLUSTER];
+    const uint32_t warps = search.warps, here = 2 * warps / CLUSTER, warp = threadIdx.x / 32;
+    if (warp >= here) return;
+    const struct block_view view = block_view_of(search);
+    const uint32_t half = CLUSTER == 1 ? warp / warps : blockIdx.x % 2;
+    const struct sweep_place place = place_of<WORDS, CLUSTER>(warp, warps, half);
+    uint16_t *const gaps = (uint16_t *)(dynamic + here * RING);
+    uint32_t parity = 0;
+    struct sweep_args<WORDS> args;
+    args.height = search.height;
+    args.rows = half ? args.height - 1 - (int)view.middle_row : (int)view.middle_row + 1;
+    args.stride = view.shape.stride;
+    args.ring = shared_address(dynamic) + warp * RING + place.lane * lane_shape<WORDS>::COLUMNS;
+    args.gaps = shared_address(gaps + GAPS_SLACK);
+    args.first = CLUSTER == 1 ? half * warps : 0;
+    args.warps = warps;
+
+    for (uint32_t seam = 0; seam < search.seam_count; seam++) {
+        uint16_t *const found = search.seams + (size_t)seam * search.height;
+        uint8_t *const plane = plane_of(view, seam);
+        uint32_t stop = 0;
+        /* It comes from the host's memory, and is used after the sweep. */
+        if (threadIdx.x == 0 && search.progress)
+            stop = ((volatile struct kernel_progress *)search.progress)->stop;
+        load_gaps(gaps, seam ? found - search.height : NULL, search.height, 32 * here);
+        __syncthreads();
+        args.width = (int)(search.width - seam);
+        args.closes = seam > 0;
+        args.from = plane_of(view, seam ? seam - 1 : 0) + place.x;
+        args.to = plane + place.x;
+        sweep_and_meet<WORDS, CLUSTER>(view, args, place, half, shared.box, parity);
+        if (threadIdx.x == 0) shared.stop = stop != 0;
+        search_barrier<CLUSTER>();
+        if (shared.stop) return;
+        if (place.warp == 0) {
+            const int start = seam_start(view, warps, args.width, half);
+            if (half)
+                trace_half<WORDS, 1>(view, plane, args.width, args.height, args.rows, start,
+                                     shared.windows[1], found);
+            else
+                trace_half<WORDS, 0>(view, plane, args.width, args.height, args.rows, start,
+                                     shared.windows[0], found);
+        }
+        search_barrier<CLUSTER>();
+        if (search.progress && threadIdx.x == 0 && !half)
+            ((volatile struct kernel_progress *)search.progress)->done = search.done + seam + 1;
+    }
+#endif
+}
+
+#endif

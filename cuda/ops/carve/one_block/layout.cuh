@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* layout.cuh - a search that one block, or a cluster of two, does alone: its memory and its shape.
+ *
+ * Used by:  one_block.cuh lays searches out; the kernel's parts (sweep.cuh, trace.cuh) read them.
+ * Limits:   gradient, one direction, no masks; 2 rows or more; ONE_BLOCK_ROWS_MAX rows; the columns
+ *           of BLOCK_WARPS_MAX warps.
+ *
+ * A half of the image (the upper rows downwards, the lower rows upwards) is swept by `warps` warps.
+ * A lane has 4 * WORDS columns in registers; lanes 0 and 31 repeat those of the neighbouring warps,
+ * so that a warp goes on alone for lane_shape::STEP rows before it needs its neighbours' costs.
+ */
+#ifndef BURIN_CARVE_ONE_BLOCK_LAYOUT_CUH
+#define BURIN_CARVE_ONE_BLOCK_LAYOUT_CUH
+
+#include "cuda/ops/carve/ptx.cuh"
+#include "cuda/ops/carve/seam_search.cuh"
+
+enum {
+    BLOCK_WARPS_MAX = 16,
+    PLANE_LEFT = 64,  /* bytes of a row before its first column */
+    PLANE_SLACK = 16, /* rows before the first and behind the last, which are fetched in vain */
+    GAPS_SLACK = 32,  /* the same for the columns of a seam in shared memory */
+    RING_ROWS = 8,    /* rows of a warp on their way from memory */
+    NARROW = 360,     /* columns that one warp sweeps with 12 a lane */
+
+    /* More than the energy of half a path: what is outside the image costs this. */
+    COST_OUTSIDE = 1 << 22,
+    GRADIENT_MAX = 690,
+    ONE_BLOCK_ROWS_MAX = 2 * (COST_OUTSIDE / GRADIENT_MAX - 1)
+};
+
+template <int WORDS> struct lane_shape {
+    enum {
+        COLUMNS = 4 * WORDS,
+        STEP = WORDS == 3 ? 10 : 15, /* rows between two exchanges, less than COLUMNS; costs are
+                                        kept as often, for the trace */
+        OWN = 30 * COLUMNS,          /* columns of a warp that no other warp has */
+        ROW_BYTES = 32 * COLUMNS     /* of a warp's row in the ring */
+    };
+};
+
+/* One search on the device. A launch takes many of these by value, so it is short. */
+struct block_search {
+    uint8_t *memory; /* as block_shape says */
+    uint16_t *seams; /* [seam][row] */
+    struct kernel_progress *progress;
+    uint32_t done; /* seams of the phases before */
+    uint16_t width, height, seam_count, warps;
+};
+
+/* Pieces of a search's memory, one after the other: two planes of luma, costs that are kept, a row
+ * of costs, the warps' best columns. */
+struct block_shape {
+    uint32_t stride; /* bytes of a row of luma, columns of a row of costs */
+    uint32_t groups; /* kept rows of costs, of a half */
+    size_t plane;    /* bytes, with the slack */
+};
+
+HOST_DEVICE uint32_t block_words(uint32_t width) {
+    return width <= NARROW ? 3 : 4;
+}
+
+HOST_DEVICE uint32_t block_warps(uint32_t width) {
+    const uint32_t own = 120 * block_words(width);
+    return (width + own - 1) / own;
+}
+
+/* A trace reads up to 112 columns behind the last one. */
+HOST_DEVICE struct block_shape block_shape_of(uint32_t width, uint32_t height) {
+    const uint32_t words = block_words(width), step = words == 3 ? 10 : 15;
+    const uint32_t swept = block_warps(width) * 120 * words + 4 * words, traced = width + 112;
+    struct block_shape shape;
+    shape.stride = (PLANE_LEFT + (swept > traced ? swept : traced) + 127) / 128 * 128;
+    shape.groups = (height + 1) / 2 / step + 1;
+    shape.plane = (size_t)shape.stride * (height + 2 * PLANE_SLACK);
+    return shape;
+}
+
+HOST_DEVICE size_t block_search_bytes(uint32_t width, uint32_t height) {
+    const struct block_shape shape = block_shape_of(width, height);
+    return 2 * shape.plane + (2 * (size_t)shape.groups + 1) * shape.stride * sizeof(uint32_t) +
+           BLOCK_WARPS_MAX * sizeof(uint64_t);
+}
+
+/* The first column of row 0 in plane NUMBER, 0 or 1. */
+HOST_DEVICE uint8_t *block_plane(uint8_t *memory, const struct block_shape &shape,
+                                 uint32_t number) {
+    return memory + number * shape.plane + PLANE_SLACK * (size_t)shape.stride + PLANE_LEFT;
+}
+
+#ifdef __CUDACC__
+/* A search as its block sees it. */
+struct block_view {
+    struct block_shape shape;
+    uint8_t *planes;     /* plane 0 */
+    uint32_t *costs;     /* kept by the upper half, then by the lower; column 0 of group 0 */
+    uint32_t *middle;    /* column 0: the lower half's costs in the row under the middle */
+    uint64_t *bests;     /* [warp] least cost, then its column */
+    uint32_t middle_row; /* the last row of the upper half */
+};
+
+DEVICE struct block_view block_view_of(const struct block_search &search) {
+    struct block_view view;
+    view.shape = block_shape_of(search.width, search.height);
+    view.planes = block_plane(search.memory, view.shape, 0);
+    uint32_t *const costs = (uint32_t *)(search.memory + 2 * view.shape.plane);
+    view.costs = costs + PLANE_LEFT;
+    view.middle = view.costs + 2 * view.shape.groups * (size_t)view.shape.stride;
+    view.bests = (uint64_t *)(costs + (2 * view.shape.groups + 1) * (size_t)view.shape.stride);
+    view.middle_row = (search.height - 1u) / 2;
+    return view;
+}
+
+/* The plane that holds the image while SEAM, from 0, is searched: they alternate. */
+DEVICE uint8_t *plane_of(const struct block_view &view, uint32_t seam) {
+    return view.planes + (seam & 1 ? view.shape.plane : 0);
+}
+
+template <int HALF> DEVICE uint32_t *kept_costs(const struct block_view &view) {
+    return view.costs + HALF * view.shape.groups * (size_t)view.shape.stride;
+}
+#endif
+
+#endif

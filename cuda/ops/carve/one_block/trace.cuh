@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* trace.cuh - a warp follows the seam through one half, from the middle outward.
+ *
+ * Used by:  one_block.cuh.
+ * Threads:  one whole warp a half.
+ *
+ * How it works: directions were not stored. From a kept row of costs a warp does STEP rows of 32
+ * columns again, the seam in column MIDDLE_LANE, and keeps each row's directions as two ballots:
+ * it went left, or right. The seam moves one column a row at most, so no wrong value at the
+ * window's sides reaches it. While those rows are walked back, the next window is on its way.
+ */
+#ifndef BURIN_CARVE_ONE_BLOCK_TRACE_CUH
+#define BURIN_CARVE_ONE_BLOCK_TRACE_CUH
+
+#include "cuda/ops/carve/one_block/layout.cuh"
+
+enum {
+    WINDOW_ROWS = 16,
+    WINDOW_BYTES = 112, /* of a row; 96 are used: 16 more spread the rows over the banks */
+    WINDOW_COSTS = 72,
+    WINDOW_REACH = 30, /* columns left of the seam, where the window was asked for */
+    MIDDLE_LANE = 15
+};
+
+struct trace_window {
+    alignas(16) uint8_t luma[WINDOW_ROWS][WINDOW_BYTES];
+    uint32_t costs[WINDOW_COSTS];
+};
+
+/* Group GROUP of a half's rows, STEP each, around COLUMN. */
+struct trace_place {
+    int group, column;
+};
+
+/* The first column of a window, of luma and of costs. */
+DEVICE int window_luma_x(int column) {
+    return (column - WINDOW_REACH) & ~15;
+}
+
+DEVICE int window_costs_x(int column) {
+    return (column - WINDOW_REACH) & ~3;
+}
+
+/* The lower half's rows are asked for from the one below on: energies need it. */
+template <int WORDS, int HALF>
+DEVICE void ask_window(const struct block_view &view, const uint8_t *plane, int height,
+                       const struct trace_place &at, struct trace_window &window) {
+    const int lane = (int)(thread_index() % 32);
+    const int x = window_luma_x(at.column), first = at.group * lane_shape<WORDS>::STEP - HALF;
+#pragma unroll
+    for (int i = lane; i < 6 * WINDOW_ROWS; i += 32) {
+        const int row = max(first + i / 6, 0), chunk = i % 6 * 16;
+        const int y = HALF ? max(height - 1 - row, 0) : min(row, height - 1);
+        copy_async16(shared_address(&window.luma[i / 6][chunk]),
+                     plane + (int64_t)y * view.shape.stride + x + chunk);
+    }
+    if (at.group > 0 && lane < 17)
+        copy_async16(shared_address(&window.costs[4 * lane]),
+                     kept_costs<HALF>(view) + (size_t)(at.group - 1) * view.shape.stride +
+                         window_costs_x(at.column) + 4 * lane);
+    copy_async_commit();
+}
+
+/* Directions of each row's paths: bit LANE of `left` or `right`, or neither. */
+template <int STEP> struct directions { uint32_t left[STEP], right[STEP]; };
+
+/* The seam is in column COLUMN of the group's last row; WINDOW was asked for around WINDOW_AT. */
+template <int WORDS, int HALF>
+DEVICE void find_directions(const struct trace_window &window, const struct trace_place &window_at,
+                            int column, int width,
+                            struct directions<lane_shape<WORDS>::STEP> &directions) {
+    constexpr int STEP = lane_shape<WORDS>::STEP;
+    const int x = column - MIDDLE_LANE + (int)(thread_index() % 32);
+    const bool inside = x >= 0 && x < width;
+    const uint8_t *const luma = &window.luma[0][x - window_luma_x(window_at.column)];
+    uint32_t energies[STEP]; /* before the costs: they wait for nothing */
+    uint32_t above = luma[0], above_right = luma[1];
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+        const uint32_t row = luma[(i + 1) * WINDOW_BYTES];
+        const uint32_t row_right = luma[(i + 1) * WINDOW_BYTES + 1];
+        const uint32_t here = HALF ? row : above, right = HALF ? row_right : above_right;
+        const uint32_t below = HALF ? above : row, across = HALF ? above_right : row_right;
+        energies[i] = inside ? carve_gradient(here, right, below, across) : +COST_OUTSIDE;
+        above = row, above_right = row_right;
+    }
+    uint32_t cost = COST_OUTSIDE;
+    if (inside) cost = window_at.group > 0 ? window.costs[x - window_costs_x(window_at.column)] : 0;
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+        const uint32_t left = __shfl_up_sync(~0u, cost, 1), right = __shfl_down_sync(~0u, cost, 1);
+        directions.left[i] = __ballot_sync(~0u, left <= min(cost, right));
+        directions.right[i] = __ballot_sync(~0u, right < min(cost, left));
+        cost = min(left, min(cost, right)) + energies[i];
+    }
+}
+
+/* Writes the columns of ROWS rows to SEAM, from COLUMN in the half's last row on. */
+template <int WORDS, int HALF>
+DEVICE void trace_half(const struct block_view &view, const uint8_t *plane, int width, int height,
+                       int rows, int column, struct trace_window (&windows)[2], uint16_t *seam) {
+    constexpr int STEP = lane_shape<WORDS>::STEP;
+    const int lane = (int)(thread_index() % 32);
+    struct trace_place at = { (rows - 1) / STEP, column };
+    int last = rows - 1;
+    ask_window<WORDS, HALF>(view, plane, height, at, windows[at.group & 1]);
+    for (; at.group >= 0; at.group--) {
+        const struct trace_place next = { at.group - 1, column };
+        struct directions<STEP> directions;
+        if (at.group > 0) {
+            ask_window<WORDS, HALF>(view, plane, height, next, windows[next.group & 1]);
+            copy_async_wait<1>();
+        } else {
+            copy_async_wait<0>();
+        }
+        __syncwarp();
+        find_directions<WORDS, HALF>(windows[at.group & 1], at, column, width, directions);
+        const int end = last - at.group * STEP;
+        int place = MIDDLE_LANE, mine = 0;
+#pragma unroll
+        for (int i = STEP - 1; i >= 0; i--) {
+            if (i > end) continue;
+            if (lane == i) mine = place;
+            place +=
+                (int)(directions.right[i] >> place & 1) - (int)(directions.left[i] >> place & 1);
+        }
+        const int row = at.group * STEP + lane;
+        if (lane <= end && lane < STEP)
+            __stcg(seam + (HALF ? height - 1 - row : row), (uint16_t)(column - MIDDLE_LANE + mine));
+        at.column = next.column;
+        column += place - MIDDLE_LANE;
+        last = at.group * STEP - 1;
+        __syncwarp();
+    }
+}
+
+#endif

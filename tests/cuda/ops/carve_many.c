@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Many images carved at once, each by a block or two, against the reference: every width of a warp
+ * and of a block, two rows and many, all contents, growing, sizes mixed in one launch; and one that
+ * its client leaves. `carve_many small`, or `tiny`, is for the sanitizers.
+ * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
+ * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
+ * covers: cuda/ops/carve/launch_kernel.cuh
+ */
+#include "tests/cuda/twin_batch.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { SIZES_MAX = 20, LEAST = 16 /* images for which the method always pays */ };
+
+struct mix {
+    const char *plan;
+    unsigned channels, depth;
+    uint32_t sizes[SIZES_MAX][2]; /* ends with zeros */
+};
+
+/* A warp sweeps 360 columns up to a width of 360, else 480. Eight warps are a block, sixteen a
+ * cluster of two; up to 66 images have two blocks each on an H200. */
+static const struct mix small_mixes[] = {
+    { "carve:dx=-4", 1, 8, { { 33, 17 }, { 13, 42 }, { 40, 2 }, { 41, 3 }, { 123, 31 } } },
+    { "carve:dx=-3", 3, 8, { { 361, 12 }, { 481, 33 }, { 500, 2 }, { 30, 20 } } },
+    { "carve:dy=-4", 1, 8, { { 17, 33 }, { 12, 400 } } },
+};
+
+static const struct mix mixes[] = {
+    { "carve:dx=-12",
+      1,
+      8,
+      { { 33, 17 },
+        { 64, 33 },
+        { 123, 66 },
+        { 300, 2 },
+        { 13, 42 },
+        { 360, 200 },
+        { 359, 31 },
+        { 200, 3 },
+        { 15, 300 },
+        { 320, 240 } } },
+    { "carve:dx=-12",
+      3,
+      8,
+      { { 361, 200 },
+        { 480, 40 },
+        { 481, 40 },
+        { 961, 37 },
+        { 1919, 37 },
+        { 1920, 36 },
+        { 1921, 35 },
+        { 370, 2 },
+        { 370, 3 },
+        { 640, 480 } } },
+    { "carve:dx=-7", 3, 16, { { 320, 240 }, { 640, 241 }, { 20, 9 }, { 1000, 61 } } },
+    { "carve:dy=-9", 4, 8, { { 240, 320 }, { 241, 640 }, { 66, 123 }, { 37, 961 }, { 2, 300 } } },
+    { "carve:dx=-3", 1, 8, { { 3840, 31 }, { 3841, 30 }, { 7680, 22 }, { 600, 45 } } },
+    { "carve:dx=-2", 1, 8, { { 700, 4000 }, { 30, 12000 }, { 300, 1081 } } },
+    { "carve:dx=-9", 2, 8, { { 10, 30 }, { 11, 2 }, { 12, 3 }, { 13, 31 } } },
+    { "carve:dx=30", 3, 8, { { 320, 240 }, { 33, 17 }, { 500, 66 }, { 61, 30 } } },
+    { "carve:dy=40", 1, 16, { { 240, 320 }, { 17, 33 }, { 66, 500 } } },
+    { "carve:width=300,height=200",
+      3,
+      8,
+      { { 320, 200 }, { 290, 200 }, { 300, 200 }, { 300, 90 } } },
+    { "carve:dx=-4,dy=3", 1, 8, { { 120, 90 }, { 400, 33 } } },
+};
+
+static bool small, tiny;
+
+static int sizes_of(const struct mix *mix) {
+    int count = 0;
+    while (count < SIZES_MAX && mix->sizes[count][0]) count++;
+    return count;
+}
+
+/* The sizes again and again, until COUNT images. */
+static void run_mix(const struct mix *mix, int count, enum content first) {
+    struct failure failure = { 0 };
+    struct job job = { .first_content = first };
+    const int sizes = sizes_of(mix);
+    snprintf(job.name, sizeof job.name, "%s, %d images, content %d", mix->plan, count, first);
+    if (plan_parse(&job.plan, mix->plan, &failure)) fail_msg("%s", failure.message);
+    for (int i = 0; i < count; i++) {
+        const uint32_t *size = mix->sizes[i % sizes];
+        struct image shapes[PLAN_STEPS_MAX + 1];
+        job.in[i] = image_shape(size[0], size[1], mix->channels, mix->depth);
+        if (plan_shapes(&job.plan, &job.in[i], UINT64_C(1) << 31, shapes, &failure))
+            fail_msg("%s: %s", job.name, failure.message);
+        job.out[i] = shapes[1];
+        job.in[i].stride = padded(&job.in[i], i % 2 ? ODD : NONE);
+        job.count++;
+    }
+    compare(&job);
+    /* The ways for one image report these parts. */
+    for (int i = 0; i < job.spans.span_count; i++)
+        if (strcmp(job.spans.spans[i].name, "trace") == 0) fail_msg("%s: not at once", job.name);
+}
+
+static void test_mixes(void **state) {
+    (void)state;
+    const struct mix *list = small ? small_mixes : mixes;
+    const size_t count = tiny    ? 1
+                         : small ? sizeof small_mixes / sizeof *mixes
+                                 : sizeof mixes / sizeof *mixes;
+    for (size_t i = 0; i < count; i++) {
+        run_mix(&list[i], tiny ? 6 : LEAST, NOISE);
+        if (small) continue;
+        run_mix(&list[i], RUN_BATCH_MAX, GRADIENT);
+        run_mix(&list[i], LEAST + 5, (enum content)(i % CONTENTS));
+    }
+}
+
+static void test_full_hd(void **state) {
+    (void)state;
+    static const struct mix large[] = { { "carve:dx=-12", 3, 8, { { 1920, 1080 }, { 1280, 720 } } },
+                                        { "carve:dx=-3", 1, 8, { { 3840, 2160 } } } };
+    if (small) skip();
+    for (int i = 0; i < 2; i++) run_mix(&large[i], LEAST, NOISE);
+}
+
+/* ---- one image's client leaves; the others do not notice */
+
+static void *leave(void *progress) {
+    const struct timespec nap = { 0, 4 * 1000 * 1000 };
+    nanosleep(&nap, NULL);
+    __atomic_store_n(&((struct progress *)progress)->cancelled, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void test_one_leaves(void **state) {
+    (void)state;
+    if (small) skip();
+    struct failure failure = { 0 };
+    struct plan plan;
+    static struct run_item items[LEAST];
+    static struct progress progress[LEAST];
+    pthread_t thread;
+    assert_int_equal(plan_parse(&plan, "carve:dx=-400", &failure), STATUS_OK);
+    for (int i = 0; i < LEAST; i++) {
+        items[i].in = image_shape(640, 480, 1, 8);
+        items[i].progress = &progress[i];
+    }
+    assert_int_equal(run_reserve(lane, &plan, items, LEAST, UINT64_C(1) << 31, &failure),
+                     STATUS_OK);
+    for (int i = 0; i < LEAST; i++) fill(&items[i].in, NOISE, 5);
+    pthread_create(&thread, NULL, leave, &progress[3]);
+    assert_int_equal(run_batch(lane, &plan, items, LEAST, &failure), STATUS_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(items[3].failure.status, STATUS_CANCELLED);
+    assert_true(progress[3].done < 400);
+    for (int i = 0; i < LEAST; i++) {
+        if (i == 3) continue;
+        assert_int_equal(items[i].failure.status, STATUS_OK);
+        assert_int_equal(progress[i].done, 400);
+        assert_int_equal(image_digest(&items[i].out), image_digest(&items[0].out));
+    }
+}
+
+int main(int count, char **arguments) {
+    tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
+    small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
+    if (device_cuda.count() == 0) {
+        puts("no GPU here: nothing to compare");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_mixes),
+                                        cmocka_unit_test(test_full_hd),
+                                        cmocka_unit_test(test_one_leaves) };
+    return cmocka_run_group_tests(tests, open_lane, close_lane);
+}
