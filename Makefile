@@ -45,6 +45,7 @@ PROGRAM = $(if $(SAN),$(B)/burin,build/burin)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 CC = gcc
+CXX = g++
 Q = $(if $(V),,@)
 SAY = @printf '  %-6s %s\n'
 INCLUDES = -I. -I$(OBJ) -I$(B)
@@ -320,8 +321,8 @@ $(B)/tests/%: tests/%.c | $(LIBRARY)
 $(B)/tests/cuda/%: tests/cuda/%.cpp | $(OBJ)/ops.inc $(OBJ)/formats.inc
 	@mkdir -p $(@D)
 	$(SAY) test $@
-	$(Q)$(NICE) $(CC:gcc=g++) -std=c++17 -O1 -g1 -fno-extern-tls-init -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
-	  -pthread -D_GNU_SOURCE -Itests/fake/simt $(INCLUDES) $(if $(findstring address,$(SAN)),-fsanitize=$(SAN)) \
+	$(Q)$(NICE) $(CXX) -std=c++17 -O1 -g1 -fno-extern-tls-init -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
+	  -pthread -D_GNU_SOURCE -Itests/fake/simt $(INCLUDES) $(if $(findstring thread,$(SAN)),,$(SAN:%=-fsanitize=%)) \
 	  -MMD -MP -MF $@.d $< -lcmocka -o $@
 # Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)

@@ -4,8 +4,9 @@
  * Used by:  histeq, clahe (short kernels); carving (long ones). cooperative_lane.cuh explains
  *           these.
  * Fails:    cudaErrorCooperativeLaunchTooLarge when the blocks do not all run at once, or when a
- *           long kernel has the GPU. The context is unharmed, and the caller does the same work
- *           with fewer blocks, or with blocks that do not wait. Never returned for one block.
+ *           long kernel, or a launch of many searches, has the GPU. The context is unharmed, and
+ *           the caller does the same work with fewer blocks, or with blocks that do not wait. Never
+ *           returned for one block.
  * Threads:  the lane's.
  * Limits:   how many blocks run at once is neither asked beforehand nor remembered, since it
  *           depends on the parts of other processes (MPS, MIG): only the launch itself gives an

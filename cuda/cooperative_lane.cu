@@ -4,7 +4,7 @@
  * form a circle. Each device remembers the lane of its last long kernel, whose event shows whether
  * that kernel is done. For short kernels a flag is enough, that there was one on the lane's stream:
  * the next long one records an event there and waits for it. So a short launch costs a lock and,
- * only while a long kernel is under way, one query of an event. */
+ * only while long kernels or many searches are under way, queries of their events. */
 #include "cuda/cooperative_lane.cuh"
 
 #include "cuda/check.cuh"
@@ -116,15 +116,23 @@ cudaError_t cooperative_lane_end_short(struct cooperative_lane *lane, cudaStream
     return error;
 }
 
+/* Makes STREAM wait for the other lanes' short kernels. What begins behind LANE's turn waits for
+ * that turn, and so for these too. */
+static cudaError_t wait_for_shorts(const struct cooperative_lane *lane, cudaStream_t stream) {
+    cudaError_t error = cudaSuccess;
+    for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
+        if (other == lane || other->device != lane->device || !other->has_short) continue;
+        error = wait_for_stream(stream, other->stream, other->drained);
+        other->has_short = false;
+    }
+    return error;
+}
+
 static cudaError_t wait_for_others(struct cooperative_lane *lane) {
     struct cooperative_lane *const last = last_long[lane->device];
     cudaError_t error = cudaSuccess;
     if (last && last != lane) error = cudaStreamWaitEvent(lane->stream, last->done, 0);
-    for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
-        if (other == lane || other->device != lane->device || !other->has_short) continue;
-        error = wait_for_stream(lane->stream, other->stream, other->drained);
-        other->has_short = false;
-    }
+    if (!error) error = wait_for_shorts(lane, lane->stream);
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next)
         if (other->device == lane->device && searches_of(other))
             error = cudaStreamWaitEvent(lane->stream, other->many, 0);
@@ -164,9 +172,10 @@ cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_
 cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream) {
     if (!lane) return cudaSuccess;
     pthread_mutex_lock(&turn);
-    const cudaError_t error = is_long_under_way(lane->device)
-                                  ? cudaStreamWaitEvent(stream, last_long[lane->device]->done, 0)
-                                  : cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    if (is_long_under_way(lane->device))
+        error = cudaStreamWaitEvent(stream, last_long[lane->device]->done, 0);
+    if (!error) error = wait_for_shorts(lane, stream);
     if (error) pthread_mutex_unlock(&turn);
     return error;
 }

@@ -10,9 +10,9 @@
  * Limits:   the lanes of one process. Processes that share a GPU take turns with the whole of it,
  *           or have parts of their own (MIG, MPS with percentages).
  *
- * How it works. There are two kinds of kernels. A long one (carving) runs for milliseconds to
- * minutes on a fixed set of multiprocessors; a short one (histeq, clahe) runs on all, and reads a
- * picture twice. The rules:
+ * How it works. There are two kinds of kernels whose blocks wait for one another. A long one
+ * (carving) runs for milliseconds to minutes on a fixed set of multiprocessors; a short one
+ * (histeq, clahe) runs on all, and reads a picture twice. The rules:
  *   1 One long kernel runs at a time: the next one waits in its stream for its end. Two whose
  *     blocks are half resident would wait for each other for ever. And a kernel that waits on the
  *     GPU itself for room blocks all others of its priority, in any stream.
@@ -27,8 +27,9 @@
  *     H200 does the same with two priorities, but no document promises it, and if each kernel got a
  *     part of the places, both would wait for ever.
  *   7 A launch of many searches (carve/one_block) has blocks that wait for no other, but fills the
- *     GPU for milliseconds. It begins when the long kernel is done, and a long one when it is done;
- *     short ones are refused meanwhile. Any number of such launches run beside one another.
+ *     GPU for milliseconds. It begins when the long kernel and the short ones queued before it are
+ *     done, and a long one when it is done; short ones are refused meanwhile. Any number of such
+ *     launches run beside one another.
  * All waiting is by events, on the GPU: no lane's thread waits for another.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH
@@ -56,7 +57,8 @@ enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cud
 void cooperative_lane_close(struct cooperative_lane *lane);
 
 /* Begins a turn after all that is queued on STREAM. Returns the stream to launch on. An *ERROR
- * means that no turn began: cudaErrorCooperativeLaunchTooLarge while a long kernel has the GPU.
+ * means that no turn began: cudaErrorCooperativeLaunchTooLarge while a long kernel or a launch of
+ * many searches has the GPU.
  * LANE: NULL where there are no other lanes. */
 cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream,
                                           cudaError_t *error);
@@ -70,8 +72,9 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
 
 cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream);
 
-/* The same for a launch of SEARCHES on STREAM. An error means that no turn began. */
+/* Begins a turn for a launch of many searches on STREAM; an error means that none began. */
 cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream);
+/* SEARCHES: of what was launched; 0: nothing was. */
 cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
                                       int searches);
 

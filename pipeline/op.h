@@ -106,8 +106,8 @@ struct op {
     uint32_t (*common)(const struct params *const *calls, int count, const struct image *in,
                        uint32_t aux, struct params *params);
 
-    /* Whether many images like IN, with the result OUT, take a GPU little longer than one, so that
-     * a batch should be as large as it can. NULL: no. */
+    /* Whether a GPU works on many images like IN, with the result OUT, at once, so that a large
+     * batch gives more images a second, though each takes longer. NULL: never. */
     bool (*abreast)(const struct params *params, const struct image *in, const struct image *out);
 
     /* Returns the scratch bytes that the reference needs for CALL, of which only params and shapes

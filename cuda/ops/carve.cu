@@ -21,10 +21,10 @@
  *                   refused launches
  *
  * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
- * 8.0; up to 12154 rows and 7680 columns, without clusters 3840) go beside one another, phase by
- * phase, each with a block or two of its own, once enough of them are there: pays_beside() counts
- * those of the batch and of all lanes that are queued or run. Nothing waits for a batch to fill. An
- * image then takes longer, but hardly longer with a hundred others.
+ * 8.0; up to 11264 rows and 7680 columns, without clusters 3840) go abreast (abreast.cuh), phase by
+ * phase, each with a block or two of its own, once enough of them are there: pays_abreast() counts
+ * those of the batch, and those abreast that other lanes have queued. Nothing waits for a batch to
+ * fill. An image then takes longer, but hardly longer with a hundred others.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
@@ -48,11 +48,12 @@
  * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
  * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
- * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. */
+ * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. Images
+ * that go abreast have theirs at the same time: 3 to 4 each, more for small ones. */
 #include "pipeline/ops/carve/definition.h"
 
+#include "cuda/ops/carve/abreast.cuh"
 #include "cuda/ops/carve/apply.cuh"
-#include "cuda/ops/carve/beside.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/carve_context.cuh"
 #include "cuda/ops/carve/clearing.cuh"
@@ -335,19 +336,19 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 /* ---- the twin */
 
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
-    size_t most = 0, beside = 0;
+    size_t most = 0, abreast = 0;
     for (int i = 0; i < count; i++) {
         if (calls[i].common.width) continue; /* a width from a map needs no scratch */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
-        beside += lay_out_beside(context, &calls[i], &carve, NULL);
+        abreast += lay_out_abreast(context, &calls[i], &carve, NULL);
     }
-    return max(most, beside);
+    return max(most, abreast);
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     uint64_t left;
-    enum status status = run_some_beside(context, calls, count, &left);
+    enum status status = run_some_abreast(context, calls, count, &left);
     int widths = 0; /* from maps */
     for (int i = 0; i < count && !status; i++) {
         if (left >> i & 1) status = run_one(context, &calls[i], &calls[0]);

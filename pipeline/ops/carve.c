@@ -421,11 +421,15 @@ static enum status carve_run(struct op_call *call) {
     return status ? status : progress_check(call->progress);
 }
 
-/* One direction by gradient: cuda/ops/carve/one_block. Masks are not known here. */
+/* Sides that cuda/ops/carve/one_block takes, whatever the direction of the seams. */
+enum { ABREAST_MOST = 7680 };
+
+/* One direction by gradient. Masks are not known here. */
 static bool carve_abreast(const struct params *values, const struct image *in,
                           const struct image *out) {
     return values->number[CARVE_ENERGY] == CARVE_GRADIENT &&
            values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 1 && in->height > 1 &&
+           in->width <= ABREAST_MOST && in->height <= ABREAST_MOST &&
            (out->width >= in->width || out->height >= in->height);
 }
 

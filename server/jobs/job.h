@@ -93,7 +93,7 @@ struct job {
     double predicted_ms;      /* own time on the worker that has the job; set by the dispatcher */
     int32_t duration;         /* enum job_duration on that worker; set by the dispatcher */
     int32_t own_batch;        /* its operators take too long to share a batch with other jobs */
-    bool abreast;             /* on a GPU a batch of such jobs takes little longer than one */
+    bool abreast;             /* a GPU works on many such jobs at once (op.h) */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

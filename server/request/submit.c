@@ -120,8 +120,10 @@ static bool is_abreast(const struct work *work, const struct job *job) {
         if (job->aux[i].length) return false;
     for (int i = 0; i < plan->count && work->plans.count == 1; i++) {
         const struct step *step = &plan->steps[i];
-        abreast |= step->op->abreast &&
-                   step->op->abreast(&step->params, &work->shapes[0][i], &work->shapes[0][i + 1]);
+        const struct image *shapes = &work->shapes[0][i];
+        if (!step->op->abreast) continue;
+        abreast = step->op->abreast(&step->params, &shapes[0], &shapes[1]);
+        if (!abreast) break;
     }
     return abreast;
 }

@@ -94,11 +94,12 @@ static bool like_cost(const struct job *a, const struct job *b) {
 
 /* Whether a group of jobs like FIRST, of MS so far, may take JOB too. A job with slow operators
  * runs alone. Beyond GROUP_MS other lanes do the work; but where codecs make jobs long, the cores
- * work on many files of one group at the same time, and jobs abreast take hardly longer together.
- */
+ * work on many files of one group at the same time, and a GPU works on many jobs abreast. */
 static bool may_join(const struct job *first, const struct job *job, double ms) {
-    return !first->own_batch && job_is_alike(first, job) && like_cost(first, job) &&
-           (first->abreast || first->duration == JOB_LONG || ms + job->predicted_ms <= GROUP_MS);
+    return !first->own_batch && !job->own_batch && job_is_alike(first, job) &&
+           like_cost(first, job) &&
+           ((first->abreast && job->abreast) || first->duration == JOB_LONG ||
+            ms + job->predicted_ms <= GROUP_MS);
 }
 
 /* ---- which job is next */

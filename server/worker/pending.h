@@ -11,7 +11,8 @@
  * Fails:    pending_create returns NULL without memory.
  * Threads:  the lanes'.
  * Limits:   `capacity` jobs; further messages stay in the channel. A group has at most
- *           RUN_BATCH_MAX jobs, and GROUP_MS of predicted work unless codecs take the time.
+ *           RUN_BATCH_MAX jobs, and GROUP_MS of predicted work, unless codecs take the time
+ *           or the jobs go abreast.
  */
 #ifndef BURIN_PENDING_H
 #define BURIN_PENDING_H

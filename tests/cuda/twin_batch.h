@@ -3,8 +3,8 @@
  * in every byte, padding and the bytes behind the images included. Values that an operator reports
  * are compared in the same way, as an output of one row.
  *
- * Used by:  every_op.c, hidden_colours.c, ops/clahe.c, ops/edge.c, ops/resize.c, ops/smartcrop.c,
- *           ops/smooth.c.
+ * Used by:  every_op.c, hidden_colours.c, ops/carve_many.c, ops/clahe.c, ops/edge.c, ops/resize.c,
+ *           ops/smartcrop.c, ops/smooth.c.
  * Owns:     the lane, between open_lane() and close_lane().
  * Fails:    the test.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* apply.cuh - lets the pixels follow the seams that were found: shrinking, growing, gathering.
  *
- * Used by:  carve.cu, once a phase; showing takes its launch shape.
+ * Used by:  carve.cu and abreast.cuh, once a phase; showing takes its launch shape.
  * Fails:    as check.cuh says.
  * Limits:   1 to 4 channels of 8 or 16 bits.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* byte_plane.cuh - the planes of a search: an image's luma and its marks, upright or turned.
  *
- * Used by:  carve.cu fills the planes of a phase, and reads and writes samples to show them.
+ * Used by:  carve.cu and abreast.cuh fill the planes of a phase; carve.cu shows samples.
  * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_BYTE_PLANE_CUH

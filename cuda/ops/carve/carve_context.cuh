@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve_context.cuh - one image on its way through carve.cu: its phases and its memory.
  *
- * Used by:  carve.cu and beside.cuh, for counting scratch and for running.
+ * Used by:  carve.cu and abreast.cuh, for counting scratch and for running.
  * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
  * Limits:   16 bytes a pixel, 17 with rmask, and a little (carve.cu); PHASES_MAX phases.
  *
@@ -38,7 +38,7 @@ struct carve_context {
     uint32_t goal_width, goal_height;
     bool masked, shows;       /* `shows`: the seams */
     bool maps;                /* the map of seams in place of the picture, of one phase */
-    bool beside;              /* one of many images at once: one_block/one_block.cuh */
+    bool abreast;             /* one of many images at once: one_block/one_block.cuh */
     bool clears;              /* the first phase may clear */
     struct carve_phase clear; /* the one that does; no seams: none, or not yet known */
     uint32_t *facts;          /* where `clears`: enum clearing_fact */
@@ -192,7 +192,7 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     const size_t turned = (size_t)round16(phase->height) * phase->width;
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
     struct method_choice choice = method_choose(&carve->limits, &search);
-    if (carve->beside && one_block_takes(carve->limits.one_block, &search))
+    if (carve->abreast && one_block_takes(carve->limits.one_block, &search))
         choice = { METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height) };
     lay_out_search(&search, &own);
     raise_to(most, own.bytes + choice.scratch);
@@ -294,7 +294,7 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     if (carve->clears) raise_for_clearing(carve, &needs);
     /* Without a phase energies may be shown; one_block has planes of its own. */
     if (!needs.plane) needs.plane = (size_t)round16(in->width) * in->height;
-    carve->luma = arena_take<uint8_t>(&arena, carve->beside ? 0 : needs.plane);
+    carve->luma = arena_take<uint8_t>(&arena, carve->abreast ? 0 : needs.plane);
     if (!needs.first) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
     if (carve->clears) carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);

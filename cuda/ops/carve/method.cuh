@@ -87,8 +87,7 @@ static inline uint32_t residency_of(const struct carve_limits *limits, enum fast
     return kept ? residency_find(kept, residency_ask, &launch) : 0;
 }
 
-/* Compiled for an older generation than 8.0 the kernel is empty; for one without clusters, that of
- * two blocks. */
+/* Compiled for an older generation than 8.0 the kernel is empty. */
 static inline bool one_block_ask(const void *, uint32_t *generation) {
     struct cudaFuncAttributes facts;
     const cudaError_t error =
@@ -107,7 +106,7 @@ static inline struct carve_limits limits_of(const struct cuda_context *context) 
 
 /* ---- the choice */
 
-/* METHOD_ONE_BLOCK: for many images at once; carve.cu runs these. */
+/* METHOD_ONE_BLOCK: for images abreast; abreast.cuh runs these. */
 enum carve_method { METHOD_FAST_ONE_AXIS, METHOD_FAST_BOTH_AXES, METHOD_ANY_GPU, METHOD_ONE_BLOCK };
 
 struct method_choice {

@@ -2,7 +2,7 @@
 /* ptx.cuh - the PTX instructions that CUDA C has no function for, each in a function of its name.
  *
  * Used by:  every kernel of carving. No other file of carving has inline assembly.
- * Threads:  each of one thread, except cluster_barrier() and the copies, which say so.
+ * Threads:  each of one thread, except the barriers and the copies, which say so.
  * Limits:   mbarrier_*, *_cluster*, cluster_* and the copy engine's functions need compute
  *           capability 9.0.
  * Source:   PTX ISA, chapters Memory Consistency Model and Data Movement.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_mask.cuh - the pixels of an image that the seams of one phase go through.
  *
- * Used by:  carve.cu builds it; it and apply.cuh read it; carve_context.cuh keeps all
- *           phases'.
+ * Used by:  carve.cu and abreast.cuh build it; carve.cu and apply.cuh read it; carve_context.cuh
+ *           keeps all phases'.
  * Fails:    as check.cuh says.
  * Limits:   PHASES_MAX phases.
  *

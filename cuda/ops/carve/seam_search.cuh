@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_search.cuh - the slow part of carving: the seams of one phase, on luma alone.
  *
- * Used by:  carve.cu makes one a phase; method.cuh and the three methods remove its seams.
+ * Used by:  carve.cu makes one a phase; method.cuh and the methods remove its seams.
  * Owns:     nothing: all memory is the device's and the caller's. Pieces of an arena are never
  *           given back.
  * Limits:   an arena's pieces begin at multiples of 256 bytes.

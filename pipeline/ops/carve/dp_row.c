@@ -345,14 +345,18 @@ void dp_empty_row(enum cost_bits bits, void *next, uint32_t width) {
     }
 }
 
+void dp_end_row(enum cost_bits bits, void *row, uint32_t width) {
+    switch (bits) {
+    case COST_16: fence(row, width, COST_16); break;
+    case COST_32: fence(row, width, COST_32); break;
+    case COST_64: fence(row, width, COST_64); break;
+    }
+}
+
 void dp_next_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
                  uint64_t *parents, uint32_t width) {
     (simd_has_avx2() ? row_avx2 : row_plain)(bits, before, energies, next, parents, width);
-    switch (bits) {
-    case COST_16: fence(next, width, COST_16); break;
-    case COST_32: fence(next, width, COST_32); break;
-    case COST_64: fence(next, width, COST_64); break;
-    }
+    dp_end_row(bits, next, width);
 }
 
 struct dp_meeting dp_meet(enum cost_bits bits, const void *upper, const void *lower,

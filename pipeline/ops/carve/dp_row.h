@@ -17,7 +17,7 @@
  * COST_64 holds keys (definition.h) less 2^63: signed comparison orders them, and the sum of two
  * halves is a key again.
  *
- * Used by:  seam_search.c.
+ * Used by:  seam_search.c, tiles.c.
  * Threads:  any, for different rows.
  */
 #ifndef BURIN_CARVE_DP_ROW_H
@@ -55,6 +55,9 @@ void dp_first_row(enum cost_bits bits, const uint16_t *energies, void *next, uin
 /* Sets NEXT to the costs of the row after that of BEFORE; PARENTS gets a word for 32 pixels. */
 void dp_next_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
                  uint64_t *parents, uint32_t width);
+
+/* Puts what must lie around a row of WIDTH costs that were copied together. */
+void dp_end_row(enum cost_bits bits, void *row, uint32_t width);
 
 /* Sets NEXT to costs of 0, for a half without rows. */
 void dp_empty_row(enum cost_bits bits, void *next, uint32_t width);

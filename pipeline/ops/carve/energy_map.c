@@ -10,6 +10,7 @@
 
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/luma_row.h"
+#include "pipeline/ops/carve/tiles.h"
 #include "pipeline/rows/intrinsics.h"
 
 #include <math.h>
@@ -212,6 +213,7 @@ void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width,
             map->costs[half][row] = take_line(arena, width, cost_bytes(widest));
         map->line[half] = is_stored(map) ? NULL : take_line(arena, width, sizeof *map->line[half]);
     }
+    tiles_lay(map, arena, width, height);
 }
 
 void energy_map_lay_energy(struct energy_map *map, struct arena *arena, uint32_t height) {
@@ -265,11 +267,16 @@ static void rows_around(const struct energy_map *map, uint32_t y, uint32_t x,
     }
 }
 
-void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
-                        uint16_t energies[ENERGY_MAP_RUN + ENERGY_SLACK]) {
+void energy_map_run(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
+                    uint16_t *energies) {
     const uint8_t *rows[5];
     rows_around(map, y, first, rows);
     energy_run(map->energy_kind, rows, count, energies);
+}
+
+void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
+                        uint16_t energies[ENERGY_MAP_RUN + ENERGY_SLACK]) {
+    energy_map_run(map, y, first, count, energies);
 }
 
 void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t end) {
@@ -285,8 +292,6 @@ void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first,
 
 const uint16_t *energy_map_energy_row(const struct energy_map *map, uint32_t y, int half) {
     if (map->energy) return energy_map_energy(map, y);
-    const uint8_t *rows[5];
-    rows_around(map, y, 0, rows);
-    energy_run(map->energy_kind, rows, map->width, map->line[half]);
+    energy_map_run(map, y, 0, map->width, map->line[half]);
     return map->line[half];
 }

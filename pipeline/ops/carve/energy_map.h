@@ -5,7 +5,7 @@
  * image's columns. Energies are the same turned or not, since each is symmetric in x and y. Every
  * row of luma repeats its border pixels ENERGY_MARGIN columns to both sides.
  *
- * Used by:  context.c lays it out and fills it; seam_search.c removes seams from it.
+ * Used by:  context.c lays it out and fills it; seam_search.c removes seams from it; tiles.c.
  * Owns:     nothing; all memory is the operator's scratch.
  * Threads:  each has its own rows, unless the map is narrow.
  */
@@ -30,6 +30,8 @@ enum { ENERGY_MARGIN = 2, ENERGY_SLACK = 48 };
  * next row, which another thread might be closing up. Two threads gain nothing there. */
 enum { ENERGY_MAP_NARROW = 224 };
 
+struct tile;
+
 struct energy_map {
     uint32_t width, height; /* present size */
     int energy_kind;        /* CARVE_GRADIENT... */
@@ -44,6 +46,7 @@ struct energy_map {
     size_t words;
     uint8_t *costs[HALVES][2]; /* column 0 of two rows a half */
     uint16_t *line[HALVES];    /* energies of one row, where no map stores them */
+    struct tile *tiles;        /* of wide maps (tiles.h), else NULL */
 
     enum cost_bits bits;
     const void *last[HALVES]; /* costs of the rows next to the middle */
@@ -79,6 +82,22 @@ static inline uint32_t *energy_map_ids(const struct energy_map *map, uint32_t y)
     return map->ids + (size_t)y * map->stride;
 }
 
+/* The last row of the upper half. */
+static inline uint32_t energy_map_middle(const struct energy_map *map) {
+    return (map->height - 1) / 2;
+}
+
+/* Returns the rows of a half, from its end to the middle. */
+static inline uint32_t energy_map_half_rows(const struct energy_map *map, int half) {
+    const uint32_t upper = energy_map_middle(map) + 1;
+    return half == UPPER ? upper : map->height - upper;
+}
+
+/* Returns the image's row that is row I of a half. */
+static inline uint32_t energy_map_half_row(const struct energy_map *map, int half, uint32_t i) {
+    return half == UPPER ? i : map->height - 1 - i;
+}
+
 static inline void energy_map_pad_left(uint8_t *row) {
     for (int i = 1; i <= ENERGY_MARGIN; i++) *(row - i) = row[0];
 }
@@ -101,6 +120,10 @@ void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first
 
 /* Stores those energies of columns FIRST to END - 1 of row Y in the map; marks stay. */
 void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t end);
+
+/* The same for any COUNT; writes up to ENERGY_SLACK more. */
+void energy_map_run(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
+                    uint16_t *energies);
 
 /* Returns the energies of row Y, from the map or computed into the half's line. */
 const uint16_t *energy_map_energy_row(const struct energy_map *map, uint32_t y, int half);

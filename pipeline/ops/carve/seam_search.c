@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A seam takes a few sections of work that the team shares. Two threads pass over the
- * halves of each map towards the middle. Where they meet the seam is known; each half traces its
- * way back and closes up its own rows. With two maps the other one is then cut crosswise. Stored
- * energies are recomputed where the seam is in reach: a pixel's window has `reach` columns to each
- * side and `reach` rows above and below, in which the seam moves by as much again, so 2 * reach
- * columns left of the seam and as many from it on. */
+ * halves of each map towards the middle, and close up the seam before on their way; a larger team
+ * closes up bands of rows first, and then sweeps tiles of columns (tiles.h). Where the halves meet
+ * the seam is known; each half traces its way back. With two maps the other one is then cut
+ * crosswise. Stored energies are recomputed where the seam is in reach: a pixel's window has
+ * `reach` columns to each side and `reach` rows above and below, in which the seam moves by as much
+ * again, so 2 * reach columns left of the seam and as many from it on. */
 #include "pipeline/ops/carve/seam_search.h"
 
 #include "pipeline/band.h"
 #include "pipeline/ops/carve/column_shift.h"
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/picture.h"
+#include "pipeline/ops/carve/tiles.h"
 #include "pipeline/timing.h"
 
 #include <sched.h>
@@ -18,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAPS = 2, ROWS_A_LOOK = 16, SHIFT_PIECES = 16 };
+enum { MAPS = 2, ROWS_A_LOOK = 16, PIECES = 16 };
 enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
 enum { SECTIONS_ALONE = 64, LONG_NS = 50000, OVER = -1 };
 
@@ -34,8 +36,12 @@ struct work {
     void (*section)(struct work *work, int index); /* the team's present section */
     atomic_flag led;
     int alone;                    /* sections that the leader still does alone; the leader's */
+    int cut[MAPS];                /* tiles of a half of each map to be searched */
+    int tiles, sweepers;          /* of all these maps; threads that may sweep them */
+    atomic_int members;           /* of the team, so far */
     _Alignas(64) atomic_int open; /* unclaimed pieces of the section; OVER */
     _Alignas(64) atomic_int done;
+    _Alignas(64) atomic_int left; /* tiles that are not swept to the middle */
 };
 
 static bool stopped(struct work *work) {
@@ -96,10 +102,6 @@ static void share(struct work *work, void (*section)(struct work *work, int inde
 
 /* ---- closing up */
 
-static uint32_t middle(const struct energy_map *map) {
-    return (map->height - 1) / 2;
-}
-
 /* Removes the seam's pixel from luma of row Y. WIDTH pixels remain: 0 where a picture of one column
  * grows. */
 static void close_luma(const struct energy_map *map, uint32_t y, uint32_t width) {
@@ -122,32 +124,22 @@ static struct band reached(const struct energy_map *map, uint32_t y) {
                           x + reach < map->width ? x + reach : map->width };
 }
 
-/* Returns the rows of a half, from its end to the middle. */
-static uint32_t half_rows(const struct energy_map *map, int half) {
-    const uint32_t upper = middle(map) + 1;
-    return half == UPPER ? upper : map->height - upper;
-}
-
-static uint32_t half_row(const struct energy_map *map, int half, uint32_t i) {
-    return half == UPPER ? i : map->height - 1 - i;
-}
-
 /* Returns the rows that are closed up during the way back, because the other half's energies need
  * them. */
 static uint32_t shared_rows(const struct energy_map *map, int half) {
     const uint32_t reach = (uint32_t)carve_reach(map->energy_kind);
-    const uint32_t rows = half_rows(map, half);
+    const uint32_t rows = energy_map_half_rows(map, half);
     return reach < rows ? reach : rows;
 }
 
 /* Before row I of a half is passed: closes up the open rows that its energies need. */
 static void close_ahead(const struct energy_map *map, int half, uint32_t i, uint32_t *closed) {
-    const uint32_t open = half_rows(map, half) - shared_rows(map, half);
+    const uint32_t open = energy_map_half_rows(map, half) - shared_rows(map, half);
     const uint32_t seen = i + 1 + (uint32_t)carve_reach(map->energy_kind);
     for (; *closed < open && *closed < seen; ++*closed)
-        close_luma(map, half_row(map, half, *closed), map->width);
+        close_luma(map, energy_map_half_row(map, half, *closed), map->width);
     if (!map->energy) return;
-    const uint32_t y = half_row(map, half, i);
+    const uint32_t y = energy_map_half_row(map, half, i);
     const struct band band = reached(map, y);
     close_energy(map, y, map->width);
     energy_map_update(map, y, band.first, band.end);
@@ -156,12 +148,12 @@ static void close_ahead(const struct energy_map *map, int half, uint32_t i, uint
 /* ---- passes */
 
 static void pass_half(struct work *work, struct energy_map *map, int half) {
-    const uint32_t count = half_rows(map, half);
+    const uint32_t count = energy_map_half_rows(map, half);
     uint8_t *const *costs = map->costs[half];
     uint32_t closed = 0;
     if (!count) dp_empty_row(map->bits, costs[0], map->width);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t y = half_row(map, half, i);
+        const uint32_t y = energy_map_half_row(map, half, i);
         if (map->open) close_ahead(map, half, i, &closed);
         const uint16_t *energies = energy_map_energy_row(map, y, half);
         if (i == 0)
@@ -178,8 +170,77 @@ static void pass_piece(struct work *work, int index) {
     pass_half(work, work->maps[index / HALVES], index % HALVES);
 }
 
+/* ---- passes by many threads: the seam before is closed up by bands of rows, then the halves are
+ * swept by tiles of columns */
+
+/* Whether row Y was left open by the way back. */
+static bool is_open(const struct energy_map *map, uint32_t y) {
+    const int half = y <= energy_map_middle(map) ? UPPER : LOWER;
+    return energy_map_half_row(map, half, y) + shared_rows(map, half) <
+           energy_map_half_rows(map, half);
+}
+
+static void close_piece(struct work *work, int index) {
+    const struct energy_map *map = work->maps[index / PIECES];
+    const struct band rows = band_of(map->height, index % PIECES, PIECES);
+    for (uint32_t y = rows.first; map->open && y < rows.end; y++) {
+        if (is_open(map, y)) close_luma(map, y, map->width);
+        if (map->energy) close_energy(map, y, map->width);
+    }
+}
+
+static void update_piece(struct work *work, int index) {
+    const struct energy_map *map = work->maps[index / PIECES];
+    const struct band rows = band_of(map->height, index % PIECES, PIECES);
+    for (uint32_t y = rows.first; map->open && map->energy && y < rows.end; y++) {
+        const struct band band = reached(map, y);
+        energy_map_update(map, y, band.first, band.end);
+    }
+}
+
+/* Number TILE among the tiles of all maps. */
+static bool step_tile(struct work *work, int tile, bool *done) {
+    int map = 0;
+    for (; tile >= HALVES * work->cut[map]; map++) tile -= HALVES * work->cut[map];
+    const int count = work->cut[map];
+    return tiles_step(work->maps[map], tile / count, tile % count, count, done);
+}
+
+/* Each thread begins with tiles of its own, and goes on with any that can go on. */
+static void sweep_piece(struct work *work, int index) {
+    const int first = index * work->tiles / work->sweepers;
+    int looks = 0;
+    while (atomic_load_explicit(&work->left, memory_order_acquire) > 0 && !stopped(work)) {
+        bool moved = false, done = false;
+        for (int i = 0; i < work->tiles && !moved; i++)
+            moved = step_tile(work, (first + i) % work->tiles, &done);
+        if (done) atomic_fetch_sub_explicit(&work->left, 1, memory_order_release);
+        looks = moved ? 0 : looks + 1;
+        if (!moved) breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
+    }
+}
+
+/* False: the team is small, or a map. */
+static bool pass_tiles(struct work *work, int maps) {
+    const int members = atomic_load_explicit(&work->members, memory_order_relaxed);
+    if (members <= HALVES || work->alone) return false;
+    work->tiles = 0;
+    for (int i = 0; i < maps; i++) {
+        work->cut[i] = tiles_begin(work->maps[i]);
+        if (!work->cut[i]) return false;
+        work->tiles += HALVES * work->cut[i];
+    }
+    share(work, close_piece, maps * PIECES);
+    share(work, update_piece, maps * PIECES);
+    atomic_store_explicit(&work->left, work->tiles, memory_order_relaxed);
+    work->sweepers = members < work->tiles ? members : work->tiles;
+    share(work, sweep_piece, work->sweepers);
+    for (int i = 0; i < maps; i++) tiles_end(work->maps[i]);
+    return true;
+}
+
 static void pass(struct work *work, int maps) {
-    share(work, pass_piece, maps * HALVES);
+    if (!pass_tiles(work, maps)) share(work, pass_piece, maps * HALVES);
     for (int i = 0; i < maps; i++) work->maps[i]->open = false;
     for (int i = 0; i < maps && !work->status; i++) {
         struct energy_map *map = work->maps[i];
@@ -217,7 +278,7 @@ static void choose(struct work *work) {
 /* ---- the way back, and closing up */
 
 static void trace(const struct energy_map *map, int half) {
-    const uint32_t m = middle(map);
+    const uint32_t m = energy_map_middle(map);
     const uint32_t first = half == UPPER ? m : m + 1, last = half == UPPER ? 0 : map->height - 1;
     if (first >= map->height) return;
     uint32_t x = half == UPPER ? map->met.column : map->met.below;
@@ -234,17 +295,18 @@ static void trace_part(struct work *work, int half) {
     const int64_t start = clock_ns();
     trace(map, half);
     if (half == UPPER) work->traced_ns = clock_ns() - start;
-    const uint32_t rows = half_rows(map, half);
+    const uint32_t rows = energy_map_half_rows(map, half);
     const uint32_t first =
         work->search->turned && work->search->upright ? 0 : rows - shared_rows(map, half);
-    for (uint32_t i = first; i < rows; i++) close_luma(map, half_row(map, half, i), map->width - 1);
+    for (uint32_t i = first; i < rows; i++)
+        close_luma(map, energy_map_half_row(map, half, i), map->width - 1);
 }
 
-static void close_part(struct work *work, int half) {
+static void close_part(struct work *work, int index) {
     const struct energy_map *map = work->own;
-    for (uint32_t i = 0; i < half_rows(map, half); i++) {
-        const uint32_t y = half_row(map, half, i);
-        if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
+    const struct band rows = band_of(map->height, index, PIECES);
+    for (uint32_t y = rows.first; y < rows.end; y++) {
+        if (y % ROWS_A_LOOK == 0 && stopped(work)) return;
         if (map->energy) close_energy(map, y, map->width);
         if (!map->ids) continue;
         uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
@@ -275,7 +337,7 @@ static void pad_shifted(const struct energy_map *map, const uint16_t *seam, stru
 static void shift_piece(struct work *work, int index) {
     struct energy_map *map = work->other;
     const uint16_t *seam = work->own->seam;
-    const struct band band = band_of(map->width, index, SHIFT_PIECES);
+    const struct band band = band_of(map->width, index, PIECES);
     if (band.first == band.end || stopped(work)) return;
     if (map->ids) shift_ids(work, map, band);
     if (!work->columns || !work->rows) return; /* the twin is no longer searched */
@@ -289,7 +351,7 @@ static void shift_piece(struct work *work, int index) {
 /* Copies energies from the seam's own map to the twin, which is the same map turned. */
 static void energy_part(struct work *work, int index) {
     const struct energy_map *map = work->own;
-    const struct band rows = band_of(map->height, index, HALVES);
+    const struct band rows = band_of(map->height, index, PIECES);
     for (uint32_t y = rows.first; y < rows.end; y++) {
         const struct band band = reached(map, y);
         if (y % ROWS_A_LOOK == 0 && stopped(work)) return;
@@ -305,13 +367,13 @@ static void close_both(struct work *work) {
     struct energy_map *own = work->own;
     int64_t *ns = work->search->ns;
     const int64_t start = clock_ns();
-    share(work, close_part, HALVES);
-    share(work, shift_piece, SHIFT_PIECES);
+    share(work, close_part, PIECES);
+    share(work, shift_piece, PIECES);
     work->other->height--;
     const int64_t closed = clock_ns();
     ns[CARVE_AT_REMOVE] += closed - start;
     if (!own->energy) return;
-    share(work, energy_part, HALVES);
+    share(work, energy_part, PIECES);
     ns[CARVE_AT_ENERGY] += clock_ns() - closed;
 }
 
@@ -349,12 +411,13 @@ static void lead(struct work *work) {
         if (search->total < search->done) search->total = search->done;
         progress_report(search->progress, search->done, search->total);
     }
-    if (work->own->open && work->own->masked) share(work, close_part, HALVES);
+    if (work->own->open && work->own->masked) share(work, close_part, PIECES);
 }
 
 static void member(void *argument, int index) {
     (void)index;
     struct work *work = argument;
+    atomic_fetch_add_explicit(&work->members, 1, memory_order_relaxed);
     if (!atomic_flag_test_and_set_explicit(&work->led, memory_order_relaxed)) {
         lead(work);
         atomic_store_explicit(&work->open, OVER, memory_order_release);
@@ -375,11 +438,15 @@ enum status seam_search_run(struct seam_search *search) {
     const struct energy_map *upright = search->upright, *turned = search->turned;
     const bool narrow =
         (upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned));
-    const int most = narrow ? 1 : upright && turned ? MAPS * HALVES : HALVES;
-    const int threads = pool_threads(search->pool);
+    const int threads = narrow ? 1 : pool_threads(search->pool);
+    const int halves = upright && turned ? MAPS * HALVES : HALVES;
+    const bool tiled = (!upright || upright->tiles) && (!turned || turned->tiles);
+    const int most = tiled ? MAPS * HALVES * TILES_MOST : halves;
     atomic_init(&work.status, STATUS_OK);
     atomic_init(&work.open, 0);
     atomic_init(&work.done, 0);
+    atomic_init(&work.left, 0);
+    atomic_init(&work.members, 0);
     if (search->upright) search->upright->seam = search->seams;
     if (search->turned) search->turned->seam = search->seams;
     pool_run(search->pool, member, &work, most < threads ? most : threads);

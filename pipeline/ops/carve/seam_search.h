@@ -5,7 +5,8 @@
  * Used by:  ops/carve.c.
  * Owns:     nothing.
  * Fails:    STATUS_CANCELLED, STATUS_DEADLINE; the maps are then unusable.
- * Threads:  at most four of the pool's, as a team that stays together.
+ * Threads:  the pool's, as a team that stays together: at most four, more for large images
+ *           (tiles.h).
  */
 #ifndef BURIN_CARVE_SEAM_SEARCH_H
 #define BURIN_CARVE_SEAM_SEARCH_H

@@ -123,10 +123,12 @@ static void test_full_hd(void **state) {
 
 /* ---- one image's client leaves; the others do not notice */
 
-static void *leave(void *progress) {
-    const struct timespec nap = { 0, 4 * 1000 * 1000 };
-    nanosleep(&nap, NULL);
-    __atomic_store_n(&((struct progress *)progress)->cancelled, 1, __ATOMIC_RELAXED);
+/* Leaves as soon as a seam is done, of 400. */
+static void *leave(void *argument) {
+    struct progress *progress = argument;
+    const struct timespec nap = { 0, 100 * 1000 };
+    while (!__atomic_load_n(&progress->done, __ATOMIC_RELAXED)) nanosleep(&nap, NULL);
+    __atomic_store_n(&progress->cancelled, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 

@@ -3,13 +3,14 @@
  *
  * Used by:  tests/cuda/ops/carve_one_block.cpp.
  * Owns:     the stacks of a block's threads, until simt_run() returns.
- * Fails:    the process, where threads wait for ever.
+ * Fails:    the process, by abort(), where an access is not aligned. Threads that wait for ever do.
  * Limits:   functions that the kernels use; BLOCK_THREADS_MAX threads; a cluster of up to two
  *           blocks.
  *
  * How it works: a block is a thread of the system, so that its shared memory is thread_local; each
  * of its threads is a context that goes on until it waits for others: for its warp in every
- * shuffle, for a barrier. A thread that has returned counts as arrived everywhere, as on a GPU.
+ * shuffle, for a barrier. Some warps go on late after a barrier of a part of the block. Threads
+ * that have returned, and blocks that have, count as arrived in barriers of all.
  * Copies to shared memory arrive when they are asked for, or as late as they may (simt_late).
  */
 #ifndef BURIN_TESTS_SIMT_H
@@ -40,12 +41,20 @@
 #include <ucontext.h>
 #include <vector>
 
+#include "tests/noise.h"
+
 using std::max;
 using std::min;
 
-enum { BLOCK_THREADS_MAX = 512, SIMT_STACK = 64 << 10, BARRIERS = 3, SHARED_BYTES = 1 << 17 };
+enum {
+    BLOCK_THREADS_MAX = 512,
+    SIMT_STACK = 64 << 10,
+    BARRIERS = 3,
+    SHARED_BYTES = 1 << 17,
+    LATE_TURNS = 300
+};
 
-struct uint4 {
+struct alignas(16) uint4 {
     uint32_t x, y, z, w;
 };
 
@@ -80,20 +89,21 @@ struct simt_thread {
 
 struct simt_warp {
     simt_meeting meeting;
+    uint32_t until; /* the turn up to which it stands still */
     uint32_t values[2][32];
     uint32_t ended; /* threads that have returned */
 };
 
 /* Both blocks of a cluster. */
 struct simt_cluster {
-    std::atomic<uint32_t> arrived, turn, blocks;
+    std::atomic<uint32_t> arrived, turn, ended;
 };
 
 struct simt_block {
     simt_thread threads[BLOCK_THREADS_MAX];
     simt_warp warps[BLOCK_THREADS_MAX / 32];
     simt_meeting barriers[BARRIERS];
-    uint32_t count, ended, now;
+    uint32_t count, ended, now, turn, noise;
     ucontext_t scheduler;
     simt_cluster *cluster;
     void (*body)(const void *);
@@ -201,11 +211,20 @@ static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t by)
     return (uint32_t)(((uint64_t)high << 32 | low) >> (by & 31));
 }
 
+/* A GPU traps where an address is no multiple of the access. */
+static inline void simt_check(const void *address, uint32_t bytes) {
+    if ((uintptr_t)address % bytes == 0) return;
+    fprintf(stderr, "an access of %u bytes is not aligned\n", bytes);
+    abort();
+}
+
 template <class WORD> static inline WORD __ldcg(const WORD *from) {
+    simt_check(from, sizeof *from);
     return *from;
 }
 
 template <class WORD> static inline void __stcg(WORD *to, WORD word) {
+    simt_check(to, sizeof *to);
     *to = word;
 }
 
@@ -229,6 +248,7 @@ static inline uint32_t shift_left(uint32_t word, uint32_t by) {
 }
 
 template <int COUNT> static inline void load_shared_words(uint32_t (&words)[COUNT], uint32_t from) {
+    simt_check(simt_shared(from), COUNT == 4 ? 16 : 4);
     memcpy(words, simt_shared(from), sizeof words);
 }
 
@@ -238,17 +258,29 @@ static inline int load_shared16(uint32_t from) {
     return half;
 }
 
+/* A warp in four goes on late, when the others may be at the next barrier. */
+static inline void simt_go_on() {
+    simt_block *const block = simt_here;
+    simt_warp &warp = simt_my_warp();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+        noise_next(&block->noise);
+        warp.until = block->noise >> 30 ? 0 : block->turn + LATE_TURNS;
+    }
+    __syncwarp();
+    while (block->turn < warp.until) simt_yield();
+}
+
 template <int NUMBER> static inline void barrier_of(uint32_t threads) {
     simt_meet(simt_here->barriers[NUMBER], [=] { return threads; });
+    simt_go_on();
 }
 
 static inline void simt_copy_to(uint32_t to, const void *from, uint32_t bytes) {
     simt_thread &me = simt_me();
     if (me.groups.empty()) me.groups.emplace_back();
-    if ((uintptr_t)from % bytes || to % min(bytes, 4u)) {
-        fprintf(stderr, "a copy of %u bytes is not aligned\n", bytes);
-        abort();
-    }
+    simt_check(from, bytes);
+    simt_check(simt_shared(to), bytes);
     if (simt_late)
         me.groups.back().push_back({ simt_shared(to), (const uint8_t *)from, bytes });
     else
@@ -260,7 +292,9 @@ static inline void copy_async16(uint32_t to, const void *from) {
 }
 
 static inline void copy_async_commit() {
-    simt_me().groups.emplace_back();
+    std::vector<std::vector<simt_copy>> &groups = simt_me().groups;
+    if (groups.empty()) groups.emplace_back();
+    groups.emplace_back();
 }
 
 template <int LEFT> static inline void copy_async_wait() {
@@ -279,17 +313,21 @@ template <int WORDS> static inline void copy_async(uint32_t to, const uint8_t *f
     copy_async_commit();
 }
 
-/* The block's first thread, which is never the first to return, goes for all of them. */
+/* The block's first thread goes for all of them. A block that has ended counts as arrived. */
 static inline void cluster_barrier() {
     simt_cluster *const cluster = simt_here->cluster;
     __syncthreads();
     if (threadIdx.x == 0) {
         const uint32_t turn = cluster->turn;
-        if (++cluster->arrived == cluster->blocks) {
+        bool last = ++cluster->arrived == 2;
+        while (!last && cluster->turn == turn) {
+            last = cluster->ended > 0;
+            sched_yield();
+        }
+        if (last) {
             cluster->arrived = 0;
             cluster->turn++;
         }
-        while (cluster->turn == turn) sched_yield();
     }
     __syncthreads();
 }
@@ -318,10 +356,12 @@ static inline void simt_run_block(simt_block *block, uint32_t number) {
         thread.context.uc_stack.ss_size = thread.stack.size();
         makecontext(&thread.context, simt_begin, 0);
     }
-    while (block->ended < block->count)
+    block->noise = number + 1;
+    for (; block->ended < block->count; block->turn++)
         for (block->now = 0; block->now < block->count; block->now++)
             if (!block->threads[block->now].ended)
                 swapcontext(&block->scheduler, &block->threads[block->now].context);
+    block->cluster->ended++;
 }
 
 /* BLOCKS of THREADS, CLUSTER of them at a time: BODY(ARGS) is the kernel. */
@@ -330,7 +370,6 @@ static inline void simt_run(uint32_t blocks, uint32_t cluster, uint32_t threads,
     for (uint32_t first = 0; first < blocks; first += cluster) {
         simt_cluster both = {};
         std::vector<std::thread> running;
-        both.blocks = cluster;
         for (uint32_t i = 0; i < cluster; i++)
             running.emplace_back([=, &both] {
                 simt_block *const block = new simt_block();

@@ -88,6 +88,12 @@ static void some_carves_go_abreast(void **state) {
     check_abreast("carve:dx=-30,energy=sobel3", false);
     check_abreast("carve:dx=-30,show=map", false);
     check_abreast("histeq", false);
+    check_abreast("carve:dx=-2;carve:dx=-300,energy=sobel3", false);
+    check_abreast("carve:dx=-30,energy=sobel5;carve:dx=-30", false);
+    check_abreast("carve:dx=-30|histeq", false);
+    begin("carve:dx=-30", 7681, 800, 0, 1);
+    add_cost(&work, &job);
+    assert_false(job.abreast);
     begin("carve:dx=-30", 1000, 800, 0, 1);
     job.aux[0].length = 1;
     job.aux[0].probe = job.probe;

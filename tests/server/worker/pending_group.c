@@ -80,7 +80,7 @@ static void enough_is_enough(void **state) {
     check(8, (int[]){ 0 }, 1);
 }
 
-/* A decode that takes cores 30 ms is done for many at once; a carve is not. */
+/* A decode that takes cores 30 ms is done for many at once; a long carve is not. */
 static void only_what_codecs_make_long_goes_together(void **state) {
     (void)state;
     for (int i = 0; i < JOBS; i++) {
@@ -101,6 +101,9 @@ static void those_abreast_have_no_bound(void **state) {
     }
     check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
     check(4, (int[]){ 0, 1, 2, 3 }, 4);
+    slot_job(slots, 2)->own_batch = 1;   /* it is not as short as it looks */
+    slot_job(slots, 3)->abreast = false; /* with a mask, perhaps */
+    check(8, (int[]){ 0, 1, 4, 5 }, 4);
     slot_job(slots, 0)->abreast = false;
     check(8, (int[]){ 0, 1 }, 2);
 }

@@ -144,7 +144,8 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         uint16_t *const found = search.seams + (size_t)seam * search.height;
         uint8_t *const plane = plane_of(view, seam);
         uint32_t stop = 0;
-        /* It comes from the host's memory, and is used after the sweep. */
+        /* It comes from the host's memory, and is used after the sweep. Two blocks may see it at
+         * different seams: the barriers of a cluster do not wait for a block that has left. */
         if (threadIdx.x == 0 && search.progress)
             stop = ((volatile struct kernel_progress *)search.progress)->stop;
         load_gaps(gaps, seam ? found - search.height : NULL, search.height, 32 * here);

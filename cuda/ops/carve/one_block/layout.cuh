@@ -26,8 +26,9 @@ enum {
     /* More than the energy of half a path: what is outside the image costs this. */
     COST_OUTSIDE = 1 << 22,
     GRADIENT_MAX = 690,
-    ONE_BLOCK_ROWS_MAX = 2 * (COST_OUTSIDE / GRADIENT_MAX - 1)
+    ONE_BLOCK_ROWS_MAX = 11 * 1024 /* whose columns of a seam lie in shared memory */
 };
+static_assert(ONE_BLOCK_ROWS_MAX / 2 + 1 < COST_OUTSIDE / GRADIENT_MAX, "costs of half a path");
 
 template <int WORDS> struct lane_shape {
     enum {

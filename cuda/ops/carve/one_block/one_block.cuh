@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* one_block.cuh - launches many searches at once, each for one block or a cluster of two.
  *
- * Used by:  beside.cuh; method.cuh and carve_context.cuh ask what the method takes.
+ * Used by:  abreast.cuh; method.cuh and carve_context.cuh ask what the method takes.
  * Fails:    as check.cuh says.
  * Threads:  the lane's.
  * Limits:   layout.cuh's; ONE_BLOCK_SEARCHES_MAX searches a launch; compute capability 8.0, for
@@ -40,73 +40,85 @@ static inline struct block_search block_search_of(const struct seam_search *sear
              (uint16_t)block_warps(search->width) };
 }
 
+/* Dynamic shared memory, at most; with what the kernels declare it fits the 99 KB that a block may
+ * have on compute capability 8.6, 8.9 and 12.0. */
+enum {
+    ONE_BLOCK_DYNAMIC_MAX = BLOCK_WARPS_MAX * RING_ROWS * lane_shape<4>::ROW_BYTES +
+                            2 * (ONE_BLOCK_ROWS_MAX + 2 * GAPS_SLACK)
+};
+static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4>) + 64 <= 99 * 1024,
+              "shared memory of a block");
+
 typedef void (*one_block_pointer)(struct block_searches searches);
 
-struct one_block_launch {
+/* Searches of one launch. */
+struct one_block_group {
     struct block_searches searches;
     uint32_t count, warps, rows; /* the most of any search */
 };
 
-/* The longest first, so that none begins when the others end. */
-static inline void one_block_add(struct one_block_launch *launch,
-                                 const struct block_search *search) {
+/* Puts the longest first, so that none begins when the others end. */
+static inline void one_block_add(struct one_block_group *group, const struct block_search *search) {
     const auto cost = [](const struct block_search &one) {
         return (uint64_t)one.width * one.height * one.seam_count;
     };
-    uint32_t at = launch->count++;
-    for (; at > 0 && cost(launch->searches.of[at - 1]) < cost(*search); at--)
-        launch->searches.of[at] = launch->searches.of[at - 1];
-    launch->searches.of[at] = *search;
-    if (search->warps > launch->warps) launch->warps = search->warps;
-    if (search->height > launch->rows) launch->rows = search->height;
+    uint32_t at = group->count++;
+    for (; at > 0 && cost(group->searches.of[at - 1]) < cost(*search); at--)
+        group->searches.of[at] = group->searches.of[at - 1];
+    group->searches.of[at] = *search;
+    if (search->warps > group->warps) group->warps = search->warps;
+    if (search->height > group->rows) group->rows = search->height;
 }
 
-static inline enum status one_block_queue(const struct cuda_context *context, int generation,
-                                          int words, const struct one_block_launch *launch,
-                                          cudaStream_t stream, struct failure *failure) {
+/* By words of a lane and blocks of a search. */
+static inline const void *one_block_kernel_of(int words, bool two) {
+    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1>;
+    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2>
+               : (const void *)(one_block_pointer)one_block_kernel<4, 1>;
+}
+
+/* Call it before a turn begins: it may load the kernels. */
+static inline enum status one_block_prepare(struct failure *failure) {
     static uint64_t prepared;
-    const void *const kernels[] = { (const void *)(one_block_pointer)one_block_kernel<3, 1>,
-                                    (const void *)(one_block_pointer)one_block_kernel<4, 1>,
-                                    (const void *)(one_block_pointer)one_block_kernel<4, 2> };
-    const uint32_t most = BLOCK_WARPS_MAX * RING_ROWS * lane_shape<4>::ROW_BYTES +
-                          2 * (ONE_BLOCK_ROWS_MAX + 2 * GAPS_SLACK);
-    if (!launch->count) return STATUS_OK;
+    const void *const kernels[] = { one_block_kernel_of(3, false), one_block_kernel_of(4, false),
+                                    one_block_kernel_of(4, true) };
+    CUDA_TRY(failure, prepare_kernels(kernels, 3, ONE_BLOCK_DYNAMIC_MAX, &prepared));
+    return STATUS_OK;
+}
+
+static inline cudaError_t one_block_launch(const struct cuda_context *context, int generation,
+                                           int words, const struct one_block_group *group) {
+    if (!group->count) return cudaSuccess;
     /* Two blocks a search are faster while there is room for all of them at once. */
     const bool two = words == 4 && generation >= 90 &&
-                     (2 * launch->count <= (uint32_t)context->multiprocessors ||
-                      launch->warps > BLOCK_WARPS_MAX / 2);
-    const uint32_t cluster = two ? 2 : 1, warps = 2 * launch->warps / cluster;
-    CUDA_TRY(failure, prepare_kernels(kernels, 3, (int)most, &prepared));
+                     (2 * group->count <= (uint32_t)context->multiprocessors ||
+                      group->warps > BLOCK_WARPS_MAX / 2);
+    const uint32_t cluster = two ? 2 : 1, warps = 2 * group->warps / cluster;
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = 2;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    config.gridDim = dim3(cluster * launch->count);
+    config.gridDim = dim3(cluster * group->count);
     config.blockDim = dim3(32 * warps);
     config.dynamicSmemBytes =
-        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (launch->rows + 2 * GAPS_SLACK);
-    config.stream = stream;
+        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (group->rows + 2 * GAPS_SLACK);
+    config.stream = context->stream;
     config.attrs = &attribute;
     config.numAttrs = two;
-    CUDA_TRY(failure, cudaLaunchKernelEx(&config,
-                                         (one_block_pointer)kernels[words == 3 ? 0
-                                                                    : two      ? 2
-                                                                               : 1],
-                                         launch->searches));
-    return STATUS_OK;
+    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of(words, two),
+                              group->searches);
 }
 
-/* Queues the searches, COUNT of them, which all have some columns to remove. GENERATION: as in
+/* Launches the searches, COUNT of them, which all have some columns to remove. GENERATION: as in
  * carve_limits.one_block. */
-static inline enum status one_block_run(const struct cuda_context *context, int generation,
-                                        const struct block_search *searches, int count,
-                                        cudaStream_t stream, struct failure *failure) {
-    struct one_block_launch narrow = {}, wide = {};
+static inline cudaError_t one_block_launch_all(const struct cuda_context *context, int generation,
+                                               const struct block_search *searches, int count) {
+    struct one_block_group narrow = {}, wide = {};
     for (int i = 0; i < count; i++)
         one_block_add(block_words(searches[i].width) == 3 ? &narrow : &wide, &searches[i]);
-    const enum status status = one_block_queue(context, generation, 4, &wide, stream, failure);
-    return status ? status : one_block_queue(context, generation, 3, &narrow, stream, failure);
+    const cudaError_t error = one_block_launch(context, generation, 4, &wide);
+    return error ? error : one_block_launch(context, generation, 3, &narrow);
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sweep.cuh - a warp's part of one half: removes the seam before, and adds up the costs of paths.
  *
- * Used by:  one_block.cuh.
+ * Used by:  kernel.cuh.
  * Threads:  whole warps; those of a half exchange costs every few rows.
  * Source:   pipeline/ops/carve/definition.h defines costs and ties.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* trace.cuh - a warp follows the seam through one half, from the middle outward.
  *
- * Used by:  one_block.cuh.
+ * Used by:  kernel.cuh.
  * Threads:  one whole warp a half.
  *
  * How it works: directions were not stored. From a kept row of costs a warp does STEP rows of 32

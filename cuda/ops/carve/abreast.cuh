@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* beside.cuh - images of a batch that are carved beside one another, each by a block or two.
+/* abreast.cuh - images of a batch that are carved abreast, each by a block or two.
  *
  * Used by:  carve.cu, before it carves the others one by one.
  * Owns:     nothing: memory is a part of the batch's scratch for each image.
@@ -11,13 +11,13 @@
  * planes, one that finds all seams, one that makes the masks, and one for each way in which pixels
  * follow them.
  */
-#ifndef BURIN_CARVE_BESIDE_CUH
-#define BURIN_CARVE_BESIDE_CUH
+#ifndef BURIN_CARVE_ABREAST_CUH
+#define BURIN_CARVE_ABREAST_CUH
 
 #include "cuda/ops/carve/carve_context.cuh"
 
 /* One image of those. */
-struct beside {
+struct one_abreast {
     struct carve_context carve;
     struct phase phase;
     bool more; /* the phase is one to run */
@@ -25,11 +25,11 @@ struct beside {
 
 /* Lays out in the memory from BASE on, NULL where it is only counted; returns its bytes. 0: the
  * image goes its own way. */
-static inline size_t lay_out_beside(const struct cuda_context *context, const struct op_call *call,
-                                    struct carve_context *carve, uint8_t *base) {
+static inline size_t lay_out_abreast(const struct cuda_context *context, const struct op_call *call,
+                                     struct carve_context *carve, uint8_t *base) {
     if (call->common.width || call->params->number[CARVE_SHOW] != CARVE_SHOW_RESULT) return 0;
     *carve = context_of(context, call);
-    carve->beside = true;
+    carve->abreast = true;
     if (carve->masked || !needs_of(carve).first) return 0;
     for (int i = 0; i < carve->phases; i++)
         if (carve->methods[i] != METHOD_ONE_BLOCK) return 0;
@@ -39,8 +39,8 @@ static inline size_t lay_out_beside(const struct cuda_context *context, const st
 /* An image on blocks of its own takes longer than one on all of the GPU, but hardly longer with a
  * hundred others. From this number on they are quicker together, measured on an H200 with sides of
  * 320 to 3840; where the other way is any_gpu, from two on. */
-static inline bool pays_beside(const struct cuda_context *context, const struct beside *all,
-                               int count) {
+static inline bool pays_abreast(const struct cuda_context *context, const struct one_abreast *all,
+                                int count) {
     uint32_t warps = 0;
     for (int i = 0; i < count; i++) {
         struct phase phase;
@@ -52,8 +52,10 @@ static inline bool pays_beside(const struct cuda_context *context, const struct 
     return found >= least;
 }
 
-static inline enum status find_all_seams(const struct cuda_context *context, struct beside *all,
-                                         int count, struct failure *failure) {
+/* *FITS: the GPU did not refuse the launch. */
+static inline enum status find_all_seams(const struct cuda_context *context,
+                                         struct one_abreast *all, int count, bool *fits,
+                                         struct failure *failure) {
     const struct launch_queue queue = { context->stream, failure };
     struct block_search searches[CUDA_BATCH_MAX];
     struct fill_args fills[CUDA_BATCH_MAX];
@@ -74,22 +76,26 @@ static inline enum status find_all_seams(const struct cuda_context *context, str
         masks[found] = { present_mask(carve), search.seams, search.columns };
         searches[found++] = block_search_of(&search, memory);
     }
-    enum status status = fill_planes(queue, fills, found);
-    cudaError_t error = cudaSuccess;
-    if (!status) error = cooperative_lane_begin_many(context->cooperative, context->stream);
+    enum status status = one_block_prepare(failure); /* takes no turn: it may load kernels */
+    if (!status) status = fill_planes(queue, fills, found);
+    if (status) return status;
+    cudaError_t error = cooperative_lane_begin_many(context->cooperative, context->stream);
     CUDA_TRY(failure, error);
-    if (!status) {
-        status = one_block_run(context, all[0].carve.limits.one_block, searches, found,
-                               context->stream, failure);
-        error = cooperative_lane_end_many(context->cooperative, context->stream, found);
-        if (!status) CUDA_TRY(failure, error);
-    }
+    error = one_block_launch_all(context, all[0].carve.limits.one_block, searches, found);
+    const cudaError_t ended =
+        cooperative_lane_end_many(context->cooperative, context->stream, error ? 0 : found);
+    *fits = !is_cluster_refusal(error);
+    if (!*fits) cudaGetLastError(); /* so that the next check does not see it */
+    if (!*fits) return STATUS_OK;
+    CUDA_TRY(failure, error);
+    CUDA_TRY(failure, ended);
     cuda_record_kernel(context, "seams");
-    return status ? status : make_masks(queue, masks, found);
+    return make_masks(queue, masks, found);
 }
 
-static inline enum status apply_all_seams(const struct cuda_context *context, struct beside *all,
-                                          int count, struct failure *failure) {
+static inline enum status apply_all_seams(const struct cuda_context *context,
+                                          struct one_abreast *all, int count,
+                                          struct failure *failure) {
     struct apply_args args[CUDA_BATCH_MAX];
     int found = 0;
     for (int i = 0; i < count; i++) {
@@ -105,11 +111,12 @@ static inline enum status apply_all_seams(const struct cuda_context *context, st
     return status;
 }
 
-/* Phase by phase, all images together. */
-static inline enum status run_beside(const struct cuda_context *context, struct beside *all,
-                                     int count, struct failure *failure) {
+/* Takes all images from phase to phase together. *FITS is false, and nothing was done, if the GPU
+ * refused the first launch. */
+static inline enum status run_abreast(const struct cuda_context *context, struct one_abreast *all,
+                                      int count, bool *fits, struct failure *failure) {
     enum status status = STATUS_OK;
-    bool more = count > 0;
+    bool more = count > 0, first = true;
     for (int i = 0; i < count; i++) {
         struct carve_context *carve = &all[i].carve;
         carve->now = carve->call->in;
@@ -117,34 +124,40 @@ static inline enum status run_beside(const struct cuda_context *context, struct 
         all[i].more = first_phase(carve, &all[i].phase);
     }
     while (more && !status) {
-        status = find_all_seams(context, all, count, failure);
+        status = find_all_seams(context, all, count, fits, failure);
+        if (!status && !*fits && first) return STATUS_OK;
+        if (!status && !*fits)
+            return fail(failure, STATUS_INTERNAL, "the GPU refused a later phase of carving");
         if (!status) status = apply_all_seams(context, all, count, failure);
+        first = false;
         more = false;
         for (int i = 0; i < count; i++) more |= all[i].more;
     }
     return status;
 }
 
-/* Images that go beside one another, if that pays; *LEFT: bit i for each other one. */
-static inline enum status run_some_beside(const struct cuda_context *context, struct op_call *calls,
-                                          int count, uint64_t *left) {
-    struct beside *const all = (struct beside *)calloc((size_t)count, sizeof *all);
+/* Carves the images that go abreast, if that pays. *LEFT gets bit i of every image i that is not
+ * carved yet. */
+static inline enum status run_some_abreast(const struct cuda_context *context,
+                                           struct op_call *calls, int count, uint64_t *left) {
+    struct one_abreast *const all = (struct one_abreast *)calloc((size_t)count, sizeof *all);
     enum status status = STATUS_OK;
     size_t bytes = 0;
     uint64_t others = ~UINT64_C(0);
     int found = 0;
     *left = others;
     for (int i = 0; i < count && all; i++) {
-        const size_t its = lay_out_beside(context, &calls[i], &all[found].carve,
-                                          (uint8_t *)calls[0].scratch + bytes);
+        const size_t its = lay_out_abreast(context, &calls[i], &all[found].carve,
+                                           (uint8_t *)calls[0].scratch + bytes);
         if (!its || bytes + its > calls[0].scratch_bytes) continue;
         bytes += its;
         others &= ~(UINT64_C(1) << i);
         found++;
     }
-    if (found && pays_beside(context, all, found)) {
-        *left = others;
-        status = run_beside(context, all, found, calls[0].failure);
+    if (found && pays_abreast(context, all, found)) {
+        bool fits = true;
+        status = run_abreast(context, all, found, &fits, calls[0].failure);
+        if (fits) *left = others;
     }
     free(all);
     return status;
