@@ -199,7 +199,7 @@ static bool is_long(const struct step *step, const struct image *in, const struc
 }
 
 /* Nothing where the operator refuses such an image. */
-static void add_image(struct job *job, struct image in, enum padding padding) {
+static inline void add_image(struct job *job, struct image in, enum padding padding) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
     struct image out = shapes[1];
