@@ -19,7 +19,7 @@ import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
-from conftest import jpeg, noise, pnm, smooth, start, wait_until  # noqa: E402,F401
+from conftest import freeze, jpeg, noise, pnm, smooth, start, thaw, wait_until  # noqa: E402,F401
 from tools import TOP, find_tool  # noqa: E402
 
 SMALL = jpeg(smooth(640, 480))  # nginx stores it, and can send it again
@@ -187,8 +187,14 @@ def test_both_full_is_answered_and_passes(start, tmp_path):  # noqa: F811
     daemons = [start("--queue-jobs", "1", "--lanes", "1") for _ in range(2)]
     nginx = Nginx(tmp_path, [daemon.port for daemon in daemons])
     try:
+        workers = [worker for daemon in daemons for worker in daemon.children()]
+        for worker in workers:
+            freeze(worker)
         clients = Clients(nginx, small=16)
-        clients.wait_for(300)
+        clients.wait_for(100)
+        for worker in workers:
+            thaw(worker)
+        clients.wait_for(100)
         seen = clients.end()["small"]
         print(seen)
         assert set(seen) == {200, 503}, seen
