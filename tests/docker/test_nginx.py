@@ -93,7 +93,7 @@ class Clients:
                 response = connection.getresponse()
                 whole = len(response.read()) == int(response.headers["Content-Length"])
                 outcome = response.status if whole else "cut short"
-            except http.client.IncompleteRead:
+            except (http.client.IncompleteRead, http.client.RemoteDisconnected):
                 outcome = "cut short"
             except (OSError, http.client.HTTPException) as error:
                 outcome = repr(error)
@@ -165,7 +165,8 @@ def test_one_is_killed_under_load(two, start):  # noqa: F811
     print(seen)
     assert set(seen["small"]) == {200}, seen
     assert set(seen["large"]) <= {200, 502, "cut short"}, seen
-    assert sum(seen["large"].values()) - seen["large"][200] <= 2, f"more than the two clients had under way: {seen}"
+    # The dying daemon's socket still takes connections, so each of the two clients may lose a second one.
+    assert sum(seen["large"].values()) - seen["large"][200] <= 4, f"more than the two clients had under way: {seen}"
 
 
 @pytest.mark.parametrize("counts", [{"small": 6, "large": 2}, {"large": 3}], ids=["mixed", "large"])
