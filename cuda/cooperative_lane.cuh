@@ -74,7 +74,7 @@ cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_
 
 /* Begins a turn for a launch of many searches on STREAM; an error means that none began. */
 cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream);
-/* SEARCHES: of what was launched; 0: nothing was. */
+/* Ends it, also where the launch was refused. */
 cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
                                       int searches);
 

@@ -93,13 +93,14 @@ class Clients:
                 response = connection.getresponse()
                 whole = len(response.read()) == int(response.headers["Content-Length"])
                 outcome = response.status if whole else "cut short"
-            except (http.client.IncompleteRead, http.client.RemoteDisconnected):
+            except http.client.IncompleteRead:
                 outcome = "cut short"
             except (OSError, http.client.HTTPException) as error:
                 outcome = repr(error)
             with self.lock:
                 seen[outcome] += 1
-            if not isinstance(outcome, int):
+            # After a 502 nginx closes the connection, on which the upload is unfinished: a further request there would be lost.
+            if outcome not in (200, 503):
                 connection.close()
                 time.sleep(0.01)
 
@@ -165,8 +166,7 @@ def test_one_is_killed_under_load(two, start):  # noqa: F811
     print(seen)
     assert set(seen["small"]) == {200}, seen
     assert set(seen["large"]) <= {200, 502, "cut short"}, seen
-    # The dying daemon's socket still takes connections, so each of the two clients may lose a second one.
-    assert sum(seen["large"].values()) - seen["large"][200] <= 4, f"more than the two clients had under way: {seen}"
+    assert sum(seen["large"].values()) - seen["large"][200] <= 2, f"more than the two clients had under way: {seen}"
 
 
 @pytest.mark.parametrize("counts", [{"small": 6, "large": 2}, {"large": 3}], ids=["mixed", "large"])

@@ -83,7 +83,7 @@ static inline enum status find_all_seams(const struct cuda_context *context,
     CUDA_TRY(failure, error);
     error = one_block_launch_all(context, all[0].carve.limits.one_block, searches, found);
     const cudaError_t ended =
-        cooperative_lane_end_many(context->cooperative, context->stream, error ? 0 : found);
+        cooperative_lane_end_many(context->cooperative, context->stream, found);
     *fits = !is_cluster_refusal(error);
     if (!*fits) cudaGetLastError(); /* so that the next check does not see it */
     if (!*fits) return STATUS_OK;
@@ -125,9 +125,9 @@ static inline enum status run_abreast(const struct cuda_context *context, struct
     }
     while (more && !status) {
         status = find_all_seams(context, all, count, fits, failure);
-        if (!status && !*fits && first) return STATUS_OK;
         if (!status && !*fits)
-            return fail(failure, STATUS_INTERNAL, "the GPU refused a later phase of carving");
+            return first ? STATUS_OK
+                         : fail(failure, STATUS_INTERNAL, "the GPU refused a phase of carving");
         if (!status) status = apply_all_seams(context, all, count, failure);
         first = false;
         more = false;

@@ -191,9 +191,10 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     const size_t across = (size_t)round16(phase->width) * phase->height;
     const size_t turned = (size_t)round16(phase->height) * phase->width;
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
-    struct method_choice choice = method_choose(&carve->limits, &search);
-    if (carve->abreast && one_block_takes(carve->limits.one_block, &search))
-        choice = { METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height) };
+    const bool abreast = carve->abreast && one_block_takes(carve->limits.one_block, &search);
+    const struct method_choice choice =
+        abreast ? method_choice{ METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height) }
+                : method_choose(&carve->limits, &search);
     lay_out_search(&search, &own);
     raise_to(most, own.bytes + choice.scratch);
     return choice.method;

@@ -210,13 +210,17 @@ static bool step_tile(struct work *work, int tile, bool *done) {
 static void sweep_piece(struct work *work, int index) {
     const int first = index * work->tiles / work->sweepers;
     int looks = 0;
-    while (atomic_load_explicit(&work->left, memory_order_acquire) > 0 && !stopped(work)) {
+    while (atomic_load_explicit(&work->left, memory_order_acquire) > 0 &&
+           !atomic_load_explicit(&work->status, memory_order_relaxed)) {
         bool moved = false, done = false;
         for (int i = 0; i < work->tiles && !moved; i++)
             moved = step_tile(work, (first + i) % work->tiles, &done);
         if (done) atomic_fetch_sub_explicit(&work->left, 1, memory_order_release);
         looks = moved ? 0 : looks + 1;
-        if (!moved) breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
+        if (moved)
+            stopped(work);
+        else
+            breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
     }
 }
 

@@ -62,14 +62,15 @@ HOST_DEVICE uint32_t block_words(uint32_t width) {
 }
 
 HOST_DEVICE uint32_t block_warps(uint32_t width) {
-    const uint32_t own = 120 * block_words(width);
+    const uint32_t own = block_words(width) == 3 ? +lane_shape<3>::OWN : +lane_shape<4>::OWN;
     return (width + own - 1) / own;
 }
 
 /* A trace reads up to 112 columns behind the last one. */
 HOST_DEVICE struct block_shape block_shape_of(uint32_t width, uint32_t height) {
-    const uint32_t words = block_words(width), step = words == 3 ? 10 : 15;
-    const uint32_t swept = block_warps(width) * 120 * words + 4 * words, traced = width + 112;
+    const uint32_t words = block_words(width), warps = block_warps(width), traced = width + 112;
+    const uint32_t step = words == 3 ? +lane_shape<3>::STEP : +lane_shape<4>::STEP;
+    const uint32_t swept = (30 * warps + 1) * 4 * words;
     struct block_shape shape;
     shape.stride = (PLANE_LEFT + (swept > traced ? swept : traced) + 127) / 128 * 128;
     shape.groups = (height + 1) / 2 / step + 1;
@@ -89,7 +90,6 @@ HOST_DEVICE uint8_t *block_plane(uint8_t *memory, const struct block_shape &shap
     return memory + number * shape.plane + PLANE_SLACK * (size_t)shape.stride + PLANE_LEFT;
 }
 
-#ifdef __CUDACC__
 /* A search as its block sees it. */
 struct block_view {
     struct block_shape shape;
@@ -120,6 +120,5 @@ DEVICE uint8_t *plane_of(const struct block_view &view, uint32_t seam) {
 template <int HALF> DEVICE uint32_t *kept_costs(const struct block_view &view) {
     return view.costs + HALF * view.shape.groups * (size_t)view.shape.stride;
 }
-#endif
 
 #endif
