@@ -75,6 +75,7 @@ struct config {
     /* workers */
     char devices[CONFIG_TEXT_MAX]; /* devices.h reads it */
     long lanes;                    /* 0: depends on the device */
+    long many_lanes;
     long codec_threads;            /* 0: one per core */
     long batch;
     long staging_bytes, idle_bytes, cpu_memory_bytes;

@@ -15,24 +15,27 @@ enum { DEVICES_MAX = 64 };
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static struct cooperative_lane *lanes, *last_long[DEVICES_MAX];
+static bool crowded[DEVICES_MAX]; /* its last searches were launched as many at once */
 
 /* ---- lanes */
 
 static cudaError_t make_events(struct cooperative_lane *lane) {
-    cudaEvent_t *const events[] = { &lane->before, &lane->drained, &lane->done, &lane->many };
+    cudaEvent_t *const events[] = { &lane->before, &lane->drained, &lane->done, &lane->many,
+                                    &lane->left };
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < 4 && error == cudaSuccess; i++)
+    for (int i = 0; i < 5 && error == cudaSuccess; i++)
         error = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
     return error;
 }
 
 enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cudaStream_t stream,
-                                  struct failure *failure) {
+                                  cudaStream_t low_stream, struct failure *failure) {
     if (device >= DEVICES_MAX)
         return fail(failure, STATUS_NO_MEMORY, "more than %d GPUs", DEVICES_MAX);
     *lane = {};
     lane->device = device;
     lane->stream = stream;
+    lane->low_stream = low_stream;
     CUDA_TRY(failure, make_events(lane));
     pthread_mutex_lock(&turn);
     lane->next = lanes;
@@ -54,6 +57,7 @@ void cooperative_lane_close(struct cooperative_lane *lane) {
     if (lane->drained) cudaEventDestroy(lane->drained);
     if (lane->done) cudaEventDestroy(lane->done);
     if (lane->many) cudaEventDestroy(lane->many);
+    if (lane->left) cudaEventDestroy(lane->left);
 }
 
 /* ---- turns */
@@ -116,14 +120,15 @@ cudaError_t cooperative_lane_end_short(struct cooperative_lane *lane, cudaStream
     return error;
 }
 
-/* Makes STREAM wait for the other lanes' short kernels. What begins behind LANE's turn waits for
- * that turn, and so for these too. */
-static cudaError_t wait_for_shorts(const struct cooperative_lane *lane, cudaStream_t stream) {
+/* Makes STREAM wait for the other lanes' short kernels. FORGET: all turns that begin behind this
+ * one wait for it, and so for these kernels too. */
+static cudaError_t wait_for_shorts(const struct cooperative_lane *lane, cudaStream_t stream,
+                                   bool forget) {
     cudaError_t error = cudaSuccess;
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
         if (other == lane || other->device != lane->device || !other->has_short) continue;
         error = wait_for_stream(stream, other->stream, other->drained);
-        other->has_short = false;
+        if (forget) other->has_short = false;
     }
     return error;
 }
@@ -132,7 +137,7 @@ static cudaError_t wait_for_others(struct cooperative_lane *lane) {
     struct cooperative_lane *const last = last_long[lane->device];
     cudaError_t error = cudaSuccess;
     if (last && last != lane) error = cudaStreamWaitEvent(lane->stream, last->done, 0);
-    if (!error) error = wait_for_shorts(lane, lane->stream);
+    if (!error) error = wait_for_shorts(lane, lane->stream, true);
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next)
         if (other->device == lane->device && searches_of(other))
             error = cudaStreamWaitEvent(lane->stream, other->many, 0);
@@ -169,30 +174,64 @@ cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_
     return error;
 }
 
-cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream) {
-    if (!lane) return cudaSuccess;
+cudaStream_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream,
+                                         cudaError_t *error) {
+    *error = cudaSuccess;
+    if (!lane) return stream;
     pthread_mutex_lock(&turn);
-    cudaError_t error = cudaSuccess;
-    if (is_long_under_way(lane->device))
-        error = cudaStreamWaitEvent(stream, last_long[lane->device]->done, 0);
-    if (!error) error = wait_for_shorts(lane, stream);
-    if (error) pthread_mutex_unlock(&turn);
-    return error;
+    *error = wait_for_stream(lane->low_stream, stream, lane->before);
+    if (!*error && is_long_under_way(lane->device))
+        *error = cudaStreamWaitEvent(lane->low_stream, last_long[lane->device]->done, 0);
+    if (!*error) *error = wait_for_shorts(lane, lane->low_stream, false);
+    if (*error) pthread_mutex_unlock(&turn);
+    return lane->low_stream;
 }
 
 cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
                                       int searches) {
     if (!lane) return cudaSuccess;
-    const cudaError_t error = cudaEventRecord(lane->many, stream);
+    cudaError_t error = cudaEventRecord(lane->many, lane->low_stream);
+    if (!error && stream != lane->low_stream) error = cudaStreamWaitEvent(stream, lane->many, 0);
     if (!error) lane->searches = searches;
     pthread_mutex_unlock(&turn);
     return error;
 }
 
-int cooperative_lane_searches(const struct cooperative_lane *lane) {
-    if (!lane) return 0;
+/* ---- the crowd */
+
+/* The searches of a lane's last batch; 0 once it has ended. */
+static int crowd_of(struct cooperative_lane *lane) {
+    if (!lane->crowd || lane->gathers) return lane->crowd;
+    if (cudaEventQuery(lane->left) != cudaErrorNotReady)
+        lane->crowd = 0;
+    else
+        cudaGetLastError(); /* so that the next check does not see it */
+    return lane->crowd;
+}
+
+/* Long kernels and many searches wait for each other. So a number of searches near LEAST, which
+ * rises and falls, must not change from one to the other and back: a device stays with many until
+ * they are a third fewer. */
+bool cooperative_lane_enter(struct cooperative_lane *lane, int count, int least, int *all) {
+    *all = count;
+    if (!lane) return count >= least;
     pthread_mutex_lock(&turn);
-    const int searches = searches_under_way(lane->device);
+    for (struct cooperative_lane *other = lanes; other; other = other->next)
+        if (other != lane && other->device == lane->device) *all += crowd_of(other);
+    bool *const many = &crowded[lane->device];
+    *many = *all >= (*many ? (2 * least + 2) / 3 : least);
+    lane->crowd = count;
+    lane->gathers = true;
+    const bool result = *many;
     pthread_mutex_unlock(&turn);
-    return searches;
+    return result;
+}
+
+cudaError_t cooperative_lane_leave(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return cudaSuccess;
+    pthread_mutex_lock(&turn);
+    const cudaError_t error = cudaEventRecord(lane->left, stream);
+    lane->gathers = false;
+    pthread_mutex_unlock(&turn);
+    return error;
 }

@@ -27,9 +27,10 @@
  *     H200 does the same with two priorities, but no document promises it, and if each kernel got a
  *     part of the places, both would wait for ever.
  *   7 A launch of many searches (carve/one_block) has blocks that wait for no other, but fills the
- *     GPU for milliseconds. It begins when the long kernel and the short ones queued before it are
- *     done, and a long one when it is done; short ones are refused meanwhile. Any number of such
- *     launches run beside one another.
+ *     GPU for milliseconds. So it has low priority: its blocks come after those of all kernels that
+ *     wait for room, such as codecs'. It begins when the long kernel and the short ones queued
+ *     before it are done, and a long one when it is done; short ones are refused meanwhile. Any
+ *     number of such launches run beside one another.
  * All waiting is by events, on the GPU: no lane's thread waits for another.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH
@@ -43,15 +44,17 @@
 struct cooperative_lane {
     struct cooperative_lane *next; /* in the list of the process's lanes */
     int device;
-    cudaStream_t stream;               /* of high priority */
+    cudaStream_t stream, low_stream;   /* of high and of low priority */
     bool has_short;                    /* its last short kernel may still run */
     int searches;                      /* of its last launch of many */
+    int crowd;                         /* searches of its last batch of these */
+    bool gathers;                      /* that batch is being queued */
     cudaEvent_t before, drained, done; /* `done`: of the lane's last long kernel */
-    cudaEvent_t many;                  /* the end of its last launch of many */
+    cudaEvent_t many, left;            /* ends: of its last launch of many; of that batch */
 };
 
 enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cudaStream_t stream,
-                                  struct failure *failure);
+                                  cudaStream_t low_stream, struct failure *failure);
 
 /* Requires that its streams are idle. LANE may be zeroed. */
 void cooperative_lane_close(struct cooperative_lane *lane);
@@ -72,13 +75,19 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
 
 cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream);
 
-/* Begins a turn for a launch of many searches on STREAM; an error means that none began. */
-cudaError_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream);
-/* Ends it, also where the launch was refused. */
+/* Begins a turn for a launch of many searches after all that is queued on STREAM. Returns the
+ * stream to launch on; an *ERROR means that no turn began. */
+cudaStream_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStream_t stream,
+                                         cudaError_t *error);
+/* Ends it, also where the launch was refused, and makes STREAM wait for it. */
 cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_t stream,
                                       int searches);
 
-/* Searches of such launches that are queued or run on the lane's device. */
-int cooperative_lane_searches(const struct cooperative_lane *lane);
+/* Counts COUNT searches in, which the lane queues by long kernels or as many at once. Returns true
+ * if the latter is quicker: with those of other lanes, of either kind, they are LEAST or more; or
+ * nearly as many, and the device's last ones were launched so. *ALL: with those of other lanes. */
+bool cooperative_lane_enter(struct cooperative_lane *lane, int count, int least, int *all);
+/* They are all queued on STREAM. */
+cudaError_t cooperative_lane_leave(struct cooperative_lane *lane, cudaStream_t stream);
 
 #endif

@@ -172,7 +172,8 @@ static enum status make_streams(struct cuda_lane *lane, struct failure *failure)
              cudaStreamCreateWithPriority(&lane->long_stream, cudaStreamNonBlocking, least));
     use_stream(lane, lane->short_stream);
     lane->context.cooperative = &lane->cooperative;
-    return cooperative_lane_open(&lane->cooperative, lane->index, lane->short_stream, failure);
+    return cooperative_lane_open(&lane->cooperative, lane->index, lane->short_stream,
+                                 lane->long_stream, failure);
 }
 
 static enum status make_lane(struct cuda_lane *lane, const struct lane_options *options,

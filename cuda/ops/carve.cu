@@ -22,9 +22,10 @@
  *
  * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
  * 8.0; up to 11264 rows and 7680 columns, without clusters 3840) go abreast (abreast.cuh), phase by
- * phase, each with a block or two of its own, once enough of them are there: pays_abreast() counts
- * those of the batch, and those abreast that other lanes have queued. Nothing waits for a batch to
- * fill. An image then takes longer, but hardly longer with a hundred others.
+ * phase, each with a block or two of its own, once enough of them are there: those of the batch and
+ * those that other lanes have queued count, and the way changes back only once there are a third
+ * fewer (cooperative_lane_enter). Nothing waits for a batch to fill. An image then takes longer, but
+ * hardly longer with a hundred others.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
@@ -354,6 +355,8 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
         if (left >> i & 1) status = run_one(context, &calls[i], &calls[0]);
         widths += calls[i].common.width != 0;
     }
+    const cudaError_t left_all = cooperative_lane_leave(context->cooperative, context->stream);
+    if (!status) CUDA_TRY(calls[0].failure, left_all);
     if (status || !widths) return status;
     status = retarget_images({ context->stream, calls[0].failure }, calls, count);
     cuda_record_kernel(context, "pixels");

@@ -99,7 +99,6 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- sending jobs to workers */
 
-/* Long jobs leave room on a worker for short ones. */
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
@@ -107,10 +106,7 @@ static bool has_room(const struct dispatcher *dispatcher, int number, const stru
     const bool measured = dispatcher->forecast.costs[number].mean_ms > 0;
     if (!worker_handle_has_room(worker, job)) return false;
     if (job->deaths) return true;
-    if (backlog->apart) return backlog_has_room(backlog, duration, measured);
-    /* A GPU's worker batches long jobs too, but they get less than half of its room. */
-    const int longs_max = worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
-    return duration != JOB_LONG || backlog->longs < longs_max;
+    return backlog_has_room(backlog, duration, measured);
 }
 
 static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
@@ -120,7 +116,8 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
-    job->own_batch = forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
+    job->own_batch = job->duration == JOB_LONG &&
+                     forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
     *shared_job_of(dispatcher, slot) = *job;
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;

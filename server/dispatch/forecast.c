@@ -20,7 +20,13 @@
 enum { GPU_SPEED = 6 };
 
 /* LATE_MS: short jobs wait, and none has ended for so long: something is wrong with a lane. */
-enum { GPU_LONG_MS = 10, CPU_MEDIUM_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
+enum {
+    GPU_LONG_MS = 10,
+    MANY_LONG_MS = 500,
+    CPU_MEDIUM_MS = 10,
+    CPU_LONG_MS = 500,
+    LATE_MS = 1000
+};
 
 /* The thread that sends jobs sleeps for 2 ms while requests wait (listener.c), and then waits for
  * a core for up to a tick of the scheduler, 4 ms: a lane needs AHEAD_MS of short jobs meanwhile. */
@@ -40,9 +46,11 @@ static void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, 
     backlog->window_ns = 0;
 }
 
-static struct backlog_job backlog_job(const struct backlog *backlog, double ms, int64_t now) {
-    const bool is_long = ms >= backlog->long_from_ms;
-    const bool is_medium = backlog->apart && ms >= CPU_MEDIUM_MS;
+static struct backlog_job backlog_job(const struct backlog *backlog, double ms, bool abreast,
+                                      int64_t now) {
+    const bool many = abreast && !backlog->apart && ms < MANY_LONG_MS;
+    const bool is_long = !many && ms >= backlog->long_from_ms;
+    const bool is_medium = many ? backlog->many > 0 : backlog->apart && ms >= CPU_MEDIUM_MS;
     return (struct backlog_job){ .ms = ms,
                                  .duration = is_long     ? JOB_LONG
                                              : is_medium ? JOB_MEDIUM
@@ -51,7 +59,12 @@ static struct backlog_job backlog_job(const struct backlog *backlog, double ms, 
 }
 
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured) {
-    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1;
+    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1, room = backlog->room;
+    if (!backlog->apart && duration == JOB_MEDIUM) return backlog->mediums < backlog->many;
+    if (!backlog->apart && backlog->shorts + backlog->longs >= room) return false;
+    /* A GPU's worker batches long jobs too, but they get less than half of its room. */
+    if (!backlog->apart)
+        return duration != JOB_LONG || backlog->longs < (room / 2 > 2 ? room / 2 - 1 : 1);
     if (duration == JOB_MEDIUM) return backlog->mediums < lanes;
     if (duration == JOB_LONG) return backlog->longs < lanes;
     if (!measured) return backlog->shorts < 2 * lanes;
@@ -156,6 +169,9 @@ static double backlog_wait_ms(const struct backlog *backlog, const struct backlo
     if (backlog->apart && job->duration == JOB_LONG)
         return wait_for_ends(backlog->longs, backlog->long_end_ms, lanes, now);
     if (backlog->apart) return wait_for_shorts(backlog, lanes, speed, now);
+    if (job->duration == JOB_MEDIUM) /* half of its places are of batches that wait */
+        return wait_for_ends(backlog->mediums, backlog->medium_end_ms, (backlog->many + 1) / 2,
+                             now);
     const double shorts =
         wait_for_shorts(backlog, lanes - held, speed * (lanes - held) / lanes, now);
     if (job->duration != JOB_LONG && lanes > 1) return shorts;
@@ -187,6 +203,7 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
     predicted->work = job->work;
+    predicted->abreast = job->abreast;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
@@ -245,7 +262,10 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
         round->full[i] = round->healthy[i] ? 0 : FULL_FOR_ALL;
         round->open += round->healthy[i];
         if (!round->healthy[i]) continue;
-        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->capacity, worker->cpu);
+        struct backlog *const backlog = &forecast->backlogs[i];
+        backlog->many = worker->many;
+        backlog->room = worker->capacity - worker->many;
+        backlog_set_lanes(backlog, worker->lanes, backlog->room, worker->cpu);
         if (worker_handle_is_apart(worker)) forecast->backlogs[i].apart = true;
         round->backlogs[i] = forecast->backlogs[i];
     }
@@ -271,7 +291,8 @@ static bool better(const struct offer *a, const struct offer *b) {
 
 static struct backlog_job job_on(const struct forecast_round *round, const struct forecast_job *job,
                                  int worker) {
-    return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
+    return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], job->abreast,
+                       round->now);
 }
 
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,

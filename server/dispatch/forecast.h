@@ -14,15 +14,18 @@
 #include "server/dispatch/cost.h"
 #include "server/dispatch/worker_list.h"
 
-/* The work that a worker still has to do. On a GPU a job is short or long. Long jobs leave one lane
- * free on every worker with two or more, so that a short job waits for short jobs alone, and a long
- * job for everything ahead of it. On a CPU a job is short, medium or long, and each duration has as
+/* The work that a worker still has to do. On a GPU a job is short, long, or one of many abreast,
+ * which counts as medium and has lanes of its own. Long jobs leave one lane free on every worker
+ * with two or more, so that a short job waits for short jobs alone, and a long job for everything
+ * ahead of it. On a CPU a job is short, medium or long, and each duration has as
  * many lanes as there are cores: lanes of shorter jobs have a higher priority, so the system gives
  * them the cores first. No job waits for a longer one, not even on a single core. A job that takes
  * longer than predicted is expected to take as long again. */
 struct backlog {
     int lanes;  /* 0: not known yet, counts as one */
     bool apart; /* each duration has that many lanes of its own; false: all share them */
+    int many;   /* on a GPU, the medium jobs that it takes; 0: none are */
+    int room;   /* all others that it takes */
     int shorts, mediums, longs;
     double short_ms;      /* predicted own times of the short jobs, summed */
     double moved_ms;      /* time of clock_ns when a job last returned, or the first short came */
@@ -54,6 +57,7 @@ struct forecast {
 struct forecast_job {
     struct cost_work work;      /* a copy: a faulty worker may overwrite the slot's */
     float own_ms[WORKERS_MAX];  /* predicted own time, by worker; negative: may not run there */
+    bool abreast;               /* a GPU works on many such jobs at once */
     float handicap;             /* factor on a CPU's answer time where a GPU could take the job */
     struct backlog_job backlog; /* as counted in the backlog of the worker that has the job */
 };
@@ -121,9 +125,9 @@ void forecast_statistics(const struct forecast *forecast, int worker,
 void backlog_add(struct backlog *backlog, const struct backlog_job *job);
 void backlog_remove(struct backlog *backlog, const struct backlog_job *job);
 
-/* True if a worker whose lanes are apart has room for a job of that DURATION. Some short jobs wait
- * there already, so that no lane idles until the front, which may wait for a core, has read an
- * answer. MEASURED: the worker's cost has learned from a job. */
+/* True if the worker has room for a job of that DURATION: long jobs leave room for short ones.
+ * Where lanes are apart some short jobs wait there already, so that no lane idles until the front,
+ * which may wait for a core, has read an answer. MEASURED: the worker's cost has learned from a job. */
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured);
 
 /* The worker paused with work left: its current window says nothing of its speed. */

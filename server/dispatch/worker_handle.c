@@ -157,12 +157,14 @@ static void take_text(char *to, size_t size, const struct message *message) {
 /* Checks the fields of READY, which each heartbeat repeats. */
 static bool is_sane(const struct message *message) {
     return message->capacity >= 1 && message->capacity <= CAPACITY_MAX && message->lanes >= 1 &&
-           message->lanes <= message->capacity && message->thread > 0;
+           message->lanes <= message->capacity && message->many >= 0 &&
+           message->many < message->capacity && message->thread > 0;
 }
 
 static void became_ready(struct worker_handle *worker, const struct message *message) {
     worker->ready = worker->self_test_ok = true; /* READY comes after a first self-test */
     worker->capacity = message->capacity;
+    worker->many = message->many;
     worker->lanes = message->lanes;
     worker->heartbeat_thread = message->thread;
     worker->early_deaths = 0;

@@ -48,6 +48,7 @@ struct worker_handle {
     bool ready;            /* has opened its device */
     bool alone;            /* runs a job with which a worker died, and gets no other */
     int capacity, running; /* jobs */
+    int many;              /* of `capacity`, places for jobs abreast alone; 0: no difference */
     int lanes;             /* jobs that run side by side; 0: never ready so far */
     char name[DEVICE_NAME_MAX];
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */

@@ -39,6 +39,7 @@ struct message {
     int32_t slot;
     uint32_t run_number; /* RUN: job.run_number; a number seen before marks a copy */
     int32_t capacity;
+    int32_t many; /* READY: jobs of `capacity` that must be abreast (job.h); 0: no difference */
     int32_t ok;
     int32_t lanes;  /* READY: jobs that run side by side */
     int32_t thread; /* READY, HEARTBEAT: kernel's id of the thread that sends heartbeats */

@@ -240,6 +240,7 @@ static bool take_expected(struct operators_worker *worker, struct message *messa
         worker->heard_thread = message->thread;
         message->thread = gettid();
         message->capacity = message->lanes = 1;
+        message->many = 0;
         answer_clean_text(message->text, sizeof message->text);
         worker->facts = *message;
         return true;
@@ -262,6 +263,7 @@ static bool take_from_sandbox(struct operators_worker *worker) {
         if (message->kind == CHANNEL_HEARTBEAT && message->capacity) message->kind = CHANNEL_READY;
         if (!take_expected(worker, message)) continue;
         message->capacity = message->lanes = 1;
+        message->many = 0;
         answer_clean_text(message->text, sizeof message->text);
         channel_send(worker->channel, message);
     }

@@ -49,8 +49,8 @@ struct pending {
 struct pending *pending_create(const struct pending_options *options) {
     struct pending *pending = calloc(1, sizeof *pending);
     /* Returned jobs come on top of those that were received meanwhile. */
-    const size_t places =
-        (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes * (options->batch + 1));
+    const size_t places = (size_t)(options->capacity + SELF_TESTS + MESSAGES +
+                                   (options->lanes + options->many) * (options->batch + 1));
     pthread_condattr_t attributes;
     if (!pending) return NULL;
     pending->options = *options;
@@ -120,7 +120,10 @@ static int64_t old_at(const struct job *job) {
  * `capacity`, it takes the oldest of any kind. */
 static bool may_take(const struct pending *pending, int slot, const struct group *group,
                      int64_t now) {
-    if (pending->options.apart) return duration_of(pending, slot) == group->lane;
+    const enum job_duration duration = duration_of(pending, slot);
+    if (pending->options.apart || group->lane == JOB_MEDIUM) return duration == group->lane;
+    if (duration == JOB_MEDIUM && pending->options.many)
+        return pending->free_lanes == pending->options.lanes;
     if (slot < 0 || pending->options.lanes == 1) return true;
     if (pending->count > pending->options.capacity) return true;
     const struct job *job = slot_job(pending->options.slots, slot);
@@ -164,7 +167,7 @@ static bool find(struct pending *pending, struct group *group) {
         } else {
             fill(pending, i, group);
         }
-        pending->free_lanes--;
+        pending->free_lanes -= group->lane == JOB_SHORT;
         pending->longs += group->is_long;
         return true;
     }
@@ -191,7 +194,7 @@ static bool waits(const struct pending *pending, int what) {
 static void add_one(struct pending *pending, int slot) {
     const enum job_duration duration = duration_of(pending, slot);
     pending->waiting[pending->count++] = slot;
-    if (pending->options.apart && duration != JOB_SHORT)
+    if (duration == JOB_MEDIUM || (pending->options.apart && duration == JOB_LONG))
         pthread_cond_signal(&pending->woken[duration]);
 }
 
@@ -300,11 +303,11 @@ enum pending_outcome pending_take(struct pending *pending, struct group *group, 
     enum pending_outcome outcome = PENDING_NONE;
     pthread_mutex_lock(&pending->lock);
     pending->longs -= group->is_long;
-    pending->free_lanes++;
+    pending->free_lanes += group->lane == JOB_SHORT;
     group->count = 0;
     group->self_test = group->is_long = false;
     group->unpin.number = 0;
-    if (group->lane == JOB_SHORT) drain(pending);
+    if (group->lane == JOB_SHORT || !pending->options.apart) drain(pending);
     while (!pending->closed) {
         if (find(pending, group)) {
             outcome = PENDING_TAKEN;
@@ -317,7 +320,7 @@ enum pending_outcome pending_take(struct pending *pending, struct group *group, 
             follow(pending, group->lane, until);
     }
     if (pending->closed) outcome = PENDING_CLOSED;
-    if (outcome == PENDING_NONE) pending->free_lanes--;
+    if (outcome == PENDING_NONE) pending->free_lanes -= group->lane == JOB_SHORT;
     hand_over(pending);
     return outcome;
 }
@@ -328,5 +331,7 @@ void pending_return(struct pending *pending, const int *slots, int count) {
             (size_t)pending->count * sizeof *pending->waiting);
     memcpy(pending->waiting, slots, (size_t)count * sizeof *slots);
     pending->count += count;
+    if (duration_of(pending, slots[0]) == JOB_MEDIUM)
+        pthread_cond_signal(&pending->woken[JOB_MEDIUM]);
     unlock_and_wake(pending);
 }

@@ -4,7 +4,9 @@
  * A lane takes a group of jobs that run together; the next lane can take the others at once. On a
  * GPU the last free lane takes no long job, so that a short one never waits for it. A long job that
  * has waited for its predicted time gets the next lane, as long as one lane remains without a long
- * job. On a CPU durations have separate lanes: each lane takes jobs of one duration only.
+ * job. Jobs abreast, which are medium there, have lanes of their own; another lane takes them only
+ * while it and all others of its kind are free. On a CPU durations have separate lanes: each lane
+ * takes jobs of one duration only.
  *
  * Used by:  worker.c, one call per lane at a time.
  * Owns:     a job from its message until a lane takes it; the channel is the caller's.
@@ -40,7 +42,8 @@ struct pending;
 
 struct pending_options {
     int channel;
-    int lanes;    /* in total, or of each duration where `apart` */
+    int lanes;    /* for all jobs, or of each duration where `apart` */
+    int many;     /* further lanes, for medium jobs alone: on a GPU those abreast */
     bool apart;   /* durations have separate lanes; then batch is 1 */
     int batch;    /* the most jobs in a group */
     int capacity; /* jobs */

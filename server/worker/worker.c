@@ -35,6 +35,10 @@
 
 enum { CORES_MAX = 256, LANES_MAX = CORES_MAX * JOB_DURATIONS, GPU_LANES = 4, TRIM_MS = 1 };
 
+/* A GPU's lanes for jobs abreast have a part of the pinned memory, since these jobs' files are
+ * JPEGs that the GPU reads in place; all lanes together take a part of the GPU's memory. */
+enum { MANY_STAGING = 8, MANY_MEMORY = 4 };
+
 /* How nice a CPU's lanes are, by their jobs' duration: all of them share the cores. A short job
  * gets a core at once; when a short, a medium and a long job compete for one core, they get 70, 23
  * and 7 % of it. */
@@ -69,7 +73,8 @@ struct worker {
     int channel;
     struct pending *pending;
     int lanes;       /* in total */
-    int lanes_alike; /* of each duration on a CPU, where durations have separate lanes; else all */
+    int lanes_alike; /* of each duration on a CPU, where durations have separate lanes; on a GPU
+                        those for all jobs: the others are for jobs abreast alone */
     int batch;       /* the most jobs in one */
     struct lane *lane[LANES_MAX];
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
@@ -236,6 +241,7 @@ static bool take_group(const struct worker *worker, struct lane *lane, struct gr
 }
 
 static enum job_duration lane_duration(const struct worker *worker, int number) {
+    if (worker->gpu) return number < worker->lanes_alike ? JOB_SHORT : JOB_MEDIUM;
     return (enum job_duration)(number / worker->lanes_alike);
 }
 
@@ -244,7 +250,7 @@ static void *lane_main(void *argument) {
     struct worker *worker = self->worker;
     struct group group = { .lane = lane_duration(worker, self->number) };
     struct lane *lane = worker->lane[self->number];
-    const int nice = lane_nice[group.lane];
+    const int nice = worker->gpu ? 0 : lane_nice[group.lane];
     if (nice) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice); /* this thread's */
     while (take_group(worker, lane, &group)) {
         __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
@@ -291,6 +297,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     for (int i = 0; i < worker->lanes; i++) {
         struct lane_options own = options;
         if (lane_duration(worker, i) == JOB_LONG) own.staging_bytes = own.idle_bytes = 0;
+        if (worker->gpu && i >= worker->lanes_alike) own.staging_bytes /= MANY_STAGING;
         const enum status status = driver->open(index, &own, &worker->lane[i], failure);
         if (status) return status;
         worker->opened++;
@@ -306,13 +313,15 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 /* Jobs that the front may send: a running and a waiting batch per lane, so that no lane idles until
  * a message arrives. */
 static int capacity(const struct worker *worker) {
-    return worker->sandbox ? 1 : 2 * worker->lanes_alike * worker->batch;
+    const int lanes = worker->gpu ? worker->lanes : worker->lanes_alike;
+    return worker->sandbox ? 1 : 2 * lanes * worker->batch;
 }
 
 static void say_ready(struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         .capacity = capacity(worker),
+        .many = worker->gpu ? 2 * (worker->lanes - worker->lanes_alike) * worker->batch : 0,
         .lanes = worker->lanes_alike,
         .thread = worker->heartbeat.number,
         .ok = 1,
@@ -354,7 +363,8 @@ static enum status make_pending(struct worker *worker, struct failure *failure) 
     const struct pending_options options = {
         .channel = worker->channel,
         .lanes = worker->lanes_alike,
-        .apart = worker->lanes_alike < worker->lanes,
+        .many = worker->gpu ? worker->lanes - worker->lanes_alike : 0,
+        .apart = !worker->gpu && worker->lanes_alike < worker->lanes,
         .batch = worker->batch,
         .capacity = capacity(worker),
         .slots = worker->executor.slots,
@@ -362,6 +372,14 @@ static enum status make_pending(struct worker *worker, struct failure *failure) 
     worker->pending = pending_create(&options);
     return worker->pending ? STATUS_OK
                            : fail(failure, STATUS_NO_MEMORY, "out of memory for waiting jobs");
+}
+
+/* Lanes for jobs abreast, whose memory is taken at the start: as many as leave most of a small
+ * GPU's memory free. */
+static int many_lanes(const struct worker *worker, const struct config *config) {
+    const size_t most = worker->executor.memory_bytes / MANY_MEMORY / worker->executor.arena_bytes;
+    const int room = (int)most - worker->lanes, wanted = (int)config->many_lanes;
+    return room <= 0 || worker->batch == 1 ? 0 : room < wanted ? room : wanted;
 }
 
 static struct pool *start_pool(int threads, struct failure *failure) {
@@ -382,6 +400,7 @@ static enum status size_worker(struct worker *worker, const struct config *confi
     if (worker->sandbox) worker->lanes = worker->batch = 1;
     worker->lanes_alike = worker->lanes;
     if (!gpu && !worker->sandbox) worker->lanes *= JOB_DURATIONS;
+    if (gpu && !worker->sandbox) worker->lanes += many_lanes(worker, config);
     if (gpu)
         worker->executor.codecs = start_pool(
             config->codec_threads ? (int)config->codec_threads : process_cores(), failure);

@@ -272,7 +272,8 @@ static int open_lanes(void **) {
         TRY(cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, 0));
         TRY(cudaStreamCreateWithPriority(&context->stream, cudaStreamNonBlocking, most));
         context->cooperative = &lanes[i];
-        assert_int_equal(cooperative_lane_open(&lanes[i], 0, context->stream, &failure), STATUS_OK);
+        assert_int_equal(cooperative_lane_open(&lanes[i], 0, context->stream, slow, &failure),
+                         STATUS_OK);
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The order of turns, over thousands of random runs of four lanes on a GPU that is made up here:
- * two long kernels never run at once, a short one never beside a long one, and all come to an end.
- * Needs no GPU.
+ * two long kernels never run at once, a short one never beside a long one, launches of many beside
+ * neither but beside each other, and all come to an end. And when searches go as many, while their
+ * number rises and falls. Needs no GPU.
  *
  * How it works. The source under test is compiled in here, with CUDA's events replaced. A stream is
  * a line of records, waits and kernels; at each tick the first of some of them moves on, chosen at
@@ -18,7 +19,7 @@
 
 /* ---- a GPU of our own */
 
-enum kind { RECORD, WAIT, LONG, SHORT, PLAIN };
+enum kind { RECORD, WAIT, LONG, SHORT, MANY, PLAIN };
 
 struct fake_event {
     long recorded, done; /* how often */
@@ -92,6 +93,7 @@ struct run {
     struct cooperative_lane lanes[LANES];
     fake_stream streams[STREAMS]; /* a lane's two beside each other */
     int batches;
+    long beside; /* ticks in which two launches of many ran */
 };
 
 static uint32_t draw(struct run *run, uint32_t below) {
@@ -122,6 +124,15 @@ static void queue_short(struct run *run, struct cooperative_lane *lane, fake_str
     assert_int_equal(cooperative_lane_end_short(lane, (cudaStream_t)stream), cudaSuccess);
 }
 
+static void queue_many(struct run *run, struct cooperative_lane *lane, fake_stream *stream) {
+    cudaError_t error;
+    const cudaStream_t place = cooperative_lane_begin_many(lane, (cudaStream_t)stream, &error);
+    assert_int_equal(error, cudaSuccess);
+    assert_ptr_equal(place, lane->low_stream);
+    queue_kernel(run, stream_of(place), MANY, 20);
+    assert_int_equal(cooperative_lane_end_many(lane, (cudaStream_t)stream, 5), cudaSuccess);
+}
+
 /* A lane whose last batch is over may begin another, of a few steps, on one of its streams. */
 static void begin_batch(struct run *run) {
     const uint32_t i = draw(run, LANES);
@@ -130,10 +141,12 @@ static void begin_batch(struct run *run) {
     fake_stream *const stream = &run->streams[2 * i + draw(run, 2)];
     run->batches++;
     for (uint32_t steps = 1 + draw(run, STEPS_MAX); steps; steps--) {
-        const uint32_t what = draw(run, 6);
+        const uint32_t what = draw(run, 8);
         if (what == 0)
             queue_long(run, &run->lanes[i], stream);
-        else if (what < 5)
+        else if (what < 3)
+            queue_many(run, &run->lanes[i], stream);
+        else if (what < 7)
             queue_short(run, &run->lanes[i], stream);
         else
             queue_kernel(run, stream, PLAIN, 4);
@@ -169,27 +182,74 @@ static bool tick(struct run *run) {
         stuck = stuck && !moved && waits;
     }
     assert_false(any && stuck);
-    const int longs = count_running(run, LONG);
+    const int longs = count_running(run, LONG), many = count_running(run, MANY);
     assert_true(longs <= 1);
-    assert_false(longs && count_running(run, SHORT));
+    assert_false((longs || many) && count_running(run, SHORT));
+    assert_false(longs && many);
+    run->beside += many > 1;
     return any;
 }
 
 static void test_random_runs(void **) {
+    long beside = 0;
     for (int i = 0; i < RUNS; i++) {
         struct run run = {};
         run.random = (uint32_t)i;
         for (int k = 0; k < LANES; k++)
-            assert_int_equal(
-                cooperative_lane_open(&run.lanes[k], 0, (cudaStream_t)&run.streams[2 * k], NULL),
-                STATUS_OK);
+            assert_int_equal(cooperative_lane_open(&run.lanes[k], 0,
+                                                   (cudaStream_t)&run.streams[2 * k],
+                                                   (cudaStream_t)&run.streams[2 * k + 1], NULL),
+                             STATUS_OK);
         int ticks = 0;
         for (bool any = true; any || run.batches < BATCHES; any = tick(&run)) {
             begin_batch(&run);
             assert_true(ticks++ < TICKS);
         }
         for (struct cooperative_lane &lane : run.lanes) cooperative_lane_close(&lane);
+        beside += run.beside;
     }
+    assert_true(beside > RUNS);
+}
+
+static void finish(fake_stream *stream) {
+    while (!stream->empty()) advance(stream);
+}
+
+/* From 6 on searches go as many, and until fewer than 4 are left. */
+static void test_crowd(void **) {
+    fake_stream streams[3][2];
+    struct cooperative_lane all[3];
+    int crowd = 0;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cooperative_lane_open(&all[i], 0, (cudaStream_t)&streams[i][0],
+                                               (cudaStream_t)&streams[i][1], NULL),
+                         STATUS_OK);
+    const auto enter = [&](int i, int count) {
+        return cooperative_lane_enter(&all[i], count, 6, &crowd);
+    };
+    const auto leave = [&](int i) {
+        assert_int_equal(cooperative_lane_leave(&all[i], (cudaStream_t)&streams[i][0]),
+                         cudaSuccess);
+    };
+    assert_false(enter(0, 5)); /* it still gathers while another comes */
+    assert_int_equal(crowd, 5);
+    assert_true(enter(1, 1));
+    assert_int_equal(crowd, 6);
+    leave(0), leave(1);
+    finish(&streams[0][0]); /* 1 is left */
+    assert_true(enter(2, 3));
+    assert_int_equal(crowd, 4);
+    leave(2);
+    finish(&streams[1][0]);
+    finish(&streams[2][0]);
+    assert_false(enter(0, 3));
+    assert_int_equal(crowd, 3);
+    assert_false(enter(1, 2)); /* nearly as many, but the last ones were not */
+    assert_int_equal(crowd, 5);
+    for (struct cooperative_lane &lane : all) cooperative_lane_close(&lane);
+    assert_true(cooperative_lane_enter(NULL, 6, 6, &crowd));
+    assert_false(cooperative_lane_enter(NULL, 5, 6, &crowd));
+    assert_int_equal(cooperative_lane_leave(NULL, (cudaStream_t)&streams[0][0]), cudaSuccess);
 }
 
 /* A lane alone, as in a benchmark, has no turns to take. */
@@ -203,12 +263,15 @@ static void test_alone(void **) {
                      &stream);
     assert_int_equal(error, cudaSuccess);
     assert_int_equal(cooperative_lane_end_long(NULL, (cudaStream_t)&stream), cudaSuccess);
+    assert_ptr_equal(cooperative_lane_begin_many(NULL, (cudaStream_t)&stream, &error), &stream);
+    assert_int_equal(cooperative_lane_end_many(NULL, (cudaStream_t)&stream, 9), cudaSuccess);
     assert_true(stream.empty());
 }
 
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_runs),
+        cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,22 +39,19 @@ static inline size_t lay_out_abreast(const struct cuda_context *context, const s
 /* An image on blocks of its own takes longer than one on all of the GPU, but hardly longer with a
  * hundred others. From this number on they are quicker together, measured on an H200 with sides of
  * 320 to 3840; where the other way is any_gpu, from two on. */
-static inline bool pays_abreast(const struct cuda_context *context, const struct one_abreast *all,
-                                int count) {
+static inline int least_abreast(const struct one_abreast *all, int count) {
     uint32_t warps = 0;
     for (int i = 0; i < count; i++) {
         struct phase phase;
         first_phase(&all[i].carve, &phase);
         warps = max(warps, block_warps(is_turned(&phase) ? phase.height : phase.width));
     }
-    const int found = count + cooperative_lane_searches(context->cooperative);
-    const int least = all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
-    return found >= least;
+    return all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
 }
 
-/* *FITS: the GPU did not refuse the launch. */
+/* CROWD: images under way, these included. *FITS: the GPU did not refuse the launch. */
 static inline enum status find_all_seams(const struct cuda_context *context,
-                                         struct one_abreast *all, int count, bool *fits,
+                                         struct one_abreast *all, int count, int crowd, bool *fits,
                                          struct failure *failure) {
     const struct launch_queue queue = { context->stream, failure };
     struct block_search searches[CUDA_BATCH_MAX];
@@ -76,12 +73,16 @@ static inline enum status find_all_seams(const struct cuda_context *context,
         masks[found] = { present_mask(carve), search.seams, search.columns };
         searches[found++] = block_search_of(&search, memory);
     }
-    enum status status = one_block_prepare(failure); /* takes no turn: it may load kernels */
+    enum status status =
+        one_block_prepare(context, failure); /* takes no turn: it may load kernels */
     if (!status) status = fill_planes(queue, fills, found);
     if (status) return status;
-    cudaError_t error = cooperative_lane_begin_many(context->cooperative, context->stream);
+    cudaError_t error;
+    const cudaStream_t stream =
+        cooperative_lane_begin_many(context->cooperative, context->stream, &error);
     CUDA_TRY(failure, error);
-    error = one_block_launch_all(context, all[0].carve.limits.one_block, searches, found);
+    error = one_block_launch_all(context, stream, all[0].carve.limits.one_block, searches, found,
+                                 crowd);
     const cudaError_t ended =
         cooperative_lane_end_many(context->cooperative, context->stream, found);
     *fits = !is_cluster_refusal(error);
@@ -114,7 +115,7 @@ static inline enum status apply_all_seams(const struct cuda_context *context,
 /* Takes all images from phase to phase together. *FITS is false, and nothing was done, if the GPU
  * refused the first launch. */
 static inline enum status run_abreast(const struct cuda_context *context, struct one_abreast *all,
-                                      int count, bool *fits, struct failure *failure) {
+                                      int count, int crowd, bool *fits, struct failure *failure) {
     enum status status = STATUS_OK;
     bool more = count > 0, first = true;
     for (int i = 0; i < count; i++) {
@@ -124,7 +125,7 @@ static inline enum status run_abreast(const struct cuda_context *context, struct
         all[i].more = first_phase(carve, &all[i].phase);
     }
     while (more && !status) {
-        status = find_all_seams(context, all, count, fits, failure);
+        status = find_all_seams(context, all, count, crowd, fits, failure);
         if (!status && !*fits)
             return first ? STATUS_OK
                          : fail(failure, STATUS_INTERNAL, "the GPU refused a phase of carving");
@@ -144,7 +145,7 @@ static inline enum status run_some_abreast(const struct cuda_context *context,
     enum status status = STATUS_OK;
     size_t bytes = 0;
     uint64_t others = ~UINT64_C(0);
-    int found = 0;
+    int found = 0, crowd = 0;
     *left = others;
     for (int i = 0; i < count && all; i++) {
         const size_t its = lay_out_abreast(context, &calls[i], &all[found].carve,
@@ -154,9 +155,10 @@ static inline enum status run_some_abreast(const struct cuda_context *context,
         others &= ~(UINT64_C(1) << i);
         found++;
     }
-    if (found && pays_abreast(context, all, found)) {
+    if (found &&
+        cooperative_lane_enter(context->cooperative, found, least_abreast(all, found), &crowd)) {
         bool fits = true;
-        status = run_abreast(context, all, found, &fits, calls[0].failure);
+        status = run_abreast(context, all, found, crowd, &fits, calls[0].failure);
         if (fits) *left = others;
     }
     free(all);

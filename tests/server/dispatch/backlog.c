@@ -17,13 +17,13 @@ static struct backlog make(int lanes, bool cpu) {
 }
 
 static struct backlog_job add(struct backlog *backlog, double ms, int64_t now) {
-    const struct backlog_job job = backlog_job(backlog, ms, now);
+    const struct backlog_job job = backlog_job(backlog, ms, false, now);
     backlog_add(backlog, &job);
     return job;
 }
 
 static double wait_ms(const struct backlog *backlog, double ms, int64_t now) {
-    const struct backlog_job job = backlog_job(backlog, ms, now);
+    const struct backlog_job job = backlog_job(backlog, ms, false, now);
     return backlog_wait_ms(backlog, &job, now);
 }
 
@@ -85,10 +85,10 @@ static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
     (void)state;
     struct backlog backlog = make(2, true);
     backlog.apart = true;
-    assert_int_equal(backlog_job(&backlog, 9.9, 0).duration, JOB_SHORT);
-    assert_int_equal(backlog_job(&backlog, 10, 0).duration, JOB_MEDIUM);
-    assert_int_equal(backlog_job(&backlog, 499, 0).duration, JOB_MEDIUM);
-    assert_int_equal(backlog_job(&backlog, 500, 0).duration, JOB_LONG);
+    assert_int_equal(backlog_job(&backlog, 9.9, false, 0).duration, JOB_SHORT);
+    assert_int_equal(backlog_job(&backlog, 10, false, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 499, false, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 500, false, 0).duration, JOB_LONG);
     for (int i = 0; i < 4; i++) add(&backlog, 10000, 0);
     CHECK(wait_ms(&backlog, 1, 0), 0);
     CHECK(wait_ms(&backlog, 100, 0), 0);
@@ -104,8 +104,29 @@ static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
     CHECK(wait_ms(&backlog, 1, 0), 0);
 }
 
+/* On a GPU with lanes for many, jobs abreast are medium ones; else they are short. */
+static void jobs_abreast_are_not_long(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    assert_int_equal(backlog_job(&backlog, 499, true, 0).duration, JOB_SHORT);
+    backlog.many = 8;
+    assert_int_equal(backlog_job(&backlog, 0.1, true, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 499, true, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 500, true, 0).duration, JOB_LONG);
+    assert_int_equal(backlog_job(&backlog, 0.1, false, 0).duration, JOB_SHORT);
+    assert_int_equal(backlog_job(&backlog, 10, false, 0).duration, JOB_LONG);
+    const struct backlog_job job = backlog_job(&backlog, 20, true, 0);
+    for (int i = 0; i < 8; i++) backlog_add(&backlog, &job);
+    CHECK(wait_ms(&backlog, 0.3, 0), 0); /* it has its own lanes */
+    CHECK(backlog_wait_ms(&backlog, &job, 0), 8 * 20.0 * (8 - 3) / 8 / 4); /* four at once */
+    struct backlog cpu = make(2, true);
+    cpu.apart = true;
+    assert_int_equal(backlog_job(&cpu, 499, true, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&cpu, 9, true, 0).duration, JOB_SHORT);
+}
+
 static bool has_room(const struct backlog *backlog, double ms) {
-    return backlog_has_room(backlog, backlog_job(backlog, ms, 0).duration, true);
+    return backlog_has_room(backlog, backlog_job(backlog, ms, false, 0).duration, true);
 }
 
 /* One long and one medium job a lane, and as many short ones as fill six milliseconds. */
@@ -254,6 +275,7 @@ int main(void) {
         cmocka_unit_test(the_only_lane_is_shared),
         cmocka_unit_test(lanes_that_are_apart_wait_for_their_own_kind),
         cmocka_unit_test(lanes_that_are_apart_have_room_of_their_own),
+        cmocka_unit_test(jobs_abreast_are_not_long),
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(jobs_that_ended_count_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),

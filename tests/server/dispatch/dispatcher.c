@@ -174,6 +174,26 @@ static void a_long_job_waits_where_short_ones_find_room(void **state) {
     assert_int_equal(sent_to(waiting), 0);
 }
 
+/* Places for many at once: others do not take them, nor do they take others'. */
+static void jobs_abreast_have_room_of_their_own(void **state) {
+    (void)state;
+    workers.all[0].capacity = CAPACITY + 2, workers.all[0].many = 2;
+    const struct cost_work work = work_of(10);
+    int many[3];
+    for (int i = 0; i < 3; i++) {
+        many[i] = new_job("cuda:0");
+        slot_job(slots, many[i])->work = work;
+        slot_job(slots, many[i])->abreast = true;
+        assert_int_equal(dispatcher_submit(dispatcher, many[i], NULL), STATUS_OK);
+        assert_int_equal(sent_to(many[i]), i < 2 ? 0 : NOBODY);
+    }
+    assert_int_equal(slot_job(slots, many[0])->duration, JOB_MEDIUM);
+    for (int i = 0; i < CAPACITY; i++) assert_int_equal(sent_to(submit("cuda:0")), 0);
+    assert_int_equal(sent_to(submit("cuda:0")), NOBODY);
+    assert_true(complete(many[0]));
+    assert_int_equal(sent_to(many[2]), 0);
+}
+
 static void a_named_device_is_obeyed(void **state) {
     (void)state;
     assert_int_equal(sent_to(submit("cpu")), CPU);
@@ -434,6 +454,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(auto_jobs_go_to_the_least_busy_gpu),
         TEST(a_long_job_waits_where_short_ones_find_room),
+        TEST(jobs_abreast_have_room_of_their_own),
         TEST(a_named_device_is_obeyed),
         TEST(the_cpu_steps_in_while_no_gpu_is_healthy),
         TEST(the_oldest_goes_first_and_the_queue_is_bounded),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lanes of a CPU: each takes jobs of one duration, and none waits for a longer one. */
+/* Lanes of a CPU: each takes jobs of one duration, and none waits for a longer one. And a GPU's
+ * lanes for jobs abreast, which count as medium. */
 #include "server/worker/pending.h"
 
 #include "server/jobs/channel.h"
@@ -28,8 +29,9 @@ static struct test_lane {
 static sem_t taken;
 static int lane_of[SLOTS]; /* -1: no lane has the job; atomic */
 
-static void begin(int alike) {
+static void begin_with(const struct pending_options *wanted) {
     struct failure failure = { 0 };
+    struct pending_options how = *wanted;
     const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 4096 };
     alarm(HANGS_S);
     slots = slots_create(&options, &failure);
@@ -37,14 +39,15 @@ static void begin(int alike) {
     for (int i = 0; i < SLOTS; i++) assert_true(slot_take(slots, 1, NULL) >= 0);
     assert_true(channel_open(ends));
     next_slot = 0;
-    const struct pending_options how = { .channel = ends[1],
-                                         .lanes = alike,
-                                         .apart = true,
-                                         .batch = 1,
-                                         .capacity = SLOTS,
-                                         .slots = slots };
+    how.channel = ends[1];
+    how.slots = slots;
     pending = pending_create(&how);
     assert_non_null(pending);
+}
+
+static void begin(int alike) {
+    begin_with(
+        &(struct pending_options){ .lanes = alike, .apart = true, .batch = 1, .capacity = SLOTS });
 }
 
 static void end(void) {
@@ -161,8 +164,41 @@ static void self_tests_are_for_lanes_of_short_jobs(void **state) {
     end();
 }
 
+/* Two lanes for all jobs, two for medium ones, which another lane takes only while it and all
+ * others of its kind are free. */
+static void a_gpu_has_lanes_for_many(void **state) {
+    (void)state;
+    struct group all[2] = { { .count = 0 } },
+                 many[2] = { { .lane = JOB_MEDIUM }, { .lane = JOB_MEDIUM } };
+    const struct pending_options how = { .lanes = 2, .many = 2, .batch = 4, .capacity = SLOTS };
+    begin_with(&how);
+    for (int i = 0; i < 2; i++) { /* a lane's first call counts it as free */
+        assert_int_equal(pending_take(pending, &all[i], 0), PENDING_NONE);
+        assert_int_equal(pending_take(pending, &many[i], 0), PENDING_NONE);
+    }
+    const int first = send_of(JOB_SHORT), second = send_of(JOB_MEDIUM);
+    assert_int_equal(pending_take(pending, &many[0], 0), PENDING_TAKEN); /* it reads the channel */
+    assert_int_equal(many[0].slots[0], second);
+    assert_int_equal(pending_take(pending, &all[0], 0), PENDING_TAKEN);
+    assert_int_equal(all[0].slots[0], first);
+    const int third = send_of(JOB_MEDIUM), long_one = send_of(JOB_LONG);
+    slot_job(slots, long_one)->own_batch = 1;
+    assert_int_equal(pending_take(pending, &many[1], 0), PENDING_TAKEN);
+    assert_int_equal(many[1].slots[0], third);
+    assert_int_equal(pending_take(pending, &all[0], 0), PENDING_TAKEN);
+    assert_int_equal(all[0].slots[0], long_one);
+    const int fourth = send_of(JOB_MEDIUM);
+    assert_int_equal(pending_take(pending, &all[1], 0), PENDING_NONE); /* another is at work */
+    assert_int_equal(pending_take(pending, &all[0], 0), PENDING_NONE); /* nor after a long one */
+    assert_int_equal(pending_take(pending, &many[1], 0), PENDING_TAKEN);
+    assert_int_equal(many[1].slots[0], fourth);
+    close(ends[0]);
+    end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_has_lanes_for_many),
         cmocka_unit_test(each_lane_has_its_own_kind),
         cmocka_unit_test(lanes_of_a_kind_share_its_jobs),
         cmocka_unit_test(self_tests_are_for_lanes_of_short_jobs),

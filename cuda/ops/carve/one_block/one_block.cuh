@@ -40,14 +40,23 @@ static inline struct block_search block_search_of(const struct seam_search *sear
              (uint16_t)block_warps(search->width) };
 }
 
-/* Dynamic shared memory, at most; with what the kernels declare it fits the 99 KB that a block may
- * have on compute capability 8.6, 8.9 and 12.0. */
+/* Dynamic shared memory that a block uses, at most; with what the kernels declare it fits the 99 KB
+ * that a block may have on compute capability 8.6, 8.9 and 12.0. */
 enum {
+    SHARED_DECLARED = sizeof(struct one_block_shared<4>) + 64,
     ONE_BLOCK_DYNAMIC_MAX = BLOCK_WARPS_MAX * RING_ROWS * lane_shape<4>::ROW_BYTES +
                             2 * (ONE_BLOCK_ROWS_MAX + 2 * GAPS_SLACK)
 };
-static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4>) + 64 <= 99 * 1024,
-              "shared memory of a block");
+static_assert(ONE_BLOCK_DYNAMIC_MAX + SHARED_DECLARED <= 99 * 1024, "shared memory of a block");
+
+/* A block takes SHARED_OF_WARP for each warp, though it uses less, up to SHARED_MOST: so searches
+ * leave half of a multiprocessor's registers to other kernels, above all to codecs', which else
+ * wait for a search to end. */
+enum { SHARED_OF_WARP = 20 << 10, SHARED_MOST = 160 << 10 };
+
+static inline uint32_t one_block_shared_most(const struct cuda_context *context) {
+    return min((uint32_t)SHARED_MOST, (uint32_t)context->shared_bytes - SHARED_DECLARED);
+}
 
 typedef void (*one_block_pointer)(struct block_searches searches);
 
@@ -78,22 +87,25 @@ static inline const void *one_block_kernel_of(int words, bool two) {
 }
 
 /* Call it before a turn begins: it may load the kernels. */
-static inline enum status one_block_prepare(struct failure *failure) {
+static inline enum status one_block_prepare(const struct cuda_context *context,
+                                            struct failure *failure) {
     static uint64_t prepared;
     const void *const kernels[] = { one_block_kernel_of(3, false), one_block_kernel_of(4, false),
                                     one_block_kernel_of(4, true) };
-    CUDA_TRY(failure, prepare_kernels(kernels, 3, ONE_BLOCK_DYNAMIC_MAX, &prepared));
+    CUDA_TRY(failure, prepare_kernels(kernels, 3, (int)one_block_shared_most(context), &prepared));
     return STATUS_OK;
 }
 
-static inline cudaError_t one_block_launch(const struct cuda_context *context, int generation,
-                                           int words, const struct one_block_group *group) {
+static inline cudaError_t one_block_launch(const struct cuda_context *context, cudaStream_t stream,
+                                           int generation, int words, int crowd,
+                                           const struct one_block_group *group) {
     if (!group->count) return cudaSuccess;
-    /* Two blocks a search are faster while there is room for all of them at once. */
+    /* Two blocks a search are faster while there is a multiprocessor for each search. */
     const bool two = words == 4 && generation >= 90 &&
-                     (2 * group->count <= (uint32_t)context->multiprocessors ||
-                      group->warps > BLOCK_WARPS_MAX / 2);
+                     (crowd <= context->multiprocessors || group->warps > BLOCK_WARPS_MAX / 2);
     const uint32_t cluster = two ? 2 : 1, warps = 2 * group->warps / cluster;
+    const uint32_t uses =
+        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (group->rows + 2 * GAPS_SLACK);
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -102,8 +114,8 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, i
     config.gridDim = dim3(cluster * group->count);
     config.blockDim = dim3(32 * warps);
     config.dynamicSmemBytes =
-        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (group->rows + 2 * GAPS_SLACK);
-    config.stream = context->stream;
+        max(uses, min(warps * SHARED_OF_WARP, one_block_shared_most(context)));
+    config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = two;
     return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of(words, two),
@@ -111,14 +123,16 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, i
 }
 
 /* Launches the searches, COUNT of them, which all have some columns to remove. GENERATION: as in
- * carve_limits.one_block. */
-static inline cudaError_t one_block_launch_all(const struct cuda_context *context, int generation,
-                                               const struct block_search *searches, int count) {
+ * carve_limits.one_block. CROWD: searches under way, these included. */
+static inline cudaError_t one_block_launch_all(const struct cuda_context *context,
+                                               cudaStream_t stream, int generation,
+                                               const struct block_search *searches, int count,
+                                               int crowd) {
     struct one_block_group narrow = {}, wide = {};
     for (int i = 0; i < count; i++)
         one_block_add(block_words(searches[i].width) == 3 ? &narrow : &wide, &searches[i]);
-    const cudaError_t error = one_block_launch(context, generation, 4, &wide);
-    return error ? error : one_block_launch(context, generation, 3, &narrow);
+    const cudaError_t error = one_block_launch(context, stream, generation, 4, crowd, &wide);
+    return error ? error : one_block_launch(context, stream, generation, 3, crowd, &narrow);
 }
 
 #endif
