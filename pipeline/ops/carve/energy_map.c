@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-enum { LUMA_MARGIN = 32, TILE = 32 };
+enum { TILE = 32 };
 
 /* ---- energies of a run of pixels: plain C, which defines them */
 
@@ -189,9 +189,15 @@ static bool is_stored(const struct energy_map *map) {
 
 /* Returns the distance of rows. Rows of narrow maps share their margins, which would otherwise be
  * most of the memory. */
+/* Elements before column 0. Where there are tiles (tiles.h), a line of the cache, so that no two
+ * share one. */
+static size_t luma_margin(uint32_t width) {
+    return width < 1024 ? 32 : 64;
+}
+
 static size_t stride_of(uint32_t width) {
     if (width < ENERGY_MAP_NARROW) return width + (size_t)2 * ENERGY_MARGIN;
-    return rounded(LUMA_MARGIN + (size_t)width + ENERGY_MARGIN, LUMA_MARGIN);
+    return rounded(luma_margin(width) + width + ENERGY_MARGIN, luma_margin(width));
 }
 
 static size_t cells_of(const struct energy_map *map, uint32_t height) {
@@ -204,8 +210,8 @@ void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width,
     map->stride = stride_of(width);
     map->words = (width + 31) / 32;
     const size_t cells = cells_of(map, height);
-    uint8_t *luma = arena_take(arena, LUMA_MARGIN + cells);
-    map->luma = luma ? luma + LUMA_MARGIN : NULL;
+    uint8_t *luma = arena_take(arena, luma_margin(width) + cells);
+    map->luma = luma ? luma + luma_margin(width) : NULL;
     map->ids = with_ids ? arena_take(arena, cells * sizeof *map->ids) : NULL;
     map->parents = arena_take(arena, map->words * height * sizeof *map->parents);
     for (int half = 0; half < HALVES; half++) {

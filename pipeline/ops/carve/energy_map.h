@@ -47,12 +47,14 @@ struct energy_map {
     uint8_t *costs[HALVES][2]; /* column 0 of two rows a half */
     uint16_t *line[HALVES];    /* energies of one row, where no map stores them */
     struct tile *tiles;        /* of wide maps (tiles.h), else NULL */
+    uint32_t bordered;         /* columns of the tiles whose borders are saved; 0: of none */
 
     enum cost_bits bits;
     const void *last[HALVES]; /* costs of the rows next to the middle */
     struct dp_meeting met;
-    uint16_t *seam; /* the seam's column in every row */
-    bool open;      /* most rows of luma and all of energy still contain the seam's pixel */
+    uint16_t *seam;  /* the seam's column in every row */
+    bool open;       /* most rows of luma and all of energy still contain the seam's pixel */
+    bool open_whole; /* all rows of luma do */
 };
 
 /* Lays out a map for at most WIDTH x HEIGHT pixels; luma and ids are still to be filled. */

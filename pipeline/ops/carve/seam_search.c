@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A seam takes a few sections of work that the team shares. Two threads pass over the
  * halves of each map towards the middle, and close up the seam before on their way; a larger team
- * closes up bands of rows first, and then sweeps tiles of columns (tiles.h). Where the halves meet
+ * closes up tiles of columns first, and then sweeps them (tiles.h). Where the halves meet
  * the seam is known; each half traces its way back. With two maps the other one is then cut
  * crosswise. Stored energies are recomputed where the seam is in reach: a pixel's window has
  * `reach` columns to each side and `reach` rows above and below, in which the seam moves by as much
@@ -23,6 +23,15 @@
 enum { MAPS = 2, ROWS_A_LOOK = 16, PIECES = 16 };
 enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
 enum { SECTIONS_ALONE = 64, LONG_NS = 50000, OVER = -1 };
+enum { TILES_ALL = MAPS * HALVES * TILES_MOST, LOOKS_BEFORE_OTHERS = 1000, ROWS_AHEAD = 12 };
+enum { SECTION = 128, SECTIONS_MOST = 1 << 20 }; /* more pieces than any section has; sections */
+
+/* A member, as itself sees it. */
+struct hand {
+    int number;
+    int section, looks; /* of its last piece; in vain since then */
+    bool kept, spare;   /* its last piece was one that members keep; but it has none of its own */
+};
 
 struct work {
     struct seam_search *search;
@@ -34,14 +43,22 @@ struct work {
     uint32_t taken;
 
     void (*section)(struct work *work, int index); /* the team's present section */
+    bool kept;          /* members keep its pieces for the next such section */
+    int pieces, number; /* of the section */
+    struct hand leader;
     atomic_flag led;
+    bool tiled;                   /* the last pass was by tiles */
     int alone;                    /* sections that the leader still does alone; the leader's */
     int cut[MAPS];                /* tiles of a half of each map to be searched */
     int tiles, sweepers;          /* of all these maps; threads that may sweep them */
+    int parity;                   /* of the seam, for tiles_close */
     atomic_int members;           /* of the team, so far */
-    _Alignas(64) atomic_int open; /* unclaimed pieces of the section; OVER */
+    _Alignas(64) atomic_int open; /* the section's number * SECTION + unclaimed pieces; OVER */
     _Alignas(64) atomic_int done;
     _Alignas(64) atomic_int left; /* tiles that are not swept to the middle */
+    struct claim {
+        _Alignas(64) atomic_bool taken;
+    } claims[TILES_ALL]; /* pieces that are kept, of the present section */
 };
 
 static bool stopped(struct work *work) {
@@ -70,34 +87,61 @@ static inline void breathe(int looks) {
         sched_yield();
 }
 
-/* Works on one piece if one is open. */
-static bool take_piece(struct work *work, int open) {
-    if (open <= 0 || !atomic_compare_exchange_weak_explicit(
-                         &work->open, &open, open - 1, memory_order_acq_rel, memory_order_relaxed))
+/* Returns the first unclaimed piece from the member's own on. There is one: it was counted. */
+static int claim(struct work *work, int number) {
+    for (int i = number % work->pieces;; i = (i + 1) % work->pieces)
+        if (!atomic_load_explicit(&work->claims[i].taken, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&work->claims[i].taken, true, memory_order_relaxed))
+            return i;
+}
+
+/* Works on one piece if one is open. A member that has just done its own, or has none, leaves the
+ * others time to come for theirs. */
+static bool take_piece(struct work *work, struct hand *hand) {
+    int open = atomic_load_explicit(&work->open, memory_order_acquire);
+    if (open < 0 || open % SECTION == 0) return false;
+    const bool own = !hand->spare && hand->section != open / SECTION;
+    if (hand->kept && !own && hand->looks < LOOKS_BEFORE_OTHERS) return false;
+    if (!atomic_compare_exchange_weak_explicit(&work->open, &open, open - 1, memory_order_acq_rel,
+                                               memory_order_relaxed))
         return false;
-    work->section(work, open - 1);
+    hand->section = open / SECTION;
+    hand->kept = work->kept;
+    hand->spare = work->kept && hand->number >= work->pieces;
+    work->section(work, work->kept ? claim(work, hand->number) : open % SECTION - 1);
     atomic_fetch_add_explicit(&work->done, 1, memory_order_release);
+    hand->looks = 0;
     return true;
 }
 
-/* For the leader: runs SECTION for every index in 0..count-1, several at a time. */
-static void share(struct work *work, void (*section)(struct work *work, int index), int count) {
+/* For the leader: runs SECTION for every index in 0..count-1, several at a time. KEPT: an index goes
+ * to the same member as the last time, if that one comes. */
+static void share_out(struct work *work, void (*section)(struct work *work, int index), int count,
+                      bool kept) {
     if (work->alone) {
         work->alone--;
         for (int index = 0; index < count; index++) section(work, index);
         return;
     }
     work->section = section;
+    work->kept = kept;
+    work->pieces = count;
+    for (int i = 0; i < count && kept; i++)
+        atomic_store_explicit(&work->claims[i].taken, false, memory_order_relaxed);
     atomic_store_explicit(&work->done, 0, memory_order_relaxed);
+    work->number = (work->number + 1) % SECTIONS_MOST;
     const int64_t start = clock_ns();
-    atomic_store_explicit(&work->open, count, memory_order_release);
-    int open;
-    while ((open = atomic_load_explicit(&work->open, memory_order_acquire)) > 0)
-        take_piece(work, open);
+    atomic_store_explicit(&work->open, work->number * SECTION + count, memory_order_release);
+    while (atomic_load_explicit(&work->open, memory_order_acquire) % SECTION > 0)
+        if (!take_piece(work, &work->leader)) breathe(work->leader.looks++);
     const int64_t worked = clock_ns();
     for (int looks = 0; atomic_load_explicit(&work->done, memory_order_acquire) < count; looks++)
         breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
     if (clock_ns() - worked > 2 * (worked - start) + LONG_NS) work->alone = SECTIONS_ALONE;
+}
+
+static void share(struct work *work, void (*section)(struct work *work, int index), int count) {
+    share_out(work, section, count, false);
 }
 
 /* ---- closing up */
@@ -170,11 +214,12 @@ static void pass_piece(struct work *work, int index) {
     pass_half(work, work->maps[index / HALVES], index % HALVES);
 }
 
-/* ---- passes by many threads: the seam before is closed up by bands of rows, then the halves are
- * swept by tiles of columns */
+/* ---- passes by many threads: the seam before is closed up and the halves are swept by tiles of
+ * columns; where energies are stored, or tiles have new borders, closed up by bands of rows */
 
 /* Whether row Y was left open by the way back. */
 static bool is_open(const struct energy_map *map, uint32_t y) {
+    if (map->open_whole) return true;
     const int half = y <= energy_map_middle(map) ? UPPER : LOWER;
     return energy_map_half_row(map, half, y) + shared_rows(map, half) <
            energy_map_half_rows(map, half);
@@ -198,23 +243,53 @@ static void update_piece(struct work *work, int index) {
     }
 }
 
-/* Number TILE among the tiles of all maps. */
-static bool step_tile(struct work *work, int tile, bool *done) {
+/* One tile among those of all maps. */
+struct place {
+    struct energy_map *map;
+    int half, number, count; /* of the half's */
+};
+
+static struct place place_of(const struct work *work, int tile) {
     int map = 0;
     for (; tile >= HALVES * work->cut[map]; map++) tile -= HALVES * work->cut[map];
     const int count = work->cut[map];
-    return tiles_step(work->maps[map], tile / count, tile % count, count, done);
+    return (struct place){ work->maps[map], tile / count, tile % count, count };
 }
 
-/* Each thread begins with tiles of its own, and goes on with any that can go on. */
+/* The tiles of piece INDEX are FIRST to END - 1. */
+static struct band tiles_of(const struct work *work, int index) {
+    return band_of((uint32_t)work->tiles, (uint32_t)index, (uint32_t)work->sweepers);
+}
+
+static void save_tiles(struct work *work, int index) {
+    const struct band own = tiles_of(work, index);
+    for (uint32_t i = own.first; i < own.end; i++) {
+        const struct place at = place_of(work, (int)i);
+        tiles_save(at.map, at.half, at.number, work->parity);
+    }
+}
+
+static void close_tiles(struct work *work, int index) {
+    const struct band own = tiles_of(work, index);
+    for (uint32_t i = own.first; i < own.end; i++) {
+        const struct place at = place_of(work, (int)i);
+        tiles_close(at.map, at.half, at.number, at.count, work->parity);
+    }
+}
+
+/* Each thread goes on with tiles of its own, and with others' where those are held up. */
 static void sweep_piece(struct work *work, int index) {
-    const int first = index * work->tiles / work->sweepers;
+    const struct band own = tiles_of(work, index);
     int looks = 0;
     while (atomic_load_explicit(&work->left, memory_order_acquire) > 0 &&
            !atomic_load_explicit(&work->status, memory_order_relaxed)) {
         bool moved = false, done = false;
-        for (int i = 0; i < work->tiles && !moved; i++)
-            moved = step_tile(work, (first + i) % work->tiles, &done);
+        const uint32_t most =
+            looks < LOOKS_BEFORE_OTHERS ? own.end - own.first : (uint32_t)work->tiles;
+        for (uint32_t i = 0; i < most && !moved; i++) {
+            const struct place at = place_of(work, (int)((own.first + i) % (uint32_t)work->tiles));
+            moved = tiles_step(at.map, at.half, at.number, at.count, &done);
+        }
         if (done) atomic_fetch_sub_explicit(&work->left, 1, memory_order_release);
         looks = moved ? 0 : looks + 1;
         if (moved)
@@ -222,6 +297,28 @@ static void sweep_piece(struct work *work, int index) {
         else
             breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
     }
+}
+
+static void close_bands(struct work *work, int maps) {
+    share(work, close_piece, maps * PIECES);
+    if (work->maps[0]->energy) share(work, update_piece, maps * PIECES);
+}
+
+static void close_before_tiles(struct work *work, int maps) {
+    struct energy_map *map = work->maps[0];
+    const uint32_t columns = tiles_columns(map);
+    if (maps > 1 || map->energy || map->ids) {
+        close_bands(work, maps);
+        return;
+    }
+    if (map->open && map->bordered == columns) {
+        share_out(work, close_tiles, work->sweepers, true);
+        work->parity = !work->parity;
+    } else if (map->open || map->bordered != columns) {
+        close_bands(work, maps);
+        share_out(work, save_tiles, work->sweepers, true);
+    }
+    map->bordered = columns;
 }
 
 /* False: the team is small, or a map. */
@@ -234,18 +331,25 @@ static bool pass_tiles(struct work *work, int maps) {
         if (!work->cut[i]) return false;
         work->tiles += HALVES * work->cut[i];
     }
-    share(work, close_piece, maps * PIECES);
-    share(work, update_piece, maps * PIECES);
-    atomic_store_explicit(&work->left, work->tiles, memory_order_relaxed);
     work->sweepers = members < work->tiles ? members : work->tiles;
-    share(work, sweep_piece, work->sweepers);
+    close_before_tiles(work, maps);
+    atomic_store_explicit(&work->left, work->tiles, memory_order_relaxed);
+    share_out(work, sweep_piece, work->sweepers, true);
     for (int i = 0; i < maps; i++) tiles_end(work->maps[i]);
     return true;
 }
 
 static void pass(struct work *work, int maps) {
-    if (!pass_tiles(work, maps)) share(work, pass_piece, maps * HALVES);
-    for (int i = 0; i < maps; i++) work->maps[i]->open = false;
+    work->tiled = pass_tiles(work, maps);
+    if (!work->tiled) {
+        for (int i = 0; i < maps; i++) work->maps[i]->bordered = 0;
+        if (work->maps[0]->open_whole) {
+            close_bands(work, maps);
+            work->maps[0]->open = false;
+        }
+        share(work, pass_piece, maps * HALVES);
+    }
+    for (int i = 0; i < maps; i++) work->maps[i]->open = work->maps[i]->open_whole = false;
     for (int i = 0; i < maps && !work->status; i++) {
         struct energy_map *map = work->maps[i];
         map->met = dp_meet(map->bits, map->last[UPPER], map->last[LOWER], map->width);
@@ -287,7 +391,12 @@ static void trace(const struct energy_map *map, int half) {
     if (first >= map->height) return;
     uint32_t x = half == UPPER ? map->met.column : map->met.below;
     map->seam[first] = (uint16_t)x;
+    const ptrdiff_t ahead = half == UPPER ? -ROWS_AHEAD : ROWS_AHEAD;
     for (uint32_t y = first; y != last;) {
+        /* Other threads wrote it: it is fetched from their caches. */
+        const ptrdiff_t next = (ptrdiff_t)y + ahead;
+        if (next >= 0 && next < (ptrdiff_t)map->height)
+            __builtin_prefetch(map->parents + (size_t)next * map->words + x / 32);
         x += (uint32_t)dp_step(map->parents + y * map->words, x);
         y += half == UPPER ? UINT32_MAX : 1;
         map->seam[y] = (uint16_t)x;
@@ -300,8 +409,9 @@ static void trace_part(struct work *work, int half) {
     trace(map, half);
     if (half == UPPER) work->traced_ns = clock_ns() - start;
     const uint32_t rows = energy_map_half_rows(map, half);
-    const uint32_t first =
-        work->search->turned && work->search->upright ? 0 : rows - shared_rows(map, half);
+    const uint32_t first = work->search->turned && work->search->upright ? 0
+                           : map->open_whole                             ? rows
+                                             : rows - shared_rows(map, half);
     for (uint32_t i = first; i < rows; i++)
         close_luma(map, energy_map_half_row(map, half, i), map->width - 1);
 }
@@ -387,6 +497,7 @@ static void take_seam(struct work *work) {
     const int64_t start = clock_ns();
     work->other = own == search->upright ? search->turned : search->upright;
     if (!work->other && work->taken++) own->seam += own->height;
+    own->open_whole = work->tiled && !work->other && !own->energy && !own->ids;
     share(work, trace_part, HALVES);
     search->ns[CARVE_AT_TRACE] += work->traced_ns;
     search->ns[CARVE_AT_REMOVE] += clock_ns() - start - work->traced_ns;
@@ -421,18 +532,18 @@ static void lead(struct work *work) {
 static void member(void *argument, int index) {
     (void)index;
     struct work *work = argument;
-    atomic_fetch_add_explicit(&work->members, 1, memory_order_relaxed);
+    struct hand hand = { .number =
+                             atomic_fetch_add_explicit(&work->members, 1, memory_order_relaxed),
+                         .section = OVER };
     if (!atomic_flag_test_and_set_explicit(&work->led, memory_order_relaxed)) {
+        work->leader = hand;
         lead(work);
         atomic_store_explicit(&work->open, OVER, memory_order_release);
         return;
     }
-    int open;
-    for (int looks = 0; (open = atomic_load_explicit(&work->open, memory_order_acquire)) != OVER;)
-        if (take_piece(work, open))
-            looks = 0;
-        else
-            breathe(looks < LOOKS_BEFORE_SLEEP ? looks++ : LOOKS_BEFORE_SLEEP + 1);
+    while (atomic_load_explicit(&work->open, memory_order_acquire) != OVER)
+        if (!take_piece(work, &hand))
+            breathe(hand.looks <= LOOKS_BEFORE_SLEEP ? hand.looks++ : hand.looks);
 }
 
 enum status seam_search_run(struct seam_search *search) {

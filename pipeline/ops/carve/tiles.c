@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LEFT, RIGHT, SIDES, TILE_LEAST = 128, WORD = 32 };
+enum { LEFT, RIGHT, SIDES, TILE_LEAST = 128, WORD = 32, LINE = 64 };
 
 struct tile {
     _Alignas(64) atomic_uint steps;
@@ -23,15 +23,16 @@ struct tile {
     uint16_t *energies;       /* of a row, where the map stores none */
     uint64_t *parents;        /* of a row */
     uint8_t *edges[2][SIDES]; /* costs of its outermost columns, after even and odd steps */
+    uint8_t *borders[2];      /* luma of its first column, by rows of the half; two by turns */
 };
 
 static uint32_t rounded(uint32_t width, uint32_t multiple) {
     return (width + multiple - 1) / multiple * multiple;
 }
 
-/* Returns the columns of a tile: whole words of parents. */
+/* Returns the columns of a tile: whole lines of the cache, and so words of parents. */
 static uint32_t tile_width(uint32_t width) {
-    const uint32_t part = rounded((width + TILES_MOST - 1) / TILES_MOST, WORD);
+    const uint32_t part = rounded((width + TILES_MOST - 1) / TILES_MOST, LINE);
     return part > TILE_LEAST ? part : TILE_LEAST;
 }
 
@@ -45,7 +46,7 @@ static void *take_row(struct arena *arena, uint32_t columns, size_t element) {
 }
 
 static void lay_tile(const struct energy_map *map, struct tile *tile, struct arena *arena,
-                     uint32_t columns) {
+                     uint32_t columns, uint32_t height) {
     const size_t bytes = cost_bytes(map->masked ? COST_64 : COST_32);
     struct tile made = { .busy = ATOMIC_FLAG_INIT };
     for (int i = 0; i < 2; i++) made.costs[i] = take_row(arena, columns, bytes);
@@ -54,6 +55,7 @@ static void lay_tile(const struct energy_map *map, struct tile *tile, struct are
     for (int i = 0; i < 2; i++)
         for (int side = 0; side < SIDES; side++)
             made.edges[i][side] = arena_take(arena, TILE_STEP * bytes);
+    for (int i = 0; i < 2; i++) made.borders[i] = arena_take(arena, (height + 1) / 2 + LINE);
     if (arena->base) *tile = made;
 }
 
@@ -62,8 +64,43 @@ void tiles_lay(struct energy_map *map, struct arena *arena, uint32_t width, uint
     if (width < TILED_WIDTH || height < TILED_HEIGHT) return;
     struct tile *tiles = arena_take(arena, HALVES * TILES_MOST * sizeof *tiles);
     for (int i = 0; i < HALVES * TILES_MOST; i++)
-        lay_tile(map, tiles ? &tiles[i] : NULL, arena, tile_width(width));
+        lay_tile(map, tiles ? &tiles[i] : NULL, arena, tile_width(width), height);
     map->tiles = tiles;
+    map->bordered = 0;
+}
+
+/* ---- closing up */
+
+uint32_t tiles_columns(const struct energy_map *map) {
+    return tile_width(map->width);
+}
+
+void tiles_save(const struct energy_map *map, int half, int number, int parity) {
+    const struct tile *tile = &map->tiles[half * TILES_MOST + number];
+    const uint32_t rows = energy_map_half_rows(map, half);
+    for (uint32_t i = 0; i < rows; i++)
+        tile->borders[parity][i] =
+            energy_map_luma(map, energy_map_half_row(map, half, i))[tile->first];
+}
+
+void tiles_close(const struct energy_map *map, int half, int number, int count, int parity) {
+    const struct tile *tile = &map->tiles[half * TILES_MOST + number];
+    const uint32_t rows = energy_map_half_rows(map, half), end = tile->end;
+    const bool last = number + 1 == count;
+    for (uint32_t i = 0; i < rows; i++) {
+        const uint32_t y = energy_map_half_row(map, half, i), x = map->seam[y];
+        const uint32_t from = x > tile->first ? x : tile->first;
+        uint8_t *luma = energy_map_luma(map, y);
+        if (last) {
+            memmove(luma + from, luma + from + 1, end - from + ENERGY_MARGIN);
+            if (x == end) energy_map_pad_right(luma, end);
+        } else if (x < end) {
+            memmove(luma + from, luma + from + 1, end - 1 - from);
+            luma[end - 1] = tile[1].borders[parity][i];
+        }
+        if (x == 0 && number == 0) energy_map_pad_left(luma);
+        tile->borders[!parity][i] = luma[tile->first];
+    }
 }
 
 /* ---- a pass */

@@ -9,6 +9,8 @@
  *
  * A step of a tile is TILE_STEP rows. A tile has as many columns of its neighbours too, so that it
  * needs their costs only from step to step: it goes on once both have done the step before.
+ * The seam before is closed up by tiles too, so that a thread that keeps its tile from seam to seam
+ * finds its pixels in its own cache.
  */
 #ifndef BURIN_CARVE_TILES_H
 #define BURIN_CARVE_TILES_H
@@ -29,6 +31,17 @@ int tiles_begin(const struct energy_map *map);
  * now: its neighbours are behind, another thread has it, or all is done. Sets *DONE if this was its
  * last. */
 bool tiles_step(const struct energy_map *map, int half, int number, int count, bool *done);
+
+/* Closes up the luma of the half's tile NUMBER, of COUNT, after each tile's borders were saved: the
+ * tile's last pixel was its right neighbour's first. PARITY alternates from seam to seam. Saves the
+ * borders for the next one. Not for maps that store energies. */
+void tiles_close(const struct energy_map *map, int half, int number, int count, int parity);
+
+/* Saves the tile's border, for the PARITY of the next tiles_close. */
+void tiles_save(const struct energy_map *map, int half, int number, int parity);
+
+/* Returns the columns of a tile of the map in its present width. */
+uint32_t tiles_columns(const struct energy_map *map);
 
 /* After the last step: the costs of the half's last row are in the map's. */
 void tiles_end(struct energy_map *map);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Halves swept by tiles, in many orders, against whole rows one after the other; then carving by
- * several threads against carving by one.
+/* Halves swept and closed up by tiles, in many orders, against whole rows one after the other; then
+ * carving by several threads against carving by one.
  * covers: pipeline/ops/carve/tiles.c pipeline/ops/carve/seam_search.c
  */
 #include "pipeline/ops/carve/tiles.h"
@@ -152,6 +152,76 @@ static void test_small_maps_have_none(void **state) {
     assert_int_equal(counted.used, before);
 }
 
+/* ---- closing up */
+
+/* A seam at random: along the left border, along the right one, or anywhere. */
+static void draw_seam(const struct energy_map *map, uint32_t *noise) {
+    uint32_t x = (*noise >> 8) % 3 == 0 ? 0 : (*noise >> 8) % 3 == 1 ? map->width : *noise >> 12;
+    for (uint32_t y = 0; y < map->height; y++) {
+        noise_next(noise);
+        x = x % (map->width + 1) + (*noise >> 28 & 1);
+        if (x > 0 && (*noise >> 29 & 1)) x--;
+        map->seam[y] = (uint16_t)(x > map->width ? map->width : x);
+    }
+}
+
+static void close_row(uint8_t *luma, uint32_t x, uint32_t width) {
+    memmove(luma + x, luma + x + 1, width - x + ENERGY_MARGIN);
+    if (x == 0) energy_map_pad_left(luma);
+    if (x == width) energy_map_pad_right(luma, width);
+}
+
+static void close_at_random(const struct energy_map *map, int parity, uint32_t *noise) {
+    const int count = tiles_begin(map), all = HALVES * count;
+    noise_next(noise);
+    for (int i = 0, tile = (int)(*noise >> 16) % all; i < all; i++, tile = (tile + 1) % all)
+        tiles_close(map, tile / count, tile % count, count, parity);
+}
+
+/* From 8 tiles of 192 columns to 8 of 128: some lose their last column, the last ones go. */
+static void test_closing(void **state) {
+    (void)state;
+    struct energy_map map = { .energy_kind = CARVE_GRADIENT };
+    struct arena counted = { NULL, 0 };
+    const uint32_t height = 131, width = 1345;
+    uint16_t seam[131];
+    uint32_t noise = 9, bordered = 0, closed = 0;
+    int parity = 0;
+    make_map(&map, &counted, width, height);
+    uint8_t *memory = aligned_alloc(ALIGN, (counted.used + ALIGN) / ALIGN * ALIGN);
+    make_map(&map, &(struct arena){ memory, 0 }, width, height);
+    if (map.energy) skip(); /* without AVX2 all maps store energies */
+    energy_map_begin(&map, width, height);
+    map.seam = seam;
+    fill_map(&map, 255);
+    uint8_t *expected = malloc(map.stride * height);
+    memcpy(expected, map.luma - ENERGY_MARGIN, map.stride * height);
+    while (map.width > 1000) {
+        map.width--;
+        draw_seam(&map, &noise);
+        for (uint32_t y = 0; y < height; y++)
+            close_row(expected + y * map.stride + ENERGY_MARGIN, seam[y], map.width);
+        if (bordered == tiles_columns(&map)) {
+            close_at_random(&map, parity, &noise);
+            parity = !parity;
+            closed++;
+        } else {
+            for (uint32_t y = 0; y < height; y++)
+                close_row(energy_map_luma(&map, y), seam[y], map.width);
+            const int count = tiles_begin(&map);
+            for (int i = 0; i < HALVES * count; i++) tiles_save(&map, i / count, i % count, parity);
+            bordered = tiles_columns(&map);
+        }
+        for (uint32_t y = 0; y < height; y++)
+            if (memcmp(energy_map_luma(&map, y) - ENERGY_MARGIN, expected + y * map.stride,
+                       map.width + 2 * ENERGY_MARGIN) != 0)
+                fail_msg("row %u of %u columns differs", y, map.width);
+    }
+    assert_true(closed > 300);
+    free(expected);
+    free(memory);
+}
+
 /* ---- threads */
 
 static uint64_t carve(const char *text, const struct image *in, const struct image *aux,
@@ -206,6 +276,10 @@ static void test_threads(void **state) {
                 if (carve(plans[i], &in, masked ? aux : NULL, pool) != expected)
                     fail_msg("%s, masks %d: threads find other seams", plans[i], masked);
         }
+    free(in.pixels);
+    in = make_image(1345, 160, 1, 7); /* tiles become narrower, and fewer */
+    const uint64_t expected = carve("carve:dx=-340", &in, NULL, NULL);
+    if (carve("carve:dx=-340", &in, NULL, pool) != expected) fail_msg("threads find other seams");
     pool_destroy(pool);
     free(in.pixels);
     free(aux[0].pixels);
@@ -215,6 +289,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_tiles),
                                         cmocka_unit_test(test_small_maps_have_none),
+                                        cmocka_unit_test(test_closing),
                                         cmocka_unit_test(test_threads) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
