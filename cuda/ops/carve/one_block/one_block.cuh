@@ -21,33 +21,45 @@
 static inline bool one_block_takes(int capability, const struct seam_search *search) {
     const uint32_t warps = block_warps(search->width);
     return capability >= 80 && search->energy == CARVE_GRADIENT && !search->rows &&
-           !search->marks && !search->taken && search->height >= 2 &&
-           search->height <= ONE_BLOCK_ROWS_MAX &&
+           search->height >= 2 &&
+           search->height <= (search->marks ? +MASKED_ROWS_MAX : +ONE_BLOCK_ROWS_MAX) &&
            warps <= (capability >= 90 ? BLOCK_WARPS_MAX : BLOCK_WARPS_MAX / 2);
 }
 
 /* MEMORY: block_search_bytes(), of which plane 0 is filled, with a column more than the image has.
- */
-static inline struct block_search block_search_of(const struct seam_search *search,
-                                                  uint8_t *memory) {
+ * MASKS: enum pixel_flag; then the flags are filled, and TAKEN is where block_search has it. */
+static inline struct block_search block_search_of(const struct seam_search *search, uint8_t *memory,
+                                                  uint32_t masks, uint32_t *taken) {
     return { memory,
              search->seams,
              search->progress,
+             taken,
              search->done,
              (uint16_t)search->width,
              (uint16_t)search->height,
              (uint16_t)search->columns,
-             (uint16_t)block_warps(search->width) };
+             (uint16_t)(search->taken ? search->least : search->columns),
+             (uint8_t)block_warps(search->width),
+             (uint8_t)masks };
 }
 
 /* Dynamic shared memory, at most; with what the kernels declare it fits the 99 KB that a block may
  * have on compute capability 8.6, 8.9 and 12.0. */
+HOST_DEVICE constexpr uint32_t one_block_dynamic(uint32_t warps, uint32_t ring, uint32_t rows) {
+    return warps * ring + 2 * (rows + 2 * GAPS_SLACK);
+}
+
 enum {
-    ONE_BLOCK_DYNAMIC_MAX = BLOCK_WARPS_MAX * RING_ROWS * lane_shape<4>::ROW_BYTES +
-                            2 * (ONE_BLOCK_ROWS_MAX + 2 * GAPS_SLACK)
+    ONE_BLOCK_DYNAMIC_MAX =
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, false>::BYTES, ONE_BLOCK_ROWS_MAX),
+    MASKED_DYNAMIC_MAX =
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, true>::BYTES, MASKED_ROWS_MAX)
 };
-static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4>) + 64 <= 99 * 1024,
+static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4, false>) + 64 <= 99 * 1024,
               "shared memory of a block");
+static_assert(MASKED_DYNAMIC_MAX <= ONE_BLOCK_DYNAMIC_MAX &&
+                  MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64 <= 99 * 1024,
+              "shared memory of a block with masks");
 
 typedef void (*one_block_pointer)(struct block_searches searches);
 
@@ -71,26 +83,30 @@ static inline void one_block_add(struct one_block_group *group, const struct blo
 }
 
 /* By words of a lane and blocks of a search. */
-static inline const void *one_block_kernel_of(int words, bool two) {
-    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1>;
-    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2>
-               : (const void *)(one_block_pointer)one_block_kernel<4, 1>;
+template <bool MASKED> static inline const void *one_block_kernel_of(int words, bool two) {
+    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1, MASKED>;
+    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2, MASKED>
+               : (const void *)(one_block_pointer)one_block_kernel<4, 1, MASKED>;
 }
 
 /* Call it before a turn begins: it may load the kernels. */
 static inline enum status one_block_prepare(struct failure *failure) {
     static uint64_t prepared;
-    const void *const kernels[] = { one_block_kernel_of(3, false), one_block_kernel_of(4, false),
-                                    one_block_kernel_of(4, true) };
-    CUDA_TRY(failure, prepare_kernels(kernels, 3, ONE_BLOCK_DYNAMIC_MAX, &prepared));
+    const void *const kernels[] = {
+        one_block_kernel_of<false>(3, false), one_block_kernel_of<false>(4, false),
+        one_block_kernel_of<false>(4, true),  one_block_kernel_of<true>(3, false),
+        one_block_kernel_of<true>(4, false),  one_block_kernel_of<true>(4, true)
+    };
+    CUDA_TRY(failure, prepare_kernels(kernels, 6, ONE_BLOCK_DYNAMIC_MAX, &prepared));
     return STATUS_OK;
 }
 
+template <int WORDS, bool MASKED>
 static inline cudaError_t one_block_launch(const struct cuda_context *context, int generation,
-                                           int words, const struct one_block_group *group) {
+                                           const struct one_block_group *group) {
     if (!group->count) return cudaSuccess;
     /* Two blocks a search are faster while there is room for all of them at once. */
-    const bool two = words == 4 && generation >= 90 &&
+    const bool two = WORDS == 4 && generation >= 90 &&
                      (2 * group->count <= (uint32_t)context->multiprocessors ||
                       group->warps > BLOCK_WARPS_MAX / 2);
     const uint32_t cluster = two ? 2 : 1, warps = 2 * group->warps / cluster;
@@ -102,11 +118,11 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, i
     config.gridDim = dim3(cluster * group->count);
     config.blockDim = dim3(32 * warps);
     config.dynamicSmemBytes =
-        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (group->rows + 2 * GAPS_SLACK);
+        one_block_dynamic(warps, ring_shape<WORDS, MASKED>::BYTES, group->rows);
     config.stream = context->stream;
     config.attrs = &attribute;
     config.numAttrs = two;
-    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of(words, two),
+    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of<MASKED>(WORDS, two),
                               group->searches);
 }
 
@@ -114,11 +130,14 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, i
  * carve_limits.one_block. */
 static inline cudaError_t one_block_launch_all(const struct cuda_context *context, int generation,
                                                const struct block_search *searches, int count) {
-    struct one_block_group narrow = {}, wide = {};
+    struct one_block_group groups[2][2] = {}; /* [with masks][narrow] */
     for (int i = 0; i < count; i++)
-        one_block_add(block_words(searches[i].width) == 3 ? &narrow : &wide, &searches[i]);
-    const cudaError_t error = one_block_launch(context, generation, 4, &wide);
-    return error ? error : one_block_launch(context, generation, 3, &narrow);
+        one_block_add(&groups[searches[i].masks != 0][block_words(searches[i].width) == 3],
+                      &searches[i]);
+    cudaError_t error = one_block_launch<4, true>(context, generation, &groups[1][0]);
+    if (!error) error = one_block_launch<4, false>(context, generation, &groups[0][0]);
+    if (!error) error = one_block_launch<3, true>(context, generation, &groups[1][1]);
+    return error ? error : one_block_launch<3, false>(context, generation, &groups[0][1]);
 }
 
 #endif
