@@ -153,23 +153,6 @@ static enum status fill_search(const struct carve_context *carve, const struct p
     return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
-static enum status refuse_clearing(const struct carve_context *carve) {
-    return fail(carve->call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
-}
-
-/* Waits for the search of a phase that clears, and gives the phase its number of seams. */
-static enum status finish_clearing(struct carve_context *carve, struct phase *phase,
-                                   struct seam_search *search) {
-    uint32_t facts[CLEARING_FACTS];
-    const enum status status = read_facts(carve, facts);
-    if (status) return status;
-    search->columns = facts[SEAMS_TAKEN];
-    if (search->columns == search->width) return refuse_clearing(carve);
-    clear_by(carve, &phase->seams, search->columns);
-    phase->seams = carve->clear;
-    return STATUS_OK;
-}
-
 static enum status find_seams(struct carve_context *carve, struct phase *phase) {
     struct seam_search search = search_of(carve, phase);
     enum status status = fill_search(carve, phase, &search);
@@ -177,7 +160,12 @@ static enum status find_seams(struct carve_context *carve, struct phase *phase) 
         status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
                             &search, carve->failure);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
-    if (!status && phase->seams.clears) status = finish_clearing(carve, phase, &search);
+    if (!status && phase->seams.clears) {
+        clearing_facts facts;
+        status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+        if (!status) status = finish_clearing(carve, phase, facts[SEAMS_TAKEN]);
+        search.columns = phase->seams.columns + phase->seams.rows;
+    }
     if (status || is_both(phase) || !search.columns) return status;
     struct mask_args args = { present_mask(carve), search.seams, search.columns };
     if (carve->maps) args.map = carve->call->out;
@@ -268,28 +256,15 @@ static enum status clear_map(const struct carve_context *carve) {
     return STATUS_OK;
 }
 
-static enum status copy_image(const struct carve_context *carve) {
-    const struct image *in = &carve->call->in, *out = &carve->call->out;
-    CUDA_TRY(carve->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
-                                               image_row_bytes(in), in->height,
-                                               cudaMemcpyDeviceToDevice, carve->context->stream));
-    return STATUS_OK;
-}
-
-/* The first phase, if it clears. The total is a guess: a line with the most marked pixels needs as
- * many seams, or more. */
+/* The first phase, if it clears. */
 static enum status clear_marked(struct carve_context *carve, struct phase *phase) {
-    uint32_t facts[CLEARING_FACTS];
-    enum status status = count_marked(carve);
-    if (!status) status = read_facts(carve, facts);
-    if (status) return status;
-    if (!carve_clear(phase->width, phase->height, carve->goal_width, carve->goal_height, facts,
-                     &phase->seams))
-        return refuse_clearing(carve);
-    if (!phase->seams.clears) return STATUS_OK;
-    clear_by(carve, &phase->seams,
-             max(facts[is_turned(phase) ? MOST_IN_COLUMN : MOST_IN_ROW], phase->seams.least));
-    return run_phase(carve, phase);
+    const struct count_args args = { carve->call->aux[CARVE_REMOVE], carve->facts };
+    clearing_facts facts;
+    enum status status = clear_facts(carve->queue, carve->facts, 1);
+    if (!status) status = count_marked(carve->queue, &args, 1);
+    if (!status) status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+    if (!status) status = plan_clearing(carve, phase, facts);
+    return status || !phase->seams.clears ? status : run_phase(carve, phase);
 }
 
 static enum status carve_image(struct carve_context *carve) {
@@ -337,13 +312,15 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     size_t most = 0, abreast = 0;
+    struct arena facts = {};
     for (int i = 0; i < count; i++) {
         if (calls[i].common.width) continue; /* a width from a map needs no scratch */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
         abreast += lay_out_abreast(context, &calls[i], &carve, NULL);
     }
-    return max(most, abreast);
+    if (abreast) arena_take<uint32_t>(&facts, ABREAST_FACTS);
+    return max(most, facts.bytes + abreast);
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
