@@ -44,8 +44,8 @@ static inline uint32_t masks_of(const struct op_call *call) {
 /* A mask of another size fails the call, elsewhere. */
 static inline bool masks_fit(const struct op_call *call) {
     for (int i = 0; i < OP_AUX_MAX; i++)
-        if (is_there(call, i) && (call->aux[i].width != call->in.width ||
-                                  call->aux[i].height != call->in.height))
+        if (is_there(call, i) &&
+            (call->aux[i].width != call->in.width || call->aux[i].height != call->in.height))
             return false;
     return true;
 }
@@ -89,8 +89,7 @@ static inline enum status read_all_facts(const struct cuda_context *context,
                                          struct one_abreast *all, int count,
                                          struct failure *failure) {
     clearing_facts facts[CUDA_BATCH_MAX];
-    const enum status status =
-        read_facts(context, all[0].carve.facts, facts, count, failure);
+    const enum status status = read_facts(context, all[0].carve.facts, facts, count, failure);
     for (int i = 0; i < count && !status; i++) memcpy(all[i].facts, facts[i], sizeof facts[i]);
     return status;
 }
@@ -116,8 +115,7 @@ static inline enum status begin_phases(const struct cuda_context *context, struc
         carve->now = carve->call->in;
         carve->progress = kernel_progress_add(context, carve->call, NULL);
         all[i].more = first_phase(carve, &all[i].phase);
-        if (carve->clears)
-            counts[clearing++] = { carve->call->aux[CARVE_REMOVE], carve->facts };
+        if (carve->clears) counts[clearing++] = { carve->call->aux[CARVE_REMOVE], carve->facts };
     }
     enum status status = clear_facts(queue, all[0].carve.facts, count);
     if (status || !clearing) return status;
@@ -127,8 +125,7 @@ static inline enum status begin_phases(const struct cuda_context *context, struc
         struct phase *const phase = &all[i].phase;
         if (!all[i].carve.clears) continue;
         all[i].refused = plan_clearing(&all[i].carve, phase, all[i].facts) != STATUS_OK;
-        all[i].more = !all[i].refused &&
-                      (phase->seams.clears || next_phase(&all[i].carve, phase));
+        all[i].more = !all[i].refused && (phase->seams.clears || next_phase(&all[i].carve, phase));
         if (!all[i].carve.abreast) status = leave_abreast(&all[i]);
     }
     return status;
@@ -136,8 +133,8 @@ static inline enum status begin_phases(const struct cuda_context *context, struc
 
 /* Whether only the search itself knows how it ends. */
 static inline bool decides(const struct one_abreast *one) {
-    return one->more && (one->phase.seams.clears ||
-                         masks_of(one->carve.call) == (FLAG_KEPT | FLAG_STAYS));
+    return one->more &&
+           (one->phase.seams.clears || masks_of(one->carve.call) == (FLAG_KEPT | FLAG_STAYS));
 }
 
 /* Waits for the searches that decide, and goes by what they found. */

@@ -200,8 +200,8 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
     const bool abreast = carve->abreast && one_block_takes(carve->limits.one_block, &search);
     const struct method_choice choice =
-        abreast ? method_choice{ METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height,
-                                                                      carve->masked) }
+        abreast ? method_choice{ METHOD_ONE_BLOCK,
+                                 block_search_bytes(search.width, search.height, carve->masked) }
                 : method_choose(&carve->limits, &search);
     needs->alone |= !abreast;
     lay_out_search(&search, &own);
@@ -317,7 +317,8 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     carve->luma = arena_take<uint8_t>(&arena, carve->abreast ? 0 : needs.plane);
     if (!needs.first) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
-    if (carve->clears && !carve->abreast) carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
+    if (carve->clears && !carve->abreast)
+        carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
     carve->bits = arena_take<uint8_t>(&arena, needs.bits);
     carve->bits_most = needs.bits;
     lay_out_masks(carve);

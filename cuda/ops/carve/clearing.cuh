@@ -59,8 +59,8 @@ typedef uint32_t clearing_facts[CLEARING_FACTS];
 
 static inline enum status clear_facts(const struct launch_queue &queue, uint32_t *facts,
                                       int images) {
-    CUDA_TRY(queue.failure, cudaMemsetAsync(facts, 0, (size_t)images * sizeof(clearing_facts),
-                                            queue.stream));
+    CUDA_TRY(queue.failure,
+             cudaMemsetAsync(facts, 0, (size_t)images * sizeof(clearing_facts), queue.stream));
     return STATUS_OK;
 }
 

@@ -84,7 +84,7 @@ typedef std::vector<int64_t> cost_row;
 static int64_t cost_at(const struct plane &plane, int x, int y, int energy) {
     if (plane.marks.empty()) return energy;
     const int marks = plane.marks[(size_t)(y * plane.width + x)];
-    return (int64_t)(marks & 1) << 50 | (int64_t)!(marks & 2) << 32 | energy;
+    return (int64_t)(marks & 1) << 50 | (int64_t) !(marks & 2) << 32 | energy;
 }
 
 static int energy_at(const struct plane &plane, int x, int y) {

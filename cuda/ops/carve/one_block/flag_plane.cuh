@@ -35,7 +35,8 @@ DEVICE void fill_flags(const struct flag_args &args) {
         flags |= ((mark & 1 ? FLAG_KEPT : 0) | (mark & 2 ? 0 : FLAG_STAYS)) << FLAG_BITS * i;
     }
     if (!(args.masks & FLAG_STAYS)) flags &= FLAG_KEPT * 0x55555555u;
-    uint32_t *const to = (uint32_t *)(args.to + row * (size_t)args.shape.pitch + flags_at(args.shape));
+    uint32_t *const to =
+        (uint32_t *)(args.to + row * (size_t)args.shape.pitch + flags_at(args.shape));
     to[1 + word] = flags; /* the first one is of columns outside */
 }
 

@@ -23,10 +23,7 @@
 enum pixel_flag { FLAG_KEPT = 1, FLAG_STAYS = 2, FLAG_BITS = 2 };
 
 enum { OUTSIDE = 0x4000 }; /* what a column outside costs a row, more than it seems to */
-enum : uint32_t {
-    COST_WALL = 0x7f000000,
-    SEARCH_WALLED = ~0u
-};
+enum : uint32_t { COST_WALL = 0x7f000000, SEARCH_WALLED = ~0u };
 
 HOST_DEVICE constexpr uint32_t flag_cost(uint32_t rows) {
     return GRADIENT_MAX * rows + 1;
@@ -45,7 +42,8 @@ struct flag_costs {
 /* MASKS: those that are given. Without rmask only columns outside have FLAG_STAYS. */
 DEVICE struct flag_costs flag_costs_of(uint32_t rows, uint32_t masks) {
     const uint32_t cost = flag_cost(rows);
-    return { masks == FLAG_KEPT ? cost : +COST_WALL, masks & FLAG_STAYS ? cost : (uint32_t)OUTSIDE };
+    return { masks == FLAG_KEPT ? cost : +COST_WALL,
+             masks & FLAG_STAYS ? cost : (uint32_t)OUTSIDE };
 }
 
 /* Outside the image, or behind a wall. */

@@ -109,29 +109,52 @@ DEVICE struct sweep_place place_of(uint32_t warp, uint32_t warps, uint32_t half)
 
 /* Whether the search ends before SEAM, of COST, or for another way to carve; one lane says so. */
 DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32_t cost,
-                        const struct flag_costs &costs, bool says) {
+                        bool says) {
+    const struct flag_costs costs = flag_costs_of(search.height, search.masks);
     const bool walled = cost == SEARCH_WALLED;
     const bool ends = walled || (seam >= search.least && cost >= search.height * costs.stays);
     if (ends && says) *search.taken = walled ? +SEARCH_WALLED : seam;
     return ends;
 }
 
+/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: where the image is. */
+template <int WORDS, bool MASKED>
+DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
+                       const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,
+                       uint32_t seam, uint16_t *found,
+                       struct one_block_shared<WORDS, MASKED> &shared) {
+    const uint64_t best = best_of(view, args.warps);
+    if (MASKED &&
+        search_ends(search, seam, (uint32_t)(best >> 32), !half && threadIdx.x % 32 == 0)) {
+        shared.ends = true;
+        return;
+    }
+    const int start = seam_start<MASKED>(view, (int)(uint32_t)best, args.width, half);
+    if (half)
+        trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
+    else
+        trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
+}
+
 /* A warp's part of one seam, up to the least paths of its columns. */
 template <int WORDS, int CLUSTER, bool MASKED>
-DEVICE void sweep_and_meet(const struct block_view &view, struct sweep_args<WORDS> &args,
-                           const struct sweep_place &place, uint32_t half,
-                           struct exchange<WORDS> &box, uint32_t &parity) {
+DEVICE void sweep_and_meet(const struct block_searches &searches, const struct block_view &view,
+                           struct sweep_args<WORDS> &args, const struct sweep_place &place,
+                           uint32_t half, struct exchange<WORDS> &box, uint32_t &parity) {
     uint32_t costs[4 * WORDS];
+    const auto again = [&] {
+        return MASKED ? block_view_of(searches.of[block_index() / CLUSTER], true) : view;
+    };
     if (half) {
         args.kept = kept_costs<1>(view) + place.x;
         sweep_half<WORDS, 1, MASKED>(args, place, box, parity, costs);
-        if (place.own) store_costs(view.middle + place.x, costs);
+        if (place.own) store_costs(again().middle + place.x, costs);
     } else {
         args.kept = kept_costs<0>(view) + place.x;
         sweep_half<WORDS, 0, MASKED>(args, place, box, parity, costs);
     }
     search_barrier<CLUSTER>();
-    if (!half) meet<WORDS, MASKED>(view, place, args.width, costs);
+    if (!half) meet<WORDS, MASKED>(again(), place, args.width, costs);
 }
 
 /* One block or cluster a search. Warps that a smaller search does not need leave at once. */
@@ -179,25 +202,19 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         args.closes = seam > 0;
         args.from = plane_of(view, seam ? seam - 1 : 0) + place.x;
         args.to = plane + place.x;
-        sweep_and_meet<WORDS, CLUSTER, MASKED>(view, args, place, half, shared.box, parity);
+        sweep_and_meet<WORDS, CLUSTER, MASKED>(searches, view, args, place, half, shared.box,
+                                               parity);
         if (threadIdx.x == 0) shared.stop = stop != 0;
         search_barrier<CLUSTER>();
         if (shared.stop) return;
         if (place.warp == 0) {
-            const struct block_search &search = searches.of[block_index() / CLUSTER];
-            const struct block_view view = block_view_of(search, MASKED);
-            uint8_t *const plane = plane_of(view, seam);
-            uint16_t *const found = search.seams + (size_t)seam * search.height;
-            const uint64_t best = best_of(view, warps);
-            if (MASKED && search_ends(search, seam, (uint32_t)(best >> 32), flag_costs_of(search.height, search.masks),
-                                      !half && place.lane == 0)) {
-                shared.ends = true;
+            if constexpr (MASKED) {
+                const struct block_view again =
+                    block_view_of(searches.of[block_index() / CLUSTER], true);
+                trace_seam<WORDS, true>(search, again, plane_of(again, seam), args, half, seam,
+                                        found, shared);
             } else {
-                const int start = seam_start<MASKED>(view, (int)(uint32_t)best, args.width, half);
-                if (half)
-                    trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
-                else
-                    trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
+                trace_seam<WORDS, false>(search, view, plane, args, half, seam, found, shared);
             }
         }
         search_barrier<CLUSTER>();

@@ -89,8 +89,7 @@ template <int WORDS, bool MASKED> DEVICE uint32_t next_slot(uint32_t slot) {
 /* Flags are read only by the half that writes them, so they may lie in the L1 cache. */
 template <int WORDS, int HALF, bool MASKED>
 DEVICE void ask_row(struct row_stream<WORDS, HALF, MASKED> &rows) {
-    if constexpr (MASKED)
-        copy_async4(rows.flag_ring + rows.ask_slot, rows.ask + rows.flag_hop);
+    if constexpr (MASKED) copy_async4(rows.flag_ring + rows.ask_slot, rows.ask + rows.flag_hop);
     copy_async<WORDS>(rows.ring + rows.ask_slot, rows.ask);
     rows.ask += rows.hop;
     rows.ask_slot = next_slot<WORDS, MASKED>(rows.ask_slot);
@@ -111,9 +110,9 @@ DEVICE void take_row(struct row_stream<WORDS, HALF, MASKED> &rows) {
 /* Closes the gap of a row that was taken out, WORDS and FLAGS; RIGHT: its right neighbours. WIDTH:
  * of the row afterwards. KEEP: the row goes to the new plane. */
 template <int WORDS, int HALF, bool MASKED>
-DEVICE void close_row(struct row_stream<WORDS, HALF, MASKED> &rows,
-                      const struct sweep_place &place, int width, int gap, bool keep,
-                      uint32_t (&words)[WORDS], uint32_t (&right)[WORDS], uint32_t &flags) {
+DEVICE void close_row(struct row_stream<WORDS, HALF, MASKED> &rows, const struct sweep_place &place,
+                      int width, int gap, bool keep, uint32_t (&words)[WORDS],
+                      uint32_t (&right)[WORDS], uint32_t &flags) {
     uint32_t moved[WORDS], moved_flags = 0;
     right_of(moved, words);
     if constexpr (MASKED) moved_flags = flags_right_of<WORDS>(flags);
@@ -156,9 +155,10 @@ DEVICE void add_row(uint32_t (&costs)[4 * WORDS], const uint32_t (&energies)[2 *
         const uint32_t pair = energies[i / 4 * 2 + i % 2];
         left = costs[i];
         const uint32_t energy = i & 2 ? pair >> 16 : pair & 0xffff;
-        costs[i] = MASKED ? __viaddmin_u32(
-                                least, add_flags(energy, flags, FLAG_BITS * i, flag_costs), COST_WALL)
-                          : least + energy;
+        costs[i] = MASKED
+                       ? __viaddmin_u32(least, add_flags(energy, flags, FLAG_BITS * i, flag_costs),
+                                        COST_WALL)
+                       : least + energy;
     }
 }
 
@@ -205,13 +205,13 @@ DEVICE void exchange_costs(struct exchange<WORDS> &box, uint32_t parity,
 /* ---- a half */
 
 template <int WORDS> struct sweep_args {
-    const uint8_t *from; /* the lane's columns of row 0, with the seam before */
-    uint8_t *to;         /* the same without it */
-    int height, width;   /* without the seam */
-    int rows;            /* of the half */
+    const uint8_t *from;    /* the lane's columns of row 0, with the seam before */
+    uint8_t *to;            /* the same without it */
+    int height, width;      /* without the seam */
+    int rows;               /* of the half */
     uint32_t pitch, stride; /* bytes between rows of luma; columns of costs */
-    uint32_t ring, gaps;   /* shared addresses: the warp's part; the entry of row 0 */
-    uint32_t flags_at;     /* as flags_at() says */
+    uint32_t ring, gaps;    /* shared addresses: the warp's part; the entry of row 0 */
+    uint32_t flags_at;      /* as flags_at() says */
     uint32_t masks;
     uint32_t *kept;        /* the lane's column of group 0 */
     uint32_t first, warps; /* the block's number of the half's first warp; warps of the half */
@@ -240,7 +240,8 @@ DEVICE void begin_rows(const struct sweep_args<WORDS> &args, const struct sweep_
     rows.ring = args.ring + place.lane * lane_shape<WORDS>::COLUMNS;
     if constexpr (MASKED) {
         rows.flag_ring = args.ring + ring_shape<WORDS, true>::FLAGS + 4 * place.lane;
-        rows.flag_hop = args.flags_at + 4 * (uint32_t)flag_word_of<WORDS>(place.x) - (uint32_t)place.x;
+        rows.flag_hop =
+            args.flags_at + 4 * (uint32_t)flag_word_of<WORDS>(place.x) - (uint32_t)place.x;
     }
     rows.ask_slot = rows.get_slot = 0;
     rows.gap_at = args.gaps + 2 * start;

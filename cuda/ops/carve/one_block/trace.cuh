@@ -142,8 +142,7 @@ DEVICE void trace_half(const struct block_view &view, const uint8_t *plane,
         }
         __syncwarp();
         find_directions<WORDS, HALF>(windows[at.group & 1], at, column, args.width,
- flag_costs_of((uint32_t)args.height, args.masks),
-                                     directions);
+                                     flag_costs_of((uint32_t)args.height, args.masks), directions);
         const int end = last - at.group * STEP;
         int place = MIDDLE_LANE, mine = 0;
 #pragma unroll
@@ -155,7 +154,8 @@ DEVICE void trace_half(const struct block_view &view, const uint8_t *plane,
         }
         const int row = at.group * STEP + lane;
         if (lane <= end && lane < STEP)
-            __stcg(seam + (HALF ? args.height - 1 - row : row), (uint16_t)(column - MIDDLE_LANE + mine));
+            __stcg(seam + (HALF ? args.height - 1 - row : row),
+                   (uint16_t)(column - MIDDLE_LANE + mine));
         at.column = next.column;
         column += place - MIDDLE_LANE;
         last = at.group * STEP - 1;
