@@ -20,11 +20,12 @@
  *   any_gpu         everything else, and       any GPU, any number of blocks
  *                   refused launches
  *
- * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
- * 8.0; up to 11264 rows and 7680 columns, without clusters 3840) go abreast (abreast.cuh), phase by
- * phase, each with a block or two of its own, once enough of them are there: pays_abreast() counts
- * those of the batch, and those abreast that other lanes have queued. Nothing waits for a batch to
- * fill. An image then takes longer, but hardly longer with a hundred others.
+ * The images of a batch that one_block takes (one direction, gradient; compute capability 8.0; up
+ * to 11264 rows, with masks 2400, and 7680 columns, without clusters 3840) go abreast
+ * (abreast.cuh), phase by phase, each with a block or two of its own, once enough of them are
+ * there: pays_abreast() counts those of the batch, and those abreast that other lanes have queued.
+ * Nothing waits for a batch to fill. An image then takes longer, but hardly longer with a hundred
+ * others. An image with both masks is carved alone after all where a seam must cross a kept pixel.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
@@ -49,7 +50,8 @@
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
  * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
  * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. Images
- * that go abreast have theirs at the same time: 3 to 4 each, more for small ones. */
+ * that go abreast have theirs at the same time: 3 to 4 each, with masks up to 9, more for small
+ * ones. */
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/abreast.cuh"
@@ -280,23 +282,23 @@ static enum status carve_image(struct carve_context *carve) {
     return status;
 }
 
-static enum status check_masks(const struct op_call *call, struct failure *failure) {
+static enum status check_masks(const struct op_call *call) {
     for (int i = 0; i < OP_AUX_MAX; i++) {
         const struct image *mask = &call->aux[i];
         if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
-            return fail(failure, STATUS_MISMATCH,
+            return fail(call->failure, STATUS_MISMATCH,
                         "the mask is %u x %u, the image %u x %u: they must have the same size",
                         mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
-/* A call with a map is only prepared: run() handles all such calls at once. */
+/* A call with a map is only prepared: run() handles all such calls at once. A mismatch fails this
+ * image alone. */
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    enum status status = check_masks(call, failure);
-    if (status || call->common.width) return status;
+    if (call->common.width || check_masks(call)) return STATUS_OK;
     struct carve_context carve = context_of(context, call);
     carve.queue.failure = carve.failure = failure;
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
@@ -304,8 +306,8 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
     if (carve.phases || carve.clears)
         carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
-    status = carve_image(&carve);
-    return status == STATUS_MISMATCH ? STATUS_OK : status; /* fails this image alone */
+    const enum status status = carve_image(&carve);
+    return status == STATUS_MISMATCH ? STATUS_OK : status;
 }
 
 /* ---- the twin */

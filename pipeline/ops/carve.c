@@ -425,7 +425,7 @@ static enum status carve_run(struct op_call *call) {
  * seams with masks. */
 enum { ABREAST_MOST = 7680, ABREAST_MASKED_MOST = 2400 };
 
-/* The length of the longest seams on the way to OUT; of either direction, where rmask may decide. */
+/* The length of the longest seams on the way to OUT; of any direction, where rmask may decide. */
 static uint32_t longest_seam(const struct image *in, const struct image *out) {
     const bool wider = out->width != in->width, higher = out->height != in->height;
     const uint32_t height = in->height > out->height ? in->height : out->height;

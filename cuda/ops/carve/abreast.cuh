@@ -110,14 +110,16 @@ static inline enum status begin_phases(const struct cuda_context *context, struc
     const struct launch_queue queue = { context->stream, failure };
     struct count_args counts[CUDA_BATCH_MAX];
     int clearing = 0;
+    bool masked = false;
     for (int i = 0; i < count; i++) {
         struct carve_context *carve = &all[i].carve;
+        masked |= carve->masked;
         carve->now = carve->call->in;
         carve->progress = kernel_progress_add(context, carve->call, NULL);
         all[i].more = first_phase(carve, &all[i].phase);
         if (carve->clears) counts[clearing++] = { carve->call->aux[CARVE_REMOVE], carve->facts };
     }
-    enum status status = clear_facts(queue, all[0].carve.facts, count);
+    enum status status = masked ? clear_facts(queue, all[0].carve.facts, count) : STATUS_OK;
     if (status || !clearing) return status;
     status = count_marked(queue, counts, clearing);
     if (!status) status = read_all_facts(context, all, count, failure);

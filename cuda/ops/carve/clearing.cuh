@@ -80,8 +80,8 @@ static inline enum status refuse_clearing(const struct carve_context *carve) {
     return fail(carve->call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
 }
 
-/* Makes the first phase the one that clears, if any, by the numbers of marked pixels. The total is a
- * guess: a line with the most marked pixels needs as many seams, or more. */
+/* Makes the first phase the one that clears, if any, by the numbers of marked pixels. The total is
+ * a guess: a line with the most marked pixels needs as many seams, or more. */
 static inline enum status plan_clearing(struct carve_context *carve, struct phase *phase,
                                         const clearing_facts &facts) {
     if (!carve_clear(phase->width, phase->height, carve->goal_width, carve->goal_height, facts,

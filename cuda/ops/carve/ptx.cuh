@@ -55,8 +55,8 @@ DEVICE uint32_t shift_left(uint32_t word, uint32_t by) {
     return shifted;
 }
 
-/* SUM, and BY more where the bits have one of MASK: a test and an addition, where the compiler's own
- * way is a shift more. */
+/* SUM, and BY more where the bits have one of MASK: a test and an addition, where the compiler
+ * would add a shift. */
 DEVICE uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mask) {
     asm("{ .reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.u32 p, t, 0; @p add.u32 %0, %0, "
         "%1; }"

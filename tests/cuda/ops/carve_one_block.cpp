@@ -310,18 +310,27 @@ static void test_stop(void **) {
     launch({ { 500, 17 }, { 400, 30 } }, 5, NOISE, 2, 0);
 }
 
-/* Every marking of either mask with every kind of the other. */
+/* Every marking of either mask with every one of the other. */
 static void test_narrow_masks(void **) {
-    for (uint32_t given = FLAG_KEPT; given <= (FLAG_KEPT | FLAG_STAYS); given++)
-        for (int i = 0; i < 2 * MARKINGS * MARKINGS; i++) {
-            const struct masks masks = { given, i / 2 % MARKINGS, i / 2 / MARKINGS,
-                                         given & FLAG_STAYS && i % 2 ? i % 5 : -1 };
-            if (!(given & FLAG_KEPT) && masks.keep) continue;
-            if (!(given & FLAG_STAYS) && masks.remove) continue;
-            simt_late = i / 2 % 2;
-            launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 2 }, { 25, 31 } }, 9, i % CONTENTS, 1,
-                   -1, masks);
-        }
+    for (int i = 0; i < 3 * MARKINGS * MARKINGS; i++) {
+        const int keep = i / 3 % MARKINGS, remove = i / 3 / MARKINGS;
+        const struct masks masks = { 1 + (uint32_t)i % 3, keep, remove,
+                                     i % 3 && i % 2 ? i % 5 : -1 };
+        if ((!(masks.given & FLAG_KEPT) && keep) || (!(masks.given & FLAG_STAYS) && remove))
+            continue;
+        simt_late = i / 2 % 2;
+        launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 2 }, { 25, 31 } }, 7, i % CONTENTS, 1, -1,
+               masks);
+    }
+    launch({ { 40, 40 } }, 40, NOISE, 1, -1, { FLAG_STAYS, 0, ALL, 0 });
+}
+
+/* The highest costs that there may be. */
+static void test_long_seams(void **) {
+    const std::vector<std::vector<int>> sizes = { { 13, MASKED_ROWS_MAX } };
+    launch(sizes, 2, CHECKS, 1, -1, { FLAG_KEPT, ALL, 0, -1 });
+    launch(sizes, 2, CHECKS, 1, -1, { FLAG_STAYS, 0, NOTHING, -1 });
+    launch(sizes, 2, NOISE, 1, -1, { FLAG_KEPT | FLAG_STAYS, COLUMN, NOTHING, -1 });
 }
 
 static void test_wide_masks(void **) {
@@ -329,16 +338,19 @@ static void test_wide_masks(void **) {
         const struct masks masks = { 1 + (uint32_t)i % 3, i / 3, (i + i / 3) % MARKINGS,
                                      i % 3 && i % 2 ? 1 : -1 };
         simt_late = i % 2;
-        launch({ { 361, 33 }, { 481, 18 }, { 500, 2 } }, 3, i % CONTENTS, 1, -1, masks);
-        launch({ { 361, 18 }, { 481, 33 }, { 500, 3 } }, 3, i % CONTENTS, 2, -1, masks);
+        if (i / 3 % 2)
+            launch({ { 361, 33 }, { 481, 18 }, { 500, 2 } }, 3, i % CONTENTS, 1, -1, masks);
+        else
+            launch({ { 361, 18 }, { 481, 33 }, { 500, 3 } }, 3, i % CONTENTS, 2, -1, masks);
     }
-    launch({ { 500, 125 }, { 970, 20 } }, 4, SEAMS, 2, -1, { FLAG_KEPT, HALF_OF_ALL, 0, -1 });
+    launch({ { 500, 125 }, { 970, 20 } }, 3, SEAMS, 2, -1, { FLAG_KEPT, HALF_OF_ALL, 0, -1 });
 }
 
 int main() {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_narrow), cmocka_unit_test(test_wide),
-                                        cmocka_unit_test(test_stop),
-                                        cmocka_unit_test(test_narrow_masks),
-                                        cmocka_unit_test(test_wide_masks) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_narrow),     cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_stop),       cmocka_unit_test(test_narrow_masks),
+        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32
     return ends;
 }
 
-/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: where the image is. */
+/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: with the image. */
 template <int WORDS, bool MASKED>
 DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
                        const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,

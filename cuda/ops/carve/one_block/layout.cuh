@@ -5,9 +5,10 @@
  * Limits:   gradient, one direction; 2 rows or more; ONE_BLOCK_ROWS_MAX rows, with masks
  *           MASKED_ROWS_MAX; the columns of BLOCK_WARPS_MAX warps.
  *
- * A half of the image (the upper rows downwards, the lower rows upwards) is swept by `warps` warps.
- * A lane has 4 * WORDS columns in registers; lanes 0 and 31 repeat those of the neighbouring warps,
- * so that a warp goes on alone for lane_shape::STEP rows before it needs its neighbours' costs.
+ * How it works: a half of the image (the upper rows downwards, the lower rows upwards) is swept by
+ * `warps` warps. A lane has 4 * WORDS columns in registers; lanes 0 and 31 repeat those of the
+ * neighbouring warps, so that a warp goes on alone for lane_shape::STEP rows before it needs its
+ * neighbours' costs.
  *
  * Templates that take MASKED have a version for searches with masks (flags.cuh), so that the others
  * pay nothing.
