@@ -51,8 +51,7 @@ template <bool MASKED> HOST_DEVICE constexpr uint32_t outside_cost() {
     return MASKED ? +COST_WALL : (uint32_t)COST_OUTSIDE;
 }
 
-/* The word of flags, from the row's first one, that has column X; the one before it has column -1.
- */
+/* The number of the row's word that has column X: the first one has those left of the image. */
 template <int WORDS> HOST_DEVICE int flag_word_of(int x) {
     constexpr int COLUMNS = 4 * WORDS;
     return (x + 4 * COLUMNS) / COLUMNS - 3;
@@ -71,7 +70,7 @@ DEVICE uint32_t add_flags(uint32_t cost, uint32_t flags, int bit, const struct f
 
 /* Closes the gap in the lane's word: its columns from number GAP on, perhaps negative or beyond,
  * become those right of them. */
-template <int WORDS> DEVICE uint32_t close_flags(uint32_t flags, uint32_t moved, int gap) {
+DEVICE uint32_t close_flags(uint32_t flags, uint32_t moved, int gap) {
     const uint32_t mask = shift_left(~0u, (uint32_t)max(FLAG_BITS * gap, 0));
     return (flags & ~mask) | (moved & mask);
 }

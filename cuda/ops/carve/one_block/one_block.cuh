@@ -57,8 +57,7 @@ enum {
 };
 static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4, false>) + 64 <= 99 * 1024,
               "shared memory of a block");
-static_assert(MASKED_DYNAMIC_MAX <= ONE_BLOCK_DYNAMIC_MAX &&
-                  MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64 <= 99 * 1024,
+static_assert(MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64 <= 99 * 1024,
               "shared memory of a block with masks");
 
 typedef void (*one_block_pointer)(struct block_searches searches);
@@ -89,15 +88,19 @@ template <bool MASKED> static inline const void *one_block_kernel_of(int words, 
                : (const void *)(one_block_pointer)one_block_kernel<4, 1, MASKED>;
 }
 
+template <bool MASKED> static inline cudaError_t one_block_prepare_kernels() {
+    static uint64_t prepared;
+    const void *const kernels[] = { one_block_kernel_of<MASKED>(3, false),
+                                    one_block_kernel_of<MASKED>(4, false),
+                                    one_block_kernel_of<MASKED>(4, true) };
+    return prepare_kernels(kernels, 3, MASKED ? +MASKED_DYNAMIC_MAX : +ONE_BLOCK_DYNAMIC_MAX,
+                           &prepared);
+}
+
 /* Call it before a turn begins: it may load the kernels. */
 static inline enum status one_block_prepare(struct failure *failure) {
-    static uint64_t prepared;
-    const void *const kernels[] = {
-        one_block_kernel_of<false>(3, false), one_block_kernel_of<false>(4, false),
-        one_block_kernel_of<false>(4, true),  one_block_kernel_of<true>(3, false),
-        one_block_kernel_of<true>(4, false),  one_block_kernel_of<true>(4, true)
-    };
-    CUDA_TRY(failure, prepare_kernels(kernels, 6, ONE_BLOCK_DYNAMIC_MAX, &prepared));
+    CUDA_TRY(failure, one_block_prepare_kernels<false>());
+    CUDA_TRY(failure, one_block_prepare_kernels<true>());
     return STATUS_OK;
 }
 

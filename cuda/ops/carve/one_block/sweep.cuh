@@ -129,7 +129,7 @@ DEVICE void close_row(struct row_stream<WORDS, HALF, MASKED> &rows, const struct
             const uint32_t mask = shift_left(~0u, (uint32_t)max(bits - 32 * i, 0));
             words[i] = (words[i] & ~mask) | (moved[i] & mask);
         }
-        if constexpr (MASKED) flags = close_flags<WORDS>(flags, moved_flags, gap - place.x);
+        if constexpr (MASKED) flags = close_flags(flags, moved_flags, gap - place.x);
     }
     if (keep) {
         store_row(rows.put, words);
