@@ -136,7 +136,8 @@ DEVICE void trace_seam(const struct block_search &search, const struct block_vie
         trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
 }
 
-/* A warp's part of one seam, up to the least paths of its columns. */
+/* A warp's part of one seam, up to the least paths of its columns. With masks the sweep needs the
+ * registers of the view, which is made again behind it. */
 template <int WORDS, int CLUSTER, bool MASKED>
 DEVICE void sweep_and_meet(const struct block_searches &searches, const struct block_view &view,
                            struct sweep_args<WORDS> &args, const struct sweep_place &place,
