@@ -107,8 +107,10 @@ struct op {
                        uint32_t aux, struct params *params);
 
     /* Whether a GPU works on many images like IN, with the result OUT, at once, so that a large
-     * batch gives more images a second, though each takes longer. NULL: never. */
-    bool (*abreast)(const struct params *params, const struct image *in, const struct image *out);
+     * batch gives more images a second, though each takes longer. AUX: bit i is set if the further
+     * image at place i is given. NULL: never. */
+    bool (*abreast)(const struct params *params, const struct image *in, const struct image *out,
+                    uint32_t aux);
 
     /* Returns the scratch bytes that the reference needs for CALL, of which only params and shapes
      * are set. NULL: none. */

@@ -20,12 +20,13 @@
  *   any_gpu         everything else, and       any GPU, any number of blocks
  *                   refused launches
  *
- * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
- * 8.0; up to 11264 rows and 7680 columns, without clusters 3840) go abreast (abreast.cuh), phase by
- * phase, each with a block or two of its own, once enough of them are there: those of the batch and
- * those that other lanes have queued count, and the way changes back only once there are a third
- * fewer (cooperative_lane_enter). Nothing waits for a batch to fill. An image then takes longer, but
- * hardly longer with a hundred others.
+ * The images of a batch that one_block takes (one direction, gradient; compute capability 8.0; up
+ * to 11264 rows, with masks 2400, and 7680 columns, without clusters 3840) go abreast
+ * (abreast.cuh), phase by phase, each with a block or two of its own, once enough of them are
+ * there: those of the batch and those that other lanes have queued count, and the way changes back
+ * only once there are a third fewer (cooperative_lane_enter). Nothing waits for a batch to fill. An
+ * image then takes longer, but hardly longer with a hundred others. An image with both masks is
+ * carved alone after all where a seam must cross a kept pixel.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
@@ -50,7 +51,8 @@
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
  * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
  * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. Images
- * that go abreast have theirs at the same time: 3 to 4 each, more for small ones. */
+ * that go abreast have theirs at the same time: 3 to 4 each, with masks up to 9, more for small
+ * ones. */
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/abreast.cuh"
@@ -154,23 +156,6 @@ static enum status fill_search(const struct carve_context *carve, const struct p
     return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
-static enum status refuse_clearing(const struct carve_context *carve) {
-    return fail(carve->call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
-}
-
-/* Waits for the search of a phase that clears, and gives the phase its number of seams. */
-static enum status finish_clearing(struct carve_context *carve, struct phase *phase,
-                                   struct seam_search *search) {
-    uint32_t facts[CLEARING_FACTS];
-    const enum status status = read_facts(carve, facts);
-    if (status) return status;
-    search->columns = facts[SEAMS_TAKEN];
-    if (search->columns == search->width) return refuse_clearing(carve);
-    clear_by(carve, &phase->seams, search->columns);
-    phase->seams = carve->clear;
-    return STATUS_OK;
-}
-
 static enum status find_seams(struct carve_context *carve, struct phase *phase) {
     struct seam_search search = search_of(carve, phase);
     enum status status = fill_search(carve, phase, &search);
@@ -178,7 +163,12 @@ static enum status find_seams(struct carve_context *carve, struct phase *phase) 
         status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
                             &search, carve->failure);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
-    if (!status && phase->seams.clears) status = finish_clearing(carve, phase, &search);
+    if (!status && phase->seams.clears) {
+        clearing_facts facts;
+        status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+        if (!status) status = finish_clearing(carve, phase, facts[SEAMS_TAKEN]);
+        search.columns = phase->seams.columns + phase->seams.rows;
+    }
     if (status || is_both(phase) || !search.columns) return status;
     struct mask_args args = { present_mask(carve), search.seams, search.columns };
     if (carve->maps) args.map = carve->call->out;
@@ -269,28 +259,15 @@ static enum status clear_map(const struct carve_context *carve) {
     return STATUS_OK;
 }
 
-static enum status copy_image(const struct carve_context *carve) {
-    const struct image *in = &carve->call->in, *out = &carve->call->out;
-    CUDA_TRY(carve->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
-                                               image_row_bytes(in), in->height,
-                                               cudaMemcpyDeviceToDevice, carve->context->stream));
-    return STATUS_OK;
-}
-
-/* The first phase, if it clears. The total is a guess: a line with the most marked pixels needs as
- * many seams, or more. */
+/* The first phase, if it clears. */
 static enum status clear_marked(struct carve_context *carve, struct phase *phase) {
-    uint32_t facts[CLEARING_FACTS];
-    enum status status = count_marked(carve);
-    if (!status) status = read_facts(carve, facts);
-    if (status) return status;
-    if (!carve_clear(phase->width, phase->height, carve->goal_width, carve->goal_height, facts,
-                     &phase->seams))
-        return refuse_clearing(carve);
-    if (!phase->seams.clears) return STATUS_OK;
-    clear_by(carve, &phase->seams,
-             max(facts[is_turned(phase) ? MOST_IN_COLUMN : MOST_IN_ROW], phase->seams.least));
-    return run_phase(carve, phase);
+    const struct count_args args = { carve->call->aux[CARVE_REMOVE], carve->facts };
+    clearing_facts facts;
+    enum status status = clear_facts(carve->queue, carve->facts, 1);
+    if (!status) status = count_marked(carve->queue, &args, 1);
+    if (!status) status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+    if (!status) status = plan_clearing(carve, phase, facts);
+    return status || !phase->seams.clears ? status : run_phase(carve, phase);
 }
 
 static enum status carve_image(struct carve_context *carve) {
@@ -306,23 +283,23 @@ static enum status carve_image(struct carve_context *carve) {
     return status;
 }
 
-static enum status check_masks(const struct op_call *call, struct failure *failure) {
+static enum status check_masks(const struct op_call *call) {
     for (int i = 0; i < OP_AUX_MAX; i++) {
         const struct image *mask = &call->aux[i];
         if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
-            return fail(failure, STATUS_MISMATCH,
+            return fail(call->failure, STATUS_MISMATCH,
                         "the mask is %u x %u, the image %u x %u: they must have the same size",
                         mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
-/* A call with a map is only prepared: run() handles all such calls at once. */
+/* A call with a map is only prepared: run() handles all such calls at once. A mismatch fails this
+ * image alone. */
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    enum status status = check_masks(call, failure);
-    if (status || call->common.width) return status;
+    if (call->common.width || check_masks(call)) return STATUS_OK;
     struct carve_context carve = context_of(context, call);
     carve.queue.failure = carve.failure = failure;
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
@@ -330,21 +307,23 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
     if (carve.phases || carve.clears)
         carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
-    status = carve_image(&carve);
-    return status == STATUS_MISMATCH ? STATUS_OK : status; /* fails this image alone */
+    const enum status status = carve_image(&carve);
+    return status == STATUS_MISMATCH ? STATUS_OK : status;
 }
 
 /* ---- the twin */
 
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     size_t most = 0, abreast = 0;
+    struct arena facts = {};
     for (int i = 0; i < count; i++) {
         if (calls[i].common.width) continue; /* a width from a map needs no scratch */
         struct carve_context carve = context_of(context, &calls[i]);
         raise_to(&most, lay_out_all(&carve, NULL));
         abreast += lay_out_abreast(context, &calls[i], &carve, NULL);
     }
-    return max(most, abreast);
+    if (abreast) arena_take<uint32_t>(&facts, ABREAST_FACTS);
+    return max(most, facts.bytes + abreast);
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {

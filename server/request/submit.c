@@ -116,13 +116,13 @@ static void add_aux(const struct work *work, struct job *job, int place) {
 static bool is_abreast(const struct work *work, const struct job *job) {
     const struct plan *plan = &work->plans.parts[0];
     bool abreast = false;
-    for (int i = 0; i < OP_AUX_MAX; i++)
-        if (job->aux[i].length) return false;
+    uint32_t aux = 0;
+    for (int i = 0; i < OP_AUX_MAX; i++) aux |= (job->aux[i].length ? UINT32_C(1) : 0) << i;
     for (int i = 0; i < plan->count && work->plans.count == 1; i++) {
         const struct step *step = &plan->steps[i];
         const struct image *shapes = &work->shapes[0][i];
         if (!step->op->abreast) continue;
-        abreast = step->op->abreast(&step->params, &shapes[0], &shapes[1]);
+        abreast = step->op->abreast(&step->params, &shapes[0], &shapes[1], aux);
         if (!abreast) break;
     }
     return abreast;

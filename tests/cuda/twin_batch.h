@@ -55,7 +55,8 @@ struct job {
     bool with_aux;
     enum content first_content;                          /* of the first image; the others follow */
     void (*draw)(const struct image *image, int number); /* draws the inputs instead; or NULL */
-    struct failure refused[RUN_BATCH_MAX];               /* why the GPU refused an image */
+    void (*draw_aux)(const struct image *aux, int number); /* the same for `aux` */
+    struct failure refused[RUN_BATCH_MAX];                 /* why the GPU refused an image */
     size_t work_bytes;   /* of scratch that is offered; 0: as many as the twin asks for */
     struct timing spans; /* what ran on the GPU */
     char name[160];
@@ -99,7 +100,10 @@ static void fill_inputs(struct job *job) {
             fill(&job->in[i], (enum content)((job->first_content + i) % CONTENTS),
                  99u + (unsigned)i);
     for (int i = 0; i < job->count * OP_AUX_MAX; i++)
-        fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
+        if (job->draw_aux)
+            job->draw_aux(&job->aux[i], i);
+        else
+            fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
 }
 
 static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {

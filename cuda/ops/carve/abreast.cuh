@@ -9,31 +9,58 @@
  *
  * How it works: the images go from phase to phase together. Each phase is a launch that fills all
  * planes, one that finds all seams, one that makes the masks, and one for each way in which pixels
- * follow them.
+ * follow them. The host waits where masks decide how it goes on: before and after a phase that
+ * clears, and after one with both masks, which may find that an image is to be carved alone.
  */
 #ifndef BURIN_CARVE_ABREAST_CUH
 #define BURIN_CARVE_ABREAST_CUH
 
 #include "cuda/ops/carve/carve_context.cuh"
+#include "cuda/ops/carve/clearing.cuh"
+#include "cuda/ops/carve/one_block/flag_plane.cuh"
+
+enum { ABREAST_FACTS = CUDA_BATCH_MAX * CLEARING_FACTS };
 
 /* One image of those. */
 struct one_abreast {
     struct carve_context carve;
     struct phase phase;
-    bool more; /* the phase is one to run */
+    int number;           /* in the batch */
+    bool more;            /* the phase is one to run */
+    bool refused;         /* nothing would be left of it */
+    clearing_facts facts; /* as read last */
 };
+
+static inline bool is_there(const struct op_call *call, int mask) {
+    return call->aux[mask].width != 0;
+}
+
+/* Those that are given. */
+static inline uint32_t masks_of(const struct op_call *call) {
+    return (is_there(call, CARVE_KEEP) ? FLAG_KEPT : 0) |
+           (is_there(call, CARVE_REMOVE) ? FLAG_STAYS : 0);
+}
+
+/* A mask of another size fails the call, elsewhere. */
+static inline bool masks_fit(const struct op_call *call) {
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (is_there(call, i) &&
+            (call->aux[i].width != call->in.width || call->aux[i].height != call->in.height))
+            return false;
+    return true;
+}
 
 /* Lays out in the memory from BASE on, NULL where it is only counted; returns its bytes. 0: the
  * image goes its own way. */
 static inline size_t lay_out_abreast(const struct cuda_context *context, const struct op_call *call,
                                      struct carve_context *carve, uint8_t *base) {
-    if (call->common.width || call->params->number[CARVE_SHOW] != CARVE_SHOW_RESULT) return 0;
+    if (call->common.width || call->params->number[CARVE_SHOW] != CARVE_SHOW_RESULT ||
+        !masks_fit(call))
+        return 0;
     *carve = context_of(context, call);
     carve->abreast = true;
-    if (carve->masked || !needs_of(carve).first) return 0;
-    for (int i = 0; i < carve->phases; i++)
-        if (carve->methods[i] != METHOD_ONE_BLOCK) return 0;
-    return lay_out_all(carve, base);
+    const struct needs needs = needs_at_most(carve);
+    return needs.first && !needs.alone ? lay_out_all(carve, base) : 0;
 }
 
 /* An image on blocks of its own takes longer than one on all of the GPU, but hardly longer with a
@@ -49,65 +76,172 @@ static inline int least_abreast(const struct one_abreast *all, int count) {
     return all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
 }
 
+/* ---- masks decide how it goes on */
+
+/* The facts of all images lie in the order of ALL. */
+static inline enum status read_all_facts(const struct cuda_context *context,
+                                         struct one_abreast *all, int count,
+                                         struct failure *failure) {
+    clearing_facts facts[CUDA_BATCH_MAX];
+    const enum status status = read_facts(context, all[0].carve.facts, facts, count, failure);
+    for (int i = 0; i < count && !status; i++) memcpy(all[i].facts, facts[i], sizeof facts[i]);
+    return status;
+}
+
+/* Lets an image be carved alone, from its beginning. */
+static inline enum status leave_abreast(struct one_abreast *one) {
+    struct kernel_progress *const progress = one->carve.progress;
+    one->more = one->carve.abreast = false;
+    if (progress)
+        CUDA_TRY(one->carve.failure, cudaMemsetAsync(&progress->total, 0, sizeof progress->total,
+                                                     one->carve.context->stream));
+    return STATUS_OK;
+}
+
+/* Begins the phases, of which the first may clear. An image that it leaves nothing of fails. */
+static inline enum status begin_phases(const struct cuda_context *context, struct one_abreast *all,
+                                       int count, struct failure *failure) {
+    const struct launch_queue queue = { context->stream, failure };
+    struct count_args counts[CUDA_BATCH_MAX];
+    int clearing = 0;
+    bool masked = false;
+    for (int i = 0; i < count; i++) {
+        struct carve_context *carve = &all[i].carve;
+        masked |= carve->masked;
+        carve->now = carve->call->in;
+        carve->progress = kernel_progress_add(context, carve->call, NULL);
+        all[i].more = first_phase(carve, &all[i].phase);
+        if (carve->clears) counts[clearing++] = { carve->call->aux[CARVE_REMOVE], carve->facts };
+    }
+    enum status status = masked ? clear_facts(queue, all[0].carve.facts, count) : STATUS_OK;
+    if (status || !clearing) return status;
+    status = count_marked(queue, counts, clearing);
+    if (!status) status = read_all_facts(context, all, count, failure);
+    for (int i = 0; i < count && !status; i++) {
+        struct phase *const phase = &all[i].phase;
+        if (!all[i].carve.clears) continue;
+        all[i].refused = plan_clearing(&all[i].carve, phase, all[i].facts) != STATUS_OK;
+        all[i].more = !all[i].refused && (phase->seams.clears || next_phase(&all[i].carve, phase));
+        if (!all[i].carve.abreast) status = leave_abreast(&all[i]);
+    }
+    return status;
+}
+
+/* Whether only the search itself knows how it ends. */
+static inline bool decides(const struct one_abreast *one) {
+    return one->more &&
+           (one->phase.seams.clears || masks_of(one->carve.call) == (FLAG_KEPT | FLAG_STAYS));
+}
+
+/* Waits for the searches that decide, and goes by what they found. */
+static inline enum status read_decisions(const struct cuda_context *context,
+                                         struct one_abreast *all, int count,
+                                         struct failure *failure) {
+    bool any = false;
+    for (int i = 0; i < count; i++) any |= decides(&all[i]);
+    enum status status = any ? read_all_facts(context, all, count, failure) : STATUS_OK;
+    for (int i = 0; i < count && !status; i++) {
+        struct carve_context *carve = &all[i].carve;
+        const uint32_t taken = all[i].facts[SEAMS_TAKEN];
+        if (!decides(&all[i])) continue;
+        if (taken == SEARCH_WALLED)
+            carve->abreast = false;
+        else if (all[i].phase.seams.clears)
+            all[i].refused = finish_clearing(carve, &all[i].phase, taken) != STATUS_OK;
+        if (all[i].refused) all[i].more = false;
+        if (!carve->abreast) status = leave_abreast(&all[i]);
+    }
+    return status;
+}
+
+/* ---- a phase */
+
+/* The launches of a phase for the images that have one. */
+struct phase_batch {
+    struct block_search searches[CUDA_BATCH_MAX];
+    struct fill_args fills[2 * CUDA_BATCH_MAX];
+    struct flag_args flags[CUDA_BATCH_MAX];
+    int searched, filled, flagged;
+};
+
+static inline void add_search(struct phase_batch *batch, const struct one_abreast *one) {
+    const struct carve_context *carve = &one->carve;
+    const struct phase *phase = &one->phase;
+    const struct seam_search search = search_of(carve, phase);
+    uint8_t *const memory = (uint8_t *)search.scratch;
+    const struct block_shape shape = block_shape_of(search.width, search.height, carve->masked);
+    const uint32_t masks = masks_of(carve->call);
+    const struct image marks = marks_of(carve, phase);
+    struct fill_args luma = { phase->width,    phase->height,    block_plane(memory, shape, 0),
+                              shape.pitch,     is_turned(phase), carve->now,
+                              carve->progress, carve->total };
+    struct fill_args fresh = { phase->width, phase->height, marks.pixels, (uint32_t)marks.stride };
+    fresh.keep = carve->call->aux[CARVE_KEEP], fresh.remove = carve->call->aux[CARVE_REMOVE];
+    luma.under = carve->under;
+    luma.border = 1;
+    batch->fills[batch->filled++] = luma;
+    if (masks && !carve->done) batch->fills[batch->filled++] = fresh;
+    if (masks) batch->flags[batch->flagged++] = { marks, luma.turned, masks, luma.to, shape };
+    batch->searches[batch->searched++] =
+        block_search_of(&search, memory, masks, carve->facts + SEAMS_TAKEN);
+}
+
 /* CROWD: images under way, these included. *FITS: the GPU did not refuse the launch. */
 static inline enum status find_all_seams(const struct cuda_context *context,
                                          struct one_abreast *all, int count, int crowd, bool *fits,
                                          struct failure *failure) {
     const struct launch_queue queue = { context->stream, failure };
-    struct block_search searches[CUDA_BATCH_MAX];
-    struct fill_args fills[CUDA_BATCH_MAX];
-    struct mask_args masks[CUDA_BATCH_MAX];
-    int found = 0;
-    for (int i = 0; i < count; i++) {
-        const struct carve_context *carve = &all[i].carve;
-        const struct phase *phase = &all[i].phase;
-        if (!all[i].more) continue;
-        const struct seam_search search = search_of(carve, phase);
-        uint8_t *const memory = (uint8_t *)search.scratch;
-        const struct block_shape shape = block_shape_of(search.width, search.height);
-        fills[found] = { phase->width,    phase->height,    block_plane(memory, shape, 0),
-                         shape.stride,    is_turned(phase), carve->now,
-                         carve->progress, carve->total };
-        fills[found].under = carve->under;
-        fills[found].border = 1;
-        masks[found] = { present_mask(carve), search.seams, search.columns };
-        searches[found++] = block_search_of(&search, memory);
-    }
-    enum status status =
-        one_block_prepare(context, failure); /* takes no turn: it may load kernels */
-    if (!status) status = fill_planes(queue, fills, found);
+    struct phase_batch batch = {};
+    for (int i = 0; i < count; i++)
+        if (all[i].more) add_search(&batch, &all[i]);
+    enum status status = one_block_prepare(context, failure); /* takes no turn: may load kernels */
+    if (!status) status = fill_planes(queue, batch.fills, batch.filled);
+    if (!status) status = fill_flag_planes(queue, batch.flags, batch.flagged);
     if (status) return status;
     cudaError_t error;
     const cudaStream_t stream =
         cooperative_lane_begin_many(context->cooperative, context->stream, &error);
     CUDA_TRY(failure, error);
-    error = one_block_launch_all(context, stream, all[0].carve.limits.one_block, searches, found,
-                                 crowd);
+    error = one_block_launch_all(context, stream, all[0].carve.limits.one_block, batch.searches,
+                                 batch.searched, crowd);
     const cudaError_t ended =
-        cooperative_lane_end_many(context->cooperative, context->stream, found);
+        cooperative_lane_end_many(context->cooperative, context->stream, batch.searched);
     *fits = !is_cluster_refusal(error);
     if (!*fits) cudaGetLastError(); /* so that the next check does not see it */
     if (!*fits) return STATUS_OK;
     CUDA_TRY(failure, error);
     CUDA_TRY(failure, ended);
     cuda_record_kernel(context, "seams");
-    return make_masks(queue, masks, found);
+    return read_decisions(context, all, count, failure);
 }
 
+/* Pixels follow the seams; marks too, if another phase comes. */
 static inline enum status apply_all_seams(const struct cuda_context *context,
                                           struct one_abreast *all, int count,
                                           struct failure *failure) {
-    struct apply_args args[CUDA_BATCH_MAX];
-    int found = 0;
+    const struct launch_queue queue = { context->stream, failure };
+    const struct image gray = image_shape(0, 0, 1, 8);
+    struct mask_args masks[CUDA_BATCH_MAX];
+    struct apply_args pixels[CUDA_BATCH_MAX], marks[CUDA_BATCH_MAX];
+    int found = 0, marked = 0;
     for (int i = 0; i < count; i++) {
         struct carve_context *carve = &all[i].carve;
+        struct phase *const phase = &all[i].phase;
         if (!all[i].more) continue;
-        args[found++] = apply_args_of(carve, &all[i].phase, carve->now, carve->to, false);
-        end_phase(carve, &all[i].phase);
-        all[i].more = next_phase(carve, &all[i].phase);
+        if (phase->seams.columns || phase->seams.rows) {
+            const struct seam_search search = search_of(carve, phase);
+            const struct image before = marks_of(carve, phase);
+            masks[found] = { present_mask(carve), search.seams, search.columns };
+            pixels[found++] = apply_args_of(carve, phase, carve->now, carve->to, false);
+            marks[marked] = apply_args_of(carve, phase, before, carve->kept, true);
+            end_phase(carve, phase);
+        }
+        all[i].more = next_phase(carve, phase);
+        if (all[i].more && carve->masked && carve->done) marked++;
     }
-    const enum status status =
-        apply_masks({ context->stream, failure }, all[0].carve.call->in, args, found);
+    enum status status = make_masks(queue, masks, found);
+    if (!status) status = apply_masks(queue, all[0].carve.call->in, pixels, found);
+    if (!status) status = apply_masks(queue, gray, marks, marked);
     cuda_record_kernel(context, "pixels");
     return status;
 }
@@ -116,14 +250,9 @@ static inline enum status apply_all_seams(const struct cuda_context *context,
  * refused the first launch. */
 static inline enum status run_abreast(const struct cuda_context *context, struct one_abreast *all,
                                       int count, int crowd, bool *fits, struct failure *failure) {
-    enum status status = STATUS_OK;
-    bool more = count > 0, first = true;
-    for (int i = 0; i < count; i++) {
-        struct carve_context *carve = &all[i].carve;
-        carve->now = carve->call->in;
-        carve->progress = kernel_progress_add(context, carve->call, NULL);
-        all[i].more = first_phase(carve, &all[i].phase);
-    }
+    enum status status = begin_phases(context, all, count, failure);
+    bool more = false, first = true;
+    for (int i = 0; i < count; i++) more |= all[i].more;
     while (more && !status) {
         status = find_all_seams(context, all, count, crowd, fits, failure);
         if (!status && !*fits)
@@ -134,6 +263,10 @@ static inline enum status run_abreast(const struct cuda_context *context, struct
         more = false;
         for (int i = 0; i < count; i++) more |= all[i].more;
     }
+    for (int i = 0; i < count && !status; i++) {
+        const struct carve_context *carve = &all[i].carve;
+        if (carve->abreast && !all[i].refused && !carve->done) status = copy_image(carve);
+    }
     return status;
 }
 
@@ -142,24 +275,26 @@ static inline enum status run_abreast(const struct cuda_context *context, struct
 static inline enum status run_some_abreast(const struct cuda_context *context,
                                            struct op_call *calls, int count, uint64_t *left) {
     struct one_abreast *const all = (struct one_abreast *)calloc((size_t)count, sizeof *all);
+    struct arena arena = { (uint8_t *)calls[0].scratch, 0 };
     enum status status = STATUS_OK;
-    size_t bytes = 0;
-    uint64_t others = ~UINT64_C(0);
     int found = 0, crowd = 0;
-    *left = others;
+    *left = ~UINT64_C(0);
+    uint32_t *const facts = arena_take<uint32_t>(&arena, ABREAST_FACTS);
     for (int i = 0; i < count && all; i++) {
-        const size_t its = lay_out_abreast(context, &calls[i], &all[found].carve,
-                                           (uint8_t *)calls[0].scratch + bytes);
-        if (!its || bytes + its > calls[0].scratch_bytes) continue;
-        bytes += its;
-        others &= ~(UINT64_C(1) << i);
-        found++;
+        struct carve_context *carve = &all[found].carve;
+        const size_t its = lay_out_abreast(context, &calls[i], carve, arena.base + arena.bytes);
+        if (!its || arena.bytes + its > calls[0].scratch_bytes) continue;
+        arena.bytes += its;
+        carve->facts = facts + found * CLEARING_FACTS;
+        carve->queue.failure = carve->failure = calls[0].failure;
+        all[found++].number = i;
     }
     if (found &&
         cooperative_lane_enter(context->cooperative, found, least_abreast(all, found), &crowd)) {
         bool fits = true;
         status = run_abreast(context, all, found, crowd, &fits, calls[0].failure);
-        if (fits) *left = others;
+        for (int i = 0; i < found && fits; i++)
+            if (all[i].carve.abreast) *left &= ~(UINT64_C(1) << all[i].number);
     }
     free(all);
     return status;

@@ -141,6 +141,12 @@ static inline struct apply_args apply_args_of(const struct carve_context *carve,
              copies };
 }
 
+/* The marks of the image that the phase begins with; the first one's are yet to be filled. */
+static inline struct image marks_of(const struct carve_context *carve, const struct phase *phase) {
+    if (carve->done) return carve->kept;
+    return { carve->marks, round16(phase->width), phase->width, phase->height, 1, 8 };
+}
+
 static inline void end_phase(struct carve_context *carve, struct phase *phase) {
     const struct phase after = behind(phase);
     carve->origin_map.count++;
@@ -158,6 +164,7 @@ struct needs {
     size_t plane, first, later, bits;
     uint32_t width, height; /* of the images after the first phase */
     bool both;
+    bool alone; /* some phase is none for one_block */
 };
 
 static void raise_to(size_t *most, size_t bytes) {
@@ -193,8 +200,10 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
     const bool abreast = carve->abreast && one_block_takes(carve->limits.one_block, &search);
     const struct method_choice choice =
-        abreast ? method_choice{ METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height) }
+        abreast ? method_choice{ METHOD_ONE_BLOCK,
+                                 block_search_bytes(search.width, search.height, carve->masked) }
                 : method_choose(&carve->limits, &search);
+    needs->alone |= !abreast;
     lay_out_search(&search, &own);
     raise_to(most, own.bytes + choice.scratch);
     return choice.method;
@@ -240,6 +249,10 @@ static void raise_for_clearing(const struct carve_context *carve, struct needs *
     const uint32_t width = carve->goal_width, height = carve->goal_height;
     struct arena bits[2] = {};
     for (int turned = 0; turned < 2; turned++) {
+        /* A side that shrinks gives the direction, unless the other one grows. */
+        if (turned ? width < in->width && height == in->height
+                   : height < in->height && width == in->width)
+            continue;
         struct phase clear = { in->width, in->height, {} }, grow = { width, height, {} };
         (turned ? clear.seams.rows : clear.seams.columns) = turned ? in->height : in->width;
         (turned ? grow.seams.rows : grow.seams.columns) = carve_grow_bound(turned ? height : width);
@@ -283,22 +296,29 @@ static inline void clear_by(struct carve_context *carve, const struct carve_phas
                             uint32_t count) {
     carve->clear = *phase;
     (phase->columns ? carve->clear.columns : carve->clear.rows) = count;
-    needs_of(carve);
+    carve->abreast &= !needs_of(carve).alone;
     lay_out_masks(carve);
+}
+
+/* The most that may be needed. */
+static struct needs needs_at_most(struct carve_context *carve) {
+    struct needs needs = needs_of(carve);
+    if (carve->clears) raise_for_clearing(carve, &needs);
+    return needs;
 }
 
 /* BASE: NULL where memory is only counted. */
 static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     const struct image *in = &carve->call->in;
-    struct needs needs = needs_of(carve);
+    struct needs needs = needs_at_most(carve);
     struct arena arena = { base, 0 };
-    if (carve->clears) raise_for_clearing(carve, &needs);
     /* Without a phase energies may be shown; one_block has planes of its own. */
     if (!needs.plane) needs.plane = (size_t)round16(in->width) * in->height;
     carve->luma = arena_take<uint8_t>(&arena, carve->abreast ? 0 : needs.plane);
     if (!needs.first) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
-    if (carve->clears) carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
+    if (carve->clears && !carve->abreast)
+        carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
     carve->bits = arena_take<uint8_t>(&arena, needs.bits);
     carve->bits_most = needs.bits;
     lay_out_masks(carve);
@@ -317,6 +337,14 @@ static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
     if (lay_out_all(carve, base) <= bytes) return;
     carve->limits.capability = 0;
     lay_out_all(carve, base);
+}
+
+static inline enum status copy_image(const struct carve_context *carve) {
+    const struct image *in = &carve->call->in, *out = &carve->call->out;
+    CUDA_TRY(carve->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
+                                               image_row_bytes(in), in->height,
+                                               cudaMemcpyDeviceToDevice, carve->context->stream));
+    return STATUS_OK;
 }
 
 static struct carve_context context_of(const struct cuda_context *context,

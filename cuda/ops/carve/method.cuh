@@ -90,8 +90,8 @@ static inline uint32_t residency_of(const struct carve_limits *limits, enum fast
 /* Compiled for an older generation than 8.0 the kernel is empty. */
 static inline bool one_block_ask(const void *, uint32_t *generation) {
     struct cudaFuncAttributes facts;
-    const cudaError_t error =
-        cudaFuncGetAttributes(&facts, (const void *)(one_block_pointer)one_block_kernel<4, 1>);
+    const cudaError_t error = cudaFuncGetAttributes(
+        &facts, (const void *)(one_block_pointer)one_block_kernel<4, 1, false>);
     if (error) cudaGetLastError();
     *generation = error || facts.ptxVersion < 80 ? 0 : (uint32_t)facts.ptxVersion;
     return !error;

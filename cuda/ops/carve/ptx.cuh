@@ -32,6 +32,13 @@ DEVICE uint32_t thread_index() {
     return thread;
 }
 
+/* The same of blockIdx.x. */
+DEVICE uint32_t block_index() {
+    uint32_t block;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+    return block;
+}
+
 /* Nanoseconds, the same for all multiprocessors. */
 DEVICE uint64_t global_timer() {
     uint64_t now;
@@ -46,6 +53,16 @@ DEVICE uint32_t shift_left(uint32_t word, uint32_t by) {
     uint32_t shifted;
     asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(word), "r"(by));
     return shifted;
+}
+
+/* SUM, and BY more where the bits have one of MASK: a test and an addition, where the compiler
+ * would add a shift. */
+DEVICE uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mask) {
+    asm("{ .reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.u32 p, t, 0; @p add.u32 %0, %0, "
+        "%1; }"
+        : "+r"(sum)
+        : "r"(by), "r"(bits), "r"(mask));
+    return sum;
 }
 
 /* ---- global memory, seen by the whole GPU: relaxed accesses are whole and unordered */
@@ -155,6 +172,12 @@ template <int COUNT> DEVICE void load_shared_words(uint32_t (&words)[COUNT], uin
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(words[i]) : "r"(from + 4 * i) : "memory");
 }
 
+DEVICE uint32_t load_shared32(uint32_t from) {
+    uint32_t word;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
+    return word;
+}
+
 DEVICE int load_shared16(uint32_t from) {
     uint16_t half;
     asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(from) : "memory");
@@ -175,6 +198,11 @@ DEVICE void copy_async16(uint32_t to, const void *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
+/* It may be in the L1 cache: for what this multiprocessor writes. */
+DEVICE void copy_async4(uint32_t to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+
 DEVICE void copy_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
@@ -184,17 +212,13 @@ template <int LEFT> DEVICE void copy_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-/* WORDS words, as a group of their own: 4, aligned to 16 bytes, or 3, which may be in the L1 cache:
- * for what this multiprocessor writes. */
+/* WORDS words, which end a group: 4, aligned to 16 bytes, or 3 by copy_async4(). */
 template <int WORDS> DEVICE void copy_async(uint32_t to, const uint8_t *from) {
     if constexpr (WORDS == 4)
         copy_async16(to, from);
     else
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + 4 * i),
-                         "l"(from + 4 * i)
-                         : "memory");
+        for (int i = 0; i < WORDS; i++) copy_async4(to + 4 * i, from + 4 * i);
     copy_async_commit();
 }
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many images carved at once, each by a block or two, against the reference: every width of a warp
- * and of a block, two rows and many, all contents, growing, sizes mixed in one launch; and one that
- * its client leaves. `carve_many small`, or `tiny`, is for the sanitizers.
+ * and of a block, two rows and many, all contents, growing, sizes mixed in one launch; with masks
+ * on all or some; and one that its client leaves. `carve_many small`, or `tiny`, is for the
+ * sanitizers.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
+ * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/flag_plane.cuh
  * covers: cuda/ops/carve/launch_kernel.cuh
  */
 #include "tests/cuda/twin_batch.h"
@@ -13,10 +15,14 @@
 
 enum { SIZES_MAX = 20, LEAST = 16 /* images for which the method always pays */ };
 
+/* Masks of a mix. VARIED: each image has others, or none. */
+enum { KEEP = 1, REMOVE = 2, VARIED = 4, ONE_TOO_SMALL = 8 };
+
 struct mix {
     const char *plan;
     unsigned channels, depth;
     uint32_t sizes[SIZES_MAX][2]; /* ends with zeros */
+    int masks;
 };
 
 /* A warp sweeps 360 columns up to a width of 360, else 480. Eight warps are a block, sixteen a
@@ -68,6 +74,38 @@ static const struct mix mixes[] = {
     { "carve:dx=-4,dy=3", 1, 8, { { 120, 90 }, { 400, 33 } } },
 };
 
+static const struct mix small_masked[] = {
+    { "carve:dx=-4", 1, 8, { { 33, 17 }, { 40, 2 }, { 361, 12 }, { 481, 33 } }, VARIED },
+    { "carve:dy=3", 3, 8, { { 17, 33 }, { 12, 400 } }, KEEP | REMOVE },
+};
+
+/* The last rows have seams of a length at which masks go another way. */
+static const struct mix masked[] = {
+    { "carve:dx=-12",
+      3,
+      8,
+      { { 33, 17 },
+        { 64, 33 },
+        { 123, 66 },
+        { 300, 2 },
+        { 13, 42 },
+        { 360, 200 },
+        { 361, 60 },
+        { 481, 40 },
+        { 961, 37 } },
+      VARIED },
+    { "carve:dx=-12", 1, 8, { { 361, 60 }, { 480, 40 }, { 481, 41 }, { 40, 61 } }, KEEP },
+    { "carve:dx=-12", 1, 8, { { 361, 60 }, { 480, 40 }, { 481, 41 }, { 40, 61 } }, REMOVE },
+    { "carve:dx=-12", 1, 8, { { 361, 60 }, { 480, 40 }, { 481, 41 }, { 40, 61 } }, KEEP | REMOVE },
+    { "carve:dy=-9", 4, 8, { { 240, 320 }, { 66, 123 }, { 37, 961 }, { 2, 300 } }, VARIED },
+    { "carve:dx=30", 3, 16, { { 320, 240 }, { 33, 17 }, { 200, 66 }, { 61, 30 } }, VARIED },
+    { "carve", 3, 8, { { 64, 48 }, { 48, 64 }, { 120, 90 }, { 33, 17 }, { 400, 40 } }, VARIED },
+    { "carve:dx=-4,dy=3", 1, 8, { { 120, 90 }, { 400, 33 } }, VARIED },
+    { "carve:dx=-3", 1, 8, { { 1920, 36 }, { 3840, 31 }, { 3841, 30 }, { 600, 45 } }, VARIED },
+    { "carve:dx=-2", 1, 8, { { 60, 40 }, { 61, 41 } }, KEEP | ONE_TOO_SMALL },
+    { "carve:dx=-2", 1, 8, { { 30, 2400 }, { 30, 2401 } }, VARIED },
+};
+
 static bool small, tiny;
 
 static int sizes_of(const struct mix *mix) {
@@ -76,10 +114,36 @@ static int sizes_of(const struct mix *mix) {
     return count;
 }
 
+/* Those of the image with this number. */
+static int masks_of(const struct mix *mix, int number) {
+    return mix->masks & VARIED ? number % 4 : mix->masks;
+}
+
+/* A block left of the middle for the mask that keeps, one right of it for the other; now and then
+ * all, nothing, some pixels, or a line from side to side. */
+static void draw_mask(const struct image *mask, int number) {
+    const uint32_t w = mask->width, h = mask->height;
+    const bool keeps = number % 2 == 0;
+    uint32_t noise = (uint32_t)number + 1;
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++) {
+            const uint32_t first = keeps ? w / 4 : w / 2 + 1;
+            const bool block = x >= first && x < first + w / 8 + 1 && y >= h / 5;
+            const int kind = number / 2 % 11;
+            noise_next(&noise);
+            const bool set = kind == 10  ? true
+                             : kind == 8 ? false
+                             : kind == 5 ? noise >> 24 < 12
+                             : kind == 3 ? y == h / 2
+                                         : block;
+            image_row(mask, y)[x] = (uint8_t)(set ? 128 + (x + y) % 128 : (x * y) % 128);
+        }
+}
+
 /* The sizes again and again, until COUNT images. */
 static void run_mix(const struct mix *mix, int count, enum content first) {
     struct failure failure = { 0 };
-    struct job job = { .first_content = first };
+    struct job job = { .first_content = first, .draw_aux = draw_mask };
     const int sizes = sizes_of(mix);
     snprintf(job.name, sizeof job.name, "%s, %d images, content %d", mix->plan, count, first);
     if (plan_parse(&job.plan, mix->plan, &failure)) fail_msg("%s", failure.message);
@@ -91,6 +155,10 @@ static void run_mix(const struct mix *mix, int count, enum content first) {
             fail_msg("%s: %s", job.name, failure.message);
         job.out[i] = shapes[1];
         job.in[i].stride = padded(&job.in[i], i % 2 ? ODD : NONE);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (masks_of(mix, i) >> p & 1)
+                job.aux[i * OP_AUX_MAX + p] = image_shape(size[0], size[1], 1, 8);
+        if (mix->masks & ONE_TOO_SMALL && i == 3) job.aux[i * OP_AUX_MAX].width--;
         job.count++;
     }
     compare(&job);
@@ -113,12 +181,25 @@ static void test_mixes(void **state) {
     }
 }
 
+static void test_masks(void **state) {
+    (void)state;
+    const struct mix *list = small ? small_masked : masked;
+    const size_t count =
+        small ? sizeof small_masked / sizeof *masked : sizeof masked / sizeof *masked;
+    for (size_t i = 0; i < count; i++) {
+        run_mix(&list[i], tiny ? 6 : LEAST, NOISE);
+        if (!small) run_mix(&list[i], RUN_BATCH_MAX, (enum content)(i % CONTENTS));
+    }
+}
+
 static void test_full_hd(void **state) {
     (void)state;
     static const struct mix large[] = { { "carve:dx=-12", 3, 8, { { 1920, 1080 }, { 1280, 720 } } },
-                                        { "carve:dx=-3", 1, 8, { { 3840, 2160 } } } };
+                                        { "carve:dx=-3", 1, 8, { { 3840, 2160 } } },
+                                        { "carve:dx=-3", 1, 8, { { 3840, 2160 } }, KEEP },
+                                        { "carve:dx=-3", 3, 8, { { 1280, 720 } }, VARIED } };
     if (small) skip();
-    for (int i = 0; i < 2; i++) run_mix(&large[i], LEAST, NOISE);
+    for (int i = 0; i < 4; i++) run_mix(&large[i], LEAST, NOISE);
 }
 
 /* ---- one image's client leaves; the others do not notice */
@@ -168,7 +249,7 @@ int main(int count, char **arguments) {
         puts("no GPU here: nothing to compare");
         return 77;
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_mixes),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_mixes), cmocka_unit_test(test_masks),
                                         cmocka_unit_test(test_full_hd),
                                         cmocka_unit_test(test_one_leaves) };
     return cmocka_run_group_tests(tests, open_lane, close_lane);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel that carves an image with a block or two, run on the CPU (simt.h), against a plain
- * search: every seam of every image, so that it is tested where there is no GPU. Planes are filled
- * with a pattern at first, and so is the memory around what the layout gives, which must keep it.
+ * search: every seam of every image, with masks and without, so that it is tested where there is no
+ * GPU. Planes are filled with a pattern at first, and so is the memory around what the layout
+ * gives, which must keep it.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/kernel.cuh
+ * covers: cuda/ops/carve/one_block/flags.cuh
  */
 #include "tests/fake/simt/simt.h"
 
@@ -20,13 +22,43 @@ extern "C" {
 /* SEAMS: cheap only where one warp's columns end and another's begin, so that seams go there. */
 enum content { NOISE, FEW, FLAT, RAMP, CHECKS, SEAMS, CONTENTS };
 
+/* Which pixels a mask marks: these, or none at all; the last four let seams end. */
+enum marking { SPARSE, HALF_OF_ALL, ALL, NOTHING, BLOCKS, COLUMN, BAND_ACROSS, MARKINGS };
+
+/* MARKS: bit 0 keep, bit 1 remove. */
 struct plane {
     int width, height;
-    std::vector<uint8_t> luma;
+    std::vector<uint8_t> luma, marks;
 };
 
+static bool is_marked(const struct plane &plane, int marking, int x, int y, uint32_t noise) {
+    switch (marking) {
+    case SPARSE: return noise % 23 == 0;
+    case HALF_OF_ALL: return noise % 2;
+    case ALL: return true;
+    case BLOCKS: return (x / 5 + y / 7) % 3 == 0;
+    case COLUMN: return abs(x - plane.width / 2) < 3;
+    case BAND_ACROSS: return y == plane.height / 3;
+    default: return false;
+    }
+}
+
+/* KEEP, REMOVE: the markings. */
+static void mark(struct plane &plane, int keep, int remove) {
+    uint32_t noise = 7;
+    plane.marks.assign(plane.luma.size(), 0);
+    for (int i = 0; i < plane.width * plane.height; i++) {
+        const int x = i % plane.width, y = i / plane.width;
+        noise_next(&noise);
+        const bool kept = is_marked(plane, keep, x, y, noise >> 24);
+        noise_next(&noise);
+        const bool removed = is_marked(plane, remove, x, y, noise >> 24);
+        plane.marks[(size_t)i] = (uint8_t)((kept ? 1 : 0) | (removed ? 2 : 0));
+    }
+}
+
 static struct plane make_plane(int width, int height, int content) {
-    struct plane plane = { width, height, std::vector<uint8_t>((size_t)(width * height)) };
+    struct plane plane = { width, height, std::vector<uint8_t>((size_t)(width * height)), {} };
     uint32_t noise = 99;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
@@ -46,6 +78,15 @@ static struct plane make_plane(int width, int height, int content) {
 
 /* ---- the plain search */
 
+/* A path's kept pixels in the upper bits, then those not to be removed, then its energy. */
+typedef std::vector<int64_t> cost_row;
+
+static int64_t cost_at(const struct plane &plane, int x, int y, int energy) {
+    if (plane.marks.empty()) return energy;
+    const int marks = plane.marks[(size_t)(y * plane.width + x)];
+    return (int64_t)(marks & 1) << 50 | (int64_t) !(marks & 2) << 32 | energy;
+}
+
 static int energy_at(const struct plane &plane, int x, int y) {
     const int right = std::min(x + 1, plane.width - 1), below = std::min(y + 1, plane.height - 1);
     const auto at = [&](int column, int row) {
@@ -57,7 +98,7 @@ static int energy_at(const struct plane &plane, int x, int y) {
 }
 
 /* The column beside X with the least cost, the leftmost of equals. */
-static int least_beside(const std::vector<int> &costs, int x) {
+static int least_beside(const cost_row &costs, int x) {
     int best = -1;
     for (int i = std::max(x - 1, 0); i <= std::min(x + 1, (int)costs.size() - 1); i++)
         if (best < 0 || costs[(size_t)i] < costs[(size_t)best]) best = i;
@@ -65,36 +106,39 @@ static int least_beside(const std::vector<int> &costs, int x) {
 }
 
 /* Costs of paths to each pixel of the rows FIRST, FIRST + STEP... up to LAST. */
-static std::vector<std::vector<int>> costs_of(const struct plane &plane, int first, int last,
-                                              int step) {
-    std::vector<std::vector<int>> costs;
+static std::vector<cost_row> costs_of(const struct plane &plane, int first, int last, int step) {
+    std::vector<cost_row> costs;
     for (int y = first; y != last + step; y += step) {
-        std::vector<int> row;
+        cost_row row;
         for (int x = 0; x < plane.width; x++) {
-            const int before = y == first ? 0 : costs.back()[(size_t)least_beside(costs.back(), x)];
-            row.push_back(before + energy_at(plane, x, y));
+            const int64_t before =
+                y == first ? 0 : costs.back()[(size_t)least_beside(costs.back(), x)];
+            row.push_back(before + cost_at(plane, x, y, energy_at(plane, x, y)));
         }
         costs.push_back(row);
     }
     return costs;
 }
 
-/* Removes a seam and returns its columns. */
-static std::vector<int> remove_seam(struct plane &plane) {
+/* Removes a seam and returns its columns. COST gets its cost. */
+static std::vector<int> remove_seam(struct plane &plane, int64_t &cost) {
     const int middle = (plane.height - 1) / 2;
     const auto upper = costs_of(plane, 0, middle, 1);
     const auto lower = costs_of(plane, plane.height - 1, middle + 1, -1);
-    std::vector<int> seam((size_t)plane.height), both;
+    std::vector<int> seam((size_t)plane.height);
+    cost_row both;
     for (int x = 0; x < plane.width; x++)
         both.push_back(upper.back()[(size_t)x] +
                        lower.back()[(size_t)least_beside(lower.back(), x)]);
     seam[(size_t)middle] = (int)(std::min_element(both.begin(), both.end()) - both.begin());
+    cost = both[(size_t)seam[(size_t)middle]];
     for (int y = middle - 1; y >= 0; y--)
         seam[(size_t)y] = least_beside(upper[(size_t)y], seam[(size_t)y + 1]);
     for (int y = middle + 1; y < plane.height; y++)
         seam[(size_t)y] = least_beside(lower[(size_t)(plane.height - 1 - y)], seam[(size_t)y - 1]);
     for (int y = plane.height - 1; y >= 0; y--)
-        plane.luma.erase(plane.luma.begin() + y * plane.width + seam[(size_t)y]);
+        for (std::vector<uint8_t> *bytes : { &plane.luma, &plane.marks })
+            if (!bytes->empty()) bytes->erase(bytes->begin() + y * plane.width + seam[(size_t)y]);
     plane.width--;
     return seam;
 }
@@ -108,26 +152,65 @@ struct run {
     std::vector<uint8_t> memory; /* AROUND bytes, the search's, AROUND bytes */
     std::vector<uint16_t> seams; /* AROUND elements more */
     struct kernel_progress progress;
+    uint32_t taken;
 };
 
-template <int WORDS, int CLUSTER> static void run_kernel(const void *searches) {
-    one_block_kernel<WORDS, CLUSTER>(*(const struct block_searches *)searches);
+/* The masks of a launch. */
+struct masks {
+    uint32_t given;   /* enum pixel_flag */
+    int keep, remove; /* enum marking */
+    int least;        /* seams to take before the search may end; -1: all */
+};
+
+template <int WORDS, int CLUSTER, bool MASKED> static void run_kernel(const void *searches) {
+    one_block_kernel<WORDS, CLUSTER, MASKED>(*(const struct block_searches *)searches);
 }
 
-/* Fills plane 0 with the image and a column more, as its kernel does. */
-static struct block_search search_of(struct run &run, int seams) {
+template <bool MASKED> static void (*kernel_of(uint32_t words, uint32_t cluster))(const void *) {
+    return words == 3     ? run_kernel<3, 1, MASKED>
+           : cluster == 1 ? run_kernel<4, 1, MASKED>
+                          : run_kernel<4, 2, MASKED>;
+}
+
+/* Fills plane 0 with the image and a column more, and its flags, as the GPU's kernels do. */
+static void fill_plane(const struct plane &plane, const struct block_shape &shape, uint8_t *to,
+                       uint32_t masks) {
+    const int width = plane.width, columns = 4 * (int)block_words((uint32_t)width);
+    for (int y = 0; y < plane.height; y++) {
+        uint8_t *const row = to + (size_t)y * shape.pitch;
+        uint32_t *const flags = (uint32_t *)(row + flags_at(shape)) + 1;
+        for (int x = 0; x <= width; x++)
+            row[x] = plane.luma[(size_t)(y * width + std::min(x, width - 1))];
+        for (int x = 0; masks && x < width; x++) {
+            const int marks = plane.marks[(size_t)(y * width + x)];
+            const uint32_t pixel = (marks & 1 ? FLAG_KEPT : 0) | (marks & 2 ? 0 : FLAG_STAYS);
+            if (x % columns == 0) flags[x / columns] = 0;
+            flags[x / columns] |= (pixel & masks) << 2 * (x % columns);
+        }
+    }
+}
+
+static struct block_search search_of(struct run &run, int seams, const struct masks &masks) {
     const uint32_t width = (uint32_t)run.plane.width, height = (uint32_t)run.plane.height;
-    const struct block_shape shape = block_shape_of(width, height);
-    run.memory.assign(block_search_bytes(width, height) + 2 * AROUND, (uint8_t)PATTERN);
+    const bool masked = masks.given != 0;
+    const struct block_shape shape = block_shape_of(width, height, masked);
+    run.memory.assign(block_search_bytes(width, height, masked) + 2 * AROUND, (uint8_t)PATTERN);
     run.seams.assign((size_t)seams * height + AROUND, SEAM_PATTERN);
     run.progress = {};
-    uint8_t *const memory = run.memory.data() + AROUND, *const to = block_plane(memory, shape, 0);
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x <= width; x++)
-            to[(size_t)y * shape.stride + x] =
-                run.plane.luma[(size_t)y * width + std::min(x, width - 1)];
-    return { memory,          run.seams.data(), &run.progress,   100,
-             (uint16_t)width, (uint16_t)height, (uint16_t)seams, (uint16_t)block_warps(width) };
+    run.taken = 12345;
+    uint8_t *const memory = run.memory.data() + AROUND;
+    fill_plane(run.plane, shape, block_plane(memory, shape, 0), masks.given);
+    return { memory,
+             run.seams.data(),
+             &run.progress,
+             &run.taken,
+             100,
+             (uint16_t)width,
+             (uint16_t)height,
+             (uint16_t)seams,
+             (uint16_t)(masks.least < 0 ? seams : masks.least),
+             (uint8_t)block_warps(width),
+             (uint8_t)masks.given };
 }
 
 static void check_around(const struct run &run, int seams) {
@@ -138,44 +221,67 @@ static void check_around(const struct run &run, int seams) {
     if (!kept) fail_msg("%dx%d: memory around was written", run.plane.width, run.plane.height);
 }
 
-static void check(struct run &run, int seams, int content, int cluster) {
+/* Whether the search ends before SEAM, of COST; TAKEN is what the kernel says then. */
+static bool ends_before(const struct masks &masks, const struct plane &plane, int seam,
+                        int64_t cost, uint32_t &taken) {
+    const bool walled = masks.given == (FLAG_KEPT | FLAG_STAYS) && cost >> 50;
+    const bool clear = (cost >> 32 & 0xffff) == plane.height;
+    taken = walled ? SEARCH_WALLED : (uint32_t)seam;
+    return walled || (masks.least >= 0 && seam >= masks.least && clear);
+}
+
+static void check(struct run &run, int seams, const char *name, const struct masks &masks) {
     const int width = run.plane.width, height = run.plane.height;
+    int s = 0;
     check_around(run, seams);
-    assert_int_equal(run.progress.done, 100 + seams);
-    for (int s = 0; s < seams; s++) {
-        const std::vector<int> expected = remove_seam(run.plane);
+    for (; s < seams; s++) {
+        int64_t cost;
+        uint32_t taken;
+        const std::vector<int> expected = remove_seam(run.plane, cost);
+        if (masks.given && ends_before(masks, run.plane, s, cost, taken)) {
+            if (run.taken != taken)
+                fail_msg("%dx%d, %s: %d seams taken, should be %d", width, height, name,
+                         (int)run.taken, (int)taken);
+            break;
+        }
         for (int y = 0; y < height; y++)
             if (run.seams[(size_t)(s * height + y)] != expected[(size_t)y])
-                fail_msg(
-                    "%dx%d, content %d, cluster %d, late %d: seam %d, row %d: %u, should be %d",
-                    width, height, content, cluster, simt_late, s, y,
-                    run.seams[(size_t)(s * height + y)], expected[(size_t)y]);
+                fail_msg("%dx%d, %s: seam %d, row %d: %u, should be %d", width, height, name, s, y,
+                         run.seams[(size_t)(s * height + y)], expected[(size_t)y]);
     }
+    assert_int_equal(run.progress.done, s ? 100 + s : 0);
+    if (masks.given && s == seams) assert_int_equal(run.taken, seams);
 }
 
 /* One launch of some images, all of the same words a lane. STOPPED: the number of one that nobody
  * wants any more; -1: none. */
 static void launch(const std::vector<std::vector<int>> &sizes, int seams, int content,
-                   uint32_t cluster, int stopped = -1) {
+                   uint32_t cluster, int stopped = -1, const struct masks &masks = {}) {
     struct block_searches searches = {};
     std::vector<struct run> runs(sizes.size());
     uint32_t warps = 0, words = 0;
+    char name[120];
+    snprintf(name, sizeof name, "content %d, cluster %u, late %d, masks %u: %d and %d, least %d",
+             content, cluster, simt_late, masks.given, masks.keep, masks.remove, masks.least);
     for (size_t i = 0; i < sizes.size(); i++) {
+        const int most = masks.given && masks.least >= 0 ? sizes[i][0] : sizes[i][0] - 1;
         runs[i].plane = make_plane(sizes[i][0], sizes[i][1], content);
-        searches.of[i] = search_of(runs[i], std::min(seams, sizes[i][0] - 1));
+        if (masks.given)
+            mark(runs[i].plane, masks.given & FLAG_KEPT ? masks.keep : NOTHING,
+                 masks.given & FLAG_STAYS ? masks.remove : NOTHING);
+        searches.of[i] = search_of(runs[i], std::min(seams, most), masks);
         runs[i].progress.stop = (int)i == stopped;
         warps = std::max(warps, (uint32_t)searches.of[i].warps);
         words = block_words((uint32_t)sizes[i][0]);
     }
-    void (*const kernel)(const void *) = words == 3     ? run_kernel<3, 1>
-                                         : cluster == 1 ? run_kernel<4, 1>
-                                                        : run_kernel<4, 2>;
-    simt_run((uint32_t)sizes.size() * cluster, cluster, 64 * warps / cluster, kernel, &searches);
+    simt_run((uint32_t)sizes.size() * cluster, cluster, 64 * warps / cluster,
+             masks.given ? kernel_of<true>(words, cluster) : kernel_of<false>(words, cluster),
+             &searches);
     for (size_t i = 0; i < sizes.size(); i++)
         if ((int)i == stopped)
             assert_true(runs[i].progress.done == 0 && runs[i].seams[0] == SEAM_PATTERN);
         else
-            check(runs[i], searches.of[i].seam_count, content, (int)cluster);
+            check(runs[i], searches.of[i].seam_count, name, masks);
 }
 
 static void test_narrow(void **) {
@@ -204,8 +310,47 @@ static void test_stop(void **) {
     launch({ { 500, 17 }, { 400, 30 } }, 5, NOISE, 2, 0);
 }
 
+/* Every marking of either mask with every one of the other. */
+static void test_narrow_masks(void **) {
+    for (int i = 0; i < 3 * MARKINGS * MARKINGS; i++) {
+        const int keep = i / 3 % MARKINGS, remove = i / 3 / MARKINGS;
+        const struct masks masks = { 1 + (uint32_t)i % 3, keep, remove,
+                                     i % 3 && i % 2 ? i % 5 : -1 };
+        if ((!(masks.given & FLAG_KEPT) && keep) || (!(masks.given & FLAG_STAYS) && remove))
+            continue;
+        simt_late = i / 2 % 2;
+        launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 2 }, { 25, 31 } }, 7, i % CONTENTS, 1, -1,
+               masks);
+    }
+    launch({ { 40, 40 } }, 40, NOISE, 1, -1, { FLAG_STAYS, 0, ALL, 0 });
+}
+
+/* The highest costs that there may be. */
+static void test_long_seams(void **) {
+    const std::vector<std::vector<int>> sizes = { { 13, MASKED_ROWS_MAX } };
+    launch(sizes, 2, CHECKS, 1, -1, { FLAG_KEPT, ALL, 0, -1 });
+    launch(sizes, 2, CHECKS, 1, -1, { FLAG_STAYS, 0, NOTHING, -1 });
+    launch(sizes, 2, NOISE, 1, -1, { FLAG_KEPT | FLAG_STAYS, COLUMN, NOTHING, -1 });
+}
+
+static void test_wide_masks(void **) {
+    for (int i = 0; i < 3 * MARKINGS; i++) {
+        const struct masks masks = { 1 + (uint32_t)i % 3, i / 3, (i + i / 3) % MARKINGS,
+                                     i % 3 && i % 2 ? 1 : -1 };
+        simt_late = i % 2;
+        if (i / 3 % 2)
+            launch({ { 361, 33 }, { 481, 18 }, { 500, 2 } }, 3, i % CONTENTS, 1, -1, masks);
+        else
+            launch({ { 361, 18 }, { 481, 33 }, { 500, 3 } }, 3, i % CONTENTS, 2, -1, masks);
+    }
+    launch({ { 500, 125 }, { 970, 20 } }, 3, SEAMS, 2, -1, { FLAG_KEPT, HALF_OF_ALL, 0, -1 });
+}
+
 int main() {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_narrow), cmocka_unit_test(test_wide),
-                                        cmocka_unit_test(test_stop) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_narrow),     cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_stop),       cmocka_unit_test(test_narrow_masks),
+        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,10 @@ static inline uint32_t __vimin3_u32(uint32_t a, uint32_t b, uint32_t c) {
     return min(a, min(b, c));
 }
 
+static inline uint32_t __viaddmin_u32(uint32_t a, uint32_t b, uint32_t c) {
+    return min(a + b, c);
+}
+
 static inline uint32_t __vabsdiffu4(uint32_t a, uint32_t b) {
     uint32_t all = 0;
     for (int i = 0; i < 32; i += 8)
@@ -234,6 +238,10 @@ static inline uint32_t thread_index() {
     return threadIdx.x;
 }
 
+static inline uint32_t block_index() {
+    return blockIdx.x;
+}
+
 /* Relative to DYNAMIC; other shared memory lies anywhere else. */
 static inline uint32_t shared_address(const void *memory) {
     return (uint32_t)((const uint8_t *)memory - dynamic);
@@ -250,6 +258,16 @@ static inline uint32_t shift_left(uint32_t word, uint32_t by) {
 template <int COUNT> static inline void load_shared_words(uint32_t (&words)[COUNT], uint32_t from) {
     simt_check(simt_shared(from), COUNT == 4 ? 16 : 4);
     memcpy(words, simt_shared(from), sizeof words);
+}
+
+static inline uint32_t load_shared32(uint32_t from) {
+    uint32_t word;
+    load_shared_words<1>((uint32_t(&)[1])word, from);
+    return word;
+}
+
+static inline uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mask) {
+    return bits & mask ? sum + by : sum;
 }
 
 static inline int load_shared16(uint32_t from) {
@@ -291,6 +309,10 @@ static inline void copy_async16(uint32_t to, const void *from) {
     simt_copy_to(to, from, 16);
 }
 
+static inline void copy_async4(uint32_t to, const void *from) {
+    simt_copy_to(to, from, 4);
+}
+
 static inline void copy_async_commit() {
     std::vector<std::vector<simt_copy>> &groups = simt_me().groups;
     if (groups.empty()) groups.emplace_back();
@@ -309,7 +331,7 @@ template <int WORDS> static inline void copy_async(uint32_t to, const uint8_t *f
     if (WORDS == 4)
         copy_async16(to, from);
     else
-        for (int i = 0; i < WORDS; i++) simt_copy_to(to + 4 * i, from + 4 * i, 4);
+        for (int i = 0; i < WORDS; i++) copy_async4(to + 4 * i, from + 4 * i);
     copy_async_commit();
 }
 

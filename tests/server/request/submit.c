@@ -72,11 +72,20 @@ static void the_time_is_the_sum(void **state) {
     check_near(predict_all(all, 6, COST_ENCODE), 2 * encode);
 }
 
-/* A GPU carves many images side by side in one direction, by gradient, without masks. */
+/* A GPU carves many images side by side in one direction, by gradient. */
 static void check_abreast(const char *text, bool expected) {
     begin(text, 1000, 800, 0, 1);
     add_cost(&work, &job);
     if (job.abreast != expected) fail_msg("%s: %d", text, job.abreast);
+}
+
+/* Seams that are too long count by their weights elsewhere. */
+static void check_abreast_masked(const char *text, uint32_t width, uint32_t height, bool expected) {
+    begin(text, width, height, 0, 1);
+    job.aux[1].length = 1;
+    job.aux[1].probe = job.probe;
+    add_cost(&work, &job);
+    if (job.abreast != expected) fail_msg("%s, %ux%u: %d", text, width, height, job.abreast);
 }
 
 static void some_carves_go_abreast(void **state) {
@@ -94,11 +103,12 @@ static void some_carves_go_abreast(void **state) {
     begin("carve:dx=-30", 7681, 800, 0, 1);
     add_cost(&work, &job);
     assert_false(job.abreast);
-    begin("carve:dx=-30", 1000, 800, 0, 1);
-    job.aux[0].length = 1;
-    job.aux[0].probe = job.probe;
-    add_cost(&work, &job);
-    assert_false(job.abreast);
+    check_abreast_masked("carve:dx=-30", 1000, 2400, true);
+    check_abreast_masked("carve:dx=-30", 1000, 2401, false);
+    check_abreast_masked("carve:dx=-30", 3840, 2160, true);
+    check_abreast_masked("carve:dy=30", 3840, 2160, false);
+    check_abreast_masked("carve", 3840, 2160, false);
+    check_abreast_masked("carve", 1920, 1080, true);
 }
 
 /* There are as many terms as kinds, for any number of results. */

@@ -6,7 +6,8 @@
  *
  * How it works: a step is one seam. Every warp sweeps its columns of its half, which also removes
  * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a warp
- * of each half traces the seam (trace.cuh).
+ * of each half traces the seam (trace.cuh). With masks (flags.cuh) a seam may be the one at which
+ * the search ends.
  */
 #ifndef BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
 #define BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
@@ -20,10 +21,11 @@ struct block_searches {
     struct block_search of[ONE_BLOCK_SEARCHES_MAX];
 };
 
-template <int WORDS> struct one_block_shared {
+template <int WORDS, bool MASKED> struct one_block_shared {
     alignas(16) struct exchange<WORDS> box;
-    struct trace_window windows[2][2];
+    struct trace_window<WORDS, MASKED> windows[2][2];
     bool stop;
+    bool ends; /* MASKED: the search, before the present seam */
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -48,7 +50,7 @@ DEVICE void load_gaps(uint16_t *gaps, const uint16_t *seam, uint32_t height, uin
 }
 
 /* The upper half's warps: the least cost of a path through the middle, the leftmost of equals. */
-template <int WORDS>
+template <int WORDS, bool MASKED>
 DEVICE void meet(const struct block_view &view, const struct sweep_place &place, int width,
                  const uint32_t (&upper)[4 * WORDS]) {
     constexpr int COLUMNS = 4 * WORDS;
@@ -56,13 +58,15 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     load_costs(lower, view.middle + place.x);
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-        if (place.x + i < 0 || place.x + i >= width) lower[i] = COST_OUTSIDE;
+        if (place.x + i < 0 || place.x + i >= width) lower[i] = outside_cost<MASKED>();
     uint32_t left = __shfl_up_sync(~0u, lower[COLUMNS - 1], 1);
     const uint32_t right = __shfl_down_sync(~0u, lower[0], 1);
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++) {
         const uint32_t next = i + 1 < COLUMNS ? lower[(i + 1) % COLUMNS] : right;
-        const uint32_t cost = upper[i] + __vimin3_u32(left, lower[i], next);
+        const uint32_t under = __vimin3_u32(left, lower[i], next);
+        uint32_t cost = upper[i] + under;
+        if (MASKED && max(upper[i], under) == COST_WALL) cost = SEARCH_WALLED;
         left = lower[i];
         if (place.own && place.x + i < width && cost < best)
             best = cost, column = (uint32_t)(place.x + i);
@@ -72,15 +76,21 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     if (place.lane == 0) __stcg(view.bests + place.warp, (uint64_t)least << 32 | column);
 }
 
-/* The column of the middle row; for the lower half, of the row below. */
-DEVICE int seam_start(const struct block_view &view, uint32_t warps, int width, uint32_t half) {
+/* The seam's cost, and behind it its column in the middle row. */
+DEVICE uint64_t best_of(const struct block_view &view, uint32_t warps) {
     uint64_t best = ~0ull;
     for (uint32_t i = 0; i < warps; i++) best = min(best, __ldcg(view.bests + i));
-    const int x = (int)(uint32_t)best;
+    return best;
+}
+
+/* The column of the middle row, X; for the lower half, of the row below. */
+template <bool MASKED>
+DEVICE int seam_start(const struct block_view &view, int x, int width, uint32_t half) {
+    constexpr uint32_t outside = outside_cost<MASKED>();
     if (!half) return x;
-    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : +COST_OUTSIDE;
+    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : outside;
     const uint32_t here = __ldcg(view.middle + x);
-    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : +COST_OUTSIDE;
+    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : outside;
     return left <= min(here, right) ? x - 1 : right < here ? x + 1 : x;
 }
 
@@ -97,36 +107,69 @@ DEVICE struct sweep_place place_of(uint32_t warp, uint32_t warps, uint32_t half)
     return place;
 }
 
-/* A warp's part of one seam, up to the least paths of its columns. */
-template <int WORDS, int CLUSTER>
-DEVICE void sweep_and_meet(const struct block_view &view, struct sweep_args<WORDS> &args,
-                           const struct sweep_place &place, uint32_t half,
-                           struct exchange<WORDS> &box, uint32_t &parity) {
+/* Whether the search ends before SEAM, of COST, or for another way to carve; one lane says so. */
+DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32_t cost,
+                        bool says) {
+    const struct flag_costs costs = flag_costs_of(search.height, search.masks);
+    const bool walled = cost == SEARCH_WALLED;
+    const bool ends = walled || (seam >= search.least && cost >= search.height * costs.stays);
+    if (ends && says) *search.taken = walled ? +SEARCH_WALLED : seam;
+    return ends;
+}
+
+/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: with the image. */
+template <int WORDS, bool MASKED>
+DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
+                       const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,
+                       uint32_t seam, uint16_t *found,
+                       struct one_block_shared<WORDS, MASKED> &shared) {
+    const uint64_t best = best_of(view, args.warps);
+    if (MASKED &&
+        search_ends(search, seam, (uint32_t)(best >> 32), !half && threadIdx.x % 32 == 0)) {
+        shared.ends = true;
+        return;
+    }
+    const int start = seam_start<MASKED>(view, (int)(uint32_t)best, args.width, half);
+    if (half)
+        trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
+    else
+        trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
+}
+
+/* A warp's part of one seam, up to the least paths of its columns. With masks the sweep needs the
+ * registers of the view, which is made again behind it. */
+template <int WORDS, int CLUSTER, bool MASKED>
+DEVICE void sweep_and_meet(const struct block_searches &searches, const struct block_view &view,
+                           struct sweep_args<WORDS> &args, const struct sweep_place &place,
+                           uint32_t half, struct exchange<WORDS> &box, uint32_t &parity) {
     uint32_t costs[4 * WORDS];
+    const auto again = [&] {
+        return MASKED ? block_view_of(searches.of[block_index() / CLUSTER], true) : view;
+    };
     if (half) {
         args.kept = kept_costs<1>(view) + place.x;
-        sweep_half<WORDS, 1>(args, place, box, parity, costs);
-        if (place.own) store_costs(view.middle + place.x, costs);
+        sweep_half<WORDS, 1, MASKED>(args, place, box, parity, costs);
+        if (place.own) store_costs(again().middle + place.x, costs);
     } else {
         args.kept = kept_costs<0>(view) + place.x;
-        sweep_half<WORDS, 0>(args, place, box, parity, costs);
+        sweep_half<WORDS, 0, MASKED>(args, place, box, parity, costs);
     }
     search_barrier<CLUSTER>();
-    if (!half) meet<WORDS>(view, place, args.width, costs);
+    if (!half) meet<WORDS, MASKED>(again(), place, args.width, costs);
 }
 
 /* One block or cluster a search. Warps that a smaller search does not need leave at once. */
-template <int WORDS, int CLUSTER>
+template <int WORDS, int CLUSTER, bool MASKED>
 static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     one_block_kernel(const __grid_constant__ struct block_searches searches) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t dynamic[];
-    __shared__ struct one_block_shared<WORDS> shared;
-    constexpr uint32_t RING = RING_ROWS * lane_shape<WORDS>::ROW_BYTES;
+    __shared__ struct one_block_shared<WORDS, MASKED> shared;
+    constexpr uint32_t RING = ring_shape<WORDS, MASKED>::BYTES;
     const struct block_search &search = searches.of[blockIdx.x / CLUSTER];
     const uint32_t warps = search.warps, here = 2 * warps / CLUSTER, warp = threadIdx.x / 32;
     if (warp >= here) return;
-    const struct block_view view = block_view_of(search);
+    const struct block_view view = block_view_of(search, MASKED);
     const uint32_t half = CLUSTER == 1 ? warp / warps : blockIdx.x % 2;
     const struct sweep_place place = place_of<WORDS, CLUSTER>(warp, warps, half);
     uint16_t *const gaps = (uint16_t *)(dynamic + here * RING);
@@ -134,11 +177,17 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     struct sweep_args<WORDS> args;
     args.height = search.height;
     args.rows = half ? args.height - 1 - (int)view.middle_row : (int)view.middle_row + 1;
+    args.pitch = view.shape.pitch;
     args.stride = view.shape.stride;
-    args.ring = shared_address(dynamic) + warp * RING + place.lane * lane_shape<WORDS>::COLUMNS;
+    args.ring = shared_address(dynamic) + warp * RING;
     args.gaps = shared_address(gaps + GAPS_SLACK);
     args.first = CLUSTER == 1 ? half * warps : 0;
     args.warps = warps;
+    if constexpr (MASKED) {
+        args.flags_at = flags_at(view.shape);
+        args.masks = search.masks;
+        if (threadIdx.x == 0) shared.ends = false;
+    }
 
     for (uint32_t seam = 0; seam < search.seam_count; seam++) {
         uint16_t *const found = search.seams + (size_t)seam * search.height;
@@ -154,23 +203,27 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         args.closes = seam > 0;
         args.from = plane_of(view, seam ? seam - 1 : 0) + place.x;
         args.to = plane + place.x;
-        sweep_and_meet<WORDS, CLUSTER>(view, args, place, half, shared.box, parity);
+        sweep_and_meet<WORDS, CLUSTER, MASKED>(searches, view, args, place, half, shared.box,
+                                               parity);
         if (threadIdx.x == 0) shared.stop = stop != 0;
         search_barrier<CLUSTER>();
         if (shared.stop) return;
         if (place.warp == 0) {
-            const int start = seam_start(view, warps, args.width, half);
-            if (half)
-                trace_half<WORDS, 1>(view, plane, args.width, args.height, args.rows, start,
-                                     shared.windows[1], found);
-            else
-                trace_half<WORDS, 0>(view, plane, args.width, args.height, args.rows, start,
-                                     shared.windows[0], found);
+            if constexpr (MASKED) {
+                const struct block_view again =
+                    block_view_of(searches.of[block_index() / CLUSTER], true);
+                trace_seam<WORDS, true>(search, again, plane_of(again, seam), args, half, seam,
+                                        found, shared);
+            } else {
+                trace_seam<WORDS, false>(search, view, plane, args, half, seam, found, shared);
+            }
         }
         search_barrier<CLUSTER>();
+        if (MASKED && shared.ends) return;
         if (search.progress && threadIdx.x == 0 && !half)
             ((volatile struct kernel_progress *)search.progress)->done = search.done + seam + 1;
     }
+    if (MASKED && threadIdx.x == 0 && !half) *search.taken = search.seam_count;
 #endif
 }
 

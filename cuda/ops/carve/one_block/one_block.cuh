@@ -21,41 +21,53 @@
 static inline bool one_block_takes(int capability, const struct seam_search *search) {
     const uint32_t warps = block_warps(search->width);
     return capability >= 80 && search->energy == CARVE_GRADIENT && !search->rows &&
-           !search->marks && !search->taken && search->height >= 2 &&
-           search->height <= ONE_BLOCK_ROWS_MAX &&
+           search->height >= 2 &&
+           search->height <= (search->marks ? +MASKED_ROWS_MAX : +ONE_BLOCK_ROWS_MAX) &&
            warps <= (capability >= 90 ? BLOCK_WARPS_MAX : BLOCK_WARPS_MAX / 2);
 }
 
 /* MEMORY: block_search_bytes(), of which plane 0 is filled, with a column more than the image has.
- */
-static inline struct block_search block_search_of(const struct seam_search *search,
-                                                  uint8_t *memory) {
+ * MASKS: enum pixel_flag; then the flags are filled, and TAKEN is where block_search has it. */
+static inline struct block_search block_search_of(const struct seam_search *search, uint8_t *memory,
+                                                  uint32_t masks, uint32_t *taken) {
     return { memory,
              search->seams,
              search->progress,
+             taken,
              search->done,
              (uint16_t)search->width,
              (uint16_t)search->height,
              (uint16_t)search->columns,
-             (uint16_t)block_warps(search->width) };
+             (uint16_t)(search->taken ? search->least : search->columns),
+             (uint8_t)block_warps(search->width),
+             (uint8_t)masks };
 }
 
 /* Dynamic shared memory that a block uses, at most; with what the kernels declare it fits the 99 KB
  * that a block may have on compute capability 8.6, 8.9 and 12.0. */
+HOST_DEVICE constexpr uint32_t one_block_dynamic(uint32_t warps, uint32_t ring, uint32_t rows) {
+    return warps * ring + 2 * (rows + 2 * GAPS_SLACK);
+}
+
 enum {
-    SHARED_DECLARED = sizeof(struct one_block_shared<4>) + 64,
-    ONE_BLOCK_DYNAMIC_MAX = BLOCK_WARPS_MAX * RING_ROWS * lane_shape<4>::ROW_BYTES +
-                            2 * (ONE_BLOCK_ROWS_MAX + 2 * GAPS_SLACK)
+    ONE_BLOCK_DYNAMIC_MAX =
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, false>::BYTES, ONE_BLOCK_ROWS_MAX),
+    MASKED_DYNAMIC_MAX =
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, true>::BYTES, MASKED_ROWS_MAX)
 };
-static_assert(ONE_BLOCK_DYNAMIC_MAX + SHARED_DECLARED <= 99 * 1024, "shared memory of a block");
+static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4, false>) + 64 <= 99 * 1024,
+              "shared memory of a block");
+static_assert(MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64 <= 99 * 1024,
+              "shared memory of a block with masks");
 
 /* A block takes SHARED_OF_WARP for each warp, though it uses less, up to SHARED_MOST: so searches
  * leave half of a multiprocessor's registers to other kernels, above all to codecs', which else
  * wait for a search to end. */
 enum { SHARED_OF_WARP = 20 << 10, SHARED_MOST = 160 << 10 };
 
-static inline uint32_t one_block_shared_most(const struct cuda_context *context) {
-    return min((uint32_t)SHARED_MOST, (uint32_t)context->shared_bytes - SHARED_DECLARED);
+template <bool MASKED> static inline uint32_t shared_most(const struct cuda_context *context) {
+    const size_t declared = sizeof(struct one_block_shared<4, MASKED>) + 64;
+    return min((uint32_t)SHARED_MOST, (uint32_t)(context->shared_bytes - declared));
 }
 
 typedef void (*one_block_pointer)(struct block_searches searches);
@@ -80,32 +92,38 @@ static inline void one_block_add(struct one_block_group *group, const struct blo
 }
 
 /* By words of a lane and blocks of a search. */
-static inline const void *one_block_kernel_of(int words, bool two) {
-    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1>;
-    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2>
-               : (const void *)(one_block_pointer)one_block_kernel<4, 1>;
+template <bool MASKED> static inline const void *one_block_kernel_of(int words, bool two) {
+    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1, MASKED>;
+    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2, MASKED>
+               : (const void *)(one_block_pointer)one_block_kernel<4, 1, MASKED>;
+}
+
+template <bool MASKED>
+static inline cudaError_t one_block_prepare_kernels(const struct cuda_context *context) {
+    static uint64_t prepared;
+    const void *const kernels[] = { one_block_kernel_of<MASKED>(3, false),
+                                    one_block_kernel_of<MASKED>(4, false),
+                                    one_block_kernel_of<MASKED>(4, true) };
+    return prepare_kernels(kernels, 3, (int)shared_most<MASKED>(context), &prepared);
 }
 
 /* Call it before a turn begins: it may load the kernels. */
 static inline enum status one_block_prepare(const struct cuda_context *context,
                                             struct failure *failure) {
-    static uint64_t prepared;
-    const void *const kernels[] = { one_block_kernel_of(3, false), one_block_kernel_of(4, false),
-                                    one_block_kernel_of(4, true) };
-    CUDA_TRY(failure, prepare_kernels(kernels, 3, (int)one_block_shared_most(context), &prepared));
+    CUDA_TRY(failure, one_block_prepare_kernels<false>(context));
+    CUDA_TRY(failure, one_block_prepare_kernels<true>(context));
     return STATUS_OK;
 }
 
+template <int WORDS, bool MASKED>
 static inline cudaError_t one_block_launch(const struct cuda_context *context, cudaStream_t stream,
-                                           int generation, int words, int crowd,
+                                           int generation, int crowd,
                                            const struct one_block_group *group) {
     if (!group->count) return cudaSuccess;
     /* Two blocks a search are faster while there is a multiprocessor for each search. */
-    const bool two = words == 4 && generation >= 90 &&
+    const bool two = WORDS == 4 && generation >= 90 &&
                      (crowd <= context->multiprocessors || group->warps > BLOCK_WARPS_MAX / 2);
     const uint32_t cluster = two ? 2 : 1, warps = 2 * group->warps / cluster;
-    const uint32_t uses =
-        warps * RING_ROWS * 128 * (uint32_t)words + 2 * (group->rows + 2 * GAPS_SLACK);
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -114,11 +132,12 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, c
     config.gridDim = dim3(cluster * group->count);
     config.blockDim = dim3(32 * warps);
     config.dynamicSmemBytes =
-        max(uses, min(warps * SHARED_OF_WARP, one_block_shared_most(context)));
+        max(one_block_dynamic(warps, ring_shape<WORDS, MASKED>::BYTES, group->rows),
+            min(warps * SHARED_OF_WARP, shared_most<MASKED>(context)));
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = two;
-    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of(words, two),
+    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of<MASKED>(WORDS, two),
                               group->searches);
 }
 
@@ -128,11 +147,19 @@ static inline cudaError_t one_block_launch_all(const struct cuda_context *contex
                                                cudaStream_t stream, int generation,
                                                const struct block_search *searches, int count,
                                                int crowd) {
-    struct one_block_group narrow = {}, wide = {};
+    struct one_block_group groups[2][2] = {}; /* [with masks][narrow] */
     for (int i = 0; i < count; i++)
-        one_block_add(block_words(searches[i].width) == 3 ? &narrow : &wide, &searches[i]);
-    const cudaError_t error = one_block_launch(context, stream, generation, 4, crowd, &wide);
-    return error ? error : one_block_launch(context, stream, generation, 3, crowd, &narrow);
+        one_block_add(&groups[searches[i].masks != 0][block_words(searches[i].width) == 3],
+                      &searches[i]);
+    cudaError_t error =
+        one_block_launch<4, true>(context, stream, generation, crowd, &groups[1][0]);
+    if (!error)
+        error = one_block_launch<4, false>(context, stream, generation, crowd, &groups[0][0]);
+    if (!error)
+        error = one_block_launch<3, true>(context, stream, generation, crowd, &groups[1][1]);
+    if (!error)
+        error = one_block_launch<3, false>(context, stream, generation, crowd, &groups[0][1]);
+    return error;
 }
 
 #endif

@@ -11,6 +11,7 @@
  * bytes, two to a register, and never stored: (181 d + 2) >> 8 is (46341 d) >> 16 for every byte d,
  * and its product fits 16 bits. No direction is stored either: every STEP rows the costs are kept,
  * and the trace does those rows again.
+ * Flags of masks travel and close their gap with the row (flags.cuh).
  *
  * Columns outside the image cost OUTSIDE more a row than they seem to. No least path uses one: the
  * path beside it within the image costs at most GRADIENT_MAX a row.
@@ -18,9 +19,9 @@
 #ifndef BURIN_CARVE_ONE_BLOCK_SWEEP_CUH
 #define BURIN_CARVE_ONE_BLOCK_SWEEP_CUH
 
-#include "cuda/ops/carve/one_block/layout.cuh"
+#include "cuda/ops/carve/one_block/flags.cuh"
 
-enum { OUTSIDE = 0x4000, LOW_BYTES = 0x00ff00ff };
+enum { LOW_BYTES = 0x00ff00ff };
 
 /* A warp's place in its half, and a lane's in the warp. */
 struct sweep_place {
@@ -64,7 +65,7 @@ DEVICE void energies_of(uint32_t here, uint32_t right, uint32_t below, uint32_t 
 
 /* ---- the rows of a lane, in the order of the sweep */
 
-template <int WORDS, int HALF> struct row_stream {
+template <int WORDS, int HALF, bool MASKED> struct row_stream {
     const uint8_t *ask;          /* the next row to be fetched, from the old plane */
     uint8_t *put;                /* the next row to be written, in the new one */
     int64_t back;                /* from the new plane to the old one */
@@ -74,37 +75,47 @@ template <int WORDS, int HALF> struct row_stream {
     uint32_t gap_at;             /* where the seam before crosses the row that comes next */
     uint32_t words[WORDS];       /* the row that came last */
     int gap;                     /* where the seam crosses that one */
+
+    uint32_t flag_ring; /* MASKED: the lane's flags in the ring */
+    uint32_t flag_hop;  /* bytes from its luma to its flags in a plane */
+    uint32_t flags;     /* of the row that came last */
 };
 
-template <int WORDS> DEVICE uint32_t next_slot(uint32_t slot) {
-    slot += lane_shape<WORDS>::ROW_BYTES;
-    return slot == RING_ROWS * lane_shape<WORDS>::ROW_BYTES ? 0 : slot;
+template <int WORDS, bool MASKED> DEVICE uint32_t next_slot(uint32_t slot) {
+    slot += ring_shape<WORDS, MASKED>::ROW_BYTES;
+    return slot == ring_shape<WORDS, MASKED>::BYTES ? 0 : slot;
 }
 
-template <int WORDS, int HALF> DEVICE void ask_row(struct row_stream<WORDS, HALF> &rows) {
+/* Flags are read only by the half that writes them, so they may lie in the L1 cache. */
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void ask_row(struct row_stream<WORDS, HALF, MASKED> &rows) {
+    if constexpr (MASKED) copy_async4(rows.flag_ring + rows.ask_slot, rows.ask + rows.flag_hop);
     copy_async<WORDS>(rows.ring + rows.ask_slot, rows.ask);
     rows.ask += rows.hop;
-    rows.ask_slot = next_slot<WORDS>(rows.ask_slot);
+    rows.ask_slot = next_slot<WORDS, MASKED>(rows.ask_slot);
 }
 
 /* Takes the next row out of the ring, and asks for one more. */
-template <int WORDS, int HALF> DEVICE void take_row(struct row_stream<WORDS, HALF> &rows) {
-    copy_async_wait<RING_ROWS - 2>();
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void take_row(struct row_stream<WORDS, HALF, MASKED> &rows) {
+    copy_async_wait<ring_shape<WORDS, MASKED>::ROWS - 2>();
     load_shared_words(rows.words, rows.ring + rows.get_slot);
+    if constexpr (MASKED) rows.flags = load_shared32(rows.flag_ring + rows.get_slot);
     rows.gap = load_shared16(rows.gap_at);
-    rows.get_slot = next_slot<WORDS>(rows.get_slot);
+    rows.get_slot = next_slot<WORDS, MASKED>(rows.get_slot);
     rows.gap_at += HALF ? 0u - 2 : 2u;
     ask_row(rows);
 }
 
-/* Closes the gap of a row that was taken out, WORDS; RIGHT: its right neighbours. WIDTH: of the row
- * afterwards. KEEP: the row goes to the new plane. */
-template <int WORDS, int HALF>
-DEVICE void close_row(struct row_stream<WORDS, HALF> &rows, const struct sweep_place &place,
+/* Closes the gap of a row that was taken out, WORDS and FLAGS; RIGHT: its right neighbours. WIDTH:
+ * of the row afterwards. KEEP: the row goes to the new plane. */
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void close_row(struct row_stream<WORDS, HALF, MASKED> &rows, const struct sweep_place &place,
                       int width, int gap, bool keep, uint32_t (&words)[WORDS],
-                      uint32_t (&right)[WORDS]) {
-    uint32_t moved[WORDS];
+                      uint32_t (&right)[WORDS], uint32_t &flags) {
+    uint32_t moved[WORDS], moved_flags = 0;
     right_of(moved, words);
+    if constexpr (MASKED) moved_flags = flags_right_of<WORDS>(flags);
     if (gap < place.left + 32 * lane_shape<WORDS>::COLUMNS) {
         /* The last column goes: what follows repeats the one before. */
         if (gap == width) {
@@ -118,19 +129,24 @@ DEVICE void close_row(struct row_stream<WORDS, HALF> &rows, const struct sweep_p
             const uint32_t mask = shift_left(~0u, (uint32_t)max(bits - 32 * i, 0));
             words[i] = (words[i] & ~mask) | (moved[i] & mask);
         }
+        if constexpr (MASKED) flags = close_flags(flags, moved_flags, gap - place.x);
     }
-    if (keep) store_row(rows.put, words);
+    if (keep) {
+        store_row(rows.put, words);
+        if constexpr (MASKED) __stcg((uint32_t *)(rows.put + rows.flag_hop), flags);
+    }
     rows.put += rows.hop;
     right_of(right, words);
 }
 
 /* ---- costs */
 
-/* Adds a row's energies to the costs: each path comes from the least of three neighbours. LEFT,
- * RIGHT: the costs beside the lane's. */
-template <int WORDS>
+/* Adds a row's energies to the costs, and those of FLAGS: each path comes from the least of three
+ * neighbours. LEFT, RIGHT: the costs beside the lane's. */
+template <int WORDS, bool MASKED>
 DEVICE void add_row(uint32_t (&costs)[4 * WORDS], const uint32_t (&energies)[2 * WORDS],
-                    uint32_t left, uint32_t right) {
+                    uint32_t left, uint32_t right, uint32_t flags,
+                    const struct flag_costs &flag_costs) {
     constexpr int COLUMNS = 4 * WORDS;
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++) {
@@ -138,7 +154,11 @@ DEVICE void add_row(uint32_t (&costs)[4 * WORDS], const uint32_t (&energies)[2 *
         const uint32_t least = __vimin3_u32(left, costs[i], next);
         const uint32_t pair = energies[i / 4 * 2 + i % 2];
         left = costs[i];
-        costs[i] = least + (i & 2 ? pair >> 16 : pair & 0xffff);
+        const uint32_t energy = i & 2 ? pair >> 16 : pair & 0xffff;
+        costs[i] = MASKED
+                       ? __viaddmin_u32(least, add_flags(energy, flags, FLAG_BITS * i, flag_costs),
+                                        COST_WALL)
+                       : least + energy;
     }
 }
 
@@ -185,36 +205,44 @@ DEVICE void exchange_costs(struct exchange<WORDS> &box, uint32_t parity,
 /* ---- a half */
 
 template <int WORDS> struct sweep_args {
-    const uint8_t *from; /* the lane's columns of row 0, with the seam before */
-    uint8_t *to;         /* the same without it */
-    int height, width;   /* without the seam */
-    int rows;            /* of the half */
-    uint32_t stride;
-    uint32_t ring, gaps;   /* shared addresses: the lane's part; the entry of row 0 */
+    const uint8_t *from;    /* the lane's columns of row 0, with the seam before */
+    uint8_t *to;            /* the same without it */
+    int height, width;      /* without the seam */
+    int rows;               /* of the half */
+    uint32_t pitch, stride; /* bytes between rows of luma; columns of costs */
+    uint32_t ring, gaps;    /* shared addresses: the warp's part; the entry of row 0 */
+    uint32_t flags_at;      /* as flags_at() says */
+    uint32_t masks;
     uint32_t *kept;        /* the lane's column of group 0 */
     uint32_t first, warps; /* the block's number of the half's first warp; warps of the half */
     bool closes;           /* there is a seam before: rows are written */
 };
 
 /* A lane on its way through a half. */
-template <int WORDS, int HALF> struct sweep_state {
-    struct row_stream<WORDS, HALF> rows;
+template <int WORDS, int HALF, bool MASKED> struct sweep_state {
+    struct row_stream<WORDS, HALF, MASKED> rows;
     uint32_t before[WORDS], before_right[WORDS]; /* the row made last, and its right neighbours */
     uint32_t energies[2 * WORDS];                /* of the row that is added next */
     uint32_t outside[2 * WORDS];                 /* for even and odd pixels of each word */
     bool ends;                                   /* some of the warp's columns are outside */
+    uint32_t flags[HALF ? 1 : 2];                /* of that row, and of the next one */
 };
 
-template <int WORDS, int HALF>
+template <int WORDS, int HALF, bool MASKED>
 DEVICE void begin_rows(const struct sweep_args<WORDS> &args, const struct sweep_place &place,
-                       struct sweep_state<WORDS, HALF> &state) {
+                       struct sweep_state<WORDS, HALF, MASKED> &state) {
     const int start = HALF ? args.height - 1 : 0;
-    struct row_stream<WORDS, HALF> &rows = state.rows;
-    rows.hop = HALF ? -(int64_t)args.stride : (int64_t)args.stride;
-    rows.ask = args.from + (int64_t)start * args.stride;
-    rows.put = args.to + (int64_t)start * args.stride;
+    struct row_stream<WORDS, HALF, MASKED> &rows = state.rows;
+    rows.hop = HALF ? -(int64_t)args.pitch : (int64_t)args.pitch;
+    rows.ask = args.from + (int64_t)start * args.pitch;
+    rows.put = args.to + (int64_t)start * args.pitch;
     rows.back = args.from - args.to;
-    rows.ring = args.ring;
+    rows.ring = args.ring + place.lane * lane_shape<WORDS>::COLUMNS;
+    if constexpr (MASKED) {
+        rows.flag_ring = args.ring + ring_shape<WORDS, true>::FLAGS + 4 * place.lane;
+        rows.flag_hop =
+            args.flags_at + 4 * (uint32_t)flag_word_of<WORDS>(place.x) - (uint32_t)place.x;
+    }
     rows.ask_slot = rows.get_slot = 0;
     rows.gap_at = args.gaps + 2 * start;
 #pragma unroll
@@ -224,22 +252,23 @@ DEVICE void begin_rows(const struct sweep_args<WORDS> &args, const struct sweep_
                            (high < 0 || high >= args.width ? OUTSIDE << 16 : 0);
     }
     state.ends = place.left < 0 || place.left + 32 * lane_shape<WORDS>::COLUMNS > args.width;
-    for (int i = 0; i < RING_ROWS - 1; i++) ask_row(rows);
+    for (int i = 0; i < ring_shape<WORDS, MASKED>::ROWS - 1; i++) ask_row(rows);
     take_row(rows);
 }
 
 /* The first row's energies, which need the row below: the lower half begins with the last row,
  * which is its own row below; the upper half needs one more row. */
-template <int WORDS, int HALF>
+template <int WORDS, int HALF, bool MASKED>
 DEVICE void begin_energies(const struct sweep_args<WORDS> &args, const struct sweep_place &place,
-                           bool writes, struct sweep_state<WORDS, HALF> &state) {
-    struct row_stream<WORDS, HALF> &rows = state.rows;
+                           bool writes, struct sweep_state<WORDS, HALF, MASKED> &state) {
+    struct row_stream<WORDS, HALF, MASKED> &rows = state.rows;
     uint32_t first[WORDS], first_right[WORDS];
     int gap = rows.gap;
 #pragma unroll
     for (int i = 0; i < WORDS; i++) first[i] = rows.words[i];
+    state.flags[0] = rows.flags;
     take_row(rows);
-    close_row(rows, place, args.width, gap, writes, first, first_right);
+    close_row(rows, place, args.width, gap, writes, first, first_right, state.flags[0]);
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
         state.before[i] = HALF ? first[i] : rows.words[i];
@@ -247,9 +276,10 @@ DEVICE void begin_energies(const struct sweep_args<WORDS> &args, const struct sw
     }
     if constexpr (!HALF) {
         gap = rows.gap;
+        state.flags[1] = rows.flags;
         take_row(rows);
         close_row(rows, place, args.width, gap, writes && args.rows > 1, state.before,
-                  state.before_right);
+                  state.before_right, state.flags[1]);
     }
 #pragma unroll
     for (int i = 0; i < WORDS; i++)
@@ -259,22 +289,29 @@ DEVICE void begin_energies(const struct sweep_args<WORDS> &args, const struct sw
 
 /* Adds a row's energies while those of the next one are made. KEEP: the row that comes for that is
  * the half's. */
-template <int WORDS, int HALF>
-DEVICE void sweep_row(const struct sweep_place &place, int width, bool keep,
-                      struct sweep_state<WORDS, HALF> &state, uint32_t (&costs)[4 * WORDS]) {
-    uint32_t next[WORDS], next_right[WORDS];
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void sweep_row(const struct sweep_args<WORDS> &args, const struct sweep_place &place,
+                      bool keep, struct sweep_state<WORDS, HALF, MASKED> &state,
+                      uint32_t (&costs)[4 * WORDS]) {
+    uint32_t next[WORDS], next_right[WORDS], next_flags = state.rows.flags;
     const int gap = state.rows.gap;
     if (state.ends) {
+        if constexpr (MASKED)
+            state.flags[0] |= flags_outside(place.x, args.width);
+        else
 #pragma unroll
-        for (int i = 0; i < 2 * WORDS; i++) state.energies[i] += state.outside[i];
+            for (int i = 0; i < 2 * WORDS; i++) state.energies[i] += state.outside[i];
     }
 #pragma unroll
     for (int i = 0; i < WORDS; i++) next[i] = state.rows.words[i];
     take_row(state.rows);
     const uint32_t left = __shfl_up_sync(~0u, costs[4 * WORDS - 1], 1);
     const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
-    close_row(state.rows, place, width, gap, keep, next, next_right);
-    add_row<WORDS>(costs, state.energies, left, right);
+    close_row(state.rows, place, args.width, gap, keep, next, next_right, next_flags);
+    add_row<WORDS, MASKED>(costs, state.energies, left, right, state.flags[0],
+                           flag_costs_of((uint32_t)args.height, args.masks));
+    if constexpr (!HALF) state.flags[0] = state.flags[1];
+    state.flags[!HALF] = next_flags;
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
         uint32_t &even = state.energies[2 * i], &odd = state.energies[2 * i + 1];
@@ -287,13 +324,13 @@ DEVICE void sweep_row(const struct sweep_place &place, int width, bool keep,
 }
 
 /* COSTS: of the half's last row, where it meets the other half; outside the image anything. */
-template <int WORDS, int HALF>
+template <int WORDS, int HALF, bool MASKED>
 DEVICE void sweep_half(const struct sweep_args<WORDS> &args, const struct sweep_place &place,
                        struct exchange<WORDS> &box, uint32_t &parity,
                        uint32_t (&costs)[4 * WORDS]) {
     constexpr int STEP = lane_shape<WORDS>::STEP;
     const bool writes = args.closes && place.own;
-    struct sweep_state<WORDS, HALF> state;
+    struct sweep_state<WORDS, HALF, MASKED> state;
     begin_rows(args, place, state);
     begin_energies(args, place, writes, state);
     /* With row i comes row i + 1 (lower half) or i + 2. Rows of the other half are not written. */
@@ -308,7 +345,7 @@ DEVICE void sweep_half(const struct sweep_args<WORDS> &args, const struct sweep_
             parity ^= 1;
         }
 #pragma unroll 2
-        for (int i = i0; i < i1; i++) sweep_row(place, args.width, i < write_end, state, costs);
+        for (int i = i0; i < i1; i++) sweep_row(args, place, i < write_end, state, costs);
     }
     copy_async_wait<0>();
 }

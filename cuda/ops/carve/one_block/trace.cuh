@@ -12,7 +12,7 @@
 #ifndef BURIN_CARVE_ONE_BLOCK_TRACE_CUH
 #define BURIN_CARVE_ONE_BLOCK_TRACE_CUH
 
-#include "cuda/ops/carve/one_block/layout.cuh"
+#include "cuda/ops/carve/one_block/sweep.cuh"
 
 enum {
     WINDOW_ROWS = 16,
@@ -22,7 +22,13 @@ enum {
     MIDDLE_LANE = 15
 };
 
-struct trace_window {
+template <int WORDS, bool MASKED> struct window_flags {};
+template <int WORDS> struct window_flags<WORDS, true> {
+    enum { ROW = 96 / (4 * WORDS) + 1 };
+    uint32_t flags[WINDOW_ROWS * ROW];
+};
+
+template <int WORDS, bool MASKED> struct trace_window : window_flags<WORDS, MASKED> {
     alignas(16) uint8_t luma[WINDOW_ROWS][WINDOW_BYTES];
     uint32_t costs[WINDOW_COSTS];
 };
@@ -42,17 +48,28 @@ DEVICE int window_costs_x(int column) {
 }
 
 /* The lower half's rows are asked for from the one below on: energies need it. */
-template <int WORDS, int HALF>
+template <int WORDS, int HALF, bool MASKED>
 DEVICE void ask_window(const struct block_view &view, const uint8_t *plane, int height,
-                       const struct trace_place &at, struct trace_window &window) {
+                       const struct trace_place &at, struct trace_window<WORDS, MASKED> &window) {
     const int lane = (int)(thread_index() % 32);
     const int x = window_luma_x(at.column), first = at.group * lane_shape<WORDS>::STEP - HALF;
+    const auto row_at = [&](int i) {
+        const int row = max(first + i, 0);
+        const int y = HALF ? max(height - 1 - row, 0) : min(row, height - 1);
+        return plane + (int64_t)y * view.shape.pitch;
+    };
 #pragma unroll
     for (int i = lane; i < 6 * WINDOW_ROWS; i += 32) {
-        const int row = max(first + i / 6, 0), chunk = i % 6 * 16;
-        const int y = HALF ? max(height - 1 - row, 0) : min(row, height - 1);
-        copy_async16(shared_address(&window.luma[i / 6][chunk]),
-                     plane + (int64_t)y * view.shape.stride + x + chunk);
+        const int chunk = i % 6 * 16;
+        copy_async16(shared_address(&window.luma[i / 6][chunk]), row_at(i / 6) + x + chunk);
+    }
+    if constexpr (MASKED) {
+        constexpr int ROW = window_flags<WORDS, true>::ROW;
+        const int word = flag_word_of<WORDS>(x);
+#pragma unroll 1
+        for (int i = lane; i < ROW * WINDOW_ROWS; i += 32)
+            copy_async4(shared_address(&window.flags[i]),
+                        row_at(i / ROW) + flags_at(view.shape) + 4 * (word + i % ROW));
     }
     if (at.group > 0 && lane < 17)
         copy_async16(shared_address(&window.costs[4 * lane]),
@@ -65,14 +82,18 @@ DEVICE void ask_window(const struct block_view &view, const uint8_t *plane, int 
 template <int STEP> struct directions { uint32_t left[STEP], right[STEP]; };
 
 /* The seam is in column COLUMN of the group's last row; WINDOW was asked for around WINDOW_AT. */
-template <int WORDS, int HALF>
-DEVICE void find_directions(const struct trace_window &window, const struct trace_place &window_at,
-                            int column, int width,
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void find_directions(const struct trace_window<WORDS, MASKED> &window,
+                            const struct trace_place &window_at, int column, int width,
+                            const struct flag_costs &flag_costs,
                             struct directions<lane_shape<WORDS>::STEP> &directions) {
-    constexpr int STEP = lane_shape<WORDS>::STEP;
+    constexpr int STEP = lane_shape<WORDS>::STEP, COLUMNS = lane_shape<WORDS>::COLUMNS;
+    constexpr uint32_t outside = outside_cost<MASKED>();
     const int x = column - MIDDLE_LANE + (int)(thread_index() % 32);
     const bool inside = x >= 0 && x < width;
     const uint8_t *const luma = &window.luma[0][x - window_luma_x(window_at.column)];
+    const int word = flag_word_of<WORDS>(x), bit = FLAG_BITS * (x - (word - 1) * COLUMNS);
+    const int in_row = word - flag_word_of<WORDS>(window_luma_x(window_at.column));
     uint32_t energies[STEP]; /* before the costs: they wait for nothing */
     uint32_t above = luma[0], above_right = luma[1];
 #pragma unroll
@@ -81,10 +102,14 @@ DEVICE void find_directions(const struct trace_window &window, const struct trac
         const uint32_t row_right = luma[(i + 1) * WINDOW_BYTES + 1];
         const uint32_t here = HALF ? row : above, right = HALF ? row_right : above_right;
         const uint32_t below = HALF ? above : row, across = HALF ? above_right : row_right;
-        energies[i] = inside ? carve_gradient(here, right, below, across) : +COST_OUTSIDE;
+        energies[i] = inside ? carve_gradient(here, right, below, across) : outside;
+        if constexpr (MASKED) {
+            const uint32_t flags = window.flags[(i + HALF) * window.ROW + in_row];
+            if (inside) energies[i] = add_flags(energies[i], flags, bit, flag_costs);
+        }
         above = row, above_right = row_right;
     }
-    uint32_t cost = COST_OUTSIDE;
+    uint32_t cost = outside;
     if (inside) cost = window_at.group > 0 ? window.costs[x - window_costs_x(window_at.column)] : 0;
 #pragma unroll
     for (int i = 0; i < STEP; i++) {
@@ -92,29 +117,32 @@ DEVICE void find_directions(const struct trace_window &window, const struct trac
         directions.left[i] = __ballot_sync(~0u, left <= min(cost, right));
         directions.right[i] = __ballot_sync(~0u, right < min(cost, left));
         cost = min(left, min(cost, right)) + energies[i];
+        if constexpr (MASKED) cost = min(cost, +COST_WALL);
     }
 }
 
 /* Writes the columns of ROWS rows to SEAM, from COLUMN in the half's last row on. */
-template <int WORDS, int HALF>
-DEVICE void trace_half(const struct block_view &view, const uint8_t *plane, int width, int height,
-                       int rows, int column, struct trace_window (&windows)[2], uint16_t *seam) {
+template <int WORDS, int HALF, bool MASKED>
+DEVICE void trace_half(const struct block_view &view, const uint8_t *plane,
+                       const struct sweep_args<WORDS> &args, int column,
+                       struct trace_window<WORDS, MASKED> (&windows)[2], uint16_t *seam) {
     constexpr int STEP = lane_shape<WORDS>::STEP;
     const int lane = (int)(thread_index() % 32);
-    struct trace_place at = { (rows - 1) / STEP, column };
-    int last = rows - 1;
-    ask_window<WORDS, HALF>(view, plane, height, at, windows[at.group & 1]);
+    struct trace_place at = { (args.rows - 1) / STEP, column };
+    int last = args.rows - 1;
+    ask_window<WORDS, HALF>(view, plane, args.height, at, windows[at.group & 1]);
     for (; at.group >= 0; at.group--) {
         const struct trace_place next = { at.group - 1, column };
         struct directions<STEP> directions;
         if (at.group > 0) {
-            ask_window<WORDS, HALF>(view, plane, height, next, windows[next.group & 1]);
+            ask_window<WORDS, HALF>(view, plane, args.height, next, windows[next.group & 1]);
             copy_async_wait<1>();
         } else {
             copy_async_wait<0>();
         }
         __syncwarp();
-        find_directions<WORDS, HALF>(windows[at.group & 1], at, column, width, directions);
+        find_directions<WORDS, HALF>(windows[at.group & 1], at, column, args.width,
+                                     flag_costs_of((uint32_t)args.height, args.masks), directions);
         const int end = last - at.group * STEP;
         int place = MIDDLE_LANE, mine = 0;
 #pragma unroll
@@ -126,7 +154,8 @@ DEVICE void trace_half(const struct block_view &view, const uint8_t *plane, int 
         }
         const int row = at.group * STEP + lane;
         if (lane <= end && lane < STEP)
-            __stcg(seam + (HALF ? height - 1 - row : row), (uint16_t)(column - MIDDLE_LANE + mine));
+            __stcg(seam + (HALF ? args.height - 1 - row : row),
+                   (uint16_t)(column - MIDDLE_LANE + mine));
         at.column = next.column;
         column += place - MIDDLE_LANE;
         last = at.group * STEP - 1;
