@@ -157,13 +157,28 @@ static enum status refuse_clearing(const struct carve_context *carve) {
     return fail(carve->call->failure, STATUS_MISMATCH, CARVE_NOT_CLEARED);
 }
 
-/* Waits for the search of a phase that clears, and gives the phase its number of seams. */
-static enum status finish_clearing(struct carve_context *carve, struct phase *phase,
-                                   struct seam_search *search) {
+/* Waits for the number of seams. Those that fast_one_axis left, any_gpu takes. */
+static enum status finish_search(const struct carve_context *carve, struct seam_search *search) {
     uint32_t facts[CLEARING_FACTS];
-    const enum status status = read_facts(carve, facts);
+    enum status status = read_facts(carve, facts);
+    const uint32_t found = facts[SEAMS_TAKEN] & ~SEAMS_LEFT;
     if (status) return status;
-    search->columns = facts[SEAMS_TAKEN];
+    struct seam_search rest = *search;
+    if (search->clears) search->columns = found;
+    if (!(facts[SEAMS_TAKEN] & SEAMS_LEFT)) return STATUS_OK;
+    rest.width -= found, rest.columns -= found, rest.done += found;
+    rest.least -= min(rest.least, found);
+    rest.seams += (size_t)found * rest.height;
+    status = any_gpu_run(carve->context, &rest, carve->failure);
+    if (status || !search->clears) return status;
+    status = read_facts(carve, facts);
+    search->columns = found + facts[SEAMS_TAKEN];
+    return status;
+}
+
+/* Gives a phase that clears its number of seams. */
+static enum status finish_clearing(struct carve_context *carve, struct phase *phase,
+                                   const struct seam_search *search) {
     if (search->columns == search->width) return refuse_clearing(carve);
     clear_by(carve, &phase->seams, search->columns);
     phase->seams = carve->clear;
@@ -172,10 +187,13 @@ static enum status finish_clearing(struct carve_context *carve, struct phase *ph
 
 static enum status find_seams(struct carve_context *carve, struct phase *phase) {
     struct seam_search search = search_of(carve, phase);
+    const enum carve_method method = carve->methods[carve->origin_map.count];
+    const bool waits = search.clears || (search.taken && method == METHOD_FAST_ONE_AXIS);
     enum status status = fill_search(carve, phase, &search);
+    if (!status && waits) status = clear_facts(carve);
     if (!status)
-        status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
-                            &search, carve->failure);
+        status = method_run(carve->context, &carve->limits, method, &search, carve->failure);
+    if (!status && waits) status = finish_search(carve, &search);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (!status && phase->seams.clears) status = finish_clearing(carve, phase, &search);
     if (status || is_both(phase) || !search.columns) return status;

@@ -33,14 +33,20 @@ static __global__ void count_kernel(const __grid_constant__ struct count_args ar
     if (in_row && thread % 32 == 0) atomicMax(&args.facts[MOST_IN_ROW], in_row);
 }
 
-/* Clears the facts, and queues the counting. */
+static inline enum status clear_facts(const struct carve_context *carve) {
+    CUDA_TRY(carve->failure, cudaMemsetAsync(carve->facts, 0, CLEARING_FACTS * sizeof(uint32_t),
+                                             carve->context->stream));
+    return STATUS_OK;
+}
+
+/* Queues the counting. */
 static inline enum status count_marked(const struct carve_context *carve) {
     const struct count_args args = { carve->call->aux[CARVE_REMOVE], carve->facts };
     const uint32_t by_row = 32 * args.mask.height, most = max(args.mask.width, by_row);
-    CUDA_TRY(carve->failure, cudaMemsetAsync(carve->facts, 0, CLEARING_FACTS * sizeof(uint32_t),
-                                             carve->context->stream));
-    return launch(count_kernel, dim3((most + COUNT_THREADS - 1) / COUNT_THREADS),
-                  dim3(COUNT_THREADS), carve->queue, args);
+    const enum status status = clear_facts(carve);
+    return status ? status
+                  : launch(count_kernel, dim3((most + COUNT_THREADS - 1) / COUNT_THREADS),
+                           dim3(COUNT_THREADS), carve->queue, args);
 }
 
 static inline cudaError_t wait_for_queue(const struct cuda_context *context) {
