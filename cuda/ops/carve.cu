@@ -13,12 +13,16 @@
  * which has all of the GPU and is the quickest for one image:
  *
  *   method          takes                      where
- *   fast_one_axis   one direction, no masks    compute capability 9.0; sides up to 16000; half a
+ *   fast_one_axis   one direction              compute capability 9.0; sides up to 16000; half a
  *                                              path costs less than 2^28 - 2^22; all blocks
- *                                              resident
+ *                                              resident; with masks gradient up to 2348 rows,
+ *                                              sobel3 up to 1838
  *   fast_both_axes  both directions, no masks  the same for both sides, of which 2 rows stay
  *   any_gpu         everything else, and       any GPU, any number of blocks
- *                   refused launches
+ *                   refused launches; with
+ *                   both masks the rest of a
+ *                   search, from a seam on
+ *                   that crosses a kept pixel
  *
  * The images of a batch that one_block takes (one direction, gradient, no masks; compute capability
  * 8.0; up to 11264 rows and 7680 columns, without clusters 3840) go abreast (abreast.cuh), phase by
@@ -44,12 +48,13 @@
  * launch a row to fast_one_axis.
  *
  * Scratch: at most 16 bytes a pixel of the input or of the size it is carved to, whichever is more,
- * or 17 with rmask.
+ * or 18 with rmask.
  * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
- * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
- * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. Images
- * that go abreast have theirs at the same time: 3 to 4 each, more for small ones. */
+ * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; fast_one_axis 3; both directions 7 to 10,
+ * fast_both_axes no more, and 4 for origins); masks 1 or 2; seams shown in several phases: the
+ * pixel itself. Images that go abreast have theirs at the same time: 3 to 4 each, more for small
+ * ones. */
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/abreast.cuh"

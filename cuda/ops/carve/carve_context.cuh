@@ -3,7 +3,7 @@
  *
  * Used by:  carve.cu and abreast.cuh, for counting scratch and for running.
  * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
- * Limits:   16 bytes a pixel, 17 with rmask, and a little (carve.cu); PHASES_MAX phases.
+ * Limits:   16 bytes a pixel, 18 with rmask, and a little (carve.cu); PHASES_MAX phases.
  *
  * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
  * lays out the most that any of them needs. lay_out() does the same in the memory that was counted,

@@ -117,10 +117,11 @@ struct axis_args {
     uint64_t *timeline; /* NULL, or TIMELINE_MARKS times in ns for each seam */
 };
 
-/* ---- masks. Costs are then keys, of which the definition has 64 bits: here an energy, with more
- * than all energies of half a path for a pixel with KEY_LOW, and more than all of that for one with
- * KEY_HIGH. Both flags are in the energy's word and move with it. Costs end at KEY_CAP: one that is
- * below it is right, any other is not below it. */
+/* ---- masks. A cost is a key then, in 30 bits: the energies of a path, a weight for each pixel with
+ * KEY_LOW that is greater than all energies of half a path, and one for each with KEY_HIGH that is
+ * greater than all of that together. Both flags are bits of the energy's word and move with it.
+ * Sums end at KEY_CAP: below it they are exact, and none is below it that should not be. So are all
+ * with one mask, and with both masks those without a pixel that is kept. */
 
 enum {
     KEY_LOW = 1 << 12,  /* with both masks or rmask: not to be removed; with keep alone: kept */
@@ -145,11 +146,11 @@ struct masked_args : axis_args, key_part {
     static constexpr bool masked = true;
 };
 
-/* The keys of a pair of energies: both their words, and of WEIGHTS byte 1 on top of those with
- * KEY_HIGH and byte 2 below it on those with KEY_LOW. */
+/* The keys of a pair of energies: each word, with byte 1 of WEIGHTS on top for KEY_HIGH and byte 2
+ * next to it for KEY_LOW, or byte 0, which is 0. */
 DEVICE uint2 key_pair(uint32_t pair, uint32_t weights) {
     const uint32_t select = (pair >> 3 & 0x12001200) | 0x44324410;
-    return make_uint2(__byte_perm(pair, weights, select), __byte_perm(pair, weights, select >> 16));
+    return make_uint2(pick_bytes(pair, weights, select), pick_bytes(pair, weights, select >> 16));
 }
 
 /* The number of pixels with KEY_LOW on a path that costs KEY, without KEY_HIGH. */
@@ -158,8 +159,8 @@ DEVICE uint32_t key_lows(const struct masked_args &args, uint32_t key) {
     return lows + (key - lows * args.low >= args.low);
 }
 
-/* What both halves of a path cost: twice the weight for a pixel with KEY_LOW, since energies of
- * both are more than one weight. ~0 where one of them has a pixel with KEY_HIGH. */
+/* Ranks paths by both halves: twice the weight for each pixel with KEY_LOW, since the energies of
+ * both may be more than one weight. ~0 where a half has a pixel with KEY_HIGH. */
 DEVICE uint32_t cost_sum(const struct masked_args &args, uint32_t a, uint32_t b) {
     const uint32_t lows = key_lows(args, a) + key_lows(args, b);
     return max(a, b) > args.most ? ~0u : a + b + lows * args.low;
@@ -169,7 +170,7 @@ DEVICE uint32_t cost_sum(const struct axis_args &, uint32_t a, uint32_t b) {
     return a + b;
 }
 
-/* An entry's last bit above the column: any_gpu takes over before the seam. */
+/* A bit of an entry, next to the one of the last seam: any_gpu takes over before this seam. */
 static const uint32_t ENTRY_GIVES_UP = 1u << 14;
 
 enum { TIMELINE_MARKS = 11 };

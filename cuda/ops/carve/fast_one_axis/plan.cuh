@@ -8,7 +8,7 @@
  * Threads:  any.
  * Limits:   one direction; sides up to FAST_WIDTH_MAX; compute capability 9.0; as many blocks as
  *           limits->resident says are resident at once. Masks: energies below KEY_LOW, half a
- *           path up to KEY_MOST; gradient up to 2360 rows, sobel3 up to 1830.
+ *           path up to KEY_MOST; gradient up to 2348 rows, sobel3 up to 1838.
  *
  * How it works: sweepers get as few columns as 16 blocks allow, bands as few steps as the remaining
  * blocks allow; stages and maps fill the rest of shared memory.
