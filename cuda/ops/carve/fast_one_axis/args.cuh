@@ -117,11 +117,11 @@ struct axis_args {
     uint64_t *timeline; /* NULL, or TIMELINE_MARKS times in ns for each seam */
 };
 
-/* ---- masks. A cost is a key then, in 30 bits: the energies of a path, a weight for each pixel with
- * KEY_LOW that is greater than all energies of half a path, and one for each with KEY_HIGH that is
- * greater than all of that together. Both flags are bits of the energy's word and move with it.
- * Sums end at KEY_CAP: below it they are exact, and none is below it that should not be. So are all
- * with one mask, and with both masks those without a pixel that is kept. */
+/* ---- masks. A cost is a key then, in 30 bits: the energies of a path, a weight for each pixel
+ * with KEY_LOW that is greater than all energies of half a path, and one for each with KEY_HIGH
+ * that is greater than all of that together. Both flags are bits of the energy's word and move with
+ * it. Sums end at KEY_CAP: below it they are exact, and none is below it that should not be. So are
+ * all with one mask, and with both masks those without a pixel that is kept. */
 
 enum {
     KEY_LOW = 1 << 12,  /* with both masks or rmask: not to be removed; with keep alone: kept */

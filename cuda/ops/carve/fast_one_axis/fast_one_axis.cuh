@@ -6,7 +6,7 @@
  *           false then, nothing was queued, and the caller takes another method.
  * Limits:   compute capability 9.0; what fast_one_axis/plan.cuh takes.
  *
- * args.cuh explains the parts, plan.cuh chooses their number.
+ * How it works: args.cuh explains the parts, plan.cuh chooses their number.
  */
 #ifndef BURIN_CARVE_FAST_ONE_AXIS_CUH
 #define BURIN_CARVE_FAST_ONE_AXIS_CUH
