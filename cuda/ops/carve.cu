@@ -174,7 +174,8 @@ static enum status finish_search(const struct carve_context *carve, struct seam_
     rest.width -= found, rest.columns -= found, rest.done += found;
     rest.least -= min(rest.least, found);
     rest.seams += (size_t)found * rest.height;
-    status = any_gpu_run(carve->context, &rest, carve->failure);
+    status = clear_facts(carve); /* a search that is stopped leaves none */
+    if (!status) status = any_gpu_run(carve->context, &rest, carve->failure);
     if (status || !search->clears) return status;
     status = read_facts(carve, facts);
     search->columns = found + facts[SEAMS_TAKEN];

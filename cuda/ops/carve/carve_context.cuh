@@ -64,7 +64,7 @@ struct carve_context {
     /* Each phase's own memory: its seams and the method's scratch. The first phase's lies where the
      * images of later phases will be: they do not exist before its seams have become lines. */
     uint8_t *first, *later;
-    size_t later_most;
+    size_t later_most; /* bytes of `later` */
 };
 
 /* Facts that the device finds out and the host waits for. */

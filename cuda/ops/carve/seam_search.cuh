@@ -44,9 +44,9 @@ struct seam_search {
      * removed, but not before LEAST seams. */
     bool clears;
     uint32_t least;
-    /* NULL, or gets the number of seams, from any_gpu where it CLEARS. SEAMS_LEFT with it:
-     * fast_one_axis leaves the others to any_gpu, on planes as they are then; only with both
-     * masks. */
+    /* NULL, or *TAKEN gets the number of seams; from any_gpu only where it CLEARS. Set with both
+     * masks: then fast_one_axis may add SEAMS_LEFT, and leaves the others, and the planes as they
+     * are then, to any_gpu. */
     uint32_t *taken;
 
     void *scratch;                    /* as many bytes as method_choose() says */
