@@ -13,12 +13,16 @@
  * which has all of the GPU and is the quickest for one image:
  *
  *   method          takes                      where
- *   fast_one_axis   one direction, no masks    compute capability 9.0; sides up to 16000; half a
+ *   fast_one_axis   one direction              compute capability 9.0; sides up to 16000; half a
  *                                              path costs less than 2^28 - 2^22; all blocks
- *                                              resident
+ *                                              resident; with masks gradient up to 2348 rows,
+ *                                              sobel3 up to 1838
  *   fast_both_axes  both directions, no masks  the same for both sides, of which 2 rows stay
  *   any_gpu         everything else, and       any GPU, any number of blocks
- *                   refused launches
+ *                   refused launches; with
+ *                   both masks the rest of a
+ *                   search, from a seam on
+ *                   that crosses a kept pixel
  *
  * The images of a batch that one_block takes (one direction, gradient; compute capability 8.0; up
  * to 11264 rows, with masks 2400, and 7680 columns, without clusters 3840) go abreast
@@ -46,12 +50,13 @@
  * launch a row to fast_one_axis.
  *
  * Scratch: at most 16 bytes a pixel of the input or of the size it is carved to, whichever is more,
- * or 17 with rmask.
+ * or 18 with rmask.
  * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
- * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; both directions 7 to 10, fast_both_axes no
- * more, and 4 for origins); masks 1 or 2; seams shown in several phases: the pixel itself. Images
- * that go abreast have theirs at the same time: 3 to 4 each, with masks up to 9, more for small
+ * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; fast_one_axis 3; both directions 7 to 10,
+ * fast_both_axes no more, and 4 for origins); masks 1 or 2; seams shown in several phases: the
+ * pixel itself. Images that go abreast have theirs at the same time: 3 to 4 each, with masks up to
+ * 9, more for small
  * ones. */
 #include "pipeline/ops/carve/definition.h"
 
@@ -156,19 +161,38 @@ static enum status fill_search(const struct carve_context *carve, const struct p
     return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
+/* Waits for the number of seams. Those that fast_one_axis left, any_gpu takes. */
+static enum status finish_search(const struct carve_context *carve, struct seam_search *search) {
+    clearing_facts facts;
+    enum status status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+    const uint32_t found = facts[SEAMS_TAKEN] & ~SEAMS_LEFT;
+    if (status) return status;
+    struct seam_search rest = *search;
+    if (search->clears) search->columns = found;
+    if (!(facts[SEAMS_TAKEN] & SEAMS_LEFT)) return STATUS_OK;
+    rest.width -= found, rest.columns -= found, rest.done += found;
+    rest.least -= min(rest.least, found);
+    rest.seams += (size_t)found * rest.height;
+    /* a search that is stopped leaves none */
+    status = clear_facts(carve->queue, carve->facts, 1);
+    if (!status) status = any_gpu_run(carve->context, &rest, carve->failure);
+    if (status || !search->clears) return status;
+    status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
+    search->columns = found + facts[SEAMS_TAKEN];
+    return status;
+}
+
 static enum status find_seams(struct carve_context *carve, struct phase *phase) {
     struct seam_search search = search_of(carve, phase);
+    const enum carve_method method = carve->methods[carve->origin_map.count];
+    const bool waits = search.clears || (search.taken && method == METHOD_FAST_ONE_AXIS);
     enum status status = fill_search(carve, phase, &search);
+    if (!status && waits) status = clear_facts(carve->queue, carve->facts, 1);
     if (!status)
-        status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
-                            &search, carve->failure);
+        status = method_run(carve->context, &carve->limits, method, &search, carve->failure);
+    if (!status && waits) status = finish_search(carve, &search);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
-    if (!status && phase->seams.clears) {
-        clearing_facts facts;
-        status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
-        if (!status) status = finish_clearing(carve, phase, facts[SEAMS_TAKEN]);
-        search.columns = phase->seams.columns + phase->seams.rows;
-    }
+    if (!status && search.clears) status = finish_clearing(carve, phase, search.columns);
     if (status || is_both(phase) || !search.columns) return status;
     struct mask_args args = { present_mask(carve), search.seams, search.columns };
     if (carve->maps) args.map = carve->call->out;

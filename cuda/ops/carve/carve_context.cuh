@@ -3,7 +3,7 @@
  *
  * Used by:  carve.cu and abreast.cuh, for counting scratch and for running.
  * Owns:     nothing. Memory is the call's scratch, or NULL while it is only counted.
- * Limits:   16 bytes a pixel, 17 with rmask, and a little (carve.cu); PHASES_MAX phases.
+ * Limits:   16 bytes a pixel, 18 with rmask, and a little (carve.cu); PHASES_MAX phases.
  *
  * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
  * lays out the most that any of them needs. lay_out() does the same in the memory that was counted,
@@ -36,12 +36,13 @@ struct carve_context {
     struct failure *failure;
     struct launch_queue queue; /* the context's stream and failure */
     uint32_t goal_width, goal_height;
+    int masks;                /* as in seam_search */
     bool masked, shows;       /* `shows`: the seams */
     bool maps;                /* the map of seams in place of the picture, of one phase */
     bool abreast;             /* one of many images at once: one_block/one_block.cuh */
     bool clears;              /* the first phase may clear */
     struct carve_phase clear; /* the one that does; no seams: none, or not yet known */
-    uint32_t *facts;          /* where `clears`: enum clearing_fact */
+    uint32_t *facts;          /* where `masked`: enum clearing_fact */
     int phases;
     struct carve_limits limits;
     enum carve_method methods[PHASES_MAX]; /* chosen when memory was laid out */
@@ -63,6 +64,7 @@ struct carve_context {
     /* Each phase's own memory: its seams and the method's scratch. The first phase's lies where the
      * images of later phases will be: they do not exist before its seams have become lines. */
     uint8_t *first, *later;
+    size_t later_most; /* bytes of `later` */
 };
 
 /* Facts that the device finds out and the host waits for. */
@@ -115,12 +117,14 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     search.luma = carve->luma;
     search.luma_stride = round16(search.width);
     search.marks = carve->masked ? carve->marks : NULL;
+    search.masks = carve->masks;
     search.origins = search.rows ? carve->origins : NULL;
     search.origin_stride = search.rows ? carve->origin_stride : 0;
     search.progress = carve->progress;
     search.done = carve->done;
     search.least = phase->seams.least;
-    search.taken = phase->seams.clears ? carve->facts + SEAMS_TAKEN : NULL;
+    search.clears = phase->seams.clears;
+    search.taken = search.clears || carve->masks == 3 ? carve->facts + SEAMS_TAKEN : NULL;
     struct arena own = { carve->done ? carve->later : carve->first, 0 };
     lay_out_search(&search, &own);
     return search;
@@ -256,7 +260,7 @@ static void raise_for_clearing(const struct carve_context *carve, struct needs *
         struct phase clear = { in->width, in->height, {} }, grow = { width, height, {} };
         (turned ? clear.seams.rows : clear.seams.columns) = turned ? in->height : in->width;
         (turned ? grow.seams.rows : grow.seams.columns) = carve_grow_bound(turned ? height : width);
-        grow.seams.grow = true;
+        clear.seams.clears = grow.seams.grow = true;
         raise_for_search(carve, &clear, needs, &needs->first);
         raise_for_search(carve, &grow, needs, &needs->later);
         struct seam_mask mask = mask_of(&clear);
@@ -296,7 +300,12 @@ static inline void clear_by(struct carve_context *carve, const struct carve_phas
                             uint32_t count) {
     carve->clear = *phase;
     (phase->columns ? carve->clear.columns : carve->clear.rows) = count;
-    carve->abreast &= !needs_of(carve).alone;
+    const struct needs needs = needs_of(carve);
+    carve->abreast &= !needs.alone;
+    if (!carve->abreast && needs.later > carve->later_most) {
+        carve->limits.capability = 0; /* as lay_out() */
+        needs_of(carve);
+    }
     lay_out_masks(carve);
 }
 
@@ -317,7 +326,7 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     carve->luma = arena_take<uint8_t>(&arena, carve->abreast ? 0 : needs.plane);
     if (!needs.first) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
-    if (carve->clears && !carve->abreast)
+    if (carve->masked && !carve->abreast)
         carve->facts = arena_take<uint32_t>(&arena, CLEARING_FACTS);
     carve->bits = arena_take<uint8_t>(&arena, needs.bits);
     carve->bits_most = needs.bits;
@@ -328,6 +337,7 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     carve->first = arena_take<uint8_t>(&first, needs.first);
     lay_out_images(carve, &needs, &arena);
     carve->later = arena_take<uint8_t>(&arena, needs.later);
+    carve->later_most = needs.later;
     return first.bytes > arena.bytes ? first.bytes : arena.bytes;
 }
 
@@ -357,7 +367,8 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
     carve.maps = call->params->number[CARVE_SHOW] == CARVE_SHOW_MAP;
-    carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
+    carve.masks = (call->aux[CARVE_KEEP].width ? 1 : 0) | (call->aux[CARVE_REMOVE].width ? 2 : 0);
+    carve.masked = carve.masks != 0;
     carve.goal_width = call->out.width;
     carve.goal_height = call->out.height;
     carve.under =

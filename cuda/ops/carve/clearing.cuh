@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* clearing.cuh - facts about the pixels that rmask marks, for which the host waits.
+/* clearing.cuh - facts about masks and the seams found with them, for which the host waits.
  *
  * Used by:  carve.cu and abreast.cuh, which cannot queue what follows before they have them.
  * Owns:     an event, while it waits.

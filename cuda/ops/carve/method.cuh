@@ -77,8 +77,10 @@ static inline uint32_t *residency_kept(int kernel, uint32_t cluster) {
 static inline uint32_t residency_of(const struct carve_limits *limits, enum fast_kernel_id kernel,
                                     uint32_t cluster) {
     const void *const kernels[FAST_KERNELS] = {
-        (const void *)(one_axis_kernel_pointer)one_axis_kernel<6>,
-        (const void *)(one_axis_kernel_pointer)one_axis_kernel<8>,
+        (const void *)one_axis_kernel<6, struct axis_args>,
+        (const void *)one_axis_kernel<8, struct axis_args>,
+        (const void *)one_axis_kernel<6, struct masked_args>,
+        (const void *)one_axis_kernel<8, struct masked_args>,
         (const void *)(both_axes_kernel_pointer)both_axes_kernel<6>,
         (const void *)(both_axes_kernel_pointer)both_axes_kernel<8>,
     };

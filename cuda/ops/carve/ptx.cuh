@@ -65,6 +65,14 @@ DEVICE uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mas
     return sum;
 }
 
+/* Byte SELECT / 16^i % 16 of A and, from 4 on, of B, for every byte i. All are below 8: CUDA C's
+ * function takes an instruction to see to that. */
+DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t select) {
+    uint32_t picked;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(a), "r"(b), "r"(select));
+    return picked;
+}
+
 /* ---- global memory, seen by the whole GPU: relaxed accesses are whole and unordered */
 
 #define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \

@@ -16,9 +16,11 @@
 #include "cuda/cuda_op.h"
 #include "pipeline/ops/carve/definition.h"
 
+static const uint32_t SEAMS_LEFT = 1u << 31;
+
 struct seam_search {
     uint32_t width, height;
-    /* Seams to remove: vertical ones, < width unless the picture grows or `taken` is set;
+    /* Seams to remove: vertical ones, < width unless the picture grows or it `clears`;
      * horizontal ones, < height. */
     uint32_t columns, rows;
     int energy; /* CARVE_GRADIENT... */
@@ -27,6 +29,7 @@ struct seam_search {
     uint8_t *luma;        /* 8-bit */
     uint32_t luma_stride; /* bytes, a multiple of 16, at least width */
     uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove; luma's stride */
+    int masks;            /* those bits that may be set */
 
     /* Out. NULL where rows is 0. Else the number y * origin_stride + x of every remaining pixel's
      * place before the search. */
@@ -37,9 +40,13 @@ struct seam_search {
      * y]. Not written by searches in both directions. */
     uint16_t *seams;
 
-    /* NULL, or with masks and without rows: the search ends before a seam that crosses no pixel to
-     * be removed, but not before LEAST seams, and *TAKEN gets their number. */
+    /* With masks and without rows: the search ends before a seam that crosses no pixel to be
+     * removed, but not before LEAST seams. */
+    bool clears;
     uint32_t least;
+    /* NULL, or *TAKEN gets the number of seams; from any_gpu only where it CLEARS. Set with both
+     * masks: then fast_one_axis may add SEAMS_LEFT, and leaves the others, and the planes as they
+     * are then, to any_gpu. */
     uint32_t *taken;
 
     void *scratch;                    /* as many bytes as method_choose() says */

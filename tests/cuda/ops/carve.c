@@ -22,6 +22,8 @@
 
 enum content { NOISE, GRADIENT, CONSTANT, PHOTO, WALLED };
 enum { KEEP = 1, REMOVE = 2, THREADS = 8, ALIGN = 256 };
+/* With a sample's masks: other pixels are marked than those of a block. */
+enum { DENSE = 4, SPARSE = 8, LINE = 12, ALL = 16, NONE = 20, MARKS = 24 };
 
 struct sample {
     const char *plan;
@@ -58,6 +60,8 @@ static const struct sample small_samples[] = {
     { "carve:show=seams", 60, 70, 3, 16, PHOTO, REMOVE },
     { "carve:dx=-3,dy=30,show=seams", 60, 70, 2, 8, NOISE, REMOVE },
     { "carve:dx=-30,show=map", 60, 70, 3, 8, NOISE, REMOVE },
+    { "carve:dx=-180", 200, 100, 1, 8, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-29,show=map", 30, 2, 1, 8, NOISE, KEEP | REMOVE | SPARSE },
 };
 
 static const struct sample samples[] = {
@@ -104,6 +108,13 @@ static const struct sample samples[] = {
     { "carve:dx=300,dy=200", 1001, 703, 4, 16, PHOTO, KEEP | REMOVE },
     { "carve:dx=-10,energy=sobel5", 803, 601, 1, 8, NOISE, REMOVE },
     { "carve:dy=-10,show=seams", 640, 500, 3, 16, PHOTO, REMOVE },
+    { "carve:dx=-40", 1920, 1080, 3, 8, PHOTO, KEEP },
+    { "carve:dx=-40,show=map,energy=sobel3", 1920, 1080, 3, 8, NOISE, KEEP | REMOVE },
+    { "carve:dy=-40,show=map", 1920, 1080, 3, 8, NOISE, KEEP | REMOVE | SPARSE },
+    { "carve:dx=-7,show=map", 3840, 2160, 1, 8, CONSTANT, REMOVE | DENSE },
+    { "carve:dx=-7,show=map", 7001, 333, 1, 8, PHOTO, KEEP | REMOVE | LINE },
+    { "carve:dx=-3", 16000, 2300, 1, 8, PHOTO, KEEP },
+    { "carve:dx=-5,show=map", 40, 2348, 1, 8, CONSTANT, KEEP | ALL },
 };
 
 static bool small;
@@ -152,12 +163,22 @@ static void fill(const struct image *image, enum content content) {
 }
 
 /* A block left of the middle, or one right of it, of a pixel at least. */
-static void fill_mask(const struct image *mask, int which) {
+static bool in_block(const struct image *mask, int which, uint32_t x, uint32_t y) {
     const uint32_t w = mask->width, h = mask->height;
-    for (uint32_t y = 0; y < h; y++)
-        for (uint32_t x = 0; x < w; x++) {
-            const bool set = which == 0 ? x > w / 4 && x < w * 2 / 5 && y > h / 5 && y < h / 2
-                                        : x >= w / 2 && x <= w * 3 / 4 - w / 8 && y >= h / 3;
+    return which == 0 ? x > w / 4 && x < w * 2 / 5 && y > h / 5 && y < h / 2
+                      : x >= w / 2 && x <= w * 3 / 4 - w / 8 && y >= h / 3;
+}
+
+static void fill_mask(const struct image *mask, int which, int masks) {
+    uint32_t state = 11 + (uint32_t)which;
+    for (uint32_t y = 0; y < mask->height; y++)
+        for (uint32_t x = 0; x < mask->width; x++) {
+            const uint32_t level = next_random(&state) % 100, marks = (uint32_t)masks & ~3u;
+            const bool set = marks == 0        ? in_block(mask, which, x, y)
+                             : marks == DENSE  ? level < 50
+                             : marks == SPARSE ? level < 2
+                             : marks == LINE   ? x == mask->width / 3 + y % 5 + (uint32_t)which
+                                               : marks == ALL;
             image_row(mask, y)[x] = (uint8_t)(set ? 128 + (x + y) % 128 : (x * y) % 128);
         }
 }
@@ -188,7 +209,7 @@ static void reserve(struct job *job, const struct sample *sample) {
     for (int i = 0; i < job->count; i++) {
         fill(&job->items[i].in, sample->content);
         for (int p = 0; p < 2; p++)
-            if (job->items[i].aux[p].width) fill_mask(&job->items[i].aux[p], p);
+            if (job->items[i].aux[p].width) fill_mask(&job->items[i].aux[p], p, sample->masks);
     }
 }
 
@@ -271,6 +292,26 @@ static void walk(const struct sample *list, size_t count) {
 static void test_small(void **state) {
     (void)state;
     walk(small_samples, sizeof small_samples / sizeof *small_samples);
+}
+
+/* All kinds of masks in all ways; marks on all pixels cannot be cleared unless a side shrinks. */
+static void test_masks(void **state) {
+    (void)state;
+    static const int sides[][2] = { { -19, 0 }, { 0, -33 }, { 23, 0 },
+                                    { 9, -6 },  { 0, 21 },  { 0, 0 } };
+    const int ways = sizeof sides / sizeof *sides, kinds = 3 * MARKS / 4;
+    uint32_t random = 3;
+    char text[64];
+    for (int i = 0; i < (small ? kinds : 3 * kinds * ways); i++) {
+        const int way = (i + i / kinds) % ways, marks = i / 3 % (MARKS / 4) * 4;
+        struct sample sample = { text, 0, 0, 1, 8, i % 2 ? NOISE : PHOTO, 1 + i % 3 };
+        snprintf(text, sizeof text, "carve:dx=%d,dy=%d,energy=%s%s", sides[way][0], sides[way][1],
+                 i % 5 < 2 ? "sobel3" : "gradient", way < 2 && i % 4 == 0 ? ",show=map" : "");
+        sample.masks |= way > 1 && marks == ALL ? SPARSE : marks;
+        sample.width = 60 + next_random(&random) % 300;
+        sample.height = 60 + next_random(&random) % 200;
+        walk(&sample, 1);
+    }
 }
 
 static void test_large(void **state) {
@@ -410,8 +451,12 @@ static void test_times(void **state) {
         print_seam(&sample, 0, -100, "");
         print_seam(&sample, -100, 0, ",energy=sobel5");
         print_seam(&sample, 100, 0, "");
+        for (sample.masks = KEEP; sample.masks <= (KEEP | REMOVE); sample.masks++) {
+            print_seam(&sample, -100, 0, ",show=map");
+            print_seam(&sample, -100, 0, ",show=map,energy=sobel3");
+            least_ms("carve", &sample);
+        }
         sample.masks = KEEP | REMOVE;
-        print_seam(&sample, -100, 0, "");
         print_seam(&sample, -50, -50, "");
     }
 }
@@ -442,6 +487,7 @@ int main(int count, char **arguments) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),
+        cmocka_unit_test(test_masks),
         cmocka_unit_test(test_mask_of_other_size),
         cmocka_unit_test(test_mask_of_everything),
         cmocka_unit_test(test_batch),

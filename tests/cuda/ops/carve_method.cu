@@ -57,39 +57,45 @@ struct choice_case {
     const struct carve_limits *limits;
     uint32_t width, height, columns, rows;
     int energy;
-    bool marks;
+    int masks; /* 1 keep, 2 rmask */
     enum carve_method expected;
 };
 
 static const struct choice_case choices[] = {
-    { "one direction", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
-    { "8K", &h200, 7680, 4320, 1, 0, CARVE_SOBEL5, false, METHOD_FAST_ONE_AXIS },
-    { "both directions", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_FAST_BOTH_AXES },
-    { "down to 2 rows", &h200, 300, 200, 50, 198, CARVE_GRADIENT, false, METHOD_FAST_BOTH_AXES },
-    { "down to 1 row", &h200, 300, 200, 50, 199, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "down to 1 column", &h200, 300, 200, 299, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "masks", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, true, METHOD_ANY_GPU },
-    { "masks, both", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, true, METHOD_ANY_GPU },
-    { "one row", &h200, 1920, 1, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "two rows", &h200, 1920, 2, 100, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
-    { "the widest", &h200, 16000, 300, 1, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
-    { "wider", &h200, 16001, 300, 1, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "wider, turned", &h200, 300, 16001, 1, 1, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "one direction", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
+    { "8K", &h200, 7680, 4320, 1, 0, CARVE_SOBEL5, 0, METHOD_FAST_ONE_AXIS },
+    { "both directions", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, 0, METHOD_FAST_BOTH_AXES },
+    { "down to 2 rows", &h200, 300, 200, 50, 198, CARVE_GRADIENT, 0, METHOD_FAST_BOTH_AXES },
+    { "down to 1 row", &h200, 300, 200, 50, 199, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "down to 1 column", &h200, 300, 200, 299, 50, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "masks", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, 3, METHOD_FAST_ONE_AXIS },
+    { "keep", &h200, 1920, 1080, 100, 0, CARVE_SOBEL3, 1, METHOD_FAST_ONE_AXIS },
+    { "rmask, turned", &h200, 1080, 1920, 100, 0, CARVE_GRADIENT, 2, METHOD_FAST_ONE_AXIS },
+    { "masks, 4K", &h200, 3840, 2160, 100, 0, CARVE_GRADIENT, 3, METHOD_FAST_ONE_AXIS },
+    { "keys too high", &h200, 2160, 3840, 100, 0, CARVE_GRADIENT, 2, METHOD_ANY_GPU },
+    { "keys too high, sobel3", &h200, 1080, 1920, 100, 0, CARVE_SOBEL3, 1, METHOD_ANY_GPU },
+    { "masks, sobel5", &h200, 640, 480, 100, 0, CARVE_SOBEL5, 1, METHOD_ANY_GPU },
+    { "masks, both", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, 3, METHOD_ANY_GPU },
+    { "one row", &h200, 1920, 1, 100, 0, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "two rows", &h200, 1920, 2, 100, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
+    { "the widest", &h200, 16000, 300, 1, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
+    { "wider", &h200, 16001, 300, 1, 0, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "wider, turned", &h200, 300, 16001, 1, 1, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
     /* (rows / 2 + 1) 13072 is to be below 2^28 - 2^22: up to 40426 rows, by gradient more. */
-    { "costs too high", &h200, 64, 40430, 1, 0, CARVE_SOBEL5, false, METHOD_ANY_GPU },
-    { "as high, gradient", &h200, 64, 40430, 1, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
-    { "no clusters", &a100, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "no clusters, both", &a100, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "not asked", &h200_unknown, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "not asked, both", &h200_unknown, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_ANY_GPU },
+    { "costs too high", &h200, 64, 40430, 1, 0, CARVE_SOBEL5, 0, METHOD_ANY_GPU },
+    { "as high, gradient", &h200, 64, 40430, 1, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
+    { "no clusters", &a100, 1920, 1080, 100, 0, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "no clusters, both", &a100, 1920, 1080, 50, 50, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "not asked", &h200_unknown, 1920, 1080, 100, 0, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "not asked, both", &h200_unknown, 1920, 1080, 50, 50, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
     /* 20 sweepers of 96 columns, 2 a block, are a cluster of 16; 7 are one of 4. */
-    { "cluster too large", &h200_small_clusters, 1920, 1080, 9, 0, CARVE_GRADIENT, false,
+    { "cluster too large", &h200_small_clusters, 1920, 1080, 9, 0, CARVE_GRADIENT, 0,
       METHOD_ANY_GPU },
-    { "cluster of 4", &h200_small_clusters, 640, 480, 9, 0, CARVE_GRADIENT, false,
+    { "cluster of 4", &h200_small_clusters, 640, 480, 9, 0, CARVE_GRADIENT, 0,
       METHOD_FAST_ONE_AXIS },
     /* A slice of 16 multiprocessors gives 14: two clusters of one block, two that trace, bands. */
-    { "a slice", &slice, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_ANY_GPU },
-    { "a slice, small", &slice, 90, 64, 9, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+    { "a slice", &slice, 1920, 1080, 100, 0, CARVE_GRADIENT, 0, METHOD_ANY_GPU },
+    { "a slice, small", &slice, 90, 64, 9, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
 };
 
 static struct seam_search make_search(const struct choice_case &one) {
@@ -100,7 +106,9 @@ static struct seam_search make_search(const struct choice_case &one) {
     search.energy = one.energy;
     search.luma = some;
     search.luma_stride = (one.width + 15) / 16 * 16;
-    search.marks = one.marks ? some : NULL;
+    search.masks = one.masks;
+    search.marks = one.masks ? some : NULL;
+    search.taken = one.masks ? (uint32_t *)some : NULL;
     return search;
 }
 
@@ -318,7 +326,7 @@ static void check_too_large(const struct choice_case &one) {
  * tried again. */
 static void test_too_large(void **) {
     static const struct choice_case cases[] = {
-        { "bands for 4 GPUs", NULL, 640, 4000, 3, 0, CARVE_GRADIENT, false, METHOD_FAST_ONE_AXIS },
+        { "bands for 4 GPUs", NULL, 640, 4000, 3, 0, CARVE_GRADIENT, 0, METHOD_FAST_ONE_AXIS },
         { "bands for 4 GPUs, both", NULL, 2600, 2600, 2, 2, CARVE_GRADIENT, false,
           METHOD_FAST_BOTH_AXES },
     };
@@ -344,8 +352,8 @@ static void test_too_large(void **) {
 
 /* any_gpu with more multiprocessors than there are. */
 static void test_grid_too_large(void **) {
-    const struct choice_case one = { "rows for 4 GPUs", NULL,  300,           9000, 3, 0,
-                                     CARVE_GRADIENT,    false, METHOD_ANY_GPU };
+    const struct choice_case one = { "rows for 4 GPUs", NULL, 300,           9000, 3, 0,
+                                     CARVE_GRADIENT,    0,    METHOD_ANY_GPU };
     if (!have_gpu()) skip();
     const struct carve_limits real = limits_of(&cuda);
     struct cuda_context larger = cuda;

@@ -45,7 +45,7 @@ static inline double scratch_most(const struct op_call *call) {
     const struct image *in = &call->in, goal = goal_of(call);
     const double lines = (double)in->width + in->height + goal.width + goal.height;
     const uint32_t shortest = shortest_of(call);
-    return (call->aux[CARVE_REMOVE].width ? 17 : 16) * pixels_of(call) +
+    return (call->aux[CARVE_REMOVE].width ? 18 : 16) * pixels_of(call) +
            (shortest < 800 ? 384 << 10 : 0) + (shortest < 480 ? 1280 * lines : 0);
 }
 

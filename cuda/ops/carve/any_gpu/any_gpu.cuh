@@ -36,7 +36,7 @@ struct any_gpu_args {
     uint64_t *barrier;
     struct kernel_progress *progress;
     uint32_t done;
-    uint32_t least, *taken; /* as in seam_search */
+    uint32_t least, *taken; /* as in seam_search; NULL where it does not clear */
 };
 
 /* The progress of all blocks; each block has a copy. The size follows from the number of seams
@@ -345,7 +345,7 @@ static inline void any_gpu_layout(const struct seam_search *search, struct arena
     args->seams = search->seams;
     args->progress = search->progress;
     args->done = search->done;
-    args->least = search->least, args->taken = search->taken;
+    args->least = search->least, args->taken = search->clears ? search->taken : NULL;
     if (!search->rows) return;
     const size_t taken = (size_t)search->columns * height + (size_t)search->rows * width;
     args->cells[1] = arena_take<uint16_t>(arena, cells);

@@ -172,8 +172,8 @@ static inline bool both_axes_plan_make(struct both_axes_plan *plan,
     memset(plan, 0, sizeof *plan);
     /* Sides that keep two rows have two halves at every step. */
     const uint32_t longer = search->width > search->height ? search->width : search->height;
-    if (!fast_accepts(limits, search, longer, longer) || !search->columns || !search->rows ||
-        search->columns + 2 > search->width || search->rows + 2 > search->height)
+    if (!fast_accepts(limits, search, longer, longer) || search->marks || !search->columns ||
+        !search->rows || search->columns + 2 > search->width || search->rows + 2 > search->height)
         return false;
     struct both_args *both = &plan->args;
     for (uint32_t axis = 0; axis < 2; axis++) {

@@ -34,7 +34,7 @@ enum {
     STEP_ROWS = 16,      /* rows from one kept row of costs to the next */
     ENERGY_PAD = 128,    /* columns left of the image in the plane of energies */
     ENERGY_PAD_RIGHT = 320,
-    FAST_WIDTH_MAX = 16000, /* the widest that was tried; columns have 15 bits */
+    FAST_WIDTH_MAX = 16000, /* the widest that was tried; columns have 14 bits */
     HALO_MAX = 64,
     BLOCK_SWEEPERS_MAX = 8, /* of one block */
     STAGES_MAX = 12,
@@ -76,6 +76,7 @@ struct both_part {
 };
 
 struct axis_args {
+    static constexpr bool masked = false;
     uint32_t width, height, seams;
     int energy, reach;
     uint8_t *luma;
@@ -115,6 +116,62 @@ struct axis_args {
     uint32_t done;
     uint64_t *timeline; /* NULL, or TIMELINE_MARKS times in ns for each seam */
 };
+
+/* ---- masks. A cost is a key then, in 30 bits: the energies of a path, a weight for each pixel
+ * with KEY_LOW that is greater than all energies of half a path, and one for each with KEY_HIGH
+ * that is greater than all of that together. Both flags are bits of the energy's word and move with
+ * it. Sums end at KEY_CAP: below it they are exact, and none is below it that should not be. So are
+ * all with one mask, and with both masks those without a pixel that is kept. */
+
+enum {
+    KEY_LOW = 1 << 12,  /* with both masks or rmask: not to be removed; with keep alone: kept */
+    KEY_HIGH = 1 << 15, /* with both masks: kept */
+    KEY_FLAGS = KEY_LOW | KEY_HIGH,
+};
+static const uint32_t KEY_CAP = (1u << 30) - 2;
+/* The most that half a path may cost without KEY_HIGH, so that a single key is below KEY_CAP. */
+static const uint32_t KEY_MOST = (1u << 30) - (1u << 26);
+
+struct key_part {
+    uint8_t *marks; /* of the search, as are masks, least, taken and clears */
+    int masks;
+    uint32_t weights;      /* of KEY_HIGH and KEY_LOW, as key_pair() takes them */
+    uint32_t low, per_low; /* of KEY_LOW: weight and flag; 2^32 / low */
+    uint32_t most;         /* that half a path costs without KEY_HIGH */
+    uint32_t least, *taken;
+    bool clears;
+};
+
+struct masked_args : axis_args, key_part {
+    static constexpr bool masked = true;
+};
+
+/* The keys of a pair of energies: each word, with byte 1 of WEIGHTS on top for KEY_HIGH and byte 2
+ * next to it for KEY_LOW, or byte 0, which is 0. */
+DEVICE uint2 key_pair(uint32_t pair, uint32_t weights) {
+    const uint32_t select = (pair >> 3 & 0x12001200) | 0x44324410;
+    return make_uint2(pick_bytes(pair, weights, select), pick_bytes(pair, weights, select >> 16));
+}
+
+/* The number of pixels with KEY_LOW on a path that costs KEY, without KEY_HIGH. */
+DEVICE uint32_t key_lows(const struct masked_args &args, uint32_t key) {
+    const uint32_t lows = __umulhi(key, args.per_low);
+    return lows + (key - lows * args.low >= args.low);
+}
+
+/* Ranks paths by both halves: twice the weight for each pixel with KEY_LOW, since the energies of
+ * both may be more than one weight. ~0 where a half has a pixel with KEY_HIGH. */
+DEVICE uint32_t cost_sum(const struct masked_args &args, uint32_t a, uint32_t b) {
+    const uint32_t lows = key_lows(args, a) + key_lows(args, b);
+    return max(a, b) > args.most ? ~0u : a + b + lows * args.low;
+}
+
+DEVICE uint32_t cost_sum(const struct axis_args &, uint32_t a, uint32_t b) {
+    return a + b;
+}
+
+/* A bit of an entry, next to the one of the last seam: any_gpu takes over before this seam. */
+static const uint32_t ENTRY_GIVES_UP = 1u << 14;
 
 enum { TIMELINE_MARKS = 11 };
 enum {

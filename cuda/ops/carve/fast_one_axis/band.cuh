@@ -67,8 +67,9 @@ DEVICE struct column_range band_window(const struct axis_half &half, uint32_t st
 
 /* The block's warps share the wanted tiles of a step, beginning with warp FIRST. Returns the warp
  * that comes next; MEET may become known meanwhile. */
-DEVICE uint32_t band_step(const struct axis_args &args, const struct band &band, uint32_t step,
-                          uint32_t seam, uint32_t &meet, uint32_t first) {
+template <class ARGS>
+DEVICE uint32_t band_step(const ARGS &args, const struct band &band, uint32_t step, uint32_t seam,
+                          uint32_t &meet, uint32_t first) {
     const uint32_t warps = BLOCK_THREADS / 32, width = args.width - seam;
     const struct axis_half &half = args.halves[band.half];
     uint32_t *parents = band_parents(band, step - band.step);
@@ -80,7 +81,7 @@ DEVICE uint32_t band_step(const struct axis_args &args, const struct band &band,
          number += warps) {
         const int x = tile_column(number);
         uint2 energies[STEP_ROWS];
-        struct tile tile = {};
+        auto tile = tile_make(args, x);
         if ((number + 1) * TILE_OWN + STEP_ROWS <= window.from) continue;
         if (number * TILE_OWN > window.to + STEP_ROWS) break;
         const uint32_t word = band_load_meet(args, band, meet);
@@ -99,8 +100,9 @@ DEVICE uint32_t band_step(const struct axis_args &args, const struct band &band,
 /* Four columns a thread, all loaded at once: finds where they come from in the row before the step;
  * at the band's last step, in the row before the band, which it publishes to the traceback block.
  * Each step begins with another thread, to share the work. */
-DEVICE void band_find_jumps(const struct axis_args &args, const struct band &band, uint32_t step,
-                            uint32_t seam, uint32_t meet) {
+template <class ARGS>
+DEVICE void band_find_jumps(const ARGS &args, const struct band &band, uint32_t step, uint32_t seam,
+                            uint32_t meet) {
     const struct axis_half &half = args.halves[band.half];
     const uint32_t last = args.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
     const uint32_t thread =
@@ -112,7 +114,7 @@ DEVICE void band_find_jumps(const struct axis_args &args, const struct band &ban
         if (x < window.from) continue;
         const uint32_t word = x + ROUND <= window.to ? band_load_meet(args, band, meet) : 0;
         uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
-        walk_step(at, band_parents(band, k), step_rows(half, step), step);
+        walk_step<ARGS::masked>(at, band_parents(band, k), step_rows(half, step), step);
 #pragma unroll
         for (int i = 0; i < 4; i++) at[i] = min(at[i], last);
         *(uint32_t *)(band_jumps(band, k) + x) = four_bytes(at, x);
@@ -136,7 +138,8 @@ DEVICE void band_find_jumps(const struct axis_args &args, const struct band &ban
  * are known to have met, of the columns that the seam can reach, for all steps at once. Other
  * columns may be left out at any time, since they are not read: the seam's columns of a step lead
  * to columns within its reach in the step before. */
-DEVICE void band_search(const struct axis_args &args, const struct band &band, uint32_t seam) {
+template <class ARGS>
+DEVICE void band_search(const ARGS &args, const struct band &band, uint32_t seam) {
     uint32_t meet = NOT_MET, warp = 0;
     if (band.late) {
         if (thread_index() == 0) {
@@ -182,13 +185,14 @@ DEVICE void band_search(const struct axis_args &args, const struct band &band, u
 
 /* Waits for the seam's column in the band's last row. Bit 15 of it in band_memory marks the last
  * seam of all. */
-DEVICE uint32_t band_entry(const struct axis_args &args, const struct band &band, uint32_t seam) {
+template <class ARGS>
+DEVICE uint32_t band_entry(const ARGS &args, const struct band &band, uint32_t seam) {
     for (uint32_t spins = 0;; spins++) {
         const uint32_t word = load_relaxed(args.entries + band.number);
         if (word >> 16 == seam + 1) {
             if (thread_index() == 0) band_memory()->entry = word & 0xffff;
             if (thread_index() == 0 && band.number == 0) timeline_mark(args, seam, MARK_ENTRY);
-            return word & 0x7fff;
+            return word & (ARGS::masked ? ENTRY_GIVES_UP - 1 : 0x7fff);
         }
         if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
@@ -205,7 +209,8 @@ DEVICE uint32_t band_back(const struct band &band, uint32_t k, uint32_t x) {
 /* A warp a step, where parents are not kept: computes those around the seam again. Costs are still
  * this seam's: sweepers write those of the next seam only after bands that are ready, and the band
  * before this one is not ready before it has this one's crossings. */
-DEVICE void band_walk_thin(const struct axis_args &args, const struct band &band, uint32_t entry,
+template <class ARGS>
+DEVICE void band_walk_thin(const ARGS &args, const struct band &band, uint32_t entry,
                            uint32_t seam) {
     const struct axis_half &half = args.halves[band.half];
     const uint32_t steps = band.end_step - band.step, lane = thread_index() % 32;
@@ -216,14 +221,16 @@ DEVICE void band_walk_thin(const struct axis_args &args, const struct band &band
         const uint32_t x = band_back(band, k, entry);
         const int first = (int)(x & ~3u) - TILE_COLUMNS / 2, mine = first + 4 * (int)lane;
         uint2 energies[STEP_ROWS];
-        struct tile tile = {};
+        auto tile = tile_make(args, mine);
         tile_energies(energies, args, band.half, step, mine);
         tile_costs(tile, args, band.half, step, seam, mine);
         tile_rows(tile, energies, rows);
         *(uint4 *)(parents + 4 * lane) =
             make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
         __syncwarp();
-        if (lane == 0) walk_rows(x, parents - first, rows, band_memory()->columns + k * STEP_ROWS);
+        if (lane == 0)
+            walk_rows<ARGS::masked>(x, parents - first, rows,
+                                    band_memory()->columns + k * STEP_ROWS);
         __syncwarp();
     }
 }
@@ -242,16 +249,18 @@ DEVICE void band_store_crossings(const struct axis_args &args, const struct band
 }
 
 /* Called by the first warp: the seam row by row, a lane a step, where parents are kept. */
-DEVICE void band_walk_rows(const struct axis_args &args, const struct band &band, uint32_t entry) {
+template <class ARGS>
+DEVICE void band_walk_rows(const ARGS &args, const struct band &band, uint32_t entry) {
     const uint32_t k = thread_index();
     if (k < band.end_step - band.step)
-        walk_rows(band_back(band, k, entry), band_parents(band, k),
-                  step_rows(args.halves[band.half], band.step + k),
-                  band_memory()->columns + k * STEP_ROWS);
+        walk_rows<ARGS::masked>(band_back(band, k, entry), band_parents(band, k),
+                                step_rows(args.halves[band.half], band.step + k),
+                                band_memory()->columns + k * STEP_ROWS);
     __syncwarp();
 }
 
-DEVICE void band_walk(const struct axis_args &args, const struct band &band, uint32_t seam) {
+template <class ARGS>
+DEVICE void band_walk(const ARGS &args, const struct band &band, uint32_t seam) {
     if (band.thin) {
         band_walk_thin(args, band, band_entry(args, band, seam), seam);
         __syncthreads();
@@ -282,7 +291,21 @@ DEVICE struct band band_make(const struct axis_args &args, uint32_t number) {
     return band;
 }
 
-static __device__ void band_block(const struct axis_args &args, uint32_t number) {
+/* Leaves luma and marks as they are before SEAM. */
+DEVICE void band_store_marks(const struct masked_args &args, const struct band &band,
+                             uint32_t seam) {
+    const uint32_t warp = thread_index() / 32;
+#pragma unroll 1
+    for (uint32_t y = band.top + warp; y < band.bottom; y += BLOCK_THREADS / 32)
+#pragma unroll 1
+        for (uint32_t x = thread_index() % 32; x < args.width - seam; x += 32) {
+            const uint32_t word = energy_row(args, y)[x];
+            args.marks[(uint64_t)y * args.luma_stride + x] =
+                (word & KEY_HIGH ? 1 : 0) | (word & KEY_LOW ? 0 : 2);
+        }
+}
+
+template <class ARGS> static __device__ void band_block(const ARGS &args, uint32_t number) {
     if (thread_index() == 0) band_memory()->band = band_make(args, number);
     __syncthreads();
     const struct band &band = band_memory()->band;
@@ -305,6 +328,12 @@ static __device__ void band_block(const struct axis_args &args, uint32_t number)
         band_search(args, band, seam);
         band_walk(args, band, seam);
         last = band_memory()->entry >> 15;
+        if constexpr (ARGS::masked)
+            if (band_memory()->entry & ENTRY_GIVES_UP) {
+                band_store_marks(args, band, seam);
+                if (thread_index() == 0) store_release(args.ready + number, (seam + 1) | 1u << 31);
+                return;
+            }
         if (first) timeline_mark(args, seam, MARK_WALKED), clock.began = global_timer();
         remove_energies(args, band, seam);
         __syncthreads();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_one_axis.cuh - one direction, no masks, compute capability 9.0: one launch for all seams.
+/* fast_one_axis.cuh - one direction, compute capability 9.0: one launch for all seams.
  *
  * Used by:  method.cuh.
  * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *fits is
  *           false then, nothing was queued, and the caller takes another method.
  * Limits:   compute capability 9.0; what fast_one_axis/plan.cuh takes.
  *
- * args.cuh explains the parts, plan.cuh chooses their number.
+ * How it works: args.cuh explains the parts, plan.cuh chooses their number.
  */
 #ifndef BURIN_CARVE_FAST_ONE_AXIS_CUH
 #define BURIN_CARVE_FAST_ONE_AXIS_CUH
@@ -17,23 +17,37 @@
 #include "cuda/ops/carve/fast_one_axis/sweep.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 
+DEVICE uint32_t key_flags(const struct axis_args &, int, int) {
+    return 0;
+}
+
+/* Beside the image both, so that a key is more there than any pixel's. */
+DEVICE uint32_t key_flags(const struct masked_args &args, int x, int y) {
+    if (x < 0 || x >= (int)args.width) return KEY_FLAGS;
+    const uint32_t mark = args.marks[(uint64_t)y * args.luma_stride + x];
+    const uint32_t kept = mark & 1, stays = ~mark >> 1 & 1;
+    if (!(args.masks & 2)) return kept ? KEY_LOW : 0;
+    return (stays ? KEY_LOW : 0) | (kept ? KEY_HIGH : 0);
+}
+
 /* The first energies of a search: the whole plane with its borders, a block a row. */
-static __global__ void energy_plane_kernel(const __grid_constant__ struct axis_args args) {
+template <class ARGS>
+static __global__ void energy_plane_kernel(const __grid_constant__ ARGS args) {
     const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.width,
                                      (int)args.height };
     const int end = (int)args.energy_stride - ENERGY_PAD;
     for (uint32_t y = blockIdx.x; y < args.height; y += gridDim.x)
         for (int x = (int)threadIdx.x - ENERGY_PAD; x < end; x += (int)blockDim.x)
-            energy_row(args, y)[x] = x < 0 || x >= (int)args.width
-                                         ? (uint16_t)energy_outside(args.energy)
-                                         : energy_at(luma, args.energy, x, (int)y);
+            energy_row(args, y)[x] =
+                (x < 0 || x >= (int)args.width ? (uint16_t)energy_outside(args.energy)
+                                               : energy_at(luma, args.energy, x, (int)y)) |
+                key_flags(args, x, (int)y);
 }
 
 /* LANE: columns of a sweeper's lane. */
-template <int LANE>
+template <int LANE, class ARGS>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
-    one_axis_kernel(const __grid_constant__ struct axis_args args,
-                    const __grid_constant__ CUtensorMap plane) {
+    one_axis_kernel(const __grid_constant__ ARGS args, const __grid_constant__ CUtensorMap plane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint32_t block = blockIdx.x, others = 2 * args.cluster;
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
@@ -48,8 +62,6 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 
 /* ---- the method. Under MPS and MIG fewer multiprocessors may be available than counted; the
  * driver refuses such a launch, and the context is unharmed. */
-
-typedef void (*one_axis_kernel_pointer)(struct axis_args args, CUtensorMap plane);
 
 /* Describes the plane of energies to the copy engine: pairs of columns, boxes of a sweeper's
  * columns and a step's rows; rows after the last read as 0. */
@@ -104,20 +116,30 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     return STATUS_OK;
 }
 
+template <class ARGS>
+static enum status one_axis_launch(const struct cuda_context *context,
+                                   const struct one_axis_plan *plan, const ARGS &args, bool *fits,
+                                   struct failure *failure) {
+    const bool wide = lane_columns(&args) == 8;
+    void (*const kernel)(ARGS, CUtensorMap) =
+        wide ? one_axis_kernel<8, ARGS> : one_axis_kernel<6, ARGS>;
+    CUtensorMap plane;
+    const enum status status = describe_energies(&plane, &args, failure);
+    if (status) return status;
+    energy_plane_kernel<<<4 * context->multiprocessors, 256, 0, context->stream>>>(args);
+    CUDA_LAUNCHED(failure);
+    return launch_clusters(context, kernel, *plan, fits, failure, ARGS(args), plane);
+}
+
 /* SCRATCH: as large as the plan says. */
 static inline enum status one_axis_queue(const struct cuda_context *context,
                                          const struct one_axis_plan *plan, uint8_t *scratch,
                                          bool *fits, struct failure *failure) {
-    one_axis_kernel_pointer kernel = one_axis_kernel<8>;
-    CUtensorMap plane;
-    const enum status status = describe_energies(&plane, &plan->args, failure);
-    if (status) return status;
-    if (plan->kernel == ONE_AXIS_LANE_6) kernel = one_axis_kernel<6>;
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
-    energy_plane_kernel<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->args);
-    CUDA_LAUNCHED(failure);
-    return launch_clusters(context, kernel, *plan, fits, failure, plan->args, plane);
+    return plan->keys.masks ? one_axis_launch(context, plan, masked_args{ plan->args, plan->keys },
+                                              fits, failure)
+                            : one_axis_launch(context, plan, plan->args, fits, failure);
 }
 
 #endif

@@ -6,8 +6,9 @@
  *           choose.
  * Fails:    one_axis_plan_make returns false for a search that the method does not take.
  * Threads:  any.
- * Limits:   no masks, one direction; sides up to FAST_WIDTH_MAX; compute capability 9.0; as many
- *           blocks as limits->resident says are resident at once.
+ * Limits:   one direction; sides up to FAST_WIDTH_MAX; compute capability 9.0; as many blocks as
+ *           limits->resident says are resident at once. Masks: energies below KEY_LOW, half a
+ *           path up to KEY_MOST; gradient up to 2348 rows, sobel3 up to 1838.
  *
  * How it works: sweepers get as few columns as 16 blocks allow, bands as few steps as the remaining
  * blocks allow; stages and maps fill the rest of shared memory.
@@ -32,6 +33,8 @@
 enum fast_kernel_id {
     ONE_AXIS_LANE_6,
     ONE_AXIS_LANE_8,
+    ONE_AXIS_LANE_6_MASKED,
+    ONE_AXIS_LANE_8_MASKED,
     BOTH_AXES_LANE_6,
     BOTH_AXES_LANE_8,
     FAST_KERNELS
@@ -57,6 +60,7 @@ static inline uint32_t limits_share(const struct carve_limits *limits) {
 
 struct one_axis_plan {
     struct axis_args args;
+    struct key_part keys; /* masks: 0 without masks */
     enum fast_kernel_id kernel;
     uint32_t cluster, blocks, shared_bytes;
     size_t bytes, cleared_from, cleared; /* of scratch; of those that are zeroed first */
@@ -159,14 +163,36 @@ static inline uint32_t plan_room(const struct carve_limits *limits, enum fast_ke
     return resident < share ? resident : share;
 }
 
+static inline uint32_t energy_most(int energy) {
+    static const uint32_t most[] = { 690, 1140, CARVE_ENERGY_MAX };
+    return most[energy];
+}
+
 /* Whether both fast methods accept a search whose longest side is LONGEST and whose paths have at
  * most ROWS rows. */
 static inline bool fast_accepts(const struct carve_limits *limits, const struct seam_search *search,
                                 uint32_t longest, uint32_t rows) {
-    static const uint32_t energy_most[] = { 690, 1140, CARVE_ENERGY_MAX };
-    return limits->capability >= 90 && !search->marks && (uintptr_t)search->luma % 16 == 0 &&
+    return limits->capability >= 90 && (uintptr_t)search->luma % 16 == 0 &&
            search->luma_stride % 16 == 0 && longest <= FAST_WIDTH_MAX &&
-           (uint64_t)(rows / 2 + 1) * energy_most[search->energy] <= TILE_COST_MAX;
+           (uint64_t)(rows / 2 + 1) * energy_most(search->energy) <= TILE_COST_MAX;
+}
+
+/* Chooses the weights of a key's flags. They are coarse, and a flag weighs itself too. With both
+ * masks a search may be left unfinished. */
+static inline bool plan_keys(struct key_part *keys, const struct seam_search *search) {
+    const uint64_t rows = (search->height - 1) / 2 + 1, energy = energy_most(search->energy);
+    const uint64_t low = energy * rows / (1 << 16) + 1, weight = (low << 16) + KEY_LOW;
+    const uint64_t most = rows * (energy + weight), high = most / (1 << 24) + 1;
+    const bool both = search->masks == 3;
+    if (!search->marks) return true;
+    if (energy >= KEY_LOW || most > KEY_MOST || !search->masks || (both && !search->taken))
+        return false;
+    *keys = { search->marks, search->masks };
+    keys->weights = (uint32_t)(low << 16 | (both ? high << 8 : 0));
+    keys->low = (uint32_t)weight, keys->per_low = (uint32_t)((UINT64_C(1) << 32) / weight);
+    keys->most = (uint32_t)most;
+    keys->least = search->least, keys->taken = search->taken, keys->clears = search->clears;
+    return true;
 }
 
 /* Bands of STEPS steps: 1 where they fit, 0 where fewer or more blocks are needed, -1 where no
@@ -191,7 +217,8 @@ static inline bool one_axis_plan_make(struct one_axis_plan *plan, const struct c
     struct arena arena = { scratch, 0 };
     memset(plan, 0, sizeof *plan);
     if (!fast_accepts(limits, search, search->width, search->height) || search->rows ||
-        search->height < 2 || search->columns >= search->width)
+        search->height < 2 || search->columns > search->width - !search->clears ||
+        !plan_keys(&plan->keys, search))
         return false;
     args->width = search->width, args->height = search->height, args->seams = search->columns;
     args->energy = search->energy, args->reach = carve_reach(search->energy);
@@ -203,7 +230,8 @@ static inline bool one_axis_plan_make(struct one_axis_plan *plan, const struct c
     plan_sweepers(args, plan_cluster(args->sweepers, 2));
     plan->shared_bytes = limits->shared_bytes;
     if (!plan_stages(args, plan->shared_bytes)) return false;
-    plan->kernel = lane_columns(args) == 6 ? ONE_AXIS_LANE_6 : ONE_AXIS_LANE_8;
+    const int first = plan->keys.masks ? ONE_AXIS_LANE_6_MASKED : ONE_AXIS_LANE_6;
+    plan->kernel = (enum fast_kernel_id)(first + (lane_columns(args) == 8));
     plan->cluster = args->cluster;
     const uint32_t room = plan_room(limits, plan->kernel, plan->cluster);
     int fits = 0;

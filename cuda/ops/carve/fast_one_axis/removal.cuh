@@ -159,13 +159,17 @@ DEVICE void renew_energies(const struct axis_args &args, const struct band &band
 }
 
 /* Called by all threads, after all rows are closed up. */
-DEVICE void renew_store(const struct axis_args &args, const struct band &band, uint32_t seam) {
+template <class ARGS>
+DEVICE void renew_store(const ARGS &args, const struct band &band, uint32_t seam) {
     const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
     const int width = (int)(args.width - seam) - 1;
 #pragma unroll 1
     for (uint32_t i = thread_index(); i < count; i += BLOCK_THREADS) {
         const int x = renew_column(args, band, i, width);
-        if (x >= 0 && x < width) energy_row(args, band.top + i / stages)[x] = renew_place(band)[i];
+        if (x < 0 || x >= width) continue;
+        if constexpr (ARGS::masked)
+            renew_place(band)[i] |= energy_row(args, band.top + i / stages)[x] & KEY_FLAGS;
+        energy_row(args, band.top + i / stages)[x] = renew_place(band)[i];
     }
 }
 

@@ -25,7 +25,7 @@ template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
  * byte, because the compiler does not merge that with the addition, which is to be part of the
  * instruction. */
 template <int LANE>
-DEVICE void sweep_row(struct sweep_costs<LANE> &costs,
+DEVICE void sweep_row(const struct axis_args &, struct sweep_costs<LANE> &costs,
                       const struct sweep_energies<LANE> &energies) {
     uint32_t(&cost)[LANE] = costs.cost, next[LANE];
     const uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
@@ -41,6 +41,30 @@ DEVICE void sweep_row(struct sweep_costs<LANE> &costs,
                             __vimin3_u32(cost[k - 1], cost[k], cost[k + 1]));
     next[0] = __viaddmin_u32(before, first, left);
     next[LANE - 1] = __viaddmin_u32(after, last, right);
+#pragma unroll
+    for (int k = 0; k < LANE; k++) cost[k] = next[k];
+}
+
+/* With masks. Keys are made while the neighbours' costs are under way. */
+template <int LANE>
+DEVICE void sweep_row(const struct masked_args &args, struct sweep_costs<LANE> &costs,
+                      const struct sweep_energies<LANE> &energies) {
+    uint32_t(&cost)[LANE] = costs.cost, next[LANE], keys[LANE];
+    const uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
+    const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
+#pragma unroll
+    for (int k = 0; k < LANE; k += 2) {
+        const uint2 two = key_pair(energies.pairs[k / 2], args.weights);
+        keys[k] = two.x, keys[k + 1] = two.y;
+    }
+    const uint32_t left = __viaddmin_u32(min(cost[0], cost[1]), keys[0], KEY_CAP);
+    const uint32_t right =
+        __viaddmin_u32(min(cost[LANE - 2], cost[LANE - 1]), keys[LANE - 1], KEY_CAP);
+#pragma unroll
+    for (int k = 1; k < LANE - 1; k++)
+        next[k] = __viaddmin_u32(__vimin3_u32(cost[k - 1], cost[k], cost[k + 1]), keys[k], KEY_CAP);
+    next[0] = __viaddmin_u32(before, keys[0], left);
+    next[LANE - 1] = __viaddmin_u32(after, keys[LANE - 1], right);
 #pragma unroll
     for (int k = 0; k < LANE; k++) cost[k] = next[k];
 }
@@ -73,8 +97,8 @@ DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<L
     }
 }
 
-template <int LANE>
-DEVICE void sweep_receive(const struct axis_args &args, const struct sweep_warp &warp,
+template <int LANE, class ARGS>
+DEVICE void sweep_receive(const ARGS &args, const struct sweep_warp &warp,
                           struct sweep_costs<LANE> &costs) {
     uint32_t(&cost)[LANE] = costs.cost;
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
@@ -83,7 +107,7 @@ DEVICE void sweep_receive(const struct axis_args &args, const struct sweep_warp 
     uint32_t words[LANE];
     bool here = !waits;
 #pragma unroll
-    for (int k = 0; k < LANE; k++) words[k] = COST_FAR;
+    for (int k = 0; k < LANE; k++) words[k] = ARGS::masked ? KEY_CAP : COST_FAR;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         uint32_t wrong = 0;
         if (waits) {
@@ -148,8 +172,8 @@ enum { SWEEP_RELEASES_AT = 3, SWEEP_STORES_AT = 5, SWEEP_ASKS_AT = 8, SWEEP_HEAR
  * long before the answer is used, and its first energies are fetched meanwhile; if it was not full,
  * they are discarded, and the warp waits. ENDS: no stage follows the last step. TO: where the lane
  * stores costs. */
-template <int LANE>
-DEVICE void sweep_step(const struct axis_args &args, const struct sweep_warp &warp,
+template <int LANE, class ARGS>
+DEVICE void sweep_step(const ARGS &args, const struct sweep_warp &warp,
                        struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,
                        uint32_t head, uint32_t *to, bool ends) {
     enum { pitch = stage_bytes<LANE>::ROW };
@@ -164,7 +188,7 @@ DEVICE void sweep_step(const struct axis_args &args, const struct sweep_warp &wa
         const struct sweep_energies<LANE> energies = cursor.ahead.rows[r % 2];
         cursor.ahead.rows[r % 2] = sweep_fetch<LANE>(
             r + 2 < STEP_ROWS ? from + (r + 2) * pitch : next + (r + 2 - STEP_ROWS) * pitch);
-        sweep_row(costs, energies);
+        sweep_row(args, costs, energies);
         if (r == SWEEP_RELEASES_AT && warp.lane == 0) mbarrier_arrive(release);
         if (r == SWEEP_STORES_AT && warp.own) sweep_store<LANE>(kept);
         if (r == SWEEP_ASKS_AT)
@@ -175,26 +199,27 @@ DEVICE void sweep_step(const struct axis_args &args, const struct sweep_warp &wa
 }
 
 /* Fewer rows than a step has. */
-template <int LANE>
-DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
-                       struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to,
-                       uint32_t rows) {
+template <int LANE, class ARGS>
+DEVICE void sweep_rest(const ARGS &args, const struct sweep_warp &warp,
+                       struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,
+                       uint32_t head, uint32_t *to, uint32_t rows) {
     const uint8_t *from = sweep_stage(cursor);
     if (warp.own) sweep_store<LANE>(sweep_row_costs_of(costs, head, to));
     __syncwarp();
     if (warp.lane == 0) mbarrier_arrive(cursor.release);
 #pragma unroll 1
-    for (; rows; rows--, from += stage_bytes<LANE>::ROW) sweep_row(costs, sweep_fetch<LANE>(from));
+    for (; rows; rows--, from += stage_bytes<LANE>::ROW)
+        sweep_row(args, costs, sweep_fetch<LANE>(from));
     sweep_next_stage(cursor);
 }
 
 /* The costs of a seam down to the middle. The first stage is full. TO: where the lane stores costs,
  * beginning with those of the row before the first step, which are not read. As many steps as cover
  * the least halo are one piece of code: a turn of a loop takes as long as a row. */
-template <int LANE>
-DEVICE void sweep_seam(const struct axis_args &args, const struct axis_half &half,
-                       struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
-                       struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to) {
+template <int LANE, class ARGS>
+DEVICE void sweep_seam(const ARGS &args, const struct axis_half &half, struct sweep_warp &warp,
+                       struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,
+                       uint32_t head, uint32_t *to) {
     enum { EVERY = LANE == 6 ? 3 : 2 };
     const uint32_t whole = half.rows / STEP_ROWS, every = args.halo / STEP_ROWS;
     uint32_t done = 0;
@@ -214,11 +239,11 @@ DEVICE void sweep_seam(const struct axis_args &args, const struct axis_half &hal
 #pragma unroll 1
     for (; done < whole; to += args.cost_stride)
         sweep_step(args, warp, cursor, costs, head, to, ++done == half.steps);
-    if (whole < half.steps) sweep_rest(warp, cursor, costs, head, to, half.rows % STEP_ROWS);
+    if (whole < half.steps) sweep_rest(args, warp, cursor, costs, head, to, half.rows % STEP_ROWS);
 }
 
-template <int LANE>
-DEVICE void sweep(const struct axis_args &args, int number, struct sweep_warp warp, uint8_t *shared,
+template <int LANE, class ARGS>
+DEVICE void sweep(const ARGS &args, int number, struct sweep_warp warp, uint8_t *shared,
                   uint32_t in_block, uint32_t stage_size) {
     struct axis_half half = args.halves[number];
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
@@ -286,9 +311,8 @@ DEVICE struct sweep_warp sweep_warp_of(const struct axis_args &args, uint32_t nu
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
-template <int LANE>
-static __device__ void sweep_block(const struct axis_args &args, const CUtensorMap &plane,
-                                   int half) {
+template <int LANE, class ARGS>
+static __device__ void sweep_block(const ARGS &args, const CUtensorMap &plane, int half) {
     uint8_t *shared = block_shared;
     const uint32_t rank = blockIdx.x % args.cluster;
     /* shows the compiler that all lanes have the same value */

@@ -21,6 +21,10 @@ enum {
     MEET_WARPS_MAX = 10,
 };
 
+/* With masks the search ends before the present seam: no pixel to be removed is left, or its key
+ * has too few bits. */
+enum { TRACE_ENDS = 1, TRACE_GIVES_UP = 2 };
+
 struct __align__(16) trace_memory {
     struct span_clock clock;
     /* Over the warps that have looked: the least sum above its place; their number. */
@@ -31,6 +35,7 @@ struct __align__(16) trace_memory {
     uint32_t next;            /* the next band to be gathered */
     uint32_t maps[BANDS_MAX]; /* where column 0 of each band's map is or would be, in bytes */
     uint16_t entries[BANDS_MAX];
+    uint32_t ends; /* with masks: TRACE_ENDS..., at the present seam */
 };
 
 static __host__ __device__ inline uint32_t trace_plane(uint32_t width) {
@@ -177,11 +182,12 @@ struct meet_costs {
 
 /* COST_BESIDE, with TAG, stands for columns outside the image. All lanes have 4 columns from X
  * on. */
-DEVICE struct meet_costs meet_load(const struct axis_args &args, uint32_t x, uint32_t width,
-                                   uint32_t tag) {
+template <class ARGS>
+DEVICE struct meet_costs meet_load(const ARGS &args, uint32_t x, uint32_t width, uint32_t tag) {
     const uint32_t *down = cost_row(args, 0, args.halves[0].steps) + x;
     const uint32_t *up = cost_row(args, 1, args.halves[1].steps) + x;
-    const uint32_t far = tag << 30 | COST_BESIDE, lane = thread_index() % 32;
+    const uint32_t far = tag << 30 | (ARGS::masked ? KEY_CAP : COST_BESIDE);
+    const uint32_t lane = thread_index() % 32;
     struct meet_costs costs = { make_uint4(far, far, far, far), make_uint4(far, far, far, far),
                                 far };
     if (x < width) costs.above = load_relaxed4(down), costs.below = load_relaxed4(up);
@@ -195,8 +201,9 @@ DEVICE bool meet_loaded(const struct meet_costs &costs, uint32_t tag) {
 }
 
 /* The minimum of T[m][x] + min3(B[m+1]) over 4 columns, and 4 x + which of the three. */
-DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t width, uint32_t &sum,
-                       uint32_t &place) {
+template <class ARGS>
+DEVICE void meet_least(const ARGS &args, const struct meet_costs &costs, uint32_t x, uint32_t width,
+                       uint32_t &sum, uint32_t &place) {
     const uint32_t mask = (1u << 30) - 1;
     const uint32_t lane = thread_index() % 32;
     uint32_t left = __shfl_up_sync(~0u, costs.below.w, 1);
@@ -210,7 +217,7 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     for (int k = 0; k < 4; k++) {
         const uint32_t least = __vimin3_u32(below[k], below[k + 1], below[k + 2]);
         const uint32_t which = least == below[k] ? 0 : least == below[k + 1] ? 1 : 2;
-        const uint32_t here = (above[k] & mask) + least;
+        const uint32_t here = cost_sum(args, above[k] & mask, least);
         if (x + k < width && here < sum) sum = here, place = 4 * (x + k) + which;
     }
 }
@@ -222,7 +229,7 @@ DEVICE uint32_t meet_warps(const struct axis_args &args) {
 
 /* Called by one of the meet_warps(): its minimum of T[m][x] + min3(B[m+1]), above the place. All
  * costs of a round are loaded again until all have arrived. */
-DEVICE uint64_t trace_least(const struct axis_args &args, uint32_t seam) {
+template <class ARGS> DEVICE uint64_t trace_least(const ARGS &args, uint32_t seam) {
     const uint32_t width = args.width - seam, tag = seam_tag(seam), span = 128 * meet_warps(args);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
@@ -242,15 +249,23 @@ DEVICE uint64_t trace_least(const struct axis_args &args, uint32_t seam) {
         }
 #pragma unroll
         for (uint32_t k = 0; k < MEET_BATCH; k++)
-            meet_least(costs[k], x + k * span, width, sum, place);
+            meet_least(args, costs[k], x + k * span, width, sum, place);
     }
     const uint32_t least = warp_least(sum);
     return (uint64_t)least << 32 | warp_least(sum == least ? place : ~0u);
 }
 
+/* TRACE_ENDS... for a seam that costs SUM. */
+DEVICE uint32_t trace_ends(const struct masked_args &args, uint32_t seam, uint32_t sum) {
+    if (sum == ~0u) return TRACE_ENDS | TRACE_GIVES_UP;
+    return args.clears && seam >= args.least && sum / (2 * args.low) == args.height ? TRACE_ENDS
+                                                                                    : 0;
+}
+
 /* Called by a warp that looks: the last one publishes where the halves meet, and returns the seam's
  * cost; others return ~0. */
-DEVICE uint32_t trace_meet(const struct axis_args &args, int number, struct trace_memory *memory,
+template <class ARGS>
+DEVICE uint32_t trace_meet(const ARGS &args, int number, struct trace_memory *memory,
                            uint32_t seam) {
     uint64_t least = trace_least(args, seam);
     uint32_t others = 0;
@@ -262,7 +277,11 @@ DEVICE uint32_t trace_meet(const struct axis_args &args, int number, struct trac
     if (__shfl_sync(~0u, others, 0) < meet_warps(args)) return ~0u;
     if (thread_index() % 32 == 0) {
         least = atomicExch(&memory->least, ~0ull);
-        const uint32_t place = (uint32_t)least;
+        uint32_t place = (uint32_t)least;
+        if constexpr (ARGS::masked) {
+            memory->ends = trace_ends(args, seam, (uint32_t)(least >> 32));
+            if (memory->ends & TRACE_GIVES_UP) place = 1; /* any place in the image */
+        }
         const uint32_t column = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
         store_relaxed(args.meets + number, (seam + 1) << 16 | column);
         atomicExch(&memory->looked, 0u);
@@ -310,9 +329,14 @@ DEVICE uint32_t trace_walk(struct trace_memory *memory, uint32_t bands, uint32_t
 }
 
 /* Called by the first warp: one lane goes from band to band, then all lanes publish the entries. */
-DEVICE void trace_store_entries(const struct axis_args &args, const struct axis_half &half,
+template <class ARGS>
+DEVICE void trace_store_entries(const ARGS &args, const struct axis_half &half,
                                 struct trace_memory *memory, uint32_t x, uint32_t seam) {
-    const uint32_t head = (seam + 1) << 16 | memory->last << 15;
+    uint32_t head = (seam + 1) << 16 | memory->last << 15;
+    if constexpr (ARGS::masked) {
+        if (memory->ends & TRACE_ENDS) head |= 1u << 15;
+        if (memory->ends & TRACE_GIVES_UP) head |= ENTRY_GIVES_UP;
+    }
     if (thread_index() == 0) {
         x = trace_jump_bytes(args.band_steps * STEP_ROWS) == 1
                 ? trace_walk<int8_t>(memory, half.bands, args.direct_bands, x)
@@ -334,7 +358,7 @@ DEVICE void trace_store_entries(const struct axis_args &args, const struct axis_
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-static __device__ void trace_block(const struct axis_args &args, int number) {
+template <class ARGS> static __device__ void trace_block(const ARGS &args, int number) {
     struct trace_memory *memory = (struct trace_memory *)block_shared;
     const bool mark = number == 0 && thread_index() == 0;
     bool last = false;
@@ -357,12 +381,18 @@ static __device__ void trace_block(const struct axis_args &args, int number) {
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_MAPS);
         last = memory->last;
+        if constexpr (ARGS::masked) last = last || memory->ends;
         if (thread_index() < 32)
             trace_store_entries(args, args.halves[number], memory, trace_met(memory, seam), seam);
         if (thread_index() == 32) memory->next = 0;
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_TRACED);
         if (mark) clock_store(args, memory->clock, SPAN_TRACE);
+    }
+    if constexpr (ARGS::masked) {
+        if (memory->ends) seam--;
+        if (mark && args.taken)
+            *args.taken = seam | (memory->ends & TRACE_GIVES_UP ? SEAMS_LEFT : 0);
     }
     if (mark && args.progress)
         ((volatile struct kernel_progress *)args.progress)->done = args.done + seam;

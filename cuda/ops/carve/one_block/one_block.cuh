@@ -38,7 +38,7 @@ static inline struct block_search block_search_of(const struct seam_search *sear
              (uint16_t)search->width,
              (uint16_t)search->height,
              (uint16_t)search->columns,
-             (uint16_t)(search->taken ? search->least : search->columns),
+             (uint16_t)(search->clears ? search->least : search->columns),
              (uint8_t)block_warps(search->width),
              (uint8_t)masks };
 }
