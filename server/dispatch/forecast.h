@@ -127,7 +127,8 @@ void backlog_remove(struct backlog *backlog, const struct backlog_job *job);
 
 /* True if the worker has room for a job of that DURATION: long jobs leave room for short ones.
  * Where lanes are apart some short jobs wait there already, so that no lane idles until the front,
- * which may wait for a core, has read an answer. MEASURED: the worker's cost has learned from a job. */
+ * which may wait for a core, has read an answer. MEASURED: the worker's cost has learned from a
+ * job. */
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured);
 
 /* The worker paused with work left: its current window says nothing of its speed. */

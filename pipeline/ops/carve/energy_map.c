@@ -208,7 +208,7 @@ void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width,
                     bool with_ids) {
     const enum cost_bits widest = map->masked ? COST_64 : COST_32;
     map->stride = stride_of(width);
-    map->words = (width + 31) / 32;
+    map->words = width < 1024 ? (width + 31) / 32 : (width + 255) / 256 * 8; /* lines, for tiles */
     const size_t cells = cells_of(map, height);
     uint8_t *luma = arena_take(arena, luma_margin(width) + cells);
     map->luma = luma ? luma + luma_margin(width) : NULL;

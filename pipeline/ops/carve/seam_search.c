@@ -12,26 +12,16 @@
 #include "pipeline/ops/carve/column_shift.h"
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/picture.h"
+#include "pipeline/ops/carve/team.h"
 #include "pipeline/ops/carve/tiles.h"
 #include "pipeline/timing.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 enum { MAPS = 2, ROWS_A_LOOK = 16, PIECES = 16 };
-enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
-enum { SECTIONS_ALONE = 64, LONG_NS = 50000, OVER = -1 };
-enum { TILES_ALL = MAPS * HALVES * TILES_MOST, LOOKS_BEFORE_OTHERS = 1000, ROWS_AHEAD = 12 };
-enum { SECTION = 128, SECTIONS_MOST = 1 << 20 }; /* more pieces than any section has; sections */
-
-/* A member, as itself sees it. */
-struct hand {
-    int number;
-    int section, looks; /* of its last piece; in vain since then */
-    bool kept, spare;   /* its last piece was one that members keep; but it has none of its own */
-};
+_Static_assert(MAPS * HALVES * TILES_MOST <= (int)TEAM_KEPT_MAX, "each tile may be a piece");
+enum { ROWS_AHEAD = 12 }; /* of parents that are fetched on the way back */
 
 struct work {
     struct seam_search *search;
@@ -42,23 +32,12 @@ struct work {
     uint32_t columns, rows; /* seams left to remove */
     uint32_t taken;
 
-    void (*section)(struct work *work, int index); /* the team's present section */
-    bool kept;          /* members keep its pieces for the next such section */
-    int pieces, number; /* of the section */
-    struct hand leader;
-    atomic_flag led;
-    bool tiled;                   /* the last pass was by tiles */
-    int alone;                    /* sections that the leader still does alone; the leader's */
-    int cut[MAPS];                /* tiles of a half of each map to be searched */
-    int tiles, sweepers;          /* of all these maps; threads that may sweep them */
-    int parity;                   /* of the seam, for tiles_close */
-    atomic_int members;           /* of the team, so far */
-    _Alignas(64) atomic_int open; /* the section's number * SECTION + unclaimed pieces; OVER */
-    _Alignas(64) atomic_int done;
-    _Alignas(64) atomic_int left; /* tiles that are not swept to the middle */
-    struct claim {
-        _Alignas(64) atomic_bool taken;
-    } claims[TILES_ALL]; /* pieces that are kept, of the present section */
+    struct team team;
+    bool tiled;                           /* the last pass was by tiles */
+    int cut[MAPS];                        /* tiles of a half of each map to be searched */
+    int tiles, sweepers;                  /* of all these maps; threads that may sweep them */
+    int parity;                           /* of the seam, for tiles_close */
+    _Alignas(CACHE_LINE) atomic_int left; /* tiles that are not swept to the middle */
 };
 
 static bool stopped(struct work *work) {
@@ -67,81 +46,9 @@ static bool stopped(struct work *work) {
     return status != STATUS_OK;
 }
 
-/* ---- the team: threads of a pool that stay together for many short sections
- *
- * A seam is found in a tenth of a millisecond, and waking a pool's threads takes as long. So the
- * threads are fetched once and wait for the next section by polling one word, `open`. A member that
- * decrements it owns a piece; the section cannot end, nor its fields change, until that piece is
- * done. A member that reads 0 touches nothing else. The first member leads: it works too, and it
- * waits only for pieces that were begun, so threads that never come cost nothing. On a busy machine
- * a member may lose its core in the middle of a piece: a leader that waited long does the next
- * sections alone. */
-
-static inline void breathe(int looks) {
-#ifdef __x86_64__
-    __builtin_ia32_pause();
-#endif
-    if (looks > LOOKS_BEFORE_SLEEP)
-        nanosleep(&(struct timespec){ .tv_nsec = SLEEP_NS }, NULL);
-    else if (looks > LOOKS_BEFORE_YIELD)
-        sched_yield();
-}
-
-/* Returns the first unclaimed piece from the member's own on. There is one: it was counted. */
-static int claim(struct work *work, int number) {
-    for (int i = number % work->pieces;; i = (i + 1) % work->pieces)
-        if (!atomic_load_explicit(&work->claims[i].taken, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&work->claims[i].taken, true, memory_order_relaxed))
-            return i;
-}
-
-/* Works on one piece if one is open. A member that has just done its own, or has none, leaves the
- * others time to come for theirs. */
-static bool take_piece(struct work *work, struct hand *hand) {
-    int open = atomic_load_explicit(&work->open, memory_order_acquire);
-    if (open < 0 || open % SECTION == 0) return false;
-    const bool own = !hand->spare && hand->section != open / SECTION;
-    if (hand->kept && !own && hand->looks < LOOKS_BEFORE_OTHERS) return false;
-    if (!atomic_compare_exchange_weak_explicit(&work->open, &open, open - 1, memory_order_acq_rel,
-                                               memory_order_relaxed))
-        return false;
-    hand->section = open / SECTION;
-    hand->kept = work->kept;
-    hand->spare = work->kept && hand->number >= work->pieces;
-    work->section(work, work->kept ? claim(work, hand->number) : open % SECTION - 1);
-    atomic_fetch_add_explicit(&work->done, 1, memory_order_release);
-    hand->looks = 0;
-    return true;
-}
-
-/* For the leader: runs SECTION for every index in 0..count-1, several at a time. KEPT: an index goes
- * to the same member as the last time, if that one comes. */
-static void share_out(struct work *work, void (*section)(struct work *work, int index), int count,
-                      bool kept) {
-    if (work->alone) {
-        work->alone--;
-        for (int index = 0; index < count; index++) section(work, index);
-        return;
-    }
-    work->section = section;
-    work->kept = kept;
-    work->pieces = count;
-    for (int i = 0; i < count && kept; i++)
-        atomic_store_explicit(&work->claims[i].taken, false, memory_order_relaxed);
-    atomic_store_explicit(&work->done, 0, memory_order_relaxed);
-    work->number = (work->number + 1) % SECTIONS_MOST;
-    const int64_t start = clock_ns();
-    atomic_store_explicit(&work->open, work->number * SECTION + count, memory_order_release);
-    while (atomic_load_explicit(&work->open, memory_order_acquire) % SECTION > 0)
-        if (!take_piece(work, &work->leader)) breathe(work->leader.looks++);
-    const int64_t worked = clock_ns();
-    for (int looks = 0; atomic_load_explicit(&work->done, memory_order_acquire) < count; looks++)
-        breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
-    if (clock_ns() - worked > 2 * (worked - start) + LONG_NS) work->alone = SECTIONS_ALONE;
-}
-
+/* For the leader. */
 static void share(struct work *work, void (*section)(struct work *work, int index), int count) {
-    share_out(work, section, count, false);
+    team_share(&work->team, section, count, false);
 }
 
 /* ---- closing up */
@@ -277,25 +184,35 @@ static void close_tiles(struct work *work, int index) {
     }
 }
 
-/* Each thread goes on with tiles of its own, and with others' where those are held up. */
+/* A step of the first of MINE, a bit each, that can go on. Returns its bit, or 0. */
+static uint32_t step_one(struct work *work, uint32_t mine, bool *done) {
+    for (int i = 0; i < work->tiles; i++) {
+        if (!(mine >> i & 1)) continue;
+        const struct place at = place_of(work, i);
+        if (tiles_step(at.map, at.half, at.number, at.count, done)) return UINT32_C(1) << i;
+    }
+    return 0;
+}
+
+/* Each thread does tiles of its own, and adopts others that are held up: their threads may have no
+ * core. */
 static void sweep_piece(struct work *work, int index) {
     const struct band own = tiles_of(work, index);
+    uint32_t mine = 0;
     int looks = 0;
+    for (uint32_t i = own.first; i < own.end; i++) mine |= UINT32_C(1) << i;
     while (atomic_load_explicit(&work->left, memory_order_acquire) > 0 &&
            !atomic_load_explicit(&work->status, memory_order_relaxed)) {
-        bool moved = false, done = false;
-        const uint32_t most =
-            looks < LOOKS_BEFORE_OTHERS ? own.end - own.first : (uint32_t)work->tiles;
-        for (uint32_t i = 0; i < most && !moved; i++) {
-            const struct place at = place_of(work, (int)((own.first + i) % (uint32_t)work->tiles));
-            moved = tiles_step(at.map, at.half, at.number, at.count, &done);
-        }
+        bool done = false;
+        uint32_t moved = step_one(work, mine, &done);
+        if (!moved && looks % LOOKS_BEFORE_OTHERS == LOOKS_BEFORE_OTHERS - 1)
+            mine |= moved = step_one(work, ~mine, &done);
         if (done) atomic_fetch_sub_explicit(&work->left, 1, memory_order_release);
         looks = moved ? 0 : looks + 1;
         if (moved)
             stopped(work);
         else
-            breathe(looks < LOOKS_BEFORE_SLEEP ? looks : LOOKS_BEFORE_SLEEP);
+            team_breathe(looks);
     }
 }
 
@@ -312,19 +229,19 @@ static void close_before_tiles(struct work *work, int maps) {
         return;
     }
     if (map->open && map->bordered == columns) {
-        share_out(work, close_tiles, work->sweepers, true);
+        team_share(&work->team, close_tiles, work->sweepers, true);
         work->parity = !work->parity;
     } else if (map->open || map->bordered != columns) {
         close_bands(work, maps);
-        share_out(work, save_tiles, work->sweepers, true);
+        team_share(&work->team, save_tiles, work->sweepers, true);
     }
     map->bordered = columns;
 }
 
 /* False: the team is small, or a map. */
 static bool pass_tiles(struct work *work, int maps) {
-    const int members = atomic_load_explicit(&work->members, memory_order_relaxed);
-    if (members <= HALVES || work->alone) return false;
+    const int members = atomic_load_explicit(&work->team.members, memory_order_relaxed);
+    if (members <= HALVES || work->team.alone) return false;
     work->tiles = 0;
     for (int i = 0; i < maps; i++) {
         work->cut[i] = tiles_begin(work->maps[i]);
@@ -334,7 +251,7 @@ static bool pass_tiles(struct work *work, int maps) {
     work->sweepers = members < work->tiles ? members : work->tiles;
     close_before_tiles(work, maps);
     atomic_store_explicit(&work->left, work->tiles, memory_order_relaxed);
-    share_out(work, sweep_piece, work->sweepers, true);
+    team_share(&work->team, sweep_piece, work->sweepers, true);
     for (int i = 0; i < maps; i++) tiles_end(work->maps[i]);
     return true;
 }
@@ -529,27 +446,8 @@ static void lead(struct work *work) {
     if (work->own->open && work->own->masked) share(work, close_part, PIECES);
 }
 
-static void member(void *argument, int index) {
-    (void)index;
-    struct work *work = argument;
-    struct hand hand = { .number =
-                             atomic_fetch_add_explicit(&work->members, 1, memory_order_relaxed),
-                         .section = OVER };
-    if (!atomic_flag_test_and_set_explicit(&work->led, memory_order_relaxed)) {
-        work->leader = hand;
-        lead(work);
-        atomic_store_explicit(&work->open, OVER, memory_order_release);
-        return;
-    }
-    while (atomic_load_explicit(&work->open, memory_order_acquire) != OVER)
-        if (!take_piece(work, &hand))
-            breathe(hand.looks <= LOOKS_BEFORE_SLEEP ? hand.looks++ : hand.looks);
-}
-
 enum status seam_search_run(struct seam_search *search) {
-    struct work work = {
-        .search = search, .columns = search->columns, .rows = search->rows, .led = ATOMIC_FLAG_INIT
-    };
+    struct work work = { .search = search, .columns = search->columns, .rows = search->rows };
     const struct energy_map *upright = search->upright, *turned = search->turned;
     const bool narrow =
         (upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned));
@@ -558,13 +456,10 @@ enum status seam_search_run(struct seam_search *search) {
     const bool tiled = (!upright || upright->tiles) && (!turned || turned->tiles);
     const int most = tiled ? MAPS * HALVES * TILES_MOST : halves;
     atomic_init(&work.status, STATUS_OK);
-    atomic_init(&work.open, 0);
-    atomic_init(&work.done, 0);
     atomic_init(&work.left, 0);
-    atomic_init(&work.members, 0);
     if (search->upright) search->upright->seam = search->seams;
     if (search->turned) search->turned->seam = search->seams;
-    pool_run(search->pool, member, &work, most < threads ? most : threads);
+    team_run(&work.team, search->pool, most < threads ? most : threads, &work, lead);
     search->taken = work.taken;
     return (enum status)atomic_load(&work.status);
 }

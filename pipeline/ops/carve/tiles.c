@@ -13,11 +13,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LEFT, RIGHT, SIDES, TILE_LEAST = 128, WORD = 32, LINE = 64 };
+enum { LEFT, RIGHT, SIDES, TILE_LEAST = 128, WORD = 32, LINE = 64, ROWS_AHEAD = 8 };
 
 struct tile {
-    _Alignas(64) atomic_uint steps;
-    atomic_flag busy;
+    _Alignas(LINE) atomic_uint steps; /* the neighbours look at it all the time */
+    _Alignas(LINE) atomic_flag busy;
     uint32_t first, end;      /* its own columns */
     uint8_t *costs[2];        /* of two rows by turns, from its first column on */
     uint16_t *energies;       /* of a row, where the map stores none */
@@ -30,9 +30,10 @@ static uint32_t rounded(uint32_t width, uint32_t multiple) {
     return (width + multiple - 1) / multiple * multiple;
 }
 
-/* Returns the columns of a tile: whole lines of the cache, and so words of parents. */
+/* Returns the columns of a tile: whole lines of luma; of wide maps whole lines of parents too. */
 static uint32_t tile_width(uint32_t width) {
     const uint32_t part = rounded((width + TILES_MOST - 1) / TILES_MOST, LINE);
+    if (part > LINE * 3) return rounded(part, LINE * 4);
     return part > TILE_LEAST ? part : TILE_LEAST;
 }
 
@@ -91,6 +92,12 @@ void tiles_close(const struct energy_map *map, int half, int number, int count, 
         const uint32_t y = energy_map_half_row(map, half, i), x = map->seam[y];
         const uint32_t from = x > tile->first ? x : tile->first;
         uint8_t *luma = energy_map_luma(map, y);
+        if (i + ROWS_AHEAD < rows && x < end) { /* lines that the neighbours' caches have too */
+            const uint8_t *const ahead =
+                energy_map_luma(map, energy_map_half_row(map, half, i + ROWS_AHEAD));
+            __builtin_prefetch(ahead + tile->first, 1);
+            __builtin_prefetch(ahead + end - 1, 1);
+        }
         if (last) {
             memmove(luma + from, luma + from + 1, end - from + ENERGY_MARGIN);
             if (x == end) energy_map_pad_right(luma, end);
@@ -169,6 +176,11 @@ static void do_step(const struct energy_map *map, int half, const struct tile *t
     const uint32_t rows = energy_map_half_rows(map, half), first = step * TILE_STEP;
     const uint32_t end = rows < first + TILE_STEP ? rows : first + TILE_STEP;
     const uint32_t words = (tile->end - tile->first + WORD - 1) / WORD;
+    for (uint32_t i = end; i < rows && i < end + TILE_STEP; i++) { /* of the neighbours */
+        const uint8_t *luma = energy_map_luma(map, energy_map_half_row(map, half, i));
+        __builtin_prefetch(luma + reach.first);
+        __builtin_prefetch(luma + tile->end);
+    }
     if (step) take_edges(map, tile, &reach, step - 1, tile->costs[(first - 1) % 2]);
     for (uint32_t i = first; i < end; i++) {
         const uint32_t y = energy_map_half_row(map, half, i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Halves swept and closed up by tiles, in many orders, against whole rows one after the other; then
  * carving by several threads against carving by one.
- * covers: pipeline/ops/carve/tiles.c pipeline/ops/carve/seam_search.c
+ * covers: pipeline/ops/carve/tiles.c pipeline/ops/carve/seam_search.c pipeline/ops/carve/team.c
  */
 #include "pipeline/ops/carve/tiles.h"
 
