@@ -224,8 +224,8 @@ static const struct key keys[] = {
              "short, medium and long jobs; 0: one per core on the CPU, 4 on a GPU" },
     { FIELD(many_lanes, KEY_INTEGER), .def = 8, .min = 0, .max = 16, .unit = "threads",
       .why = "further threads of a GPU's worker for carves, which a GPU does many at once, so that "
-             "none waits for others' end; fewer where arena_bytes for each would take over a "
-             "quarter of the GPU's memory; 0: the other threads run them" },
+             "few wait for others' end; fewer where arena_bytes for each would take over a "
+             "quarter of the GPU's memory, none if batch is 1; 0: the other threads run them" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
       .why = "threads of a GPU worker that decode and encode what the GPU cannot; 0: one per "
              "core" },
@@ -235,8 +235,8 @@ static const struct key keys[] = {
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
       .why = "pinned memory per lane, in each direction, allocated at start: pinning costs about "
-             "0.4 ms a MiB; on a CPU the most that a lane keeps for input, work and output each, "
-             "as long as its batches need it" },
+             "0.4 ms a MiB, an eighth for each of many_lanes; on a CPU the most that a lane keeps "
+             "for input, work and output each, as long as its batches need it" },
     { FIELD(idle_bytes, KEY_SIZE), .def = 8 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
       .why = "memory that a CPU lane keeps for input, work and output each, once no batch has "

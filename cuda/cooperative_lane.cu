@@ -109,7 +109,7 @@ cudaStream_t cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStr
     if (*error)
         pthread_mutex_unlock(&turn);
     else
-        lane->has_short = true;
+        lane->has_short = true, lane->is_recorded = false;
     return lane->stream;
 }
 
@@ -120,15 +120,24 @@ cudaError_t cooperative_lane_end_short(struct cooperative_lane *lane, cudaStream
     return error;
 }
 
-/* Makes STREAM wait for the other lanes' short kernels. FORGET: all turns that begin behind this
- * one wait for it, and so for these kernels too. */
-static cudaError_t wait_for_shorts(const struct cooperative_lane *lane, cudaStream_t stream,
-                                   bool forget) {
+/* Records `drained` behind the lane's last short kernel, or what has been queued since. */
+static cudaError_t record_short(struct cooperative_lane *lane) {
+    if (!lane->has_short || lane->is_recorded) return cudaSuccess;
+    const cudaError_t error = cudaEventRecord(lane->drained, lane->stream);
+    lane->is_recorded = !error;
+    return error;
+}
+
+/* Makes STREAM wait for the other lanes' short kernels. */
+static cudaError_t wait_for_shorts(const struct cooperative_lane *lane, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
         if (other == lane || other->device != lane->device || !other->has_short) continue;
-        error = wait_for_stream(stream, other->stream, other->drained);
-        if (forget) other->has_short = false;
+        error = record_short(other);
+        if (error) continue;
+        other->has_short = cudaEventQuery(other->drained) == cudaErrorNotReady;
+        cudaGetLastError(); /* so that the next check does not see it */
+        if (other->has_short) error = cudaStreamWaitEvent(stream, other->drained, 0);
     }
     return error;
 }
@@ -137,7 +146,7 @@ static cudaError_t wait_for_others(struct cooperative_lane *lane) {
     struct cooperative_lane *const last = last_long[lane->device];
     cudaError_t error = cudaSuccess;
     if (last && last != lane) error = cudaStreamWaitEvent(lane->stream, last->done, 0);
-    if (!error) error = wait_for_shorts(lane, lane->stream, true);
+    if (!error) error = wait_for_shorts(lane, lane->stream);
     for (struct cooperative_lane *other = lanes; other && !error; other = other->next)
         if (other->device == lane->device && searches_of(other))
             error = cudaStreamWaitEvent(lane->stream, other->many, 0);
@@ -179,10 +188,11 @@ cudaStream_t cooperative_lane_begin_many(struct cooperative_lane *lane, cudaStre
     *error = cudaSuccess;
     if (!lane) return stream;
     pthread_mutex_lock(&turn);
-    *error = wait_for_stream(lane->low_stream, stream, lane->before);
+    *error = record_short(lane); /* before the stream waits for what this turn launches */
+    if (!*error) *error = wait_for_stream(lane->low_stream, stream, lane->before);
     if (!*error && is_long_under_way(lane->device))
         *error = cudaStreamWaitEvent(lane->low_stream, last_long[lane->device]->done, 0);
-    if (!*error) *error = wait_for_shorts(lane, lane->low_stream, false);
+    if (!*error) *error = wait_for_shorts(lane, lane->low_stream);
     if (*error) pthread_mutex_unlock(&turn);
     return lane->low_stream;
 }
@@ -209,18 +219,27 @@ static int crowd_of(struct cooperative_lane *lane) {
     return lane->crowd;
 }
 
+/* Loads are parts of LEAST. ROUNDING: of the parts of all lanes. */
+enum { WHOLE = 1 << 20, ROUNDING = 64 };
+
 /* Long kernels and many searches wait for each other. So a number of searches near LEAST, which
  * rises and falls, must not change from one to the other and back: a device stays with many until
  * they are a third fewer. */
 bool cooperative_lane_enter(struct cooperative_lane *lane, int count, int least, int *all) {
+    const int own = (int)((int64_t)WHOLE * count / least);
+    int64_t load = own;
     *all = count;
     if (!lane) return count >= least;
     pthread_mutex_lock(&turn);
-    for (struct cooperative_lane *other = lanes; other; other = other->next)
-        if (other != lane && other->device == lane->device) *all += crowd_of(other);
+    for (struct cooperative_lane *other = lanes; other; other = other->next) {
+        if (other == lane || other->device != lane->device || !crowd_of(other)) continue;
+        *all += other->crowd;
+        load += other->load;
+    }
     bool *const many = &crowded[lane->device];
-    *many = *all >= (*many ? (2 * least + 2) / 3 : least);
+    *many = load + ROUNDING >= (*many ? WHOLE / 3 * 2 : WHOLE);
     lane->crowd = count;
+    lane->load = own;
     lane->gathers = true;
     const bool result = *many;
     pthread_mutex_unlock(&turn);
@@ -228,7 +247,7 @@ bool cooperative_lane_enter(struct cooperative_lane *lane, int count, int least,
 }
 
 cudaError_t cooperative_lane_leave(struct cooperative_lane *lane, cudaStream_t stream) {
-    if (!lane) return cudaSuccess;
+    if (!lane || !lane->gathers) return cudaSuccess;
     pthread_mutex_lock(&turn);
     const cudaError_t error = cudaEventRecord(lane->left, stream);
     lane->gathers = false;

@@ -31,7 +31,7 @@
  *     wait for room, such as codecs'. It begins when the long kernel and the short ones queued
  *     before it are done, and a long one when it is done; short ones are refused meanwhile. Any
  *     number of such launches run beside one another.
- * All waiting is by events, on the GPU: no lane's thread waits for another.
+ * All waiting is by events, on the GPU: no lane's thread waits for another's to begin a turn.
  */
 #ifndef BURIN_COOPERATIVE_LANE_CUH
 #define BURIN_COOPERATIVE_LANE_CUH
@@ -46,8 +46,9 @@ struct cooperative_lane {
     int device;
     cudaStream_t stream, low_stream;   /* of high and of low priority */
     bool has_short;                    /* its last short kernel may still run */
+    bool is_recorded;                  /* `drained` is behind that kernel */
     int searches;                      /* of its last launch of many */
-    int crowd;                         /* searches of its last batch of these */
+    int crowd, load;                   /* searches of its last batch of these; see enter */
     bool gathers;                      /* that batch is being queued */
     cudaEvent_t before, drained, done; /* `done`: of the lane's last long kernel */
     cudaEvent_t many, left;            /* ends: of its last launch of many; of that batch */
@@ -84,8 +85,9 @@ cudaError_t cooperative_lane_end_many(struct cooperative_lane *lane, cudaStream_
                                       int searches);
 
 /* Counts COUNT searches in, which the lane queues by long kernels or as many at once. Returns true
- * if the latter is quicker: with those of other lanes, of either kind, they are LEAST or more; or
- * nearly as many, and the device's last ones were launched so. *ALL: with those of other lanes. */
+ * if the latter is quicker, which it is from LEAST on: with those of other lanes, of either kind,
+ * they are as many; or nearly, and the device's last ones were launched so. *ALL: with those of
+ * other lanes. */
 bool cooperative_lane_enter(struct cooperative_lane *lane, int count, int least, int *all);
 /* They are all queued on STREAM. */
 cudaError_t cooperative_lane_leave(struct cooperative_lane *lane, cudaStream_t stream);

@@ -2,9 +2,10 @@
 /* carve.cu - seam carving on the GPU, the twin of pipeline/ops/carve.c; carve/ holds its parts.
  *
  * How it works. A call has few phases (carve_next): one that shrinks, then steps that grow. With
- * rmask the first may clear: then the host waits for its number of seams (clearing.cuh). Each
- * phase first searches seams on the luma alone, turned where they are horizontal (fill_search,
- * find_seams): this takes nearly all the time. Then the pixels follow (apply_seams). The first
+ * rmask the first may clear, and with both masks a method may leave seams to any_gpu: then the host
+ * waits for the number of seams (clearing.cuh). Each phase first searches seams on the luma alone,
+ * turned where they are horizontal (fill_search, find_seams): this takes nearly all the time. Then
+ * the pixels follow (apply_seams). The first
  * phase moves pixels from the input to the output; later ones grow them there in place, so that
  * pixels need no scratch. Only where seams are shown, in a result of the input's size, a copy of
  * the image is carved along.
@@ -30,7 +31,8 @@
  * there: those of the batch and those that other lanes have queued count, and the way changes back
  * only once there are a third fewer (cooperative_lane_enter). Nothing waits for a batch to fill. An
  * image then takes longer, but hardly longer with a hundred others. An image with both masks is
- * carved alone after all where a seam must cross a kept pixel.
+ * carved alone after all where a seam must cross a kept pixel, or where clearing leaves a phase
+ * that one_block does not take.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
@@ -56,8 +58,7 @@
  * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; fast_one_axis 3; both directions 7 to 10,
  * fast_both_axes no more, and 4 for origins); masks 1 or 2; seams shown in several phases: the
  * pixel itself. Images that go abreast have theirs at the same time: 3 to 4 each, with masks up to
- * 9, more for small
- * ones. */
+ * 9, more for small ones. */
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/abreast.cuh"
@@ -165,15 +166,15 @@ static enum status fill_search(const struct carve_context *carve, const struct p
 static enum status finish_search(const struct carve_context *carve, struct seam_search *search) {
     clearing_facts facts;
     enum status status = read_facts(carve->context, carve->facts, &facts, 1, carve->failure);
-    const uint32_t found = facts[SEAMS_TAKEN] & ~SEAMS_LEFT;
     if (status) return status;
+    const uint32_t found = facts[SEAMS_TAKEN] & ~SEAMS_LEFT;
     struct seam_search rest = *search;
     if (search->clears) search->columns = found;
     if (!(facts[SEAMS_TAKEN] & SEAMS_LEFT)) return STATUS_OK;
     rest.width -= found, rest.columns -= found, rest.done += found;
     rest.least -= min(rest.least, found);
     rest.seams += (size_t)found * rest.height;
-    /* a search that is stopped leaves none */
+    /* So that a search that is stopped counts as no seams. */
     status = clear_facts(carve->queue, carve->facts, 1);
     if (!status) status = any_gpu_run(carve->context, &rest, carve->failure);
     if (status || !search->clears) return status;

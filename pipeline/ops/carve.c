@@ -421,13 +421,11 @@ static enum status carve_run(struct op_call *call) {
     return status ? status : progress_check(call->progress);
 }
 
-/* Sides that cuda/ops/carve/one_block takes, whatever the direction of the seams; and lengths of
- * seams with masks. */
-enum { ABREAST_MOST = 7680, ABREAST_MASKED_MOST = 2400 };
-
-/* The length of the longest seams on the way to OUT; of any direction, where rmask may decide. */
-static uint32_t longest_seam(const struct image *in, const struct image *out) {
-    const bool wider = out->width != in->width, higher = out->height != in->height;
+/* The length of the longest seams on the way to OUT. Where no side shrinks, what rmask marks
+ * decides the direction of the first ones. */
+static uint32_t longest_seam(const struct image *in, const struct image *out, bool removes) {
+    const bool any = removes && out->width >= in->width && out->height >= in->height;
+    const bool wider = any || out->width != in->width, higher = any || out->height != in->height;
     const uint32_t height = in->height > out->height ? in->height : out->height;
     const uint32_t width = in->width > out->width ? in->width : out->width;
     const uint32_t down = wider || !higher ? height : 0, across = higher || !wider ? width : 0;
@@ -437,10 +435,11 @@ static uint32_t longest_seam(const struct image *in, const struct image *out) {
 /* One direction by gradient. */
 static bool carve_abreast(const struct params *values, const struct image *in,
                           const struct image *out, uint32_t aux) {
-    if (aux && longest_seam(in, out) > ABREAST_MASKED_MOST) return false;
+    const bool removes = aux >> CARVE_REMOVE & 1;
+    if (aux && longest_seam(in, out, removes) > CARVE_ABREAST_MASKED) return false;
     return values->number[CARVE_ENERGY] == CARVE_GRADIENT &&
            values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 1 && in->height > 1 &&
-           in->width <= ABREAST_MOST && in->height <= ABREAST_MOST &&
+           in->width <= CARVE_ABREAST_SIDE && in->height <= CARVE_ABREAST_SIDE &&
            (out->width >= in->width || out->height >= in->height);
 }
 

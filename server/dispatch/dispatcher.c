@@ -116,8 +116,7 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
-    job->own_batch = job->duration == JOB_LONG &&
-                     forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
+    job->own_batch = forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
     *shared_job_of(dispatcher, slot) = *job;
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;

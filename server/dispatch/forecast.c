@@ -48,9 +48,9 @@ static void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, 
 
 static struct backlog_job backlog_job(const struct backlog *backlog, double ms, bool abreast,
                                       int64_t now) {
-    const bool many = abreast && !backlog->apart && ms < MANY_LONG_MS;
+    const bool many = abreast && backlog->many && ms < MANY_LONG_MS;
     const bool is_long = !many && ms >= backlog->long_from_ms;
-    const bool is_medium = many ? backlog->many > 0 : backlog->apart && ms >= CPU_MEDIUM_MS;
+    const bool is_medium = many || (backlog->apart && ms >= CPU_MEDIUM_MS);
     return (struct backlog_job){ .ms = ms,
                                  .duration = is_long     ? JOB_LONG
                                              : is_medium ? JOB_MEDIUM
@@ -120,6 +120,7 @@ static void backlog_complete(struct backlog *backlog, const struct backlog_job *
                              int64_t now) {
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
+    /* Beside carves a GPU is slower than it is else. */
     if (backlog->longs || backlog->mediums || backlog->shorts < backlog->busy_from) {
         backlog_end_window(backlog);
         return;
@@ -348,6 +349,7 @@ void forecast_mark_full(struct forecast_round *round, int worker, enum job_durat
 
 bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
                               int worker) {
+    if (job->abreast && job->own_ms[worker] < MANY_LONG_MS) return false;
     return cost_predict_compute(&forecast->costs[worker], &job->work) >=
            forecast->backlogs[worker].long_from_ms;
 }

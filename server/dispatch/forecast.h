@@ -109,7 +109,8 @@ struct backlog_job forecast_reserve(struct forecast_round *round, const struct f
 /* WORKER has no room for jobs of that DURATION; JOB_DURATIONS: for no job. */
 void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration);
 
-/* True if the job's operators alone, without codecs, make it long on WORKER. */
+/* True if the job's operators alone, without codecs, make it long on WORKER, and it goes not
+ * abreast. */
 bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
                               int worker);
 

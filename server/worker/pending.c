@@ -5,7 +5,8 @@
  * job's message woke also runs that job. With a batch of one job a list has no advantage: all free
  * lanes wait on the channel, each takes one message, and the list holds only long jobs that must
  * wait. Where durations have separate lanes, only the lanes of short jobs wait on the channel; a
- * longer job that they receive goes into the list, and a lane of its duration is woken.
+ * longer job that they receive goes into the list, and a lane of its duration is woken. So is a
+ * GPU's lane for medium jobs; while all others are at work it reads the channel when its jobs end.
  *
  * A job that no free lane may take is tried again whenever a lane becomes free, and by the leader
  * once the job is old. Jobs that a lane returns wake a follower or, if none sleeps, the leader,
@@ -37,9 +38,9 @@ struct pending {
     int leaders_max;
     int returned;         /* eventfd that wakes the only leader; -1 where there are several */
     pthread_mutex_t lock; /* everything below */
-    pthread_cond_t woken[JOB_DURATIONS]; /* followers, by their lanes' duration; not apart: at 0 */
+    pthread_cond_t woken[JOB_DURATIONS]; /* followers, by their lanes' duration */
     int leaders, followers;
-    int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
+    int free_lanes, longs; /* lanes for all jobs that run nothing; that run a long job */
     bool closed;
     int count;
     int *waiting;       /* slots, SELF_TEST or UNPIN; oldest first */
@@ -123,7 +124,7 @@ static bool may_take(const struct pending *pending, int slot, const struct group
     const enum job_duration duration = duration_of(pending, slot);
     if (pending->options.apart || group->lane == JOB_MEDIUM) return duration == group->lane;
     if (duration == JOB_MEDIUM && pending->options.many)
-        return pending->free_lanes == pending->options.lanes;
+        return pending->options.lanes > 1 && pending->free_lanes == pending->options.lanes;
     if (slot < 0 || pending->options.lanes == 1) return true;
     if (pending->count > pending->options.capacity) return true;
     const struct job *job = slot_job(pending->options.slots, slot);
@@ -138,7 +139,9 @@ static void fill(struct pending *pending, int place, struct group *group) {
     const struct job *first = slot_job(slots, pending->waiting[place]);
     double ms = 0;
     int left = place;
-    *group = (struct group){ .is_long = first->duration == JOB_LONG, .lane = group->lane };
+    /* Jobs abreast keep a lane for all jobs as long as a long one does. */
+    const bool is_long = first->duration == JOB_LONG || (int)first->duration > (int)group->lane;
+    *group = (struct group){ .is_long = is_long, .lane = group->lane };
     for (int i = place; i < pending->count; i++) {
         const int slot = pending->waiting[i];
         const struct job *job = slot < 0 ? NULL : slot_job(slots, slot);

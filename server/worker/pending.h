@@ -35,7 +35,8 @@ struct group {
     bool self_test;
     struct unpin unpin;
     bool is_long;
-    enum job_duration lane; /* the duration of the lane's jobs, where durations are separate */
+    enum job_duration lane; /* of the lane's jobs, where durations are separate; else JOB_SHORT, or
+                               JOB_MEDIUM of a lane for these alone */
 };
 
 struct pending;

@@ -35,8 +35,8 @@
 
 enum { CORES_MAX = 256, LANES_MAX = CORES_MAX * JOB_DURATIONS, GPU_LANES = 4, TRIM_MS = 1 };
 
-/* A GPU's lanes for jobs abreast have a part of the pinned memory, since these jobs' files are
- * JPEGs that the GPU reads in place; all lanes together take a part of the GPU's memory. */
+/* A GPU's lanes for jobs abreast have a part of the pinned memory, since nearly all files are
+ * JPEGs, which the GPU reads in place; all lanes together take a part of the GPU's memory. */
 enum { MANY_STAGING = 8, MANY_MEMORY = 4 };
 
 /* How nice a CPU's lanes are, by their jobs' duration: all of them share the cores. A short job
@@ -299,6 +299,12 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         if (lane_duration(worker, i) == JOB_LONG) own.staging_bytes = own.idle_bytes = 0;
         if (worker->gpu && i >= worker->lanes_alike) own.staging_bytes /= MANY_STAGING;
         const enum status status = driver->open(index, &own, &worker->lane[i], failure);
+        if (status == STATUS_NO_MEMORY && worker->gpu && i >= worker->lanes_alike) {
+            log_event(LOG_ERROR, "worker: %d of %d lanes: %s", i, worker->lanes, failure->message);
+            worker->lanes = i;
+            failure->status = STATUS_OK;
+            break;
+        }
         if (status) return status;
         worker->opened++;
     }
@@ -440,13 +446,13 @@ static int run(struct slots *slots, int channel, const struct config *config,
     struct failure failure = { 0 };
     int code = 0;
     const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
-    worker->sampler.options = sampler_options(worker, config, driver, index);
-    if (!sized || make_pending(worker, &failure) ||
-        open_lanes(worker, config, driver, index, &failure)) {
+    if (!sized || open_lanes(worker, config, driver, index, &failure) ||
+        make_pending(worker, &failure)) {
         log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
         code = WORKER_FAILED;
     } else {
+        worker->sampler.options = sampler_options(worker, config, driver, index);
         pin_slots(worker, driver, index);
         run_lanes(worker);
     }

@@ -211,6 +211,40 @@ static void test_random_runs(void **) {
     assert_true(beside > RUNS);
 }
 
+/* Launches of many wait for a short kernel, but not for what its lane queues behind that. */
+static void test_shorts_are_forgotten(void **) {
+    fake_stream streams[2][2];
+    struct cooperative_lane all[2];
+    cudaError_t error;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cooperative_lane_open(&all[i], 0, (cudaStream_t)&streams[i][0],
+                                               (cudaStream_t)&streams[i][1], NULL),
+                         STATUS_OK);
+    const auto begin_many = [&](int i) {
+        const cudaStream_t stream = (cudaStream_t)&streams[i][0];
+        cooperative_lane_begin_many(&all[i], stream, &error);
+        assert_int_equal(error, cudaSuccess);
+        streams[i][1].push_back({ MANY, NULL, 0, 1000, false });
+        assert_int_equal(cooperative_lane_end_many(&all[i], stream, 3), cudaSuccess);
+    };
+    cooperative_lane_begin_short(&all[0], (cudaStream_t)&streams[0][0], &error);
+    streams[0][0].push_back({ SHORT, NULL, 0, 2, false });
+    cooperative_lane_end_short(&all[0], (cudaStream_t)&streams[0][0]);
+    begin_many(0);
+    begin_many(1);
+    begin_many(1);
+    bool beside = false;
+    for (int i = 0; i < 1000 && !beside; i++) {
+        for (auto &pair : streams)
+            for (fake_stream &stream : pair)
+                if (!stream.empty()) advance(&stream);
+        beside = !streams[0][1].empty() && !streams[1][1].empty() && streams[0][1].front().runs &&
+                 streams[1][1].front().runs;
+    }
+    assert_true(beside);
+    for (struct cooperative_lane &lane : all) cooperative_lane_close(&lane);
+}
+
 static void finish(fake_stream *stream) {
     while (!stream->empty()) advance(stream);
 }
@@ -246,6 +280,13 @@ static void test_crowd(void **) {
     assert_int_equal(crowd, 3);
     assert_false(enter(1, 2)); /* nearly as many, but the last ones were not */
     assert_int_equal(crowd, 5);
+    leave(0), leave(1);
+    finish(&streams[0][0]);
+    finish(&streams[1][0]);
+    leave(0); /* it has no searches now, and none come back */
+    assert_false(enter(1, 3));
+    assert_int_equal(crowd, 3);
+    assert_true(cooperative_lane_enter(&all[2], 5, 10, &crowd)); /* a half and a half */
     for (struct cooperative_lane &lane : all) cooperative_lane_close(&lane);
     assert_true(cooperative_lane_enter(NULL, 6, 6, &crowd));
     assert_false(cooperative_lane_enter(NULL, 5, 6, &crowd));
@@ -271,6 +312,7 @@ static void test_alone(void **) {
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_runs),
+        cmocka_unit_test(test_shorts_are_forgotten),
         cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_alone),
     };

@@ -132,7 +132,7 @@ TABLE = [
     ("lanes of short jobs take longer ones too", "worker/pending.c",
      "return duration == group->lane;", "return duration >= group->lane;", "unit worker/pending_apart"),
     ("a GPU's lanes take jobs abreast beside others", "worker/pending.c",
-     "return pending->free_lanes == pending->options.lanes;", "return true;", "unit worker/pending_apart"),
+     "return pending->options.lanes > 1 && pending->free_lanes == pending->options.lanes;", "return true;", "unit worker/pending_apart"),
     ("jobs abreast take others' room", "dispatch/forecast.c",
      "return backlog->mediums < backlog->many;", "return true;", "unit dispatch/dispatcher"),
     ("a job waits for a whole walk of the queue", "dispatch/dispatcher.c",

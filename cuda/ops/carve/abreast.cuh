@@ -31,20 +31,13 @@ struct one_abreast {
     clearing_facts facts; /* as read last */
 };
 
-static inline bool is_there(const struct op_call *call, int mask) {
-    return call->aux[mask].width != 0;
-}
-
-/* Those that are given. */
-static inline uint32_t masks_of(const struct op_call *call) {
-    return (is_there(call, CARVE_KEEP) ? FLAG_KEPT : 0) |
-           (is_there(call, CARVE_REMOVE) ? FLAG_STAYS : 0);
-}
+/* The bits of enum pixel_flag and of seam_search.masks. */
+static_assert(FLAG_KEPT == 1 << CARVE_KEEP && FLAG_STAYS == 1 << CARVE_REMOVE, "masks' bits");
 
 /* A mask of another size fails the call, elsewhere. */
 static inline bool masks_fit(const struct op_call *call) {
     for (int i = 0; i < OP_AUX_MAX; i++)
-        if (is_there(call, i) &&
+        if (call->aux[i].width &&
             (call->aux[i].width != call->in.width || call->aux[i].height != call->in.height))
             return false;
     return true;
@@ -70,8 +63,11 @@ static inline int least_abreast(const struct one_abreast *all, int count) {
     uint32_t warps = 0;
     for (int i = 0; i < count; i++) {
         struct phase phase;
-        first_phase(&all[i].carve, &phase);
-        warps = max(warps, block_warps(is_turned(&phase) ? phase.height : phase.width));
+        const bool known = first_phase(&all[i].carve, &phase); /* else rmask gives its direction */
+        const uint32_t columns = !known              ? max(phase.width, phase.height)
+                                 : is_turned(&phase) ? phase.height
+                                                     : phase.width;
+        warps = max(warps, block_warps(columns));
     }
     return all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
 }
@@ -129,8 +125,7 @@ static inline enum status begin_phases(const struct cuda_context *context, struc
 
 /* Whether only the search itself knows how it ends. */
 static inline bool decides(const struct one_abreast *one) {
-    return one->more &&
-           (one->phase.seams.clears || masks_of(one->carve.call) == (FLAG_KEPT | FLAG_STAYS));
+    return one->more && (one->phase.seams.clears || one->carve.masks == (FLAG_KEPT | FLAG_STAYS));
 }
 
 /* Waits for the searches that decide, and goes by what they found. */
@@ -170,7 +165,7 @@ static inline void add_search(struct phase_batch *batch, const struct one_abreas
     const struct seam_search search = search_of(carve, phase);
     uint8_t *const memory = (uint8_t *)search.scratch;
     const struct block_shape shape = block_shape_of(search.width, search.height, carve->masked);
-    const uint32_t masks = masks_of(carve->call);
+    const uint32_t masks = (uint32_t)carve->masks;
     const struct image marks = marks_of(carve, phase);
     struct fill_args luma = { phase->width,    phase->height,    block_plane(memory, shape, 0),
                               shape.pitch,     is_turned(phase), carve->now,
@@ -255,10 +250,11 @@ static inline enum status run_abreast(const struct cuda_context *context, struct
     for (int i = 0; i < count; i++) more |= all[i].more;
     while (more && !status) {
         status = find_all_seams(context, all, count, crowd, fits, failure);
-        if (!status && !*fits)
-            return first ? STATUS_OK
-                         : fail(failure, STATUS_INTERNAL, "the GPU refused a phase of carving");
-        if (!status) status = apply_all_seams(context, all, count, failure);
+        if (!status && !*fits && !first)
+            return fail(failure, STATUS_INTERNAL, "the GPU refused a phase of carving");
+        for (int i = 0; i < count && !status && !*fits; i++) status = leave_abreast(&all[i]);
+        if (status || !*fits) return status;
+        status = apply_all_seams(context, all, count, failure);
         first = false;
         more = false;
         for (int i = 0; i < count; i++) more |= all[i].more;

@@ -46,7 +46,7 @@ struct carve_context {
     int phases;
     struct carve_limits limits;
     enum carve_method methods[PHASES_MAX]; /* chosen when memory was laid out */
-    bool timed;           /* no phase uses any_gpu, which does not measure its parts */
+    bool timed;           /* no phase begins with any_gpu, which does not measure its parts */
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
@@ -64,7 +64,7 @@ struct carve_context {
     /* Each phase's own memory: its seams and the method's scratch. The first phase's lies where the
      * images of later phases will be: they do not exist before its seams have become lines. */
     uint8_t *first, *later;
-    size_t later_most; /* bytes of `later` */
+    size_t first_most, later_most; /* their bytes */
 };
 
 /* Facts that the device finds out and the host waits for. */
@@ -168,7 +168,7 @@ struct needs {
     size_t plane, first, later, bits;
     uint32_t width, height; /* of the images after the first phase */
     bool both;
-    bool alone; /* some phase is none for one_block */
+    bool alone; /* one_block does not take some phase */
 };
 
 static void raise_to(size_t *most, size_t bytes) {
@@ -197,6 +197,7 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     alignas(256) static uint8_t some[1];
     struct carve_context counted = *carve;
     counted.luma = counted.marks = some;
+    counted.facts = (uint32_t *)some;
     struct seam_search search = search_of(&counted, phase);
     struct arena own = {};
     const size_t across = (size_t)round16(phase->width) * phase->height;
@@ -253,7 +254,7 @@ static void raise_for_clearing(const struct carve_context *carve, struct needs *
     const uint32_t width = carve->goal_width, height = carve->goal_height;
     struct arena bits[2] = {};
     for (int turned = 0; turned < 2; turned++) {
-        /* A side that shrinks gives the direction, unless the other one grows. */
+        /* A side that shrinks alone gives the direction. */
         if (turned ? width < in->width && height == in->height
                    : height < in->height && width == in->width)
             continue;
@@ -302,7 +303,7 @@ static inline void clear_by(struct carve_context *carve, const struct carve_phas
     (phase->columns ? carve->clear.columns : carve->clear.rows) = count;
     const struct needs needs = needs_of(carve);
     carve->abreast &= !needs.alone;
-    if (!carve->abreast && needs.later > carve->later_most) {
+    if (!carve->abreast && (needs.first > carve->first_most || needs.later > carve->later_most)) {
         carve->limits.capability = 0; /* as lay_out() */
         needs_of(carve);
     }
@@ -337,7 +338,7 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     carve->first = arena_take<uint8_t>(&first, needs.first);
     lay_out_images(carve, &needs, &arena);
     carve->later = arena_take<uint8_t>(&arena, needs.later);
-    carve->later_most = needs.later;
+    carve->first_most = needs.first, carve->later_most = needs.later;
     return first.bytes > arena.bytes ? first.bytes : arena.bytes;
 }
 

@@ -58,6 +58,10 @@
 #ifndef BURIN_OPS_CARVE_DEFINITION_H
 #define BURIN_OPS_CARVE_DEFINITION_H
 
+/* Sides up to which a GPU does many images abreast, whatever the direction of the seams, and the
+ * length of seams with masks. */
+enum { CARVE_ABREAST_SIDE = 7680, CARVE_ABREAST_MASKED = 2400 };
+
 #include "pipeline/background.h"
 #include "pipeline/image.h"
 

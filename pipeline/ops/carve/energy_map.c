@@ -187,14 +187,17 @@ static bool is_stored(const struct energy_map *map) {
     return map->masked || map->energy_kind != CARVE_GRADIENT || !simd_has_avx2();
 }
 
-/* Returns the distance of rows. Rows of narrow maps share their margins, which would otherwise be
- * most of the memory. */
-/* Elements before column 0. Where there are tiles (tiles.h), a line of the cache, so that no two
- * share one. */
+/* From this width on a row of luma begins with a line of the cache, and so does one of parents:
+ * tiles (tiles.h) share none. Smaller maps may not take the memory for that. */
+enum { LINES_FROM = 1024 };
+
+/* Elements before column 0. */
 static size_t luma_margin(uint32_t width) {
-    return width < 1024 ? 32 : 64;
+    return width < LINES_FROM ? 32 : 64;
 }
 
+/* Returns the distance of rows. Rows of narrow maps share their margins, which would otherwise be
+ * most of the memory. */
 static size_t stride_of(uint32_t width) {
     if (width < ENERGY_MAP_NARROW) return width + (size_t)2 * ENERGY_MARGIN;
     return rounded(luma_margin(width) + width + ENERGY_MARGIN, luma_margin(width));
@@ -208,7 +211,7 @@ void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width,
                     bool with_ids) {
     const enum cost_bits widest = map->masked ? COST_64 : COST_32;
     map->stride = stride_of(width);
-    map->words = width < 1024 ? (width + 31) / 32 : (width + 255) / 256 * 8; /* lines, for tiles */
+    map->words = width < LINES_FROM ? (width + 31) / 32 : (width + 255) / 256 * 8;
     const size_t cells = cells_of(map, height);
     uint8_t *luma = arena_take(arena, luma_margin(width) + cells);
     map->luma = luma ? luma + luma_margin(width) : NULL;

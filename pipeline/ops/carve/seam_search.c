@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { MAPS = 2, ROWS_A_LOOK = 16, PIECES = 16 };
-_Static_assert(MAPS * HALVES * TILES_MOST <= (int)TEAM_KEPT_MAX, "each tile may be a piece");
+_Static_assert(MAPS *HALVES *TILES_MOST <= (int)TEAM_KEPT_MAX, "each tile may be a piece");
 enum { ROWS_AHEAD = 12 }; /* of parents that are fetched on the way back */
 
 struct work {
@@ -165,7 +165,7 @@ static struct place place_of(const struct work *work, int tile) {
 
 /* The tiles of piece INDEX are FIRST to END - 1. */
 static struct band tiles_of(const struct work *work, int index) {
-    return band_of((uint32_t)work->tiles, (uint32_t)index, (uint32_t)work->sweepers);
+    return band_of((uint32_t)work->tiles, index, work->sweepers);
 }
 
 static void save_tiles(struct work *work, int index) {
@@ -454,7 +454,7 @@ enum status seam_search_run(struct seam_search *search) {
     const int threads = narrow ? 1 : pool_threads(search->pool);
     const int halves = upright && turned ? MAPS * HALVES : HALVES;
     const bool tiled = (!upright || upright->tiles) && (!turned || turned->tiles);
-    const int most = tiled ? MAPS * HALVES * TILES_MOST : halves;
+    const int most = tiled ? halves * TILES_MOST : halves;
     atomic_init(&work.status, STATUS_OK);
     atomic_init(&work.left, 0);
     if (search->upright) search->upright->seam = search->seams;

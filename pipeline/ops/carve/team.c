@@ -22,7 +22,8 @@ enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 }
 /* LONG_NS: that no piece takes; losing a core costs some milliseconds. */
 enum { SECTIONS_ALONE = 64, LONG_NS = 1000000 };
 
-/* `open` is the section's number times SECTION, plus its unclaimed pieces; or OVER. */
+/* `open` is the section's number times SECTION, plus its unclaimed pieces; or OVER. Sections whose
+ * pieces members keep have odd numbers. */
 enum { SECTION = TEAM_PIECES_MAX + 1, SECTIONS_MOST = 1 << 20, OVER = -1 };
 
 void team_breathe(int looks) {
@@ -51,17 +52,17 @@ static int claim(struct team *team, int number) {
 static bool take_piece(struct team *team, struct team_member *member) {
     int open = atomic_load_explicit(&team->open, memory_order_acquire);
     if (open < 0 || open % SECTION == 0) return false;
-    const bool again = member->section == open / SECTION;
-    const bool waits = member->kept && (again ? !member->helps : member->spare);
-    if (waits && member->looks < LOOKS_BEFORE_OTHERS) return false;
+    const bool kept = open / SECTION & 1, again = member->section == open / SECTION;
+    if (member->seen != open / SECTION) member->seen = open / SECTION, member->looks = 0;
+    if (kept && (again ? !member->helps : member->spare) && member->looks < LOOKS_BEFORE_OTHERS)
+        return false;
     if (!atomic_compare_exchange_weak_explicit(&team->open, &open, open - 1, memory_order_acq_rel,
                                                memory_order_relaxed))
         return false;
     member->section = open / SECTION;
     member->helps = again;
-    member->kept = team->kept;
-    member->spare = team->kept && member->number >= team->pieces;
-    team->section(team->work, team->kept ? claim(team, member->number) : open % SECTION - 1);
+    if (kept) member->spare = member->number >= team->pieces;
+    team->section(team->work, kept ? claim(team, member->number) : open % SECTION - 1);
     atomic_fetch_add_explicit(&team->done, 1, memory_order_release);
     member->looks = 0;
     return true;
@@ -75,12 +76,11 @@ void team_share(struct team *team, void (*section)(struct work *work, int index)
         return;
     }
     team->section = section;
-    team->kept = kept;
     team->pieces = count;
     for (int i = 0; i < count && kept; i++)
         atomic_store_explicit(&team->claims[i].taken, false, memory_order_relaxed);
     atomic_store_explicit(&team->done, 0, memory_order_relaxed);
-    team->number = (team->number + 1) % SECTIONS_MOST;
+    team->number = (team->number / 2 + 1) % SECTIONS_MOST * 2 + kept;
     const int64_t start = clock_ns();
     atomic_store_explicit(&team->open, team->number * SECTION + count, memory_order_release);
     while (atomic_load_explicit(&team->open, memory_order_acquire) % SECTION > 0) {
@@ -101,6 +101,7 @@ static void run_member(void *argument, int index) {
     struct team_member member = {
         .number = atomic_fetch_add_explicit(&team->members, 1, memory_order_relaxed),
         .section = OVER,
+        .seen = OVER,
     };
     if (!atomic_flag_test_and_set_explicit(&team->led, memory_order_relaxed)) {
         team->leader = member;

@@ -21,16 +21,16 @@ struct work; /* the user's */
 /* A member, as itself sees it. */
 struct team_member {
     int number;
-    int section, looks; /* of its last piece; in vain since then */
-    bool kept, spare;   /* its last piece was one that members keep; but it has none of its own */
-    bool helps;         /* it has waited for others in that section */
+    int section, seen; /* of its last piece; the last one that it saw */
+    int looks;         /* in vain, since that piece or section */
+    bool spare;        /* it has no piece of its own where members keep theirs */
+    bool helps;        /* it has waited for others in `section` */
 };
 
 struct team {
     struct work *work;
     void (*lead)(struct work *work);
     void (*section)(struct work *work, int index);
-    bool kept;
     int pieces, number; /* of the section */
     int alone;          /* sections that the leader still does alone */
     struct team_member leader;

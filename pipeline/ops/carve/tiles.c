@@ -72,12 +72,16 @@ void tiles_lay(struct energy_map *map, struct arena *arena, uint32_t width, uint
 
 /* ---- closing up */
 
+static struct tile *tile_of(const struct energy_map *map, int half, int number) {
+    return &map->tiles[half * TILES_MOST + number];
+}
+
 uint32_t tiles_columns(const struct energy_map *map) {
     return tile_width(map->width);
 }
 
 void tiles_save(const struct energy_map *map, int half, int number, int parity) {
-    const struct tile *tile = &map->tiles[half * TILES_MOST + number];
+    const struct tile *tile = tile_of(map, half, number);
     const uint32_t rows = energy_map_half_rows(map, half);
     for (uint32_t i = 0; i < rows; i++)
         tile->borders[parity][i] =
@@ -85,7 +89,7 @@ void tiles_save(const struct energy_map *map, int half, int number, int parity) 
 }
 
 void tiles_close(const struct energy_map *map, int half, int number, int count, int parity) {
-    const struct tile *tile = &map->tiles[half * TILES_MOST + number];
+    const struct tile *tile = tile_of(map, half, number);
     const uint32_t rows = energy_map_half_rows(map, half), end = tile->end;
     const bool last = number + 1 == count;
     for (uint32_t i = 0; i < rows; i++) {
@@ -111,10 +115,6 @@ void tiles_close(const struct energy_map *map, int half, int number, int count, 
 }
 
 /* ---- a pass */
-
-static struct tile *tile_of(const struct energy_map *map, int half, int number) {
-    return &map->tiles[half * TILES_MOST + number];
-}
 
 int tiles_begin(const struct energy_map *map) {
     if (!map->tiles || map->width < TILED_WIDTH || map->height < TILED_HEIGHT) return 0;

@@ -4,7 +4,8 @@
  * Used by:  seam_search.c, where a team has more threads than there are halves; energy_map.c lays
  *           the tiles out.
  * Owns:     nothing; memory is the map's.
- * Threads:  tiles_step: any number; tiles_begin and tiles_end: one, while no other sweeps.
+ * Threads:  tiles_step: any number; tiles_close and tiles_save: one a tile, while none sweeps;
+ *           tiles_begin and tiles_end: one, alone.
  * Limits:   maps of TILED_WIDTH x TILED_HEIGHT or more.
  *
  * A step of a tile is TILE_STEP rows. A tile has as many columns of its neighbours too, so that it
@@ -32,9 +33,9 @@ int tiles_begin(const struct energy_map *map);
  * last. */
 bool tiles_step(const struct energy_map *map, int half, int number, int count, bool *done);
 
-/* Closes up the luma of the half's tile NUMBER, of COUNT, after each tile's borders were saved: the
- * tile's last pixel was its right neighbour's first. PARITY alternates from seam to seam. Saves the
- * borders for the next one. Not for maps that store energies. */
+/* After tiles_begin: closes up the luma of the half's tile NUMBER, of COUNT, after each tile's
+ * borders were saved: the tile's last pixel was its right neighbour's first. PARITY alternates from
+ * seam to seam. Saves the borders for the next one. Not for maps that store energies. */
 void tiles_close(const struct energy_map *map, int half, int number, int count, int parity);
 
 /* Saves the tile's border, for the PARITY of the next tiles_close. */

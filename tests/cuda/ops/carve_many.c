@@ -86,7 +86,7 @@ static const struct mix small_masked[] = {
     { "carve:dy=3", 3, 8, KEEP | REMOVE, { { 17, 33 }, { 12, 400 } } },
 };
 
-/* The last rows have seams of a length at which masks go another way. */
+/* The last one's seams are of a length at which masks go another way. */
 static const struct mix masked[] = {
     { "carve:dx=-12",
       3,
@@ -169,9 +169,14 @@ static void run_mix(const struct mix *mix, int count, enum content first) {
         job.count++;
     }
     compare(&job);
-    /* The ways for one image report these parts. */
-    for (int i = 0; i < job.spans.span_count; i++)
+    /* The ways for one image report these parts, or `seams` for each image; together they are
+     * reported once a phase. */
+    int seams = 0;
+    for (int i = 0; i < job.spans.span_count; i++) {
         if (strcmp(job.spans.spans[i].name, "trace") == 0) fail_msg("%s: not at once", job.name);
+        seams += strcmp(job.spans.spans[i].name, "seams") == 0;
+    }
+    if (seams < 1 || seams >= count) fail_msg("%s: seams were searched %d times", job.name, seams);
 }
 
 static void test_mixes(void **state) {

@@ -104,11 +104,12 @@ static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
     CHECK(wait_ms(&backlog, 1, 0), 0);
 }
 
-/* On a GPU with lanes for many, jobs abreast are medium ones; else they are short. */
+/* On a GPU with lanes for many, jobs abreast are medium ones. */
 static void jobs_abreast_are_not_long(void **state) {
     (void)state;
     struct backlog backlog = make(4, false);
-    assert_int_equal(backlog_job(&backlog, 499, true, 0).duration, JOB_SHORT);
+    assert_int_equal(backlog_job(&backlog, 9, true, 0).duration, JOB_SHORT);
+    assert_int_equal(backlog_job(&backlog, 10, true, 0).duration, JOB_LONG);
     backlog.many = 8;
     assert_int_equal(backlog_job(&backlog, 0.1, true, 0).duration, JOB_MEDIUM);
     assert_int_equal(backlog_job(&backlog, 499, true, 0).duration, JOB_MEDIUM);

@@ -109,6 +109,8 @@ static void some_carves_go_abreast(void **state) {
     check_abreast_masked("carve:dy=30", 3840, 2160, false);
     check_abreast_masked("carve", 3840, 2160, false);
     check_abreast_masked("carve", 1920, 1080, true);
+    check_abreast_masked("carve:dx=100", 3840, 2160, false); /* its first seams may go across */
+    check_abreast_masked("carve:dx=100", 1920, 1080, true);
 }
 
 /* There are as many terms as kinds, for any number of results. */

@@ -172,7 +172,7 @@ static void a_gpu_has_lanes_for_many(void **state) {
                  many[2] = { { .lane = JOB_MEDIUM }, { .lane = JOB_MEDIUM } };
     const struct pending_options how = { .lanes = 2, .many = 2, .batch = 4, .capacity = SLOTS };
     begin_with(&how);
-    for (int i = 0; i < 2; i++) { /* a lane's first call counts it as free */
+    for (int i = 0; i < 2; i++) { /* a lane counts as free during its calls */
         assert_int_equal(pending_take(pending, &all[i], 0), PENDING_NONE);
         assert_int_equal(pending_take(pending, &many[i], 0), PENDING_NONE);
     }
@@ -196,9 +196,50 @@ static void a_gpu_has_lanes_for_many(void **state) {
     end();
 }
 
+/* The same with lanes that wait: one job abreast goes to a lane for all, or to one of its own; the
+ * others to their own. Jobs that a lane returns wake another. */
+static void lanes_for_many_are_woken(void **state) {
+    (void)state;
+    const struct pending_options how = { .lanes = 2, .many = 2, .batch = 4, .capacity = SLOTS };
+    begin_with(&how);
+    sem_init(&taken, 0, 0);
+    for (int i = 0; i < SLOTS; i++) lane_of[i] = -1;
+    for (int i = 0; i < 4; i++) {
+        lanes[i].group = (struct group){ .lane = i < 2 ? JOB_SHORT : JOB_MEDIUM };
+        sem_init(&lanes[i].go, 0, 0);
+        assert_int_equal(pthread_create(&lanes[i].thread, NULL, lane_main, &lanes[i]), 0);
+    }
+    int jobs[4];
+    for (int i = 0; i < 3; i++) {
+        jobs[i] = send_of(JOB_MEDIUM);
+        wait_taken(1);
+    }
+    int own = 0;
+    for (int i = 0; i < 3; i++) own += lane_with(jobs[i]) >= 2;
+    assert_true(own >= 2 && lane_with(jobs[0]) != lane_with(jobs[1]));
+    const int other = send_of(JOB_SHORT);
+    wait_taken(1);
+    assert_true(lane_with(other) < 2);
+    const int waits = own == 3 ? -1 : send_of(JOB_MEDIUM);
+    if (waits >= 0) {
+        assert_int_equal(lane_with(waits), -1);
+        for (int i = 0; i < 3; i++)
+            if (lane_with(jobs[i]) >= 2) release(jobs[i]);
+        wait_taken(1);
+        assert_true(lane_with(waits) >= 2);
+    }
+    const int returned = jobs[0];
+    lane_of[returned] = -1;
+    pending_return(pending, &returned, 1);
+    wait_taken(1);
+    assert_true(lane_with(returned) >= 2);
+    end_lanes(4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_has_lanes_for_many),
+        cmocka_unit_test(lanes_for_many_are_woken),
         cmocka_unit_test(each_lane_has_its_own_kind),
         cmocka_unit_test(lanes_of_a_kind_share_its_jobs),
         cmocka_unit_test(self_tests_are_for_lanes_of_short_jobs),

@@ -29,8 +29,8 @@ enum {
     /* More than the energy of half a path: what is outside the image costs this. */
     COST_OUTSIDE = 1 << 22,
     GRADIENT_MAX = 690,
-    ONE_BLOCK_ROWS_MAX = 11 * 1024, /* whose columns of a seam lie in shared memory */
-    MASKED_ROWS_MAX = 2400          /* flags.cuh says why */
+    ONE_BLOCK_ROWS_MAX = 11 * 1024,        /* whose columns of a seam lie in shared memory */
+    MASKED_ROWS_MAX = CARVE_ABREAST_MASKED /* flags.cuh says why */
 };
 static_assert(ONE_BLOCK_ROWS_MAX / 2 + 1 < COST_OUTSIDE / GRADIENT_MAX, "costs of half a path");
 
@@ -52,6 +52,10 @@ template <int WORDS, bool MASKED> struct ring_shape {
         BYTES = ROWS * ROW_BYTES
     };
 };
+
+static_assert((int)CARVE_ABREAST_SIDE <= BLOCK_WARPS_MAX * lane_shape<4>::OWN &&
+                  (int)CARVE_ABREAST_SIDE <= +ONE_BLOCK_ROWS_MAX,
+              "what goes abreast is taken");
 
 /* One search on the device. A launch takes many of these by value, so it is short. */
 struct block_search {
