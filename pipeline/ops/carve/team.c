@@ -4,8 +4,8 @@
  * A member that decrements it owns a piece; the section cannot end, nor its fields change, until
  * that piece is done. A member that reads no pieces touches nothing else. The first member leads:
  * it works too, and it waits only for pieces that were begun, so threads that never come cost
- * nothing. On a busy machine a member may lose its core in the middle of a piece: a leader that
- * waited long does the next sections alone.
+ * nothing. On a busy machine a member may lose its core in the middle of a piece: if a section
+ * takes much longer than its longest piece had a core, the leader does the next ones alone.
  *
  * Where members keep their pieces, and with these what their caches hold, the word only says that
  * a piece is left; `claims` say which. A member that has done its own, or has none, leaves the
@@ -19,8 +19,8 @@
 
 enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
 
-/* LONG_NS: that no piece takes; losing a core costs some milliseconds. */
-enum { SECTIONS_ALONE = 64, LONG_NS = 1000000 };
+/* LONG_NS: what waking up and waiting for others may add; losing a core costs milliseconds. */
+enum { SECTIONS_ALONE = 64, LONG_NS = 300000 };
 
 /* `open` is the section's number times SECTION, plus its unclaimed pieces; or OVER. Sections whose
  * pieces members keep have odd numbers. */
@@ -48,6 +48,21 @@ static int claim(struct team *team, int number) {
             return i;
 }
 
+static int64_t thread_cpu_ns(void) {
+    struct timespec used;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
+               ? 0
+               : used.tv_sec * INT64_C(1000000000) + used.tv_nsec;
+}
+
+static void note_longest(struct team *team, int64_t ns) {
+    int_least64_t longest = atomic_load_explicit(&team->longest_ns, memory_order_relaxed);
+    while (ns > longest &&
+           !atomic_compare_exchange_weak_explicit(&team->longest_ns, &longest, ns,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
 /* Works on one piece if one is open, and for this member. */
 static bool take_piece(struct team *team, struct team_member *member) {
     int open = atomic_load_explicit(&team->open, memory_order_acquire);
@@ -62,7 +77,9 @@ static bool take_piece(struct team *team, struct team_member *member) {
     member->section = open / SECTION;
     member->helps = again;
     if (kept) member->spare = member->number >= team->pieces;
+    const int64_t began_ns = thread_cpu_ns();
     team->section(team->work, kept ? claim(team, member->number) : open % SECTION - 1);
+    note_longest(team, thread_cpu_ns() - began_ns);
     atomic_fetch_add_explicit(&team->done, 1, memory_order_release);
     member->looks = 0;
     return true;
@@ -80,6 +97,7 @@ void team_share(struct team *team, void (*section)(struct work *work, int index)
     for (int i = 0; i < count && kept; i++)
         atomic_store_explicit(&team->claims[i].taken, false, memory_order_relaxed);
     atomic_store_explicit(&team->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->longest_ns, 0, memory_order_relaxed);
     team->number = (team->number / 2 + 1) % SECTIONS_MOST * 2 + kept;
     const int64_t start = clock_ns();
     atomic_store_explicit(&team->open, team->number * SECTION + count, memory_order_release);
@@ -88,11 +106,11 @@ void team_share(struct team *team, void (*section)(struct work *work, int index)
         team_breathe(0);
         team->leader.looks = more_looks(team->leader.looks);
     }
-    const int64_t worked = clock_ns();
     for (int looks = 0; atomic_load_explicit(&team->done, memory_order_acquire) < count;
          looks = more_looks(looks))
         team_breathe(looks);
-    if (clock_ns() - worked > 2 * (worked - start) + LONG_NS) team->alone = SECTIONS_ALONE;
+    const int64_t longest_ns = atomic_load_explicit(&team->longest_ns, memory_order_relaxed);
+    if (clock_ns() - start > 2 * longest_ns + LONG_NS) team->alone = SECTIONS_ALONE;
 }
 
 static void run_member(void *argument, int index) {

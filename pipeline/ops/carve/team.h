@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { TEAM_PIECES_MAX = 127, TEAM_KEPT_MAX = 32, CACHE_LINE = 64 };
 
@@ -38,6 +39,7 @@ struct team {
     atomic_int members;                   /* so far */
     _Alignas(CACHE_LINE) atomic_int open; /* the section's number and its unclaimed pieces */
     _Alignas(CACHE_LINE) atomic_int done;
+    atomic_int_least64_t longest_ns; /* of a core, for a piece of the section */
     struct team_claim {
         _Alignas(CACHE_LINE) atomic_bool taken;
     } claims[TEAM_KEPT_MAX]; /* of the present section's pieces */
