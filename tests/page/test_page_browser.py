@@ -481,6 +481,7 @@ def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
     page.wait(last_row % "preview")
     (before, after), sides = areas(page)
     assert sides[1:] == ["before", "preview"] and after > 0.6 * before
+    page.wait("!document.getElementById('busy').hidden")
     page.find("#cancel").click()
     page.wait(last_row % "after")
     (before, after), _ = areas(page)
