@@ -308,23 +308,12 @@ static enum status carve_image(struct carve_context *carve) {
     return status;
 }
 
-static enum status check_masks(const struct op_call *call) {
-    for (int i = 0; i < OP_AUX_MAX; i++) {
-        const struct image *mask = &call->aux[i];
-        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
-            return fail(call->failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must have the same size",
-                        mask->width, mask->height, call->in.width, call->in.height);
-    }
-    return STATUS_OK;
-}
-
 /* A call with a map is only prepared: run() handles all such calls at once. A mismatch fails this
  * image alone. */
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    if (call->common.width || check_masks(call)) return STATUS_OK;
+    if (call->common.width || carve_check_masks(call, call->failure)) return STATUS_OK;
     struct carve_context carve = context_of(context, call);
     carve.queue.failure = carve.failure = failure;
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);

@@ -397,20 +397,9 @@ static void colour_band(void *argument, int index) {
                    image_row(&call->out, y), call->in.width);
 }
 
-static enum status check_masks(const struct op_call *call) {
-    for (int i = 0; i < OP_AUX_MAX; i++) {
-        const struct image *mask = &call->aux[i];
-        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
-            return fail(call->failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must have the same size",
-                        mask->width, mask->height, call->in.width, call->in.height);
-    }
-    return STATUS_OK;
-}
-
 static enum status carve_run(struct op_call *call) {
     struct carve_context context;
-    enum status status = check_masks(call);
+    enum status status = carve_check_masks(call, call->failure);
     if (!status && call->common.width) return carve_retarget(call);
     if (!status) status = begin_context(&context, call, call->scratch);
     if (status) return status;

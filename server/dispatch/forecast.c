@@ -60,11 +60,13 @@ static struct backlog_job backlog_job(const struct backlog *backlog, double ms, 
 
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured) {
     const int lanes = backlog->lanes > 1 ? backlog->lanes : 1, room = backlog->room;
-    if (!backlog->apart && duration == JOB_MEDIUM) return backlog->mediums < backlog->many;
-    if (!backlog->apart && backlog->shorts + backlog->longs >= room) return false;
-    /* A GPU's worker batches long jobs too, but they get less than half of its room. */
-    if (!backlog->apart)
-        return duration != JOB_LONG || backlog->longs < (room / 2 > 2 ? room / 2 - 1 : 1);
+    if (!backlog->apart) {
+        if (duration == JOB_MEDIUM) return backlog->mediums < backlog->many;
+        /* A GPU's worker batches long jobs too, but they get less than half of its room. */
+        const int longs_max = room / 2 > 2 ? room / 2 - 1 : 1;
+        return backlog->shorts + backlog->longs < room &&
+               (duration != JOB_LONG || backlog->longs < longs_max);
+    }
     if (duration == JOB_MEDIUM) return backlog->mediums < lanes;
     if (duration == JOB_LONG) return backlog->longs < lanes;
     if (!measured) return backlog->shorts < 2 * lanes;

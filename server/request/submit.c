@@ -88,15 +88,21 @@ static bool returns_values_only(const struct work *work) {
     return work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
 }
 
+/* Bit i is set if the further image at place i is there. */
+static uint32_t aux_there(const struct job *job) {
+    uint32_t aux = 0;
+    for (int i = 0; i < OP_AUX_MAX; i++) aux |= (job->aux[i].length ? UINT32_C(1) : 0) << i;
+    return aux;
+}
+
 /* The steps of all parts; common steps of branches count once. */
 static void add_steps(const struct work *work, struct job *job) {
     const struct plan *branches[PLAN_BRANCHES_MAX] = { NULL };
     const int count = work->plans.count - 1;
     const bool branches_get = plan_tree_aux_part(&work->plans) > 0;
-    uint32_t aux = 0;
+    const uint32_t aux = branches_get ? aux_there(job) : 0;
     struct plan_common common;
     for (int b = 0; b < count; b++) branches[b] = &work->plans.parts[1 + b];
-    for (int i = 0; branches_get && i < OP_AUX_MAX; i++) aux |= (job->aux[i].length > 0) << i;
     plan_common_find(&common, branches, count, part_result(work, 0), aux);
     cost_work_add_plan(&job->work, &work->plans.parts[0], work->shapes[0]);
     cost_work_add_common(&job->work, &common, part_result(work, 0));
@@ -116,13 +122,11 @@ static void add_aux(const struct work *work, struct job *job, int place) {
 static bool is_abreast(const struct work *work, const struct job *job) {
     const struct plan *plan = &work->plans.parts[0];
     bool abreast = false;
-    uint32_t aux = 0;
-    for (int i = 0; i < OP_AUX_MAX; i++) aux |= (job->aux[i].length ? UINT32_C(1) : 0) << i;
     for (int i = 0; i < plan->count && work->plans.count == 1; i++) {
         const struct step *step = &plan->steps[i];
         const struct image *shapes = &work->shapes[0][i];
         if (!step->op->abreast) continue;
-        abreast = step->op->abreast(&step->params, &shapes[0], &shapes[1], aux);
+        abreast = step->op->abreast(&step->params, &shapes[0], &shapes[1], aux_there(job));
         if (!abreast) break;
     }
     return abreast;

@@ -74,7 +74,8 @@ struct worker {
     struct pending *pending;
     int lanes;       /* in total */
     int lanes_alike; /* of each duration on a CPU, where durations have separate lanes; on a GPU
-                        those for all jobs: the others are for jobs abreast alone */
+                        those for all jobs */
+    int lanes_many;  /* for jobs abreast alone, on a GPU */
     int batch;       /* the most jobs in one */
     struct lane *lane[LANES_MAX];
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
@@ -297,11 +298,13 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     for (int i = 0; i < worker->lanes; i++) {
         struct lane_options own = options;
         if (lane_duration(worker, i) == JOB_LONG) own.staging_bytes = own.idle_bytes = 0;
-        if (worker->gpu && i >= worker->lanes_alike) own.staging_bytes /= MANY_STAGING;
+        const bool many = worker->lanes_many && i >= worker->lanes_alike;
+        if (many) own.staging_bytes /= MANY_STAGING;
         const enum status status = driver->open(index, &own, &worker->lane[i], failure);
-        if (status == STATUS_NO_MEMORY && worker->gpu && i >= worker->lanes_alike) {
+        if (status == STATUS_NO_MEMORY && many) {
             log_event(LOG_ERROR, "worker: %d of %d lanes: %s", i, worker->lanes, failure->message);
             worker->lanes = i;
+            worker->lanes_many = i - worker->lanes_alike;
             failure->status = STATUS_OK;
             break;
         }
@@ -319,15 +322,14 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 /* Jobs that the front may send: a running and a waiting batch per lane, so that no lane idles until
  * a message arrives. */
 static int capacity(const struct worker *worker) {
-    const int lanes = worker->gpu ? worker->lanes : worker->lanes_alike;
-    return worker->sandbox ? 1 : 2 * lanes * worker->batch;
+    return worker->sandbox ? 1 : 2 * (worker->lanes_alike + worker->lanes_many) * worker->batch;
 }
 
 static void say_ready(struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         .capacity = capacity(worker),
-        .many = worker->gpu ? 2 * (worker->lanes - worker->lanes_alike) * worker->batch : 0,
+        .many = 2 * worker->lanes_many * worker->batch,
         .lanes = worker->lanes_alike,
         .thread = worker->heartbeat.number,
         .ok = 1,
@@ -369,8 +371,8 @@ static enum status make_pending(struct worker *worker, struct failure *failure) 
     const struct pending_options options = {
         .channel = worker->channel,
         .lanes = worker->lanes_alike,
-        .many = worker->gpu ? worker->lanes - worker->lanes_alike : 0,
-        .apart = !worker->gpu && worker->lanes_alike < worker->lanes,
+        .many = worker->lanes_many,
+        .apart = worker->lanes_alike + worker->lanes_many < worker->lanes,
         .batch = worker->batch,
         .capacity = capacity(worker),
         .slots = worker->executor.slots,
@@ -406,7 +408,8 @@ static enum status size_worker(struct worker *worker, const struct config *confi
     if (worker->sandbox) worker->lanes = worker->batch = 1;
     worker->lanes_alike = worker->lanes;
     if (!gpu && !worker->sandbox) worker->lanes *= JOB_DURATIONS;
-    if (gpu && !worker->sandbox) worker->lanes += many_lanes(worker, config);
+    if (gpu && !worker->sandbox) worker->lanes_many = many_lanes(worker, config);
+    worker->lanes += worker->lanes_many;
     if (gpu)
         worker->executor.codecs = start_pool(
             config->codec_threads ? (int)config->codec_threads : process_cores(), failure);

@@ -34,21 +34,12 @@ struct one_abreast {
 /* The bits of enum pixel_flag and of seam_search.masks. */
 static_assert(FLAG_KEPT == 1 << CARVE_KEEP && FLAG_STAYS == 1 << CARVE_REMOVE, "masks' bits");
 
-/* A mask of another size fails the call, elsewhere. */
-static inline bool masks_fit(const struct op_call *call) {
-    for (int i = 0; i < OP_AUX_MAX; i++)
-        if (call->aux[i].width &&
-            (call->aux[i].width != call->in.width || call->aux[i].height != call->in.height))
-            return false;
-    return true;
-}
-
 /* Lays out in the memory from BASE on, NULL where it is only counted; returns its bytes. 0: the
  * image goes its own way. */
 static inline size_t lay_out_abreast(const struct cuda_context *context, const struct op_call *call,
                                      struct carve_context *carve, uint8_t *base) {
     if (call->common.width || call->params->number[CARVE_SHOW] != CARVE_SHOW_RESULT ||
-        !masks_fit(call))
+        carve_check_masks(call, NULL))
         return 0;
     *carve = context_of(context, call);
     carve->abreast = true;

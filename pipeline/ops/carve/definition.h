@@ -64,6 +64,7 @@ enum { CARVE_ABREAST_SIDE = 7680, CARVE_ABREAST_MASKED = 2400 };
 
 #include "pipeline/background.h"
 #include "pipeline/image.h"
+#include "pipeline/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -198,6 +199,18 @@ HOST_DEVICE uint32_t carve_mean_weighed(const uint32_t colour[3], const uint32_t
     uint64_t sum = weight / 2;
     for (int i = 0; i < 3; i++) sum += (uint64_t)colour[i] * alpha[i];
     return weight ? (uint32_t)(sum / weight) : carve_mean(colour[0], colour[1], colour[2]);
+}
+
+/* FAILURE may be NULL. */
+static inline enum status carve_check_masks(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
+            return fail(failure, STATUS_MISMATCH,
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
+    }
+    return STATUS_OK;
 }
 
 #endif

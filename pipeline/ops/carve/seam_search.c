@@ -205,7 +205,8 @@ static void sweep_piece(struct work *work, int index) {
            !atomic_load_explicit(&work->status, memory_order_relaxed)) {
         bool done = false;
         uint32_t moved = step_one(work, mine, &done);
-        if (!moved && looks % LOOKS_BEFORE_OTHERS == LOOKS_BEFORE_OTHERS - 1)
+        if (!moved &&
+            (looks % LOOKS_BEFORE_OTHERS == LOOKS_BEFORE_OTHERS - 1 || looks > LOOKS_BEFORE_SLEEP))
             mine |= moved = step_one(work, ~mine, &done);
         if (done) atomic_fetch_sub_explicit(&work->left, 1, memory_order_release);
         looks = moved ? 0 : looks + 1;

@@ -17,7 +17,7 @@
 #include <sched.h>
 #include <time.h>
 
-enum { LOOKS_BEFORE_YIELD = 4000, LOOKS_BEFORE_SLEEP = 16000, SLEEP_NS = 50000 };
+enum { LOOKS_BEFORE_YIELD = 4000, SLEEP_NS = 50000 };
 
 /* LONG_NS: what waking up and waiting for others may add; losing a core costs milliseconds. */
 enum { SECTIONS_ALONE = 64, LONG_NS = 300000 };

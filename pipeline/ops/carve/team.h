@@ -58,7 +58,8 @@ void team_share(struct team *team, void (*section)(struct work *work, int index)
 /* For a thread that waits for another and has looked in vain LOOKS times. */
 void team_breathe(int looks);
 
-/* Looks after which a thread does what is another's: that one may have no core. */
-enum { LOOKS_BEFORE_OTHERS = 200 };
+/* Looks after which a thread does what is another's: that one may have no core. From
+ * LOOKS_BEFORE_SLEEP on it sleeps between them. */
+enum { LOOKS_BEFORE_OTHERS = 200, LOOKS_BEFORE_SLEEP = 16000 };
 
 #endif
