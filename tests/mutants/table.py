@@ -164,7 +164,7 @@ TABLE = [
     ("seams of either direction with masks are as long as those of one", "ops/carve.c",
      "higher || !wider ? width", "higher ? width", "unit request/submit"),
     ("masks do not count among jobs abreast", "request/submit.c",
-     "&shapes[1], aux);", "&shapes[1], 0);", "unit request/submit"),
+     "&shapes[1], aux_there(job));", "&shapes[1], 0);", "unit request/submit"),
     ("a block's flags stay where they are", "one_block/flags.cuh",
      "return (flags & ~mask) | (moved & mask);", "return moved & mask ? flags : flags;",
      "unit ops/carve_one_block"),
