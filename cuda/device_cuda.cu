@@ -5,8 +5,9 @@
  * the progress of long kernels meanwhile (kernel_progress.cuh), and reads verdicts and times. Files
  * are decoded and encoded by lane_codec.cuh. A lane's memory is made when it opens. Only a batch
  * that is too large for it borrows more from the pool that the lanes share (memory_pool.cuh), until
- * the next trim or reserve. Such a batch is long: it uses another stream, whose kernels get a
- * multiprocessor only when those of short batches leave one. Kernels whose blocks must all run at
+ * the next trim or reserve. Such a batch, and one with an image of over SHORT_IMAGE_BYTES, is long:
+ * it uses another stream, whose kernels get a multiprocessor only when those of short batches leave
+ * one. Kernels whose blocks must all run at
  * once take turns (cooperative.cuh). */
 #include "pipeline/device.h"
 
@@ -109,6 +110,9 @@ static enum status describe_device(int index, struct device_info *info, struct f
 /* ---- a lane */
 
 static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
+
+/* From twice 1080p on an image's codec fills the GPU for so long that small images notice. */
+enum { SHORT_IMAGE_BYTES = 16 << 20 };
 
 enum { ALIGN = 256, ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t) };
 
@@ -252,11 +256,12 @@ static void give_back(struct cuda_lane *lane) {
     memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
 }
 
-/* If the present loan is too small, replaces it by a new one for the whole need. */
-static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
+/* If the present loan is too small, replaces it by a new one for the whole need. IMAGE: bytes of
+ * the batch's largest image. */
+static enum status borrow(struct cuda_lane *lane, const struct memory_need *need, size_t image,
                           const struct lane_wait *wait, struct failure *failure) {
     const bool none = memory_need_is_none(need);
-    use_stream(lane, none ? lane->short_stream : lane->long_stream);
+    use_stream(lane, none && image <= SHORT_IMAGE_BYTES ? lane->short_stream : lane->long_stream);
     if (!none && memory_loan_covers(&lane->loan, need)) return STATUS_OK;
     give_back(lane);
     if (none) return STATUS_OK;
@@ -277,7 +282,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     const struct memory_need beyond = { lane_buffer_beyond(&lane->host_in, host_in),
                                         lane_buffer_beyond(&lane->host_out, host_out),
                                         lane_buffer_beyond(&lane->arena, in + work + out) };
-    const enum status status = borrow(lane, &beyond, &need->wait, failure);
+    const enum status status = borrow(lane, &beyond, need->image, &need->wait, failure);
     count_pinned(lane);
     if (!status) {
         lane_buffer_use(&lane->host_in, host_in);

@@ -167,7 +167,7 @@ static void a_step_with_values_passes_the_image_on(void **state) {
     device_cpu.close(lane);
 }
 
-static size_t downloaded, wanted;
+static size_t downloaded, wanted, largest;
 
 static enum status count_download(struct lane *lane, size_t bytes, struct failure *failure) {
     (void)lane, (void)failure;
@@ -178,6 +178,7 @@ static enum status count_download(struct lane *lane, size_t bytes, struct failur
 static enum status count_reserve(struct lane *lane, const struct lane_need *need,
                                  struct failure *failure) {
     wanted = need->out;
+    largest = need->image;
     return device_cpu.reserve(lane, need, failure);
 }
 
@@ -194,6 +195,7 @@ static void an_image_that_stays_as_it_is_is_not_downloaded(void **state) {
     plan_parse(&plan, "brightness:shift=10;brightness:shift=10", NULL);
     plan.steps[1].op = &sum;
     lay(lane, &plan, items);
+    assert_int_equal(largest, image_bytes(&items[2].in));
     assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
     assert_int_equal(downloaded, 2 * COUNT * 256);
     assert_int_equal(wanted, downloaded);

@@ -239,10 +239,15 @@ static void close_before_tiles(struct work *work, int maps) {
     map->bordered = columns;
 }
 
+/* Fewer members sweep the halves of a map that is not wide faster: 4 by tiles needed 0.51 ms a seam
+ * at 1080p, 2 by halves 0.40, 8 by tiles 0.35. */
+enum { TILED_MEMBERS = 6, WIDE = 3072 };
+
 /* False: the team is small, or a map. */
 static bool pass_tiles(struct work *work, int maps) {
     const int members = atomic_load_explicit(&work->team.members, memory_order_relaxed);
-    if (members <= HALVES || work->team.alone) return false;
+    const int least = work->maps[0]->width < WIDE ? TILED_MEMBERS : HALVES + 1;
+    if (members < least || work->team.alone) return false;
     work->tiles = 0;
     for (int i = 0; i < maps; i++) {
         work->cut[i] = tiles_begin(work->maps[i]);
