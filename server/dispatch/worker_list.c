@@ -102,6 +102,12 @@ bool worker_list_can_follow(const struct worker_list *list, const struct worker_
     return all && any;
 }
 
+bool worker_list_gpu_works(const struct worker_list *list) {
+    for (int i = 0; i < list->count; i++)
+        if (!list->all[i].cpu && list->all[i].running) return true;
+    return false;
+}
+
 struct worker_handle *worker_list_next_kill(struct worker_list *list) {
     for (int i = 0; i < list->count; i++)
         if (list->all[i].pid && list->all[i].kill_due) return &list->all[i];

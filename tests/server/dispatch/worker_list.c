@@ -133,6 +133,17 @@ static void a_count_that_fails(void **state) {
 }
 
 /* No worker waits behind one that is restarted again and again. */
+static void a_gpu_works_if_one_has_a_job(void **state) {
+    (void)state;
+    static struct worker_list list;
+    assert_int_equal(worker_list_make(&list, "all", &limits, NULL), STATUS_OK);
+    assert_false(worker_list_gpu_works(&list));
+    list.all[3].running = 2; /* the CPU */
+    assert_false(worker_list_gpu_works(&list));
+    list.all[1].running = 1;
+    assert_true(worker_list_gpu_works(&list));
+}
+
 static void the_longest_due_is_started_first(void **state) {
     (void)state;
     static struct worker_list list;
@@ -185,6 +196,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_count_without_end_is_given_up),
         cmocka_unit_test(a_count_that_is_interrupted),
         cmocka_unit_test(a_count_that_fails),
+        cmocka_unit_test(a_gpu_works_if_one_has_a_job),
         cmocka_unit_test(the_longest_due_is_started_first),
         cmocka_unit_test(jobs_need_a_device_and_hope),
     };
