@@ -3,7 +3,7 @@ import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
 import { endNotice, showNotice, showProblem } from './notice.js';
 import { page, say, stepList } from './page.js';
-import { readPlan, planText } from './plan.js';
+import { offText, planText, readPlan } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
 import { drawPalette } from './steps.js';
 
@@ -18,15 +18,19 @@ export async function connect() {
     }
     drawPalette(page.operators, (operator) => stepList.add(operator));
     showDeviceChoice(page.ready, page.device);
-    return readSteps(stepList.steps.length ? planText(stepList.steps) : readAddress().steps);
+    return stepList.steps.length
+        ? readSteps(planText(stepList.steps), offText(stepList.steps))
+        : readSteps(readAddress().steps, readAddress().off);
 }
 
 /** Reads steps from TEXT; a step that keeps its place and operator keeps its files. */
-export function readSteps(text) {
+export function readSteps(text, off) {
     const { steps, unknown } = readPlan(text, page.operators);
+    const numbers = off.split(',').map(Number);
     steps.forEach((step, i) => {
-        if (stepList.steps[i]?.operator.name === step.operator.name)
-            step.files = stepList.steps[i].files;
+        const old = stepList.steps[i];
+        const kept = old?.operator.name === step.operator.name ? old : step;
+        Object.assign(step, { files: kept.files, folded: kept.folded, off: numbers.includes(i + 1) });
     });
     stepList.set(steps);
     if (unknown.length)

@@ -129,7 +129,7 @@ function takeIn(input, ms) {
     if (input.counts) later(input, { counts: input.counts });
     if (input.preview) later(input, input.preview);
     page.changed(false);
-    if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
+    if (!stepList.active.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
 function showOpened(input) {
