@@ -42,9 +42,10 @@ export function readSteps(text, off) {
 
 /**
  * Shows what went wrong, with advice. AGAIN: tries once more. ACTION: the notice's button in its
- * place. AT: the cause's element, if the message does not name it. NAME: of the file.
+ * place. AT: the cause's element, if the message does not name it. NAME: of the file. SAID: the line
+ * below the picture.
  */
-export function failed(error, { again = runAgain, action, at, name } = {}) {
+export function failed(error, { again = runAgain, action, at, name, said } = {}) {
     if (error instanceof Gone) return void gone();
     if (error instanceof Problem) {
         const cause = stepList.blame(error.message) ?? at;
@@ -57,7 +58,7 @@ export function failed(error, { again = runAgain, action, at, name } = {}) {
             at,
         });
     }
-    return say(page.result ? 'Not done: the previous output is still shown.' : 'Not done.');
+    return say(said ?? (page.result ? 'Not done: the previous output is still shown.' : 'Not done.'));
 }
 
 export function runAgain() {

@@ -101,10 +101,9 @@ export function stopReading() {
 
 /** The picture that is open stays. */
 function refuse(file, error) {
-    failed(error, { name: file.name, action: recovery(file, error) });
-    if (error instanceof Gone) return;
     const kept = page.input ? ` ${page.input.name} is still open.` : '';
-    say(`Not opened: ${file.name}.${kept}`);
+    const said = `Not opened: ${file.name}.${kept}`;
+    failed(error, { name: file.name, action: recovery(file, error), said });
 }
 
 /** The notice's button for a damaged picture. */

@@ -287,5 +287,5 @@ def test_a_step_is_folded(opened):
     page.add_step("flip")
     page.shown("edge:threshold=30;flip")
     assert page.text(".step-summary") == "threshold 30"
-    page.find(".step .fold").click()
+    page.run("document.querySelector('.step .fold').click()")
     assert page.run("return document.querySelector('.step input[name=threshold]').value") == "30"
