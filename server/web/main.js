@@ -1,14 +1,16 @@
 // The page starts here: reactions to changes, buttons and keys.
-import { readAddress, writeAddress } from './address.js';
+import { addressOf, readAddress } from './address.js';
 import { showCommands } from './commands.js';
-import { connect, readSteps } from './connection.js';
+import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
+import { Edits } from './edits.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
-import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
+import { hideNotice } from './notice.js';
+import { open, recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
-import { planText } from './plan.js';
+import { copyOf, offText, planText } from './plan.js';
 import {
     dropPreview,
     dropResult,
@@ -18,10 +20,12 @@ import {
     showIdle,
     showPreview,
     showPreviewCounts,
+    showPreviewProblem,
     showResult,
 } from './results.js';
 import { Runner } from './runner.js';
-import { choose, forgetBetween, setComparing, showPictures } from './stages.js';
+import { JPEG_QUALITY, save } from './saving.js';
+import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
 
@@ -29,12 +33,14 @@ page.runner = new Runner({
     idle: showIdle,
     busy: showBusy,
     preview: showPreview,
+    previewProblem: showPreviewProblem,
     previewCounts: showPreviewCounts,
     result: showResult,
     counts: showCounts,
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
 
@@ -42,38 +48,84 @@ let resting = 0;
 
 page.changed = (dragging) => {
     clearTimeout(resting);
-    if (dragging) resting = setTimeout(showState, REST_MS);
+    if (dragging) resting = setTimeout(() => showState(true), REST_MS);
     else showState();
+    const now = state();
+    if (page.runner.knows(now)) return void (dragging || page.runner.hurry());
     mark('shown', null);
+    hideNotice();
+    say('');
     stepList.blame('');
+    stepList.refresh();
     const live = page.live.changed();
     if (!page.input) return;
-    if (!stepList.steps.length) dropResult();
-    page.runner.change(state(), dragging, live);
+    page.runner.change(now, dragging, live);
+    if (!now.steps.length) dropResult();
+    else drawStrip();
 };
 
-/** Writes the address and the command lines. */
-function showState() {
-    const steps = stepList.steps;
-    writeAddress({ steps: planText(steps), device: page.device });
+/** Notes the edit and writes the command lines. DRAGGING: the edit goes on. */
+function showState(dragging = false) {
+    clearTimeout(resting);
+    resting = 0;
+    edits.note(planNow(), dragging);
+    showEdits();
     showCommands(byId('command-lines'), {
         origin: location.origin,
-        steps,
+        steps: stepList.active,
         device: page.device,
         type: byId('save-type').value,
         inputType: page.input?.type ?? 'jpeg',
         input: page.input?.name ?? 'picture.jpg',
         quality: JPEG_QUALITY,
+        damaged: page.input?.damaged ?? false,
     });
+}
+
+// ---- undo and redo
+
+const planNow = () => ({ steps: stepList.steps, device: page.device });
+
+const edits = new Edits(
+    ({ steps, device }) => addressOf({ steps: planText(steps), off: offText(steps), device }),
+    (plan) => {
+        if (plan) stepList.restore(copyOf(plan.steps));
+        takePlan(plan ?? readAddress(), !plan);
+        edits.adopt(planNow());
+        page.changed(false);
+    },
+);
+
+/** Takes the device, and if IS_READ the steps, of a plan or of the address. */
+function takePlan({ steps, off, device }, isRead) {
+    page.device = device;
+    showDeviceChoice(page.ready, page.device);
+    if (isRead) readSteps(steps, off);
+}
+
+function showEdits() {
+    byId('undo').disabled = !edits.canUndo;
+    byId('redo').disabled = !edits.canRedo;
+}
+
+/** BY: -1 for undo, 1 for redo. An edit that goes on is completed first. */
+function travel(by) {
+    if (resting) showState();
+    edits.go(by);
+    showEdits();
 }
 
 // ---- buttons and keys
 
-function pixelText(x, y) {
-    if (!viewer.after || !(x >= 0 && y >= 0)) return '';
-    const after = viewer.after.pixel(x, y);
-    const before = viewer.isComparing ? `${colour(viewer.before.pixel(x, y))} → ` : '';
-    return after ? `${Math.floor(x)}, ${Math.floor(y)}  ${before}${colour(after)}` : '';
+/** UNDER: the points of both pictures under the pointer; null: it is not over the window. */
+function pixelText(under) {
+    const { before, after, isLeft } = under ?? {};
+    if (!before && !after) return '';
+    const [x, y] = (isLeft ? before : after) ?? before ?? after;
+    const colours = ['before', 'after']
+        .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
+        .map((side) => colour(under[side] && viewer[side].pixel(...under[side])));
+    return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
 /** Returns #rrggbb, with alpha if it is not opaque. */
@@ -89,11 +141,14 @@ function toggleComparing() {
 }
 
 function cancel() {
-    page.runner.stop();
+    if (page.reading) {
+        stopReading();
+        return say('Cancelled.');
+    }
+    page.runner.cancel();
     dropPreview();
-    if (page.input?.picture) showPictures();
-    else closeInput();
-    say('Cancelled.');
+    showPictures();
+    return say('Cancelled.', { text: 'Run again', run: runAgain });
 }
 
 function takeDevice() {
@@ -103,20 +158,25 @@ function takeDevice() {
     page.changed(false);
 }
 
-/** The user has changed the address. */
+/** The user has changed the address; the browser's Back and Forward do so, too. */
 function takeAddress() {
-    const address = readAddress();
-    page.device = address.device;
-    showDeviceChoice(page.ready, page.device);
-    readSteps(address.steps);
+    if (edits.isUnderWay) return;
+    const { pathname, search, hash } = location;
+    const { steps, device } = planNow();
+    const known = addressOf({ steps: planText(steps), off: offText(steps), device });
+    if (known === pathname + search + hash) return;
+    takePlan(readAddress(), true);
+    edits.adopt(planNow(), true);
     page.changed(false);
 }
 
 function key(event) {
     const command = event.ctrlKey || event.metaKey;
-    const typing = event.target.closest?.('input, select, textarea, dialog');
+    const typing = event.target.closest?.('input, select, textarea');
     if (command && event.key === 'o') byId('file-input').click();
     else if (command && event.key === 's') save();
+    else if (command && event.key.toLowerCase() === 'z') travel(event.shiftKey ? 1 : -1);
+    else if (command && event.key === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();
     else return;
     event.preventDefault();
@@ -132,8 +192,10 @@ function listen() {
     on('cancel', 'click', cancel);
     on('save', 'click', save);
     on('save-type', 'change', showState);
+    on('undo', 'click', () => travel(-1));
+    on('redo', 'click', () => travel(1));
     on('device', 'change', takeDevice);
-    viewer.pointed = (x, y) => (byId('pixel').textContent = pixelText(x, y));
+    viewer.pointed = (under) => (byId('pixel').textContent = pixelText(under));
     addEventListener('hashchange', takeAddress);
     addEventListener('keydown', key);
 }
@@ -144,6 +206,8 @@ guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;
 connect().then(() => {
+    edits.adopt(planNow());
     showState();
+    if (page.input) page.changed(false);
     mark('ready', '');
 });

@@ -1,6 +1,6 @@
-// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values` has
-// the text of each parameter that was set, `files` the step's additional files. All functions are
-// pure.
+// A pipeline: steps { operator, values, files, off, folded }. `operator` is a record of GET /ops,
+// `values` has the text of each parameter that was set, `files` the step's additional files; a step
+// that is `off` does nothing, and the form of one that is `folded` is not shown.
 
 /** An object without inherited members: a parameter may be called `constructor`. */
 const named = (values) => Object.assign(Object.create(null), values);
@@ -20,7 +20,7 @@ export function identityTaps(count) {
 
 /** The picture's side that limits a number of pixels. */
 export const sideOf = (parameter, picture) =>
-    /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
+    /height|top|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
 
 /** An example in pixels fits any picture; half of this picture's size shows more. */
 function beginning(parameter, picture) {
@@ -53,9 +53,36 @@ function emptyStep(operator) {
     return { operator, values, files: {} };
 }
 
+/** Parameters that the daemon does not take together. */
+const excluded = named({
+    carve: named({ width: ['dx'], dx: ['width'], height: ['dy'], dy: ['height'] }),
+    resize: named({ x: ['position'], y: ['position'], position: ['x', 'y'] }),
+});
+
+/** Sets a parameter, or removes its value if TEXT is empty; and removes those that it excludes. */
+export function setValue({ operator, values }, name, text) {
+    if (text === '') delete values[name];
+    else values[name] = text;
+    for (const other of (text !== '' && excluded[operator.name]?.[name]) || []) delete values[other];
+}
+
 /** Copies that later changes do not affect. */
 export const copyOf = (steps) =>
     steps.map((step) => ({ ...step, values: named(step.values), files: { ...step.files } }));
+
+const sameFiles = (one, other) =>
+    Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
+
+export const isSameButValues = (one, other) =>
+    one.operator.name === other.operator.name &&
+    Boolean(one.off) === Boolean(other.off) &&
+    sameFiles(one.files, other.files);
+
+/** Whether two plans { steps, device } have the same steps with the same values and files. */
+export const isSamePlan = (one, other) =>
+    one.device === other.device &&
+    planText(one.steps) === planText(other.steps) &&
+    one.steps.every((step, i) => isSameButValues(step, other.steps[i]));
 
 /** The parameters that differ from their defaults: [name, text]... */
 export function settings(step) {
@@ -72,6 +99,13 @@ export function stepText(step) {
 }
 
 export const planText = (steps) => steps.map(stepText).join(';');
+
+/** The numbers of the steps that are off, from 1 on. */
+export const offText = (steps) =>
+    steps
+        .map((step, i) => (step.off ? i + 1 : 0))
+        .filter(Boolean)
+        .join(',');
 
 /** A comma before a number separates taps, not parameters. */
 function readStep(text, operators, unknown) {
@@ -102,24 +136,12 @@ export function readPlan(text, operators) {
     return { steps, unknown };
 }
 
-/** Scales a number of pixels for a smaller picture. */
-function scaled(step, name, text, scale) {
-    const parameter = parameterOf(step, name);
-    if (scale === 1 || parameter.unit !== 'pixels') return text;
-    const pixels = Number(text) * scale;
-    const value = parameter.type === 'integer' ? Math.round(pixels) : pixels;
-    return String(Math.min(Math.max(value, parameter.min), parameter.max));
-}
-
 /** The operations for /pipeline. */
-export function operations(steps, scale = 1) {
-    return steps.map((step) => ({
+export const operations = (steps) =>
+    steps.map((step) => ({
         operation: step.operator.name,
-        params: Object.fromEntries(
-            settings(step).map(([name, text]) => [name, scaled(step, name, text, scale)]),
-        ),
+        params: Object.fromEntries(settings(step)),
     }));
-}
 
 /** The first step that takes files gets them. */
 export const fileStep = (steps) => steps.find((step) => step.operator.parts.length > 0);
