@@ -421,7 +421,7 @@ static uint32_t longest_seam(const struct image *in, const struct image *out, bo
     return down > across ? down : across;
 }
 
-/* One direction by gradient. */
+/* By gradient, one direction at a time. */
 static bool carve_abreast(const struct params *values, const struct image *in,
                           const struct image *out, uint32_t aux) {
     const bool removes = aux >> CARVE_REMOVE & 1;

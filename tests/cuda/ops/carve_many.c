@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many images carved at once, each by a block or two, against the reference: every width of a warp
- * and of a block, two rows and many, all contents, growing, sizes mixed in one launch; with masks
- * on all or some; and one that its client leaves. `carve_many small`, or `tiny`, is for the
- * sanitizers.
+ * and of a block, two rows and many, all contents, growing, one direction after the other, sizes
+ * mixed in one launch; with masks on all or some; and one that its client leaves. `carve_many
+ * small`, or `tiny`, is for the sanitizers.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
  * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/flag_plane.cuh
@@ -79,6 +79,13 @@ static const struct mix mixes[] = {
       0,
       { { 320, 200 }, { 290, 200 }, { 300, 200 }, { 300, 90 } } },
     { "carve:dx=-4,dy=3", 1, 8, 0, { { 120, 90 }, { 400, 33 } } },
+    { "carve:dx=9,dy=-5", 3, 8, 0, { { 120, 90 }, { 400, 33 }, { 66, 500 }, { 12, 40 } } },
+    { "carve:dx=20,dy=30", 3, 16, 0, { { 33, 17 }, { 200, 361 }, { 470, 60 }, { 15, 9 } } },
+    { "carve:width=100,height=200",
+      1,
+      8,
+      0,
+      { { 120, 90 }, { 80, 300 }, { 80, 90 }, { 100, 210 }, { 110, 200 }, { 100, 200 } } },
 };
 
 static const struct mix small_masked[] = {

@@ -72,7 +72,8 @@ static void the_time_is_the_sum(void **state) {
     check_near(predict_all(all, 6, COST_ENCODE), 2 * encode);
 }
 
-/* A GPU carves many images side by side in one direction, by gradient. */
+/* A GPU carves many images side by side, by gradient, in one direction after the other; where both
+ * sides shrink, the two directions are weighed at each seam instead. */
 static void check_abreast(const char *text, bool expected) {
     begin(text, 1000, 800, 0, 1);
     add_cost(&work, &job);
@@ -93,6 +94,8 @@ static void some_carves_go_abreast(void **state) {
     check_abreast("carve:dx=-30", true);
     check_abreast("grayscale;carve:dy=30;edge", true);
     check_abreast("carve:dx=-30,dy=30", true);
+    check_abreast("carve:dx=30,dy=30", true);
+    check_abreast("carve:dx=-30;carve:dy=-30", true);
     check_abreast("carve:dx=-30,dy=-30", false);
     check_abreast("carve:dx=-30,energy=sobel3", false);
     check_abreast("carve:dx=-30,show=map", false);
