@@ -155,7 +155,8 @@ static inline void add_search(struct phase_batch *batch, const struct one_abreas
     const struct phase *phase = &one->phase;
     const struct seam_search search = search_of(carve, phase);
     uint8_t *const memory = (uint8_t *)search.scratch;
-    const struct block_shape shape = block_shape_of(search.width, search.height, carve->masked);
+    const enum search_kind kind = search_kind_of(&search);
+    const struct block_shape shape = block_shape_of(search.width, search.height, kind);
     const uint32_t masks = (uint32_t)carve->masks;
     const struct image marks = marks_of(carve, phase);
     struct fill_args luma = { phase->width,    phase->height,    block_plane(memory, shape, 0),
@@ -164,7 +165,7 @@ static inline void add_search(struct phase_batch *batch, const struct one_abreas
     struct fill_args fresh = { phase->width, phase->height, marks.pixels, (uint32_t)marks.stride };
     fresh.keep = carve->call->aux[CARVE_KEEP], fresh.remove = carve->call->aux[CARVE_REMOVE];
     luma.under = carve->under;
-    luma.border = 1;
+    luma.border = (uint32_t)carve_reach(search.energy);
     batch->fills[batch->filled++] = luma;
     if (masks && !carve->done) batch->fills[batch->filled++] = fresh;
     if (masks) batch->flags[batch->flagged++] = { marks, luma.turned, masks, luma.to, shape };

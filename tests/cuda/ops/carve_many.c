@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many images carved at once, each by a block or two, against the reference: every width of a warp
- * and of a block, two rows and many, all contents, growing, one direction after the other, sizes
- * mixed in one launch; with masks on all or some; and one that its client leaves. `carve_many
- * small`, or `tiny`, is for the sanitizers.
+ * and of a block, two rows and many, all contents, each energy, growing, one direction after the
+ * other, sizes mixed in one launch; with masks on all or some; and one that its client leaves.
+ * `carve_many small`, or `tiny`, is for the sanitizers.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
  * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/flag_plane.cuh
+ * covers: cuda/ops/carve/one_block/sobel.cuh
  * covers: cuda/ops/carve/launch_kernel.cuh
  */
 #include "tests/cuda/twin_batch.h"
@@ -31,6 +32,8 @@ static const struct mix small_mixes[] = {
     { "carve:dx=-4", 1, 8, 0, { { 33, 17 }, { 13, 42 }, { 40, 2 }, { 41, 3 }, { 123, 31 } } },
     { "carve:dx=-3", 3, 8, 0, { { 361, 12 }, { 481, 33 }, { 500, 2 }, { 30, 20 } } },
     { "carve:dy=-4", 1, 8, 0, { { 17, 33 }, { 12, 400 } } },
+    { "carve:dx=-4,energy=sobel3", 1, 8, 0, { { 33, 17 }, { 481, 33 }, { 500, 4 } } },
+    { "carve:dx=-4,energy=sobel5", 1, 8, 0, { { 33, 17 }, { 481, 33 }, { 500, 4 } } },
 };
 
 static const struct mix mixes[] = {
@@ -79,6 +82,21 @@ static const struct mix mixes[] = {
       0,
       { { 320, 200 }, { 290, 200 }, { 300, 200 }, { 300, 90 } } },
     { "carve:dx=-4,dy=3", 1, 8, 0, { { 120, 90 }, { 400, 33 } } },
+    { "carve:dx=-12,energy=sobel3",
+      1,
+      8,
+      0,
+      { { 33, 17 }, { 300, 4 }, { 361, 66 }, { 480, 40 }, { 1921, 35 }, { 640, 480 } } },
+    { "carve:dx=-12,energy=sobel5",
+      3,
+      8,
+      0,
+      { { 33, 17 }, { 300, 4 }, { 361, 66 }, { 480, 40 }, { 1921, 35 }, { 640, 480 } } },
+    { "carve:dy=-9,energy=sobel3", 4, 16, 0, { { 240, 320 }, { 66, 480 }, { 4, 482 } } },
+    { "carve:dy=-9,energy=sobel5", 2, 8, 0, { { 240, 320 }, { 66, 480 }, { 4, 482 } } },
+    { "carve:dx=-3,energy=sobel5", 1, 8, 0, { { 3840, 31 }, { 3841, 30 }, { 7680, 22 } } },
+    { "carve:dx=-2,energy=sobel5", 1, 8, 0, { { 700, 4000 }, { 30, 11264 }, { 300, 1081 } } },
+    { "carve:dx=9,dy=-5,energy=sobel5", 3, 8, 0, { { 120, 90 }, { 400, 33 }, { 66, 500 } } },
     { "carve:dx=9,dy=-5", 3, 8, 0, { { 120, 90 }, { 400, 33 }, { 66, 500 }, { 12, 40 } } },
     { "carve:dx=20,dy=30", 3, 16, 0, { { 33, 17 }, { 200, 361 }, { 470, 60 }, { 15, 9 } } },
     { "carve:width=100,height=200",
@@ -216,11 +234,13 @@ static void test_full_hd(void **state) {
     static const struct mix large[] = {
         { "carve:dx=-12", 3, 8, 0, { { 1920, 1080 }, { 1280, 720 } } },
         { "carve:dx=-3", 1, 8, 0, { { 3840, 2160 } } },
+        { "carve:dx=-12,energy=sobel3", 3, 8, 0, { { 1920, 1080 }, { 1280, 720 } } },
+        { "carve:dx=-3,energy=sobel5", 1, 8, 0, { { 3840, 2160 } } },
         { "carve:dx=-3", 1, 8, KEEP, { { 3840, 2160 } } },
         { "carve:dx=-3", 3, 8, VARIED, { { 1280, 720 } } }
     };
     if (small) skip();
-    for (int i = 0; i < 4; i++) run_mix(&large[i], LEAST, NOISE);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) run_mix(&large[i], LEAST, NOISE);
 }
 
 /* ---- one image's client leaves; the others do not notice */

@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -211,6 +212,30 @@ static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     return all;
 }
 
+static inline uint32_t __dp4a(uint32_t a, uint32_t b, uint32_t sum) {
+    for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
+    return sum;
+}
+
+static inline float __uint_as_float(uint32_t word) {
+    float number;
+    memcpy(&number, &word, sizeof number);
+    return number;
+}
+
+static inline uint32_t __float_as_uint(float number) {
+    uint32_t word;
+    memcpy(&word, &number, sizeof word);
+    return word;
+}
+
+/* Rounded down. */
+static inline float __fadd_rd(float a, float b) {
+    const double exact = (double)a + b; /* of floats that are no further apart than 2^23 */
+    const float sum = (float)exact;
+    return (double)sum > exact ? std::nextafterf(sum, -HUGE_VALF) : sum;
+}
+
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t by) {
     return (uint32_t)(((uint64_t)high << 32 | low) >> (by & 31));
 }
@@ -264,6 +289,14 @@ static inline uint32_t load_shared32(uint32_t from) {
     uint32_t word;
     load_shared_words<1>((uint32_t(&)[1])word, from);
     return word;
+}
+
+/* It errs by as much as it may, for some numbers upwards, for others downwards. */
+static inline float sqrt_near(float number) {
+    uint32_t noise = __float_as_uint(number);
+    const double root = sqrt((double)number), most = ldexp(root, -23);
+    const float near = (float)(noise_next(&noise) >> 31 ? root + most : root - most);
+    return fabs((double)near - root) > most ? std::nextafterf(near, (float)root) : near;
 }
 
 static inline uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mask) {

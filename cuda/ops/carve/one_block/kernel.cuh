@@ -21,9 +21,9 @@ struct block_searches {
     struct block_search of[ONE_BLOCK_SEARCHES_MAX];
 };
 
-template <int WORDS, bool MASKED> struct one_block_shared {
+template <int WORDS, search_kind KIND> struct one_block_shared {
     alignas(16) struct exchange<WORDS> box;
-    struct trace_window<WORDS, MASKED> windows[2][2];
+    struct trace_window<WORDS, KIND> windows[2][2];
     bool stop;
     bool ends; /* MASKED: the search, before the present seam */
 };
@@ -50,7 +50,7 @@ DEVICE void load_gaps(uint16_t *gaps, const uint16_t *seam, uint32_t height, uin
 }
 
 /* The upper half's warps: the least cost of a path through the middle, the leftmost of equals. */
-template <int WORDS, bool MASKED>
+template <int WORDS, search_kind KIND>
 DEVICE void meet(const struct block_view &view, const struct sweep_place &place, int width,
                  const uint32_t (&upper)[4 * WORDS]) {
     constexpr int COLUMNS = 4 * WORDS;
@@ -58,7 +58,7 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     load_costs(lower, view.middle + place.x);
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-        if (place.x + i < 0 || place.x + i >= width) lower[i] = outside_cost<MASKED>();
+        if (place.x + i < 0 || place.x + i >= width) lower[i] = outside_cost<KIND>();
     uint32_t left = __shfl_up_sync(~0u, lower[COLUMNS - 1], 1);
     const uint32_t right = __shfl_down_sync(~0u, lower[0], 1);
 #pragma unroll
@@ -66,7 +66,7 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
         const uint32_t next = i + 1 < COLUMNS ? lower[(i + 1) % COLUMNS] : right;
         const uint32_t under = __vimin3_u32(left, lower[i], next);
         uint32_t cost = upper[i] + under;
-        if (MASKED && max(upper[i], under) == COST_WALL) cost = SEARCH_WALLED;
+        if (KIND == MASKED && max(upper[i], under) == COST_WALL) cost = SEARCH_WALLED;
         left = lower[i];
         if (place.own && place.x + i < width && cost < best)
             best = cost, column = (uint32_t)(place.x + i);
@@ -84,9 +84,9 @@ DEVICE uint64_t best_of(const struct block_view &view, uint32_t warps) {
 }
 
 /* The column of the middle row, X; for the lower half, of the row below. */
-template <bool MASKED>
+template <search_kind KIND>
 DEVICE int seam_start(const struct block_view &view, int x, int width, uint32_t half) {
-    constexpr uint32_t outside = outside_cost<MASKED>();
+    constexpr uint32_t outside = outside_cost<KIND>();
     if (!half) return x;
     const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : outside;
     const uint32_t here = __ldcg(view.middle + x);
@@ -118,18 +118,18 @@ DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32
 }
 
 /* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: with the image. */
-template <int WORDS, bool MASKED>
+template <int WORDS, search_kind KIND>
 DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
                        const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,
                        uint32_t seam, uint16_t *found,
-                       struct one_block_shared<WORDS, MASKED> &shared) {
+                       struct one_block_shared<WORDS, KIND> &shared) {
     const uint64_t best = best_of(view, args.warps);
-    if (MASKED &&
+    if (KIND == MASKED &&
         search_ends(search, seam, (uint32_t)(best >> 32), !half && threadIdx.x % 32 == 0)) {
         shared.ends = true;
         return;
     }
-    const int start = seam_start<MASKED>(view, (int)(uint32_t)best, args.width, half);
+    const int start = seam_start<KIND>(view, (int)(uint32_t)best, args.width, half);
     if (half)
         trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
     else
@@ -138,38 +138,38 @@ DEVICE void trace_seam(const struct block_search &search, const struct block_vie
 
 /* A warp's part of one seam, up to the least paths of its columns. With masks the sweep needs the
  * registers of the view, which is made again behind it. */
-template <int WORDS, int CLUSTER, bool MASKED>
+template <int WORDS, int CLUSTER, search_kind KIND>
 DEVICE void sweep_and_meet(const struct block_searches &searches, const struct block_view &view,
                            struct sweep_args<WORDS> &args, const struct sweep_place &place,
                            uint32_t half, struct exchange<WORDS> &box, uint32_t &parity) {
     uint32_t costs[4 * WORDS];
     const auto again = [&] {
-        return MASKED ? block_view_of(searches.of[block_index() / CLUSTER], true) : view;
+        return KIND == PLAIN ? view : block_view_of(searches.of[block_index() / CLUSTER], KIND);
     };
     if (half) {
         args.kept = kept_costs<1>(view) + place.x;
-        sweep_half<WORDS, 1, MASKED>(args, place, box, parity, costs);
+        sweep_half<WORDS, 1, KIND>(args, place, box, parity, costs);
         if (place.own) store_costs(again().middle + place.x, costs);
     } else {
         args.kept = kept_costs<0>(view) + place.x;
-        sweep_half<WORDS, 0, MASKED>(args, place, box, parity, costs);
+        sweep_half<WORDS, 0, KIND>(args, place, box, parity, costs);
     }
     search_barrier<CLUSTER>();
-    if (!half) meet<WORDS, MASKED>(again(), place, args.width, costs);
+    if (!half) meet<WORDS, KIND>(again(), place, args.width, costs);
 }
 
 /* One block or cluster a search. Warps that a smaller search does not need leave at once. */
-template <int WORDS, int CLUSTER, bool MASKED>
+template <int WORDS, int CLUSTER, search_kind KIND>
 static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     one_block_kernel(const __grid_constant__ struct block_searches searches) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t dynamic[];
-    __shared__ struct one_block_shared<WORDS, MASKED> shared;
-    constexpr uint32_t RING = ring_shape<WORDS, MASKED>::BYTES;
+    __shared__ struct one_block_shared<WORDS, KIND> shared;
+    constexpr uint32_t RING = ring_shape<WORDS, KIND>::BYTES;
     const struct block_search &search = searches.of[blockIdx.x / CLUSTER];
     const uint32_t warps = search.warps, here = 2 * warps / CLUSTER, warp = threadIdx.x / 32;
     if (warp >= here) return;
-    const struct block_view view = block_view_of(search, MASKED);
+    const struct block_view view = block_view_of(search, KIND);
     const uint32_t half = CLUSTER == 1 ? warp / warps : blockIdx.x % 2;
     const struct sweep_place place = place_of<WORDS, CLUSTER>(warp, warps, half);
     uint16_t *const gaps = (uint16_t *)(dynamic + here * RING);
@@ -183,7 +183,7 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     args.gaps = shared_address(gaps + GAPS_SLACK);
     args.first = CLUSTER == 1 ? half * warps : 0;
     args.warps = warps;
-    if constexpr (MASKED) {
+    if constexpr (KIND == MASKED) {
         args.flags_at = flags_at(view.shape);
         args.masks = search.masks;
         if (threadIdx.x == 0) shared.ends = false;
@@ -203,27 +203,26 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         args.closes = seam > 0;
         args.from = plane_of(view, seam ? seam - 1 : 0) + place.x;
         args.to = plane + place.x;
-        sweep_and_meet<WORDS, CLUSTER, MASKED>(searches, view, args, place, half, shared.box,
-                                               parity);
+        sweep_and_meet<WORDS, CLUSTER, KIND>(searches, view, args, place, half, shared.box, parity);
         if (threadIdx.x == 0) shared.stop = stop != 0;
         search_barrier<CLUSTER>();
         if (shared.stop) return;
         if (place.warp == 0) {
-            if constexpr (MASKED) {
+            if constexpr (KIND != PLAIN) {
                 const struct block_view again =
-                    block_view_of(searches.of[block_index() / CLUSTER], true);
-                trace_seam<WORDS, true>(search, again, plane_of(again, seam), args, half, seam,
+                    block_view_of(searches.of[block_index() / CLUSTER], KIND);
+                trace_seam<WORDS, KIND>(search, again, plane_of(again, seam), args, half, seam,
                                         found, shared);
             } else {
-                trace_seam<WORDS, false>(search, view, plane, args, half, seam, found, shared);
+                trace_seam<WORDS, KIND>(search, view, plane, args, half, seam, found, shared);
             }
         }
         search_barrier<CLUSTER>();
-        if (MASKED && shared.ends) return;
+        if (KIND == MASKED && shared.ends) return;
         if (search.progress && threadIdx.x == 0 && !half)
             ((volatile struct kernel_progress *)search.progress)->done = search.done + seam + 1;
     }
-    if (MASKED && threadIdx.x == 0 && !half) *search.taken = search.seam_count;
+    if (KIND == MASKED && threadIdx.x == 0 && !half) *search.taken = search.seam_count;
 #endif
 }
 
