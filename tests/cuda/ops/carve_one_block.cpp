@@ -20,8 +20,10 @@ extern "C" {
 }
 
 /* SEAMS: cheap only where one warp's columns end and another's begin, so that seams go there.
- * STAIRS: steps as steep as sobel can see, so that energies are the highest. */
-enum content { NOISE, FEW, FLAT, RAMP, CHECKS, SEAMS, STAIRS, CONTENTS };
+ * STAIRS: steps as steep as sobel can see, so that energies are the highest. SLOPE: a cheap seam is
+ * on the left; then one moves a column each row, and comes to other columns of a warp in the last
+ * row in which those are known; then a dearer one like that. */
+enum content { NOISE, FEW, FLAT, RAMP, CHECKS, SEAMS, STAIRS, SLOPE, CONTENTS };
 
 /* Which pixels a mask marks: these, or none at all; the last four let seams end. */
 enum marking { SPARSE, HALF_OF_ALL, ALL, NOTHING, BLOCKS, COLUMN, BAND_ACROSS, MARKINGS };
@@ -64,9 +66,15 @@ static struct plane make_plane(int width, int height, int content) {
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
             noise_next(&noise);
+            const int slope = x + std::min(y, height - 1 - y) - (width - 36);
+            const uint32_t sloping = abs(x - 40) < 3        ? 1
+                                     : abs(slope) < 5       ? 2
+                                     : abs(slope + 150) < 5 ? 3
+                                                            : 255;
             const uint32_t level = content == NOISE    ? noise >> 24
                                    : content == FEW    ? (noise >> 24) % 3
                                    : content == FLAT   ? 77
+                                   : content == SLOPE  ? (noise >> 24) % sloping
                                    : content == STAIRS ? (x + y / 3) / 2 % 2 * 255u
                                    : content == RAMP   ? (uint32_t)(x * 255 / width + y)
                                    : content == SEAMS
@@ -337,6 +345,7 @@ static void test_wide(void **) {
     launch({ { 961, 31 }, { 1440, 16 } }, 4, FEW, 2);
     launch({ { 500, 125 }, { 600, 160 } }, 4, SEAMS, 1);
     launch({ { 500, 160 }, { 1000, 125 } }, 4, SEAMS, 2);
+    launch({ { 563, 104 }, { 563, 104 } }, 3, SLOPE, 1);
 }
 
 /* Widths at which a warp's columns end, or a seam before it; 4 rows are the fewest. */
@@ -354,6 +363,7 @@ static void check_sobel(enum search_kind kind) {
     launch({ { 961, 31 }, { 1440, 16 } }, 4, NOISE, 1, -1, none, kind);
     launch({ { 500, 125 }, { 970, 90 } }, 4, SEAMS, 2, -1, none, kind);
     launch({ { 500, 29 }, { 970, 60 } }, 4, SEAMS, 1, -1, none, kind);
+    launch({ { 563, 104 }, { 560, 104 } }, 3, SLOPE, 1, -1, none, kind);
 }
 
 static void test_sobel3(void **) {
