@@ -88,9 +88,9 @@ HOST_DEVICE uint32_t block_warps(uint32_t width) {
     return (width + own - 1) / own;
 }
 
-/* A trace reads up to 112 columns behind the last one. */
+/* A trace reads up to 118 columns behind the last one. */
 HOST_DEVICE struct block_shape block_shape_of(uint32_t width, uint32_t height, bool masked) {
-    const uint32_t words = block_words(width), warps = block_warps(width), traced = width + 112;
+    const uint32_t words = block_words(width), warps = block_warps(width), traced = width + 118;
     const uint32_t step = words == 3 ? +lane_shape<3>::STEP : +lane_shape<4>::STEP;
     const uint32_t swept = (30 * warps + 1) * 4 * words;
     struct block_shape shape;
