@@ -2,7 +2,8 @@
 /* Many images carved at once, each by a block or two, against the reference: every width of a warp
  * and of a block, two rows and many, all contents, each energy, growing, one direction after the
  * other, sizes mixed in one launch; with masks on all or some; and one that its client leaves.
- * `carve_many small`, or `tiny`, is for the sanitizers.
+ * `carve_many small`, or `tiny`, is for the sanitizers, `carve_many times` only prints how long a
+ * seam takes.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
  * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/flag_plane.cuh
@@ -289,7 +290,64 @@ static void test_one_leaves(void **state) {
     }
 }
 
+/* ---- times */
+
+static int by_value(const void *a, const void *b) {
+    const double first = *(const double *)a, second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+/* Milliseconds on the GPU, the median of some runs. */
+static double median_ms(const char *text, const struct mix *mix, int count, enum content content) {
+    static struct run_item items[RUN_BATCH_MAX];
+    struct failure failure = { 0 };
+    struct timing timing;
+    struct plan plan;
+    double runs[5];
+    memset(items, 0, sizeof items);
+    assert_int_equal(plan_parse(&plan, text, &failure), STATUS_OK);
+    for (int i = 0; i < count; i++) {
+        items[i].in = image_shape(mix->sizes[0][0], mix->sizes[0][1], 1, 8);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (mix->masks >> p & 1) items[i].aux[p] = items[i].in;
+    }
+    items[0].timing = &timing;
+    if (run_reserve(lane, &plan, items, count, UINT64_C(1) << 31, &failure))
+        fail_msg("%s", failure.message);
+    for (int i = 0; i < count; i++) {
+        fill(&items[i].in, content, 99u + (unsigned)i);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (mix->masks >> p & 1) draw_mask(&items[i].aux[p], p);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (run_batch(lane, &plan, items, count, &failure)) fail_msg("%s", failure.message);
+        runs[i] = timing.stage_ms[STAGE_COMPUTE];
+    }
+    qsort(runs, 5, sizeof *runs, by_value);
+    return runs[2];
+}
+
+/* Between 10 and 110 seams, so that what a job costs once is left out. A ramp has equals
+ * everywhere, so its seams go far to the left. */
+static void test_times(void **state) {
+    (void)state;
+    static const struct mix timed[] = { { .sizes = { { 320, 240 } } },
+                                        { .sizes = { { 1920, 1080 } } },
+                                        { .sizes = { { 1920, 1080 } }, .masks = KEEP },
+                                        { .sizes = { { 3840, 2160 } } } };
+    for (int i = 0; i < 8; i++) {
+        const struct mix *mix = &timed[i / 2];
+        const enum content content = i % 2 ? GRADIENT : NOISE;
+        const int count = mix->sizes[0][0] > 2000 ? LEAST : RUN_BATCH_MAX;
+        const double few = median_ms("carve:dx=-10", mix, count, content);
+        const double many = median_ms("carve:dx=-110", mix, count, content);
+        print_message("%d of %ux%u, %s, masks %d: %.1f us a seam of all\n", count, mix->sizes[0][0],
+                      mix->sizes[0][1], i % 2 ? "ramp" : "noise", mix->masks, (many - few) * 10);
+    }
+}
+
 int main(int count, char **arguments) {
+    const bool times = count > 1 && strcmp(arguments[1], "times") == 0;
     tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
     small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
     if (device_cuda.count() == 0) {
@@ -299,5 +357,7 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_mixes), cmocka_unit_test(test_masks),
                                         cmocka_unit_test(test_full_hd),
                                         cmocka_unit_test(test_one_leaves) };
-    return cmocka_run_group_tests(tests, open_lane, close_lane);
+    const struct CMUnitTest clock[] = { cmocka_unit_test(test_times) };
+    return times ? cmocka_run_group_tests(clock, open_lane, close_lane)
+                 : cmocka_run_group_tests(tests, open_lane, close_lane);
 }

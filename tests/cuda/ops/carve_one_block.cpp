@@ -22,8 +22,23 @@ extern "C" {
 /* SEAMS: cheap only where one warp's columns end and another's begin, so that seams go there.
  * STAIRS: steps as steep as sobel can see, so that energies are the highest. SLOPE: a cheap seam is
  * on the left; then one moves a column each row, and comes to other columns of a warp in the last
- * row in which those are known; then a dearer one like that. */
-enum content { NOISE, FEW, FLAT, RAMP, CHECKS, SEAMS, STAIRS, SLOPE, CONTENTS };
+ * row in which those are known; then a dearer one like that.
+ * LEFTWARD, RIGHTWARD: cheap only in a band that goes from the middle row outward one column a row,
+ * and then along the border; ZIGZAG: in one that turns every 40 rows. */
+enum content {
+    NOISE,
+    FEW,
+    FLAT,
+    RAMP,
+    CHECKS,
+    SEAMS,
+    STAIRS,
+    SLOPE,
+    LEFTWARD,
+    RIGHTWARD,
+    ZIGZAG,
+    CONTENTS
+};
 
 /* Which pixels a mask marks: these, or none at all; the last four let seams end. */
 enum marking { SPARSE, HALF_OF_ALL, ALL, NOTHING, BLOCKS, COLUMN, BAND_ACROSS, MARKINGS };
@@ -60,6 +75,14 @@ static void mark(struct plane &plane, int keep, int remove) {
     }
 }
 
+static bool in_band(int width, int height, int content, int x, int y) {
+    const int outward = abs(y - (height - 1) / 2), from_border = 2 * height / 5 - outward;
+    const int middle = content == LEFTWARD    ? std::max(from_border, 0)
+                       : content == RIGHTWARD ? width - 1 - std::max(from_border, 0)
+                                              : width / 2 - abs((outward + 40) % 80 - 40);
+    return abs(x - middle) < 5;
+}
+
 static struct plane make_plane(int width, int height, int content) {
     struct plane plane = { width, height, std::vector<uint8_t>((size_t)(width * height)), {} };
     uint32_t noise = 99;
@@ -71,16 +94,17 @@ static struct plane make_plane(int width, int height, int content) {
                                      : abs(slope) < 5       ? 2
                                      : abs(slope + 150) < 5 ? 3
                                                             : 255;
-            const uint32_t level = content == NOISE    ? noise >> 24
-                                   : content == FEW    ? (noise >> 24) % 3
-                                   : content == FLAT   ? 77
-                                   : content == SLOPE  ? (noise >> 24) % sloping
-                                   : content == STAIRS ? (x + y / 3) / 2 % 2 * 255u
-                                   : content == RAMP   ? (uint32_t)(x * 255 / width + y)
-                                   : content == SEAMS
-                                       ? (noise >> 24) % ((x + 15) % 480 < 30 ? 9 : 255)
-                                   : (x ^ y) & 1 ? 255u
-                                                 : 0u;
+            const uint32_t level =
+                content == NOISE      ? noise >> 24
+                : content == FEW      ? (noise >> 24) % 3
+                : content == FLAT     ? 77
+                : content == SLOPE    ? (noise >> 24) % sloping
+                : content == STAIRS   ? (x + y / 3) / 2 % 2 * 255u
+                : content == RAMP     ? (uint32_t)(x * 255 / width + y)
+                : content == SEAMS    ? (noise >> 24) % ((x + 15) % 480 < 30 ? 9 : 255)
+                : content >= LEFTWARD ? (in_band(width, height, content, x, y) ? 99 : noise >> 24)
+                : (x ^ y) & 1         ? 255u
+                                      : 0u;
             plane.luma[(size_t)(y * width + x)] = (uint8_t)level;
         }
     return plane;
@@ -351,19 +375,21 @@ static void test_wide(void **) {
 /* Widths at which a warp's columns end, or a seam before it; 4 rows are the fewest. */
 static void check_sobel(enum search_kind kind) {
     const struct masks none = {};
-    for (int content = 0; content < 2 * CONTENTS; content++) {
+    for (int content = 0; content < CONTENTS; content++) {
         simt_late = content % 2;
-        launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 4 }, { 40, 5 }, { 5, 65 } }, 6,
-               content / 2, 1, -1, none, kind);
-        launch({ { 361, 33 }, { 481, 32 }, { 482, 4 }, { 480, 6 } }, 4, content / 2, 1, -1, none,
-               kind);
-        launch({ { 479, 32 }, { 481, 33 }, { 960, 4 }, { 480, 7 } }, 4, content / 2, 2, -1, none,
-               kind);
+        launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 4 }, { 40, 5 }, { 5, 65 } }, 6, content, 1,
+               -1, none, kind);
+        launch({ { 361, 33 }, { 481, 32 }, { 482, 4 }, { 480, 6 } }, 4, content, 1, -1, none, kind);
+        launch({ { 479, 32 }, { 481, 33 }, { 960, 4 }, { 480, 7 } }, 4, content, 2, -1, none, kind);
     }
     launch({ { 961, 31 }, { 1440, 16 } }, 4, NOISE, 1, -1, none, kind);
     launch({ { 500, 125 }, { 970, 90 } }, 4, SEAMS, 2, -1, none, kind);
     launch({ { 500, 29 }, { 970, 60 } }, 4, SEAMS, 1, -1, none, kind);
     launch({ { 563, 104 }, { 560, 104 } }, 3, SLOPE, 1, -1, none, kind);
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) { /* many rounds of a trace */
+        launch({ { 200, 260 }, { 1500, 199 }, { 1000, 150 } }, 2, content, 1, -1, none, kind);
+        launch({ { 600, 190 }, { 2000, 140 } }, 2, content, 2, -1, none, kind);
+    }
 }
 
 static void test_sobel3(void **) {
@@ -372,6 +398,22 @@ static void test_sobel3(void **) {
 
 static void test_sobel5(void **) {
     check_sobel(SOBEL5);
+}
+
+/* Many rounds of a trace, by each number of warps, up to as many as there are. */
+static void test_slopes(void **) {
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) {
+        simt_late = content % 2;
+        launch({ { 200, 260 }, { 81, 200 } }, 3, content, 1);
+        launch({ { 1500, 275 }, { 1000, 190 }, { 600, 200 }, { 400, 140 } }, 2, content, 1);
+        launch({ { 1500, 199 }, { 1000, 290 }, { 600, 160 }, { 400, 100 } }, 2, content, 2);
+        launch({ { 3400, 155 } }, 1, content, content == ZIGZAG ? 1 : 2);
+    }
+    launch({ { 7300, 160 } }, 1, LEFTWARD, 2);
+    launch({ { 7680, 95 } }, 1, NOISE, 2);
+    launch({ { 3841, 124 } }, 1, RIGHTWARD, 2);
+    launch({ { 3840, 129 } }, 1, NOISE, 1);
+    launch({ { 1500, 260 } }, 3, NOISE, 1);
 }
 
 static void test_stop(void **) {
@@ -415,6 +457,14 @@ static void test_wide_masks(void **) {
             launch({ { 361, 18 }, { 481, 33 }, { 500, 3 } }, 3, i % CONTENTS, 2, -1, masks);
     }
     launch({ { 500, 125 }, { 970, 20 } }, 3, SEAMS, 2, -1, { FLAG_KEPT, HALF_OF_ALL, 0, -1 });
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) {
+        const uint32_t given = 1 + (uint32_t)content % 3;
+        simt_late = content % 2;
+        launch({ { 150, 130 } }, 2, content, 1, -1, { given, SPARSE, NOTHING, -1 });
+        launch({ { 1500, 199 }, { 600, 150 } }, 2, content, 1, -1, { given, SPARSE, BLOCKS, -1 });
+        launch({ { 1500, 150 }, { 600, 199 } }, 2, content, 2, -1, { given, COLUMN, ALL, -1 });
+    }
+    launch({ { 3400, 160 } }, 1, NOISE, 2, -1, { FLAG_KEPT | FLAG_STAYS, SPARSE, SPARSE, -1 });
 }
 
 int main() {
@@ -422,7 +472,8 @@ int main() {
         cmocka_unit_test(test_narrow),     cmocka_unit_test(test_wide),
         cmocka_unit_test(test_sobel3),     cmocka_unit_test(test_sobel5),
         cmocka_unit_test(test_stop),       cmocka_unit_test(test_narrow_masks),
-        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams)
+        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams),
+        cmocka_unit_test(test_slopes)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

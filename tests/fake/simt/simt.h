@@ -177,11 +177,8 @@ static inline uint32_t __shfl_down_sync(uint32_t, uint32_t value, int by) {
     return simt_exchange(value)[lane + by < 32 ? lane + by : lane];
 }
 
-static inline uint32_t __ballot_sync(uint32_t, bool value) {
-    const uint32_t *const values = simt_exchange(value);
-    uint32_t bits = 0;
-    for (int i = 0; i < 32; i++) bits |= values[i] << i;
-    return bits;
+static inline uint32_t __shfl_sync(uint32_t, uint32_t value, int lane) {
+    return simt_exchange(value)[lane % 32];
 }
 
 static inline uint32_t __reduce_min_sync(uint32_t, uint32_t value) {
@@ -202,6 +199,10 @@ static inline uint32_t __vabsdiffu4(uint32_t a, uint32_t b) {
     for (int i = 0; i < 32; i += 8)
         all |= (uint32_t)abs((int)(a >> i & 255) - (int)(b >> i & 255)) << i;
     return all;
+}
+
+static inline int __popc(uint32_t word) {
+    return __builtin_popcount(word);
 }
 
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {

@@ -5,9 +5,9 @@
  * Limits:   layout.cuh's.
  *
  * How it works: a step is one seam. Every warp sweeps its columns of its half, which also removes
- * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a warp
- * of each half traces the seam (trace.cuh). With masks (flags.cuh) a seam may be the one at which
- * the search ends.
+ * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a few
+ * warps of each half trace the seam (trace.cuh). With masks (flags.cuh) a seam may be the one at
+ * which the search ends.
  */
 #ifndef BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
 #define BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
@@ -23,7 +23,7 @@ struct block_searches {
 
 template <int WORDS, search_kind KIND> struct one_block_shared {
     alignas(16) struct exchange<WORDS> box;
-    struct trace_window<WORDS, KIND> windows[2][2];
+    struct trace_shared<WORDS, KIND> trace[2]; /* [half] */
     bool stop;
     bool ends; /* MASKED: the search, before the present seam */
 };
@@ -76,22 +76,17 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     if (place.lane == 0) __stcg(view.bests + place.warp, (uint64_t)least << 32 | column);
 }
 
-/* The seam's cost, and behind it its column in the middle row. */
+/* The seam's cost, and behind it its column in the middle row: for a whole warp. */
 DEVICE uint64_t best_of(const struct block_view &view, uint32_t warps) {
-    uint64_t best = ~0ull;
-    for (uint32_t i = 0; i < warps; i++) best = min(best, __ldcg(view.bests + i));
-    return best;
+    const uint32_t lane = thread_index() % 32;
+    const uint64_t best = lane < warps ? __ldcg(view.bests + lane) : ~0ull;
+    const uint32_t cost = (uint32_t)(best >> 32), least = __reduce_min_sync(~0u, cost);
+    return (uint64_t)least << 32 | __reduce_min_sync(~0u, cost == least ? (uint32_t)best : ~0u);
 }
 
-/* The column of the middle row, X; for the lower half, of the row below. */
-template <search_kind KIND>
-DEVICE int seam_start(const struct block_view &view, int x, int width, uint32_t half) {
-    constexpr uint32_t outside = outside_cost<KIND>();
-    if (!half) return x;
-    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : outside;
-    const uint32_t here = __ldcg(view.middle + x);
-    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : outside;
-    return left <= min(here, right) ? x - 1 : right < here ? x + 1 : x;
+/* That of the block's warp number WARP. */
+template <int CLUSTER> DEVICE uint32_t half_of(uint32_t warp, uint32_t warps) {
+    return CLUSTER == 1 ? warp / warps : block_index() % 2;
 }
 
 /* The warp's place. In one block the lower half's warps are numbered from the right: those on the
@@ -117,23 +112,26 @@ DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32
     return ends;
 }
 
-/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: with the image. */
-template <int WORDS, search_kind KIND>
-DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
-                       const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,
-                       uint32_t seam, uint16_t *found,
+/* A warp's part in the trace of SEAM, unless the search ends before. RINGS: the shared address of
+ * the block's. All else is read anew, so that the sweep keeps no register for the trace. */
+template <int WORDS, int CLUSTER, search_kind KIND>
+DEVICE void trace_seam(const struct block_search &search, uint32_t seam, uint32_t rings,
                        struct one_block_shared<WORDS, KIND> &shared) {
-    const uint64_t best = best_of(view, args.warps);
-    if (KIND == MASKED &&
-        search_ends(search, seam, (uint32_t)(best >> 32), !half && threadIdx.x % 32 == 0)) {
+    const uint32_t number = thread_index() / 32, warps = search.warps;
+    const uint32_t half = half_of<CLUSTER>(number, warps);
+    const int warp = (int)place_of<WORDS, CLUSTER>(number, warps, half).warp;
+    if (warp >= TRACE_WARPS) return;
+    const struct block_view view = block_view_of(search, KIND);
+    const uint64_t best = best_of(view, warps);
+    const int column = (int)(uint32_t)best;
+    const uint32_t ring = rings + number * ring_shape<WORDS, KIND>::BYTES;
+    const bool says = !half && !warp && threadIdx.x % 32 == 0;
+    if (KIND == MASKED && search_ends(search, seam, (uint32_t)(best >> 32), says))
         shared.ends = true;
-        return;
-    }
-    const int start = seam_start<KIND>(view, (int)(uint32_t)best, args.width, half);
-    if (half)
-        trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
+    else if (half)
+        trace_half<true>(search, view, seam, warp, column, ring, shared.trace[1]);
     else
-        trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
+        trace_half<false>(search, view, seam, warp, column, ring, shared.trace[0]);
 }
 
 /* A warp's part of one seam, up to the least paths of its columns. With masks the sweep needs the
@@ -170,7 +168,7 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     const uint32_t warps = search.warps, here = 2 * warps / CLUSTER, warp = threadIdx.x / 32;
     if (warp >= here) return;
     const struct block_view view = block_view_of(search, KIND);
-    const uint32_t half = CLUSTER == 1 ? warp / warps : blockIdx.x % 2;
+    const uint32_t half = half_of<CLUSTER>(warp, warps);
     const struct sweep_place place = place_of<WORDS, CLUSTER>(warp, warps, half);
     uint16_t *const gaps = (uint16_t *)(dynamic + here * RING);
     uint32_t parity = 0;
@@ -207,16 +205,8 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         if (threadIdx.x == 0) shared.stop = stop != 0;
         search_barrier<CLUSTER>();
         if (shared.stop) return;
-        if (place.warp == 0) {
-            if constexpr (KIND != PLAIN) {
-                const struct block_view again =
-                    block_view_of(searches.of[block_index() / CLUSTER], KIND);
-                trace_seam<WORDS, KIND>(search, again, plane_of(again, seam), args, half, seam,
-                                        found, shared);
-            } else {
-                trace_seam<WORDS, KIND>(search, view, plane, args, half, seam, found, shared);
-            }
-        }
+        trace_seam<WORDS, CLUSTER>(searches.of[block_index() / CLUSTER], seam,
+                                   shared_address(dynamic), shared);
         search_barrier<CLUSTER>();
         if (KIND == MASKED && shared.ends) return;
         if (search.progress && threadIdx.x == 0 && !half)

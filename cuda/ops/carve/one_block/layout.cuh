@@ -100,11 +100,11 @@ HOST_DEVICE uint32_t block_warps(uint32_t width) {
 }
 static_assert(NARROW <= +lane_shape<3>::OWN, "one warp");
 
-/* A trace reads up to 112 columns behind the last one. */
+/* A trace reads up to 118 columns behind the last one. */
 HOST_DEVICE struct block_shape block_shape_of(uint32_t width, uint32_t height,
                                               enum search_kind kind) {
     const uint32_t words = block_words(width, kind), step = block_step(words, kind);
-    const uint32_t warps = block_warps(width), traced = width + 112;
+    const uint32_t warps = block_warps(width), traced = width + 118;
     const uint32_t swept = (30 * warps + 1) * 4 * words;
     struct block_shape shape;
     shape.stride = (PLANE_LEFT + (swept > traced ? swept : traced) + 127) / 128 * 128;

@@ -308,6 +308,7 @@ template <int WORDS, int HALF, search_kind KIND>
 DEVICE void begin_sobel(const struct sweep_args<WORDS> &args, const struct sweep_place &place,
                         bool writes, struct sweep_state<WORDS, HALF, KIND> &state) {
     uint32_t row[WORDS], flags;
+    state.made = {};
 #pragma unroll 1
     for (int i = -3; i <= sobel_reach(KIND); i++) {
         if (i == -3 || i > 0) next_row(args, place, writes && i < args.rows, state, row, flags);
