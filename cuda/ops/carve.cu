@@ -25,14 +25,14 @@
  *                   search, from a seam on
  *                   that crosses a kept pixel
  *
- * The images of a batch that one_block takes (one direction, gradient; compute capability 8.0; up
- * to 11264 rows, with masks 2400, and 7680 columns, without clusters 3840) go abreast
- * (abreast.cuh), phase by phase, each with a block or two of its own, once enough of them are
- * there: those of the batch and those that other lanes have queued count, and the way changes back
- * only once there are a third fewer (cooperative_lane_enter). Nothing waits for a batch to fill. An
- * image then takes longer, but hardly longer with a hundred others. An image with both masks is
- * carved alone after all where a seam must cross a kept pixel, or where clearing leaves a phase
- * that one_block does not take.
+ * The images of a batch that one_block takes in each phase (one direction at a time; masks by
+ * gradient alone; compute capability 8.0; up to 11264 rows, with masks 2400, and 7680 columns,
+ * without clusters 3840) go abreast (abreast.cuh), phase by phase, each with a block or two of its
+ * own, once enough of them are there: those of the batch and those that other lanes have queued
+ * count, and the way changes back only once there are a third fewer (cooperative_lane_enter).
+ * Nothing waits for a batch to fill. An image then takes longer, but hardly longer with a hundred
+ * others. An image with both masks is carved alone after all where a seam must cross a kept pixel,
+ * or where clearing leaves a phase that one_block does not take.
  *
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same

@@ -421,13 +421,13 @@ static uint32_t longest_seam(const struct image *in, const struct image *out, bo
     return down > across ? down : across;
 }
 
-/* One direction by gradient. */
+/* One direction at a time; with masks by gradient. */
 static bool carve_abreast(const struct params *values, const struct image *in,
                           const struct image *out, uint32_t aux) {
     const bool removes = aux >> CARVE_REMOVE & 1;
-    if (aux && longest_seam(in, out, removes) > CARVE_ABREAST_MASKED) return false;
-    return values->number[CARVE_ENERGY] == CARVE_GRADIENT &&
-           values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 1 && in->height > 1 &&
+    const bool gradient = values->number[CARVE_ENERGY] == CARVE_GRADIENT;
+    if (aux && (!gradient || longest_seam(in, out, removes) > CARVE_ABREAST_MASKED)) return false;
+    return values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 3 && in->height > 3 &&
            in->width <= CARVE_ABREAST_SIDE && in->height <= CARVE_ABREAST_SIDE &&
            (out->width >= in->width || out->height >= in->height);
 }

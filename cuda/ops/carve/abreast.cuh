@@ -48,19 +48,25 @@ static inline size_t lay_out_abreast(const struct cuda_context *context, const s
 }
 
 /* An image on blocks of its own takes longer than one on all of the GPU, but hardly longer with a
- * hundred others. From this number on they are quicker together, measured on an H200 with sides of
- * 320 to 3840; where the other way is any_gpu, from two on. */
+ * hundred others. From this number on they are quicker together, measured on an H200 by gradient
+ * with sides of 320 to 3840; where the other way is any_gpu, from two on. By sobel3 and sobel5 the
+ * number is 1.5 and 2 times as high: an estimate, since a row has 1.8 and 2.5 times as many
+ * instructions, while the other way takes up to 7 % longer. */
 static inline int least_abreast(const struct one_abreast *all, int count) {
-    uint32_t warps = 0;
+    static const uint32_t halves[] = { 2, 3, 4 }; /* by energy */
+    uint32_t least = 2;
+    if (all[0].carve.limits.one_block < 90) return (int)least;
     for (int i = 0; i < count; i++) {
         struct phase phase;
         const bool known = first_phase(&all[i].carve, &phase); /* else rmask gives its direction */
         const uint32_t columns = !known              ? max(phase.width, phase.height)
                                  : is_turned(&phase) ? phase.height
                                                      : phase.width;
-        warps = max(warps, block_warps(columns));
+        const uint32_t by_gradient = 3 + (3 * block_warps(columns) + 3) / 4;
+        const uint32_t own = halves[all[i].carve.call->params->number[CARVE_ENERGY]];
+        least = max(least, by_gradient * own / 2);
     }
-    return all[0].carve.limits.one_block < 90 ? 2 : (int)(3 + (3 * warps + 3) / 4);
+    return (int)least;
 }
 
 /* ---- masks decide how it goes on */
@@ -155,7 +161,8 @@ static inline void add_search(struct phase_batch *batch, const struct one_abreas
     const struct phase *phase = &one->phase;
     const struct seam_search search = search_of(carve, phase);
     uint8_t *const memory = (uint8_t *)search.scratch;
-    const struct block_shape shape = block_shape_of(search.width, search.height, carve->masked);
+    const enum search_kind kind = search_kind_of(&search);
+    const struct block_shape shape = block_shape_of(search.width, search.height, kind);
     const uint32_t masks = (uint32_t)carve->masks;
     const struct image marks = marks_of(carve, phase);
     struct fill_args luma = { phase->width,    phase->height,    block_plane(memory, shape, 0),
@@ -164,7 +171,7 @@ static inline void add_search(struct phase_batch *batch, const struct one_abreas
     struct fill_args fresh = { phase->width, phase->height, marks.pixels, (uint32_t)marks.stride };
     fresh.keep = carve->call->aux[CARVE_KEEP], fresh.remove = carve->call->aux[CARVE_REMOVE];
     luma.under = carve->under;
-    luma.border = 1;
+    luma.border = (uint32_t)carve_reach(search.energy);
     batch->fills[batch->filled++] = luma;
     if (masks && !carve->done) batch->fills[batch->filled++] = fresh;
     if (masks) batch->flags[batch->flagged++] = { marks, luma.turned, masks, luma.to, shape };

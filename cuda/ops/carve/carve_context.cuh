@@ -205,8 +205,8 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
     const bool abreast = carve->abreast && one_block_takes(carve->limits.one_block, &search);
     const struct method_choice choice =
-        abreast ? method_choice{ METHOD_ONE_BLOCK,
-                                 block_search_bytes(search.width, search.height, carve->masked) }
+        abreast ? method_choice{ METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height,
+                                                                      search_kind_of(&search)) }
                 : method_choose(&carve->limits, &search);
     needs->alone |= !abreast;
     lay_out_search(&search, &own);

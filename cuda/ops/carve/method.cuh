@@ -93,7 +93,7 @@ static inline uint32_t residency_of(const struct carve_limits *limits, enum fast
 static inline bool one_block_ask(const void *, uint32_t *generation) {
     struct cudaFuncAttributes facts;
     const cudaError_t error = cudaFuncGetAttributes(
-        &facts, (const void *)(one_block_pointer)one_block_kernel<4, 1, false>);
+        &facts, (const void *)(one_block_pointer)one_block_kernel<4, 1, PLAIN>);
     if (error) cudaGetLastError();
     *generation = error || facts.ptxVersion < 80 ? 0 : (uint32_t)facts.ptxVersion;
     return !error;

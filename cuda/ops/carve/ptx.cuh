@@ -73,6 +73,13 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t select) {
     return picked;
 }
 
+/* The root of NUMBER, 0 or not below 2^-126. It errs by 2^-23 of the root at most. */
+DEVICE float sqrt_near(float number) {
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(number));
+    return root;
+}
+
 /* ---- global memory, seen by the whole GPU: relaxed accesses are whole and unordered */
 
 #define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many images carved at once, each by a block or two, against the reference: every width of a warp
- * and of a block, two rows and many, all contents, growing, sizes mixed in one launch; with masks
- * on all or some; and one that its client leaves. `carve_many small`, or `tiny`, is for the
- * sanitizers.
+ * and of a block, two rows and many, all contents, each energy, growing, one direction after the
+ * other, sizes mixed in one launch; with masks on all or some; and one that its client leaves.
+ * `carve_many small`, or `tiny`, is for the sanitizers, `carve_many times` only prints how long a
+ * seam takes.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/one_block.cuh
  * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/flag_plane.cuh
+ * covers: cuda/ops/carve/one_block/sobel.cuh
  * covers: cuda/ops/carve/launch_kernel.cuh
  */
 #include "tests/cuda/twin_batch.h"
@@ -13,7 +15,8 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { SIZES_MAX = 20, LEAST = 16 /* images for which the method always pays */ };
+/* LEAST: images for which the method always pays; by sobel twice as many. */
+enum { SIZES_MAX = 20, LEAST = 16 };
 
 /* Masks of a mix. VARIED: each image has others, or none. */
 enum { KEEP = 1, REMOVE = 2, VARIED = 4, ONE_TOO_SMALL = 8 };
@@ -31,6 +34,8 @@ static const struct mix small_mixes[] = {
     { "carve:dx=-4", 1, 8, 0, { { 33, 17 }, { 13, 42 }, { 40, 2 }, { 41, 3 }, { 123, 31 } } },
     { "carve:dx=-3", 3, 8, 0, { { 361, 12 }, { 481, 33 }, { 500, 2 }, { 30, 20 } } },
     { "carve:dy=-4", 1, 8, 0, { { 17, 33 }, { 12, 400 } } },
+    { "carve:dx=-4,energy=sobel3", 1, 8, 0, { { 33, 17 }, { 481, 33 }, { 500, 4 } } },
+    { "carve:dx=-4,energy=sobel5", 1, 8, 0, { { 33, 17 }, { 481, 33 }, { 500, 4 } } },
 };
 
 static const struct mix mixes[] = {
@@ -79,6 +84,28 @@ static const struct mix mixes[] = {
       0,
       { { 320, 200 }, { 290, 200 }, { 300, 200 }, { 300, 90 } } },
     { "carve:dx=-4,dy=3", 1, 8, 0, { { 120, 90 }, { 400, 33 } } },
+    { "carve:dx=-12,energy=sobel3",
+      1,
+      8,
+      0,
+      { { 33, 17 }, { 300, 4 }, { 361, 66 }, { 480, 40 }, { 1921, 35 }, { 640, 480 } } },
+    { "carve:dx=-12,energy=sobel5",
+      3,
+      8,
+      0,
+      { { 33, 17 }, { 300, 4 }, { 361, 66 }, { 480, 40 }, { 1921, 35 }, { 640, 480 } } },
+    { "carve:dy=-9,energy=sobel3", 4, 16, 0, { { 240, 320 }, { 66, 480 }, { 4, 482 } } },
+    { "carve:dy=-9,energy=sobel5", 2, 8, 0, { { 240, 320 }, { 66, 480 }, { 4, 482 } } },
+    { "carve:dx=-3,energy=sobel5", 1, 8, 0, { { 3840, 31 }, { 3841, 30 }, { 7680, 22 } } },
+    { "carve:dx=-2,energy=sobel5", 1, 8, 0, { { 700, 4000 }, { 30, 11264 }, { 300, 1081 } } },
+    { "carve:dx=9,dy=-5,energy=sobel5", 3, 8, 0, { { 120, 90 }, { 400, 33 }, { 66, 500 } } },
+    { "carve:dx=9,dy=-5", 3, 8, 0, { { 120, 90 }, { 400, 33 }, { 66, 500 }, { 12, 40 } } },
+    { "carve:dx=20,dy=30", 3, 16, 0, { { 33, 17 }, { 200, 361 }, { 470, 60 }, { 15, 9 } } },
+    { "carve:width=100,height=200",
+      1,
+      8,
+      0,
+      { { 120, 90 }, { 80, 300 }, { 80, 90 }, { 100, 210 }, { 110, 200 }, { 100, 200 } } },
 };
 
 static const struct mix small_masked[] = {
@@ -147,6 +174,10 @@ static void draw_mask(const struct image *mask, int number) {
         }
 }
 
+static int least_of(const struct mix *mix) {
+    return strstr(mix->plan, "sobel") ? 2 * LEAST : LEAST;
+}
+
 /* The sizes again and again, until COUNT images. */
 static void run_mix(const struct mix *mix, int count, enum content first) {
     struct failure failure = { 0 };
@@ -186,10 +217,10 @@ static void test_mixes(void **state) {
                          : small ? sizeof small_mixes / sizeof *mixes
                                  : sizeof mixes / sizeof *mixes;
     for (size_t i = 0; i < count; i++) {
-        run_mix(&list[i], tiny ? 6 : LEAST, NOISE);
+        run_mix(&list[i], tiny ? 6 : least_of(&list[i]), NOISE);
         if (small) continue;
         run_mix(&list[i], RUN_BATCH_MAX, GRADIENT);
-        run_mix(&list[i], LEAST + 5, (enum content)(i % CONTENTS));
+        run_mix(&list[i], least_of(&list[i]) + 5, (enum content)(i % CONTENTS));
     }
 }
 
@@ -210,11 +241,14 @@ static void test_full_hd(void **state) {
     static const struct mix large[] = {
         { "carve:dx=-12", 3, 8, 0, { { 1920, 1080 }, { 1280, 720 } } },
         { "carve:dx=-3", 1, 8, 0, { { 3840, 2160 } } },
+        { "carve:dx=-12,energy=sobel3", 1, 8, 0, { { 1920, 1080 } } },
+        { "carve:dx=-3,energy=sobel5", 1, 8, 0, { { 1920, 1080 } } },
         { "carve:dx=-3", 1, 8, KEEP, { { 3840, 2160 } } },
         { "carve:dx=-3", 3, 8, VARIED, { { 1280, 720 } } }
     };
     if (small) skip();
-    for (int i = 0; i < 4; i++) run_mix(&large[i], LEAST, NOISE);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        run_mix(&large[i], least_of(&large[i]), NOISE);
 }
 
 /* ---- one image's client leaves; the others do not notice */
@@ -257,7 +291,64 @@ static void test_one_leaves(void **state) {
     }
 }
 
+/* ---- times */
+
+static int by_value(const void *a, const void *b) {
+    const double first = *(const double *)a, second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+/* Milliseconds on the GPU, the median of some runs. */
+static double median_ms(const char *text, const struct mix *mix, int count, enum content content) {
+    static struct run_item items[RUN_BATCH_MAX];
+    struct failure failure = { 0 };
+    struct timing timing;
+    struct plan plan;
+    double runs[5];
+    memset(items, 0, sizeof items);
+    assert_int_equal(plan_parse(&plan, text, &failure), STATUS_OK);
+    for (int i = 0; i < count; i++) {
+        items[i].in = image_shape(mix->sizes[0][0], mix->sizes[0][1], 1, 8);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (mix->masks >> p & 1) items[i].aux[p] = items[i].in;
+    }
+    items[0].timing = &timing;
+    if (run_reserve(lane, &plan, items, count, UINT64_C(1) << 31, &failure))
+        fail_msg("%s", failure.message);
+    for (int i = 0; i < count; i++) {
+        fill(&items[i].in, content, 99u + (unsigned)i);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (mix->masks >> p & 1) draw_mask(&items[i].aux[p], p);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (run_batch(lane, &plan, items, count, &failure)) fail_msg("%s", failure.message);
+        runs[i] = timing.stage_ms[STAGE_COMPUTE];
+    }
+    qsort(runs, 5, sizeof *runs, by_value);
+    return runs[2];
+}
+
+/* Between 10 and 110 seams, so that what a job costs once is left out. A ramp has equals
+ * everywhere, so its seams go far to the left. */
+static void test_times(void **state) {
+    (void)state;
+    static const struct mix timed[] = { { .sizes = { { 320, 240 } } },
+                                        { .sizes = { { 1920, 1080 } } },
+                                        { .sizes = { { 1920, 1080 } }, .masks = KEEP },
+                                        { .sizes = { { 3840, 2160 } } } };
+    for (int i = 0; i < 8; i++) {
+        const struct mix *mix = &timed[i / 2];
+        const enum content content = i % 2 ? GRADIENT : NOISE;
+        const int count = mix->sizes[0][0] > 2000 ? LEAST : RUN_BATCH_MAX;
+        const double few = median_ms("carve:dx=-10", mix, count, content);
+        const double many = median_ms("carve:dx=-110", mix, count, content);
+        print_message("%d of %ux%u, %s, masks %d: %.1f us a seam of all\n", count, mix->sizes[0][0],
+                      mix->sizes[0][1], i % 2 ? "ramp" : "noise", mix->masks, (many - few) * 10);
+    }
+}
+
 int main(int count, char **arguments) {
+    const bool times = count > 1 && strcmp(arguments[1], "times") == 0;
     tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
     small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
     if (device_cuda.count() == 0) {
@@ -267,5 +358,7 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_mixes), cmocka_unit_test(test_masks),
                                         cmocka_unit_test(test_full_hd),
                                         cmocka_unit_test(test_one_leaves) };
-    return cmocka_run_group_tests(tests, open_lane, close_lane);
+    const struct CMUnitTest clock[] = { cmocka_unit_test(test_times) };
+    return times ? cmocka_run_group_tests(clock, open_lane, close_lane)
+                 : cmocka_run_group_tests(tests, open_lane, close_lane);
 }

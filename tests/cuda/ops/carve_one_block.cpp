@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel that carves an image with a block or two, run on the CPU (simt.h), against a plain
- * search: every seam of every image, with masks and without, so that it is tested where there is no
- * GPU. Planes are filled with a pattern at first, and so is the memory around what the layout
- * gives, which must keep it.
+ * search: every seam of every image, by each energy, with masks and without, so that it is tested
+ * where there is no GPU. Planes are filled with a pattern at first, and so is the memory around
+ * what the layout gives, which must keep it.
  * covers: cuda/ops/carve/one_block/layout.cuh cuda/ops/carve/one_block/sweep.cuh
  * covers: cuda/ops/carve/one_block/trace.cuh cuda/ops/carve/one_block/kernel.cuh
- * covers: cuda/ops/carve/one_block/flags.cuh
+ * covers: cuda/ops/carve/one_block/flags.cuh cuda/ops/carve/one_block/sobel.cuh
  */
 #include "tests/fake/simt/simt.h"
 
@@ -19,8 +19,26 @@ extern "C" {
 #include <cmocka.h>
 }
 
-/* SEAMS: cheap only where one warp's columns end and another's begin, so that seams go there. */
-enum content { NOISE, FEW, FLAT, RAMP, CHECKS, SEAMS, CONTENTS };
+/* SEAMS: cheap only where one warp's columns end and another's begin, so that seams go there.
+ * STAIRS: steps as steep as sobel can see, so that energies are the highest. SLOPE: a cheap seam is
+ * on the left; then one moves a column each row, and comes to other columns of a warp in the last
+ * row in which those are known; then a dearer one like that.
+ * LEFTWARD, RIGHTWARD: cheap only in a band that goes from the middle row outward one column a row,
+ * and then along the border; ZIGZAG: in one that turns every 40 rows. */
+enum content {
+    NOISE,
+    FEW,
+    FLAT,
+    RAMP,
+    CHECKS,
+    SEAMS,
+    STAIRS,
+    SLOPE,
+    LEFTWARD,
+    RIGHTWARD,
+    ZIGZAG,
+    CONTENTS
+};
 
 /* Which pixels a mask marks: these, or none at all; the last four let seams end. */
 enum marking { SPARSE, HALF_OF_ALL, ALL, NOTHING, BLOCKS, COLUMN, BAND_ACROSS, MARKINGS };
@@ -57,20 +75,36 @@ static void mark(struct plane &plane, int keep, int remove) {
     }
 }
 
+static bool in_band(int width, int height, int content, int x, int y) {
+    const int outward = abs(y - (height - 1) / 2), from_border = 2 * height / 5 - outward;
+    const int middle = content == LEFTWARD    ? std::max(from_border, 0)
+                       : content == RIGHTWARD ? width - 1 - std::max(from_border, 0)
+                                              : width / 2 - abs((outward + 40) % 80 - 40);
+    return abs(x - middle) < 5;
+}
+
 static struct plane make_plane(int width, int height, int content) {
     struct plane plane = { width, height, std::vector<uint8_t>((size_t)(width * height)), {} };
     uint32_t noise = 99;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
             noise_next(&noise);
-            const uint32_t level = content == NOISE  ? noise >> 24
-                                   : content == FEW  ? (noise >> 24) % 3
-                                   : content == FLAT ? 77
-                                   : content == RAMP ? (uint32_t)(x * 255 / width + y)
-                                   : content == SEAMS
-                                       ? (noise >> 24) % ((x + 15) % 480 < 30 ? 9 : 255)
-                                   : (x ^ y) & 1 ? 255u
-                                                 : 0u;
+            const int slope = x + std::min(y, height - 1 - y) - (width - 36);
+            const uint32_t sloping = abs(x - 40) < 3        ? 1
+                                     : abs(slope) < 5       ? 2
+                                     : abs(slope + 150) < 5 ? 3
+                                                            : 255;
+            const uint32_t level =
+                content == NOISE      ? noise >> 24
+                : content == FEW      ? (noise >> 24) % 3
+                : content == FLAT     ? 77
+                : content == SLOPE    ? (noise >> 24) % sloping
+                : content == STAIRS   ? (x + y / 3) / 2 % 2 * 255u
+                : content == RAMP     ? (uint32_t)(x * 255 / width + y)
+                : content == SEAMS    ? (noise >> 24) % ((x + 15) % 480 < 30 ? 9 : 255)
+                : content >= LEFTWARD ? (in_band(width, height, content, x, y) ? 99 : noise >> 24)
+                : (x ^ y) & 1         ? 255u
+                                      : 0u;
             plane.luma[(size_t)(y * width + x)] = (uint8_t)level;
         }
     return plane;
@@ -87,7 +121,24 @@ static int64_t cost_at(const struct plane &plane, int x, int y, int energy) {
     return (int64_t)(marks & 1) << 50 | (int64_t) !(marks & 2) << 32 | energy;
 }
 
-static int energy_at(const struct plane &plane, int x, int y) {
+/* The length of the slope that a kernel of SIDE rows and columns finds, its border repeated. */
+static int sobel_at(const struct plane &plane, int x, int y, int side) {
+    static const int smooth[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
+    static const int slope[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
+    const int which = side / 2 - 1;
+    int64_t across = 0, down = 0;
+    for (int i = 0; i < side * side; i++) {
+        const int column = std::min(std::max(x + i % side - side / 2, 0), plane.width - 1);
+        const int row = std::min(std::max(y + i / side - side / 2, 0), plane.height - 1);
+        const int luma = plane.luma[(size_t)(row * plane.width + column)];
+        across += luma * slope[which][i % side] * smooth[which][i / side];
+        down += luma * smooth[which][i % side] * slope[which][i / side];
+    }
+    return (int)sqrt((double)(across * across + down * down)); /* exact below 2^52 */
+}
+
+static int energy_at(const struct plane &plane, int x, int y, enum search_kind kind) {
+    if (kind == SOBEL3 || kind == SOBEL5) return sobel_at(plane, x, y, kind == SOBEL3 ? 3 : 5);
     const int right = std::min(x + 1, plane.width - 1), below = std::min(y + 1, plane.height - 1);
     const auto at = [&](int column, int row) {
         return (int)plane.luma[(size_t)(row * plane.width + column)];
@@ -106,14 +157,15 @@ static int least_beside(const cost_row &costs, int x) {
 }
 
 /* Costs of paths to each pixel of the rows FIRST, FIRST + STEP... up to LAST. */
-static std::vector<cost_row> costs_of(const struct plane &plane, int first, int last, int step) {
+static std::vector<cost_row> costs_of(const struct plane &plane, int first, int last, int step,
+                                      enum search_kind kind) {
     std::vector<cost_row> costs;
     for (int y = first; y != last + step; y += step) {
         cost_row row;
         for (int x = 0; x < plane.width; x++) {
             const int64_t before =
                 y == first ? 0 : costs.back()[(size_t)least_beside(costs.back(), x)];
-            row.push_back(before + cost_at(plane, x, y, energy_at(plane, x, y)));
+            row.push_back(before + cost_at(plane, x, y, energy_at(plane, x, y, kind)));
         }
         costs.push_back(row);
     }
@@ -121,10 +173,10 @@ static std::vector<cost_row> costs_of(const struct plane &plane, int first, int 
 }
 
 /* Removes a seam and returns its columns. COST gets its cost. */
-static std::vector<int> remove_seam(struct plane &plane, int64_t &cost) {
+static std::vector<int> remove_seam(struct plane &plane, enum search_kind kind, int64_t &cost) {
     const int middle = (plane.height - 1) / 2;
-    const auto upper = costs_of(plane, 0, middle, 1);
-    const auto lower = costs_of(plane, plane.height - 1, middle + 1, -1);
+    const auto upper = costs_of(plane, 0, middle, 1, kind);
+    const auto lower = costs_of(plane, plane.height - 1, middle + 1, -1, kind);
     std::vector<int> seam((size_t)plane.height);
     cost_row both;
     for (int x = 0; x < plane.width; x++)
@@ -162,24 +214,34 @@ struct masks {
     int least;        /* seams to take before the search may end; -1: all */
 };
 
-template <int WORDS, int CLUSTER, bool MASKED> static void run_kernel(const void *searches) {
-    one_block_kernel<WORDS, CLUSTER, MASKED>(*(const struct block_searches *)searches);
+template <int WORDS, int CLUSTER, search_kind KIND> static void run_kernel(const void *searches) {
+    one_block_kernel<WORDS, CLUSTER, KIND>(*(const struct block_searches *)searches);
 }
 
-template <bool MASKED> static void (*kernel_of(uint32_t words, uint32_t cluster))(const void *) {
-    return words == 3     ? run_kernel<3, 1, MASKED>
-           : cluster == 1 ? run_kernel<4, 1, MASKED>
-                          : run_kernel<4, 2, MASKED>;
+typedef void (*kernel_pointer)(const void *searches);
+
+template <search_kind KIND> static kernel_pointer kernel_of_kind(uint32_t words, uint32_t cluster) {
+    if constexpr (!sobel_reach(KIND))
+        if (words == 3) return run_kernel<3, 1, KIND>;
+    return cluster == 1 ? run_kernel<4, 1, KIND> : run_kernel<4, 2, KIND>;
 }
 
-/* Fills plane 0 with the image and a column more, and its flags, as the GPU's kernels do. */
+static kernel_pointer kernel_of(enum search_kind kind, uint32_t words, uint32_t cluster) {
+    return kind == PLAIN    ? kernel_of_kind<PLAIN>(words, cluster)
+           : kind == MASKED ? kernel_of_kind<MASKED>(words, cluster)
+           : kind == SOBEL3 ? kernel_of_kind<SOBEL3>(words, cluster)
+                            : kernel_of_kind<SOBEL5>(words, cluster);
+}
+
+/* Fills plane 0 with the image and the columns beside it that KIND needs, and its flags, as the
+ * GPU's kernels do. */
 static void fill_plane(const struct plane &plane, const struct block_shape &shape, uint8_t *to,
-                       uint32_t masks) {
-    const int width = plane.width, columns = 4 * (int)block_words((uint32_t)width);
+                       uint32_t masks, enum search_kind kind) {
+    const int width = plane.width, columns = 4 * (int)block_words((uint32_t)width, kind);
     for (int y = 0; y < plane.height; y++) {
         uint8_t *const row = to + (size_t)y * shape.pitch;
         uint32_t *const flags = (uint32_t *)(row + flags_at(shape)) + 1;
-        for (int x = 0; x <= width; x++)
+        for (int x = 0; x < width + (kind == SOBEL5 ? 2 : 1); x++)
             row[x] = plane.luma[(size_t)(y * width + std::min(x, width - 1))];
         for (int x = 0; masks && x < width; x++) {
             const int marks = plane.marks[(size_t)(y * width + x)];
@@ -190,16 +252,16 @@ static void fill_plane(const struct plane &plane, const struct block_shape &shap
     }
 }
 
-static struct block_search search_of(struct run &run, int seams, const struct masks &masks) {
+static struct block_search search_of(struct run &run, int seams, const struct masks &masks,
+                                     enum search_kind kind) {
     const uint32_t width = (uint32_t)run.plane.width, height = (uint32_t)run.plane.height;
-    const bool masked = masks.given != 0;
-    const struct block_shape shape = block_shape_of(width, height, masked);
-    run.memory.assign(block_search_bytes(width, height, masked) + 2 * AROUND, (uint8_t)PATTERN);
+    const struct block_shape shape = block_shape_of(width, height, kind);
+    run.memory.assign(block_search_bytes(width, height, kind) + 2 * AROUND, (uint8_t)PATTERN);
     run.seams.assign((size_t)seams * height + AROUND, SEAM_PATTERN);
     run.progress = {};
     run.taken = 12345;
     uint8_t *const memory = run.memory.data() + AROUND;
-    fill_plane(run.plane, shape, block_plane(memory, shape, 0), masks.given);
+    fill_plane(run.plane, shape, block_plane(memory, shape, 0), masks.given, kind);
     return { memory,
              run.seams.data(),
              &run.progress,
@@ -210,7 +272,8 @@ static struct block_search search_of(struct run &run, int seams, const struct ma
              (uint16_t)seams,
              (uint16_t)(masks.least < 0 ? seams : masks.least),
              (uint8_t)block_warps(width),
-             (uint8_t)masks.given };
+             (uint8_t)masks.given,
+             (uint8_t)kind };
 }
 
 static void check_around(const struct run &run, int seams) {
@@ -230,14 +293,15 @@ static bool ends_before(const struct masks &masks, const struct plane &plane, in
     return walled || (masks.least >= 0 && seam >= masks.least && clear);
 }
 
-static void check(struct run &run, int seams, const char *name, const struct masks &masks) {
+static void check(struct run &run, int seams, const char *name, const struct masks &masks,
+                  enum search_kind kind) {
     const int width = run.plane.width, height = run.plane.height;
     int s = 0;
     check_around(run, seams);
     for (; s < seams; s++) {
         int64_t cost;
         uint32_t taken;
-        const std::vector<int> expected = remove_seam(run.plane, cost);
+        const std::vector<int> expected = remove_seam(run.plane, kind, cost);
         if (masks.given && ends_before(masks, run.plane, s, cost, taken)) {
             if (run.taken != taken)
                 fail_msg("%dx%d, %s: %d seams taken, should be %d", width, height, name,
@@ -256,12 +320,15 @@ static void check(struct run &run, int seams, const char *name, const struct mas
 /* One launch of some images, all of the same words a lane. STOPPED: the number of one that nobody
  * wants any more; -1: none. */
 static void launch(const std::vector<std::vector<int>> &sizes, int seams, int content,
-                   uint32_t cluster, int stopped = -1, const struct masks &masks = {}) {
+                   uint32_t cluster, int stopped = -1, const struct masks &masks = {},
+                   enum search_kind kind = PLAIN) {
     struct block_searches searches = {};
     std::vector<struct run> runs(sizes.size());
     uint32_t warps = 0, words = 0;
     char name[120];
-    snprintf(name, sizeof name, "content %d, cluster %u, late %d, masks %u: %d and %d, least %d",
+    if (masks.given) kind = MASKED;
+    snprintf(name, sizeof name,
+             "kind %d, content %d, cluster %u, late %d, masks %u: %d and %d, least %d", kind,
              content, cluster, simt_late, masks.given, masks.keep, masks.remove, masks.least);
     for (size_t i = 0; i < sizes.size(); i++) {
         const int most = masks.given && masks.least >= 0 ? sizes[i][0] : sizes[i][0] - 1;
@@ -269,19 +336,18 @@ static void launch(const std::vector<std::vector<int>> &sizes, int seams, int co
         if (masks.given)
             mark(runs[i].plane, masks.given & FLAG_KEPT ? masks.keep : NOTHING,
                  masks.given & FLAG_STAYS ? masks.remove : NOTHING);
-        searches.of[i] = search_of(runs[i], std::min(seams, most), masks);
+        searches.of[i] = search_of(runs[i], std::min(seams, most), masks, kind);
         runs[i].progress.stop = (int)i == stopped;
         warps = std::max(warps, (uint32_t)searches.of[i].warps);
-        words = block_words((uint32_t)sizes[i][0]);
+        words = block_words((uint32_t)sizes[i][0], kind);
     }
     simt_run((uint32_t)sizes.size() * cluster, cluster, 64 * warps / cluster,
-             masks.given ? kernel_of<true>(words, cluster) : kernel_of<false>(words, cluster),
-             &searches);
+             kernel_of(kind, words, cluster), &searches);
     for (size_t i = 0; i < sizes.size(); i++)
         if ((int)i == stopped)
             assert_true(runs[i].progress.done == 0 && runs[i].seams[0] == SEAM_PATTERN);
         else
-            check(runs[i], searches.of[i].seam_count, name, masks);
+            check(runs[i], searches.of[i].seam_count, name, masks, kind);
 }
 
 static void test_narrow(void **) {
@@ -303,6 +369,51 @@ static void test_wide(void **) {
     launch({ { 961, 31 }, { 1440, 16 } }, 4, FEW, 2);
     launch({ { 500, 125 }, { 600, 160 } }, 4, SEAMS, 1);
     launch({ { 500, 160 }, { 1000, 125 } }, 4, SEAMS, 2);
+    launch({ { 563, 104 }, { 563, 104 } }, 3, SLOPE, 1);
+}
+
+/* Widths at which a warp's columns end, or a seam before it; 4 rows are the fewest. */
+static void check_sobel(enum search_kind kind) {
+    const struct masks none = {};
+    for (int content = 0; content < CONTENTS; content++) {
+        simt_late = content % 2;
+        launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 4 }, { 40, 5 }, { 5, 65 } }, 6, content, 1,
+               -1, none, kind);
+        launch({ { 361, 33 }, { 481, 32 }, { 482, 4 }, { 480, 6 } }, 4, content, 1, -1, none, kind);
+        launch({ { 479, 32 }, { 481, 33 }, { 960, 4 }, { 480, 7 } }, 4, content, 2, -1, none, kind);
+    }
+    launch({ { 961, 31 }, { 1440, 16 } }, 4, NOISE, 1, -1, none, kind);
+    launch({ { 500, 125 }, { 970, 90 } }, 4, SEAMS, 2, -1, none, kind);
+    launch({ { 500, 29 }, { 970, 60 } }, 4, SEAMS, 1, -1, none, kind);
+    launch({ { 563, 104 }, { 560, 104 } }, 3, SLOPE, 1, -1, none, kind);
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) { /* many rounds of a trace */
+        launch({ { 200, 260 }, { 1500, 199 }, { 1000, 150 } }, 2, content, 1, -1, none, kind);
+        launch({ { 600, 190 }, { 2000, 140 } }, 2, content, 2, -1, none, kind);
+    }
+}
+
+static void test_sobel3(void **) {
+    check_sobel(SOBEL3);
+}
+
+static void test_sobel5(void **) {
+    check_sobel(SOBEL5);
+}
+
+/* Many rounds of a trace, by each number of warps, up to as many as there are. */
+static void test_slopes(void **) {
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) {
+        simt_late = content % 2;
+        launch({ { 200, 260 }, { 81, 200 } }, 3, content, 1);
+        launch({ { 1500, 275 }, { 1000, 190 }, { 600, 200 }, { 400, 140 } }, 2, content, 1);
+        launch({ { 1500, 199 }, { 1000, 290 }, { 600, 160 }, { 400, 100 } }, 2, content, 2);
+        launch({ { 3400, 155 } }, 1, content, content == ZIGZAG ? 1 : 2);
+    }
+    launch({ { 7300, 160 } }, 1, LEFTWARD, 2);
+    launch({ { 7680, 95 } }, 1, NOISE, 2);
+    launch({ { 3841, 124 } }, 1, RIGHTWARD, 2);
+    launch({ { 3840, 129 } }, 1, NOISE, 1);
+    launch({ { 1500, 260 } }, 3, NOISE, 1);
 }
 
 static void test_stop(void **) {
@@ -327,6 +438,8 @@ static void test_narrow_masks(void **) {
 
 /* The highest costs that there may be. */
 static void test_long_seams(void **) {
+    launch({ { 21, ONE_BLOCK_ROWS_MAX } }, 2, CHECKS, 1);
+    launch({ { 21, ONE_BLOCK_ROWS_MAX } }, 2, STAIRS, 1, -1, {}, SOBEL5);
     const std::vector<std::vector<int>> sizes = { { 13, MASKED_ROWS_MAX } };
     launch(sizes, 2, CHECKS, 1, -1, { FLAG_KEPT, ALL, 0, -1 });
     launch(sizes, 2, CHECKS, 1, -1, { FLAG_STAYS, 0, NOTHING, -1 });
@@ -344,13 +457,23 @@ static void test_wide_masks(void **) {
             launch({ { 361, 18 }, { 481, 33 }, { 500, 3 } }, 3, i % CONTENTS, 2, -1, masks);
     }
     launch({ { 500, 125 }, { 970, 20 } }, 3, SEAMS, 2, -1, { FLAG_KEPT, HALF_OF_ALL, 0, -1 });
+    for (int content = LEFTWARD; content <= ZIGZAG; content++) {
+        const uint32_t given = 1 + (uint32_t)content % 3;
+        simt_late = content % 2;
+        launch({ { 150, 130 } }, 2, content, 1, -1, { given, SPARSE, NOTHING, -1 });
+        launch({ { 1500, 199 }, { 600, 150 } }, 2, content, 1, -1, { given, SPARSE, BLOCKS, -1 });
+        launch({ { 1500, 150 }, { 600, 199 } }, 2, content, 2, -1, { given, COLUMN, ALL, -1 });
+    }
+    launch({ { 3400, 160 } }, 1, NOISE, 2, -1, { FLAG_KEPT | FLAG_STAYS, SPARSE, SPARSE, -1 });
 }
 
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_narrow),     cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_sobel3),     cmocka_unit_test(test_sobel5),
         cmocka_unit_test(test_stop),       cmocka_unit_test(test_narrow_masks),
-        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams)
+        cmocka_unit_test(test_wide_masks), cmocka_unit_test(test_long_seams),
+        cmocka_unit_test(test_slopes)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -176,11 +177,8 @@ static inline uint32_t __shfl_down_sync(uint32_t, uint32_t value, int by) {
     return simt_exchange(value)[lane + by < 32 ? lane + by : lane];
 }
 
-static inline uint32_t __ballot_sync(uint32_t, bool value) {
-    const uint32_t *const values = simt_exchange(value);
-    uint32_t bits = 0;
-    for (int i = 0; i < 32; i++) bits |= values[i] << i;
-    return bits;
+static inline uint32_t __shfl_sync(uint32_t, uint32_t value, int lane) {
+    return simt_exchange(value)[lane % 32];
 }
 
 static inline uint32_t __reduce_min_sync(uint32_t, uint32_t value) {
@@ -203,12 +201,40 @@ static inline uint32_t __vabsdiffu4(uint32_t a, uint32_t b) {
     return all;
 }
 
+static inline int __popc(uint32_t word) {
+    return __builtin_popcount(word);
+}
+
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     const uint64_t both = (uint64_t)b << 32 | a;
     uint32_t all = 0;
     for (int i = 0; i < 4; i++)
         all |= (uint32_t)(both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
     return all;
+}
+
+static inline uint32_t __dp4a(uint32_t a, uint32_t b, uint32_t sum) {
+    for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
+    return sum;
+}
+
+static inline float __uint_as_float(uint32_t word) {
+    float number;
+    memcpy(&number, &word, sizeof number);
+    return number;
+}
+
+static inline uint32_t __float_as_uint(float number) {
+    uint32_t word;
+    memcpy(&word, &number, sizeof word);
+    return word;
+}
+
+/* Rounded down. */
+static inline float __fadd_rd(float a, float b) {
+    const double exact = (double)a + b; /* of floats that are no further apart than 2^23 */
+    const float sum = (float)exact;
+    return (double)sum > exact ? std::nextafterf(sum, -HUGE_VALF) : sum;
 }
 
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t by) {
@@ -264,6 +290,14 @@ static inline uint32_t load_shared32(uint32_t from) {
     uint32_t word;
     load_shared_words<1>((uint32_t(&)[1])word, from);
     return word;
+}
+
+/* It errs by as much as it may, for some numbers upwards, for others downwards. */
+static inline float sqrt_near(float number) {
+    uint32_t noise = __float_as_uint(number);
+    const double root = sqrt((double)number), most = ldexp(root, -23);
+    const float near = (float)(noise_next(&noise) >> 31 ? root + most : root - most);
+    return fabs((double)near - root) > most ? std::nextafterf(near, (float)root) : near;
 }
 
 static inline uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint32_t mask) {

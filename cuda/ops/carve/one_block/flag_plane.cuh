@@ -26,7 +26,7 @@ DEVICE void fill_flags(const struct flag_args &args) {
     const uint32_t below = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
     const uint32_t width = args.turned ? marks.height : marks.width;
     const uint32_t word = args.turned ? below : beside, row = args.turned ? beside : below;
-    const uint32_t columns = 4 * block_words(width), first = word * columns;
+    const uint32_t columns = 4 * block_words(width, MASKED), first = word * columns;
     uint32_t flags = 0;
     if (row >= (args.turned ? marks.width : marks.height) || first >= width) return;
     for (uint32_t i = 0; i < columns && first + i < width; i++) {
@@ -42,7 +42,8 @@ DEVICE void fill_flags(const struct flag_args &args) {
 
 static inline dim3 flag_blocks(const struct flag_args &args) {
     const uint32_t width = args.turned ? args.marks.height : args.marks.width;
-    const uint32_t columns = 4 * block_words(width), words = (width + columns - 1) / columns;
+    const uint32_t columns = 4 * block_words(width, MASKED),
+                   words = (width + columns - 1) / columns;
     return args.turned ? pixel_blocks(args.marks.width, words)
                        : pixel_blocks(words, args.marks.height);
 }

@@ -46,10 +46,18 @@ DEVICE struct flag_costs flag_costs_of(uint32_t rows, uint32_t masks) {
              masks & FLAG_STAYS ? cost : (uint32_t)OUTSIDE };
 }
 
-/* Outside the image, or behind a wall. */
-template <bool MASKED> HOST_DEVICE constexpr uint32_t outside_cost() {
-    return MASKED ? +COST_WALL : (uint32_t)COST_OUTSIDE;
+/* Outside the image, or behind a wall: more than half a path has by energy. */
+template <search_kind KIND> HOST_DEVICE constexpr uint32_t outside_cost() {
+    return KIND == MASKED ? +COST_WALL : sobel_reach(KIND) ? 1u << 27 : 1u << 22;
 }
+constexpr uint32_t HALF_ROWS_MAX = ONE_BLOCK_ROWS_MAX / 2 + 1;
+static_assert(HALF_ROWS_MAX * GRADIENT_MAX < outside_cost<PLAIN>() &&
+                  HALF_ROWS_MAX * CARVE_ENERGY_MAX < outside_cost<SOBEL5>(),
+              "costs of half a path");
+static_assert((block_step(4, SOBEL3) + 2ull) * outside_cost<SOBEL3>() < ~0u &&
+                  HALF_ROWS_MAX * (OUTSIDE + CARVE_ENERGY_MAX + 0ull) < ~0u,
+              "sums outside, in a trace and in a sweep");
+static_assert(OUTSIDE > +CARVE_ENERGY_MAX && OUTSIDE + CARVE_ENERGY_MAX < 1 << 16, "sobel5");
 
 /* The number of the row's word that has column X: the first one has those left of the image. */
 template <int WORDS> HOST_DEVICE int flag_word_of(int x) {

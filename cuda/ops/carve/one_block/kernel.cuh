@@ -5,9 +5,9 @@
  * Limits:   layout.cuh's.
  *
  * How it works: a step is one seam. Every warp sweeps its columns of its half, which also removes
- * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a warp
- * of each half traces the seam (trace.cuh). With masks (flags.cuh) a seam may be the one at which
- * the search ends.
+ * the seam before (sweep.cuh); the upper half's warps find where both halves meet cheapest; a few
+ * warps of each half trace the seam (trace.cuh). With masks (flags.cuh) a seam may be the one at
+ * which the search ends.
  */
 #ifndef BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
 #define BURIN_CARVE_ONE_BLOCK_KERNEL_CUH
@@ -21,9 +21,9 @@ struct block_searches {
     struct block_search of[ONE_BLOCK_SEARCHES_MAX];
 };
 
-template <int WORDS, bool MASKED> struct one_block_shared {
+template <int WORDS, search_kind KIND> struct one_block_shared {
     alignas(16) struct exchange<WORDS> box;
-    struct trace_window<WORDS, MASKED> windows[2][2];
+    struct trace_shared<WORDS, KIND> trace[2]; /* [half] */
     bool stop;
     bool ends; /* MASKED: the search, before the present seam */
 };
@@ -50,7 +50,7 @@ DEVICE void load_gaps(uint16_t *gaps, const uint16_t *seam, uint32_t height, uin
 }
 
 /* The upper half's warps: the least cost of a path through the middle, the leftmost of equals. */
-template <int WORDS, bool MASKED>
+template <int WORDS, search_kind KIND>
 DEVICE void meet(const struct block_view &view, const struct sweep_place &place, int width,
                  const uint32_t (&upper)[4 * WORDS]) {
     constexpr int COLUMNS = 4 * WORDS;
@@ -58,7 +58,7 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     load_costs(lower, view.middle + place.x);
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-        if (place.x + i < 0 || place.x + i >= width) lower[i] = outside_cost<MASKED>();
+        if (place.x + i < 0 || place.x + i >= width) lower[i] = outside_cost<KIND>();
     uint32_t left = __shfl_up_sync(~0u, lower[COLUMNS - 1], 1);
     const uint32_t right = __shfl_down_sync(~0u, lower[0], 1);
 #pragma unroll
@@ -66,7 +66,7 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
         const uint32_t next = i + 1 < COLUMNS ? lower[(i + 1) % COLUMNS] : right;
         const uint32_t under = __vimin3_u32(left, lower[i], next);
         uint32_t cost = upper[i] + under;
-        if (MASKED && max(upper[i], under) == COST_WALL) cost = SEARCH_WALLED;
+        if (KIND == MASKED && max(upper[i], under) == COST_WALL) cost = SEARCH_WALLED;
         left = lower[i];
         if (place.own && place.x + i < width && cost < best)
             best = cost, column = (uint32_t)(place.x + i);
@@ -76,22 +76,17 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     if (place.lane == 0) __stcg(view.bests + place.warp, (uint64_t)least << 32 | column);
 }
 
-/* The seam's cost, and behind it its column in the middle row. */
+/* The seam's cost, and behind it its column in the middle row: for a whole warp. */
 DEVICE uint64_t best_of(const struct block_view &view, uint32_t warps) {
-    uint64_t best = ~0ull;
-    for (uint32_t i = 0; i < warps; i++) best = min(best, __ldcg(view.bests + i));
-    return best;
+    const uint32_t lane = thread_index() % 32;
+    const uint64_t best = lane < warps ? __ldcg(view.bests + lane) : ~0ull;
+    const uint32_t cost = (uint32_t)(best >> 32), least = __reduce_min_sync(~0u, cost);
+    return (uint64_t)least << 32 | __reduce_min_sync(~0u, cost == least ? (uint32_t)best : ~0u);
 }
 
-/* The column of the middle row, X; for the lower half, of the row below. */
-template <bool MASKED>
-DEVICE int seam_start(const struct block_view &view, int x, int width, uint32_t half) {
-    constexpr uint32_t outside = outside_cost<MASKED>();
-    if (!half) return x;
-    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : outside;
-    const uint32_t here = __ldcg(view.middle + x);
-    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : outside;
-    return left <= min(here, right) ? x - 1 : right < here ? x + 1 : x;
+/* That of the block's warp number WARP. */
+template <int CLUSTER> DEVICE uint32_t half_of(uint32_t warp, uint32_t warps) {
+    return CLUSTER == 1 ? warp / warps : block_index() % 2;
 }
 
 /* The warp's place. In one block the lower half's warps are numbered from the right: those on the
@@ -117,60 +112,63 @@ DEVICE bool search_ends(const struct block_search &search, uint32_t seam, uint32
     return ends;
 }
 
-/* The first warp of HALF follows SEAM, unless the search ends before it. PLANE: with the image. */
-template <int WORDS, bool MASKED>
-DEVICE void trace_seam(const struct block_search &search, const struct block_view &view,
-                       const uint8_t *plane, const struct sweep_args<WORDS> &args, uint32_t half,
-                       uint32_t seam, uint16_t *found,
-                       struct one_block_shared<WORDS, MASKED> &shared) {
-    const uint64_t best = best_of(view, args.warps);
-    if (MASKED &&
-        search_ends(search, seam, (uint32_t)(best >> 32), !half && threadIdx.x % 32 == 0)) {
+/* A warp's part in the trace of SEAM, unless the search ends before. RINGS: the shared address of
+ * the block's. All else is read anew, so that the sweep keeps no register for the trace. */
+template <int WORDS, int CLUSTER, search_kind KIND>
+DEVICE void trace_seam(const struct block_search &search, uint32_t seam, uint32_t rings,
+                       struct one_block_shared<WORDS, KIND> &shared) {
+    const uint32_t number = thread_index() / 32, warps = search.warps;
+    const uint32_t half = half_of<CLUSTER>(number, warps);
+    const int warp = (int)place_of<WORDS, CLUSTER>(number, warps, half).warp;
+    if (warp >= TRACE_WARPS) return;
+    const struct block_view view = block_view_of(search, KIND);
+    const uint64_t best = best_of(view, warps);
+    const int column = (int)(uint32_t)best;
+    const uint32_t ring = rings + number * ring_shape<WORDS, KIND>::BYTES;
+    const bool says = !half && !warp && threadIdx.x % 32 == 0;
+    if (KIND == MASKED && search_ends(search, seam, (uint32_t)(best >> 32), says))
         shared.ends = true;
-        return;
-    }
-    const int start = seam_start<MASKED>(view, (int)(uint32_t)best, args.width, half);
-    if (half)
-        trace_half<WORDS, 1>(view, plane, args, start, shared.windows[1], found);
+    else if (half)
+        trace_half<true>(search, view, seam, warp, column, ring, shared.trace[1]);
     else
-        trace_half<WORDS, 0>(view, plane, args, start, shared.windows[0], found);
+        trace_half<false>(search, view, seam, warp, column, ring, shared.trace[0]);
 }
 
 /* A warp's part of one seam, up to the least paths of its columns. With masks the sweep needs the
  * registers of the view, which is made again behind it. */
-template <int WORDS, int CLUSTER, bool MASKED>
+template <int WORDS, int CLUSTER, search_kind KIND>
 DEVICE void sweep_and_meet(const struct block_searches &searches, const struct block_view &view,
                            struct sweep_args<WORDS> &args, const struct sweep_place &place,
                            uint32_t half, struct exchange<WORDS> &box, uint32_t &parity) {
     uint32_t costs[4 * WORDS];
     const auto again = [&] {
-        return MASKED ? block_view_of(searches.of[block_index() / CLUSTER], true) : view;
+        return KIND == PLAIN ? view : block_view_of(searches.of[block_index() / CLUSTER], KIND);
     };
     if (half) {
         args.kept = kept_costs<1>(view) + place.x;
-        sweep_half<WORDS, 1, MASKED>(args, place, box, parity, costs);
+        sweep_half<WORDS, 1, KIND>(args, place, box, parity, costs);
         if (place.own) store_costs(again().middle + place.x, costs);
     } else {
         args.kept = kept_costs<0>(view) + place.x;
-        sweep_half<WORDS, 0, MASKED>(args, place, box, parity, costs);
+        sweep_half<WORDS, 0, KIND>(args, place, box, parity, costs);
     }
     search_barrier<CLUSTER>();
-    if (!half) meet<WORDS, MASKED>(again(), place, args.width, costs);
+    if (!half) meet<WORDS, KIND>(again(), place, args.width, costs);
 }
 
 /* One block or cluster a search. Warps that a smaller search does not need leave at once. */
-template <int WORDS, int CLUSTER, bool MASKED>
+template <int WORDS, int CLUSTER, search_kind KIND>
 static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     one_block_kernel(const __grid_constant__ struct block_searches searches) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     extern __shared__ __align__(128) uint8_t dynamic[];
-    __shared__ struct one_block_shared<WORDS, MASKED> shared;
-    constexpr uint32_t RING = ring_shape<WORDS, MASKED>::BYTES;
+    __shared__ struct one_block_shared<WORDS, KIND> shared;
+    constexpr uint32_t RING = ring_shape<WORDS, KIND>::BYTES;
     const struct block_search &search = searches.of[blockIdx.x / CLUSTER];
     const uint32_t warps = search.warps, here = 2 * warps / CLUSTER, warp = threadIdx.x / 32;
     if (warp >= here) return;
-    const struct block_view view = block_view_of(search, MASKED);
-    const uint32_t half = CLUSTER == 1 ? warp / warps : blockIdx.x % 2;
+    const struct block_view view = block_view_of(search, KIND);
+    const uint32_t half = half_of<CLUSTER>(warp, warps);
     const struct sweep_place place = place_of<WORDS, CLUSTER>(warp, warps, half);
     uint16_t *const gaps = (uint16_t *)(dynamic + here * RING);
     uint32_t parity = 0;
@@ -183,7 +181,7 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
     args.gaps = shared_address(gaps + GAPS_SLACK);
     args.first = CLUSTER == 1 ? half * warps : 0;
     args.warps = warps;
-    if constexpr (MASKED) {
+    if constexpr (KIND == MASKED) {
         args.flags_at = flags_at(view.shape);
         args.masks = search.masks;
         if (threadIdx.x == 0) shared.ends = false;
@@ -203,27 +201,18 @@ static __global__ void __launch_bounds__(32 * BLOCK_WARPS_MAX)
         args.closes = seam > 0;
         args.from = plane_of(view, seam ? seam - 1 : 0) + place.x;
         args.to = plane + place.x;
-        sweep_and_meet<WORDS, CLUSTER, MASKED>(searches, view, args, place, half, shared.box,
-                                               parity);
+        sweep_and_meet<WORDS, CLUSTER, KIND>(searches, view, args, place, half, shared.box, parity);
         if (threadIdx.x == 0) shared.stop = stop != 0;
         search_barrier<CLUSTER>();
         if (shared.stop) return;
-        if (place.warp == 0) {
-            if constexpr (MASKED) {
-                const struct block_view again =
-                    block_view_of(searches.of[block_index() / CLUSTER], true);
-                trace_seam<WORDS, true>(search, again, plane_of(again, seam), args, half, seam,
-                                        found, shared);
-            } else {
-                trace_seam<WORDS, false>(search, view, plane, args, half, seam, found, shared);
-            }
-        }
+        trace_seam<WORDS, CLUSTER>(searches.of[block_index() / CLUSTER], seam,
+                                   shared_address(dynamic), shared);
         search_barrier<CLUSTER>();
-        if (MASKED && shared.ends) return;
+        if (KIND == MASKED && shared.ends) return;
         if (search.progress && threadIdx.x == 0 && !half)
             ((volatile struct kernel_progress *)search.progress)->done = search.done + seam + 1;
     }
-    if (MASKED && threadIdx.x == 0 && !half) *search.taken = search.seam_count;
+    if (KIND == MASKED && threadIdx.x == 0 && !half) *search.taken = search.seam_count;
 #endif
 }
 

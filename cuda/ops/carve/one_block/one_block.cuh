@@ -17,16 +17,24 @@
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/one_block/kernel.cuh"
 
+/* Sobel comes first: SEARCH may have masks too, and then is not one for this method. */
+static inline enum search_kind search_kind_of(const struct seam_search *search) {
+    if (search->energy == CARVE_GRADIENT) return search->marks ? MASKED : PLAIN;
+    return search->energy == CARVE_SOBEL3 ? SOBEL3 : SOBEL5;
+}
+
 /* Whether SEARCH is one for this method; of its pointers only NULL or not NULL counts. */
 static inline bool one_block_takes(int capability, const struct seam_search *search) {
     const uint32_t warps = block_warps(search->width);
-    return capability >= 80 && search->energy == CARVE_GRADIENT && !search->rows &&
-           search->height >= 2 &&
+    const bool sobel = sobel_reach(search_kind_of(search)) > 0;
+    return capability >= 80 && !search->rows && !(sobel && search->marks) &&
+           search->height >= (sobel ? 4 : 2) &&
            search->height <= (search->marks ? +MASKED_ROWS_MAX : +ONE_BLOCK_ROWS_MAX) &&
            warps <= (capability >= 90 ? BLOCK_WARPS_MAX : BLOCK_WARPS_MAX / 2);
 }
 
-/* MEMORY: block_search_bytes(), of which plane 0 is filled, with a column more than the image has.
+/* MEMORY: block_search_bytes(), of which plane 0 is filled, with as many columns more than the
+ * image has as its energy needs (carve_reach).
  * MASKS: enum pixel_flag; then the flags are filled, and TAKEN is where block_search has it. */
 static inline struct block_search block_search_of(const struct seam_search *search, uint8_t *memory,
                                                   uint32_t masks, uint32_t *taken) {
@@ -40,7 +48,8 @@ static inline struct block_search block_search_of(const struct seam_search *sear
              (uint16_t)search->columns,
              (uint16_t)(search->clears ? search->least : search->columns),
              (uint8_t)block_warps(search->width),
-             (uint8_t)masks };
+             (uint8_t)masks,
+             (uint8_t)search_kind_of(search) };
 }
 
 /* Dynamic shared memory that a block uses, at most; with what the kernels declare it fits the 99 KB
@@ -51,13 +60,13 @@ HOST_DEVICE constexpr uint32_t one_block_dynamic(uint32_t warps, uint32_t ring, 
 
 enum {
     ONE_BLOCK_DYNAMIC_MAX =
-        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, false>::BYTES, ONE_BLOCK_ROWS_MAX),
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, PLAIN>::BYTES, ONE_BLOCK_ROWS_MAX),
     MASKED_DYNAMIC_MAX =
-        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, true>::BYTES, MASKED_ROWS_MAX)
+        one_block_dynamic(BLOCK_WARPS_MAX, ring_shape<4, MASKED>::BYTES, MASKED_ROWS_MAX)
 };
-static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4, false>) + 64 <= 99 * 1024,
+static_assert(ONE_BLOCK_DYNAMIC_MAX + sizeof(struct one_block_shared<4, PLAIN>) + 64 <= 99 * 1024,
               "shared memory of a block");
-static_assert(MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64 <= 99 * 1024,
+static_assert(MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, MASKED>) + 64 <= 99 * 1024,
               "shared memory of a block with masks");
 
 /* A block takes SHARED_OF_WARP for each warp, though it uses less, up to SHARED_MOST: so searches
@@ -65,8 +74,8 @@ static_assert(MASKED_DYNAMIC_MAX + sizeof(struct one_block_shared<4, true>) + 64
  * wait for a search to end. */
 enum { SHARED_OF_WARP = 20 << 10, SHARED_MOST = 160 << 10 };
 
-template <bool MASKED> static inline uint32_t shared_most(const struct cuda_context *context) {
-    const size_t declared = sizeof(struct one_block_shared<4, MASKED>) + 64;
+template <search_kind KIND> static inline uint32_t shared_most(const struct cuda_context *context) {
+    const size_t declared = sizeof(struct one_block_shared<4, KIND>) + 64;
     return min((uint32_t)SHARED_MOST, (uint32_t)(context->shared_bytes - declared));
 }
 
@@ -91,31 +100,34 @@ static inline void one_block_add(struct one_block_group *group, const struct blo
     if (search->height > group->rows) group->rows = search->height;
 }
 
-/* By words of a lane and blocks of a search. */
-template <bool MASKED> static inline const void *one_block_kernel_of(int words, bool two) {
-    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<3, 1, MASKED>;
-    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2, MASKED>
-               : (const void *)(one_block_pointer)one_block_kernel<4, 1, MASKED>;
+/* By words of a lane and blocks of a search. By sobel a lane always has 4. */
+template <search_kind KIND> static inline const void *one_block_kernel_of(int words, bool two) {
+    constexpr int FEW = sobel_reach(KIND) ? 4 : 3;
+    if (words == 3) return (const void *)(one_block_pointer)one_block_kernel<FEW, 1, KIND>;
+    return two ? (const void *)(one_block_pointer)one_block_kernel<4, 2, KIND>
+               : (const void *)(one_block_pointer)one_block_kernel<4, 1, KIND>;
 }
 
-template <bool MASKED>
+template <search_kind KIND>
 static inline cudaError_t one_block_prepare_kernels(const struct cuda_context *context) {
     static uint64_t prepared;
-    const void *const kernels[] = { one_block_kernel_of<MASKED>(3, false),
-                                    one_block_kernel_of<MASKED>(4, false),
-                                    one_block_kernel_of<MASKED>(4, true) };
-    return prepare_kernels(kernels, 3, (int)shared_most<MASKED>(context), &prepared);
+    const void *const kernels[] = { one_block_kernel_of<KIND>(3, false),
+                                    one_block_kernel_of<KIND>(4, false),
+                                    one_block_kernel_of<KIND>(4, true) };
+    return prepare_kernels(kernels, 3, (int)shared_most<KIND>(context), &prepared);
 }
 
 /* Call it before a turn begins: it may load the kernels. */
 static inline enum status one_block_prepare(const struct cuda_context *context,
                                             struct failure *failure) {
-    CUDA_TRY(failure, one_block_prepare_kernels<false>(context));
-    CUDA_TRY(failure, one_block_prepare_kernels<true>(context));
+    CUDA_TRY(failure, one_block_prepare_kernels<PLAIN>(context));
+    CUDA_TRY(failure, one_block_prepare_kernels<MASKED>(context));
+    CUDA_TRY(failure, one_block_prepare_kernels<SOBEL3>(context));
+    CUDA_TRY(failure, one_block_prepare_kernels<SOBEL5>(context));
     return STATUS_OK;
 }
 
-template <int WORDS, bool MASKED>
+template <int WORDS, search_kind KIND>
 static inline cudaError_t one_block_launch(const struct cuda_context *context, cudaStream_t stream,
                                            int generation, int crowd,
                                            const struct one_block_group *group) {
@@ -132,12 +144,12 @@ static inline cudaError_t one_block_launch(const struct cuda_context *context, c
     config.gridDim = dim3(cluster * group->count);
     config.blockDim = dim3(32 * warps);
     config.dynamicSmemBytes =
-        max(one_block_dynamic(warps, ring_shape<WORDS, MASKED>::BYTES, group->rows),
-            min(warps * SHARED_OF_WARP, shared_most<MASKED>(context)));
+        max(one_block_dynamic(warps, ring_shape<WORDS, KIND>::BYTES, group->rows),
+            min(warps * SHARED_OF_WARP, shared_most<KIND>(context)));
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = two;
-    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of<MASKED>(WORDS, two),
+    return cudaLaunchKernelEx(&config, (one_block_pointer)one_block_kernel_of<KIND>(WORDS, two),
                               group->searches);
 }
 
@@ -147,18 +159,21 @@ static inline cudaError_t one_block_launch_all(const struct cuda_context *contex
                                                cudaStream_t stream, int generation,
                                                const struct block_search *searches, int count,
                                                int crowd) {
-    struct one_block_group groups[2][2] = {}; /* [with masks][narrow] */
-    for (int i = 0; i < count; i++)
-        one_block_add(&groups[searches[i].masks != 0][block_words(searches[i].width) == 3],
-                      &searches[i]);
-    cudaError_t error =
-        one_block_launch<4, true>(context, stream, generation, crowd, &groups[1][0]);
-    if (!error)
-        error = one_block_launch<4, false>(context, stream, generation, crowd, &groups[0][0]);
-    if (!error)
-        error = one_block_launch<3, true>(context, stream, generation, crowd, &groups[1][1]);
-    if (!error)
-        error = one_block_launch<3, false>(context, stream, generation, crowd, &groups[0][1]);
+    struct one_block_group groups[SEARCH_KINDS][2] = {}; /* [kind][narrow] */
+    for (int i = 0; i < count; i++) {
+        const enum search_kind kind = (enum search_kind)searches[i].kind;
+        one_block_add(&groups[kind][block_words(searches[i].width, kind) == 3], &searches[i]);
+    }
+    cudaError_t error = cudaSuccess;
+    const auto launch = [&](auto function, const struct one_block_group *group) {
+        if (!error) error = function(context, stream, generation, crowd, group);
+    };
+    launch(one_block_launch<4, SOBEL5>, &groups[SOBEL5][0]);
+    launch(one_block_launch<4, SOBEL3>, &groups[SOBEL3][0]);
+    launch(one_block_launch<4, MASKED>, &groups[MASKED][0]);
+    launch(one_block_launch<4, PLAIN>, &groups[PLAIN][0]);
+    launch(one_block_launch<3, MASKED>, &groups[MASKED][1]);
+    launch(one_block_launch<3, PLAIN>, &groups[PLAIN][1]);
     return error;
 }
 

@@ -1,166 +1,331 @@
 // SPDX-License-Identifier: Apache-2.0
-/* trace.cuh - a warp follows the seam through one half, from the middle outward.
+/* trace.cuh - warps follow the seam through their half, from the middle outward.
  *
  * Used by:  kernel.cuh.
- * Threads:  one whole warp a half.
+ * Threads:  whole warps: those of a half whose number is below TRACE_WARPS.
  *
- * How it works: directions were not stored. From a kept row of costs a warp does STEP rows of 32
- * columns again, the seam in column MIDDLE_LANE, and keeps each row's directions as two ballots:
- * it went left, or right. The seam moves one column a row at most, so no wrong value at the
- * window's sides reaches it. While those rows are walked back, the next window is on its way.
+ * How it works: directions were not stored. A round follows a group of STEP rows with each warp,
+ * from the kept row of costs outside the group; only the column where the round begins is known.
+ * The seam moves one column a row at most. So the warp DISTANCE groups away from there adds up the
+ * costs of a window that holds every column at which the seam may come and go, and no wrong value
+ * at the window's sides reaches those columns. With each cost goes its path through the group, two
+ * bits a row. Then the moves of all paths lie in shared memory; the warps meet, and each looks up
+ * the columns where the groups begin, one after the other. The path from there is the warp's part
+ * of the seam: a lane counts the moves up to its row.
+ *
+ * A window lies in the warp's ring, which the sweep has left. Once a row has been read, that of the
+ * next round's window is asked for, long before the column is known: so windows have REACH columns
+ * more on each side. Where the seam goes further in a round, the window is asked for anew.
  */
 #ifndef BURIN_CARVE_ONE_BLOCK_TRACE_CUH
 #define BURIN_CARVE_ONE_BLOCK_TRACE_CUH
 
 #include "cuda/ops/carve/one_block/sweep.cuh"
 
-enum {
-    WINDOW_ROWS = 16,
-    WINDOW_BYTES = 112, /* of a row; 96 are used: 16 more spread the rows over the banks */
-    WINDOW_COSTS = 72,
-    WINDOW_REACH = 30, /* columns left of the seam, where the window was asked for */
-    MIDDLE_LANE = 15
+/* A window is 2 * STEP columns wider for each group between, so that more warps would do more work
+ * for a group than they save; these are one for each part of the multiprocessor. */
+enum { TRACE_WARPS = 4 };
+
+/* One warp alone sweeps 3 words. COLUMNS: the most that a lane has. */
+template <int WORDS> struct trace_limits {
+    enum { WARPS = WORDS == 3 ? 1 : +TRACE_WARPS, COLUMNS = WORDS == 3 ? 2 : 4 };
 };
 
-template <int WORDS, bool MASKED> struct window_flags {};
-template <int WORDS> struct window_flags<WORDS, true> {
-    enum { ROW = 96 / (4 * WORDS) + 1 };
-    uint32_t flags[WINDOW_ROWS * ROW];
-};
+/* Columns that a lane has of the window DISTANCE groups away; by sobel always 4. */
+template <search_kind KIND> HOST_DEVICE constexpr int trace_columns(int distance) {
+    return distance < 2 && !sobel_reach(KIND) ? 2 : 4;
+}
 
-template <int WORDS, bool MASKED> struct trace_window : window_flags<WORDS, MASKED> {
-    alignas(16) uint8_t luma[WINDOW_ROWS][WINDOW_BYTES];
-    uint32_t costs[WINDOW_COSTS];
-};
-
-/* Group GROUP of a half's rows, STEP each, around COLUMN. */
-struct trace_place {
+/* A warp's window: that of GROUP around COLUMN, asked for or there; GROUP < 0: none. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS> struct trace_window {
+    enum {
+        STEP = block_step(WORDS, KIND),
+        SOBEL = sobel_reach(KIND),
+        AHEAD = SOBEL ? 2 * SOBEL : 1, /* rows that energies need beyond the first */
+        ROWS = STEP + AHEAD,
+        SIDE = 15 * COLUMNS, /* left of COLUMN; up to 3 more */
+        REACH = SOBEL        ? 16
+                : WORDS == 3 ? +STEP
+                             : 2 * STEP,                      /* the most that fits */
+        LUMA = (32 * COLUMNS + 2 * REACH + 2 * 15) / 16 * 16, /* bytes of a row */
+        COSTS = (32 * COLUMNS + 2 * REACH + 2 * 3) / 4 * 4,   /* columns */
+        FLAGS = LUMA / (4 * WORDS) + 2,                       /* words of a row */
+        COSTS_AT = ROWS * LUMA                                /* bytes before the costs */
+    };
+    static_assert(SIDE >= STEP * COLUMNS + SOBEL / 2 &&
+                      32 * COLUMNS - 1 - SIDE - 3 >= STEP * COLUMNS + SOBEL / 2,
+                  "wide enough for COLUMNS groups: a row takes a column from each side, and the "
+                  "first one by sobel5 two");
+    static_assert(COSTS_AT + 4 * COSTS <= (int)ring_shape<WORDS, KIND>::BYTES,
+                  "a window lies in a ring");
+    const struct block_view &view;
+    const uint8_t *plane;
+    int height, width, lane;
+    uint32_t ring, flags; /* shared addresses */
     int group, column;
 };
 
-/* The first column of a window, of luma and of costs. */
-DEVICE int window_luma_x(int column) {
-    return (column - WINDOW_REACH) & ~15;
+/* A half's. FLAGS: [distance], of windows. MOVES: [round & 1][distance], columns to the right from
+ * a group's last row to the kept one, of the path to each of the window's columns. */
+template <int WORDS, search_kind KIND> struct trace_shared {
+    typedef trace_window<WORDS, false, KIND, trace_limits<WORDS>::COLUMNS> widest;
+    uint32_t flags[trace_limits<WORDS>::WARPS][KIND == MASKED ? widest::ROWS * widest::FLAGS : 1];
+    int8_t moves[2][trace_limits<WORDS>::WARPS][32 * trace_limits<WORDS>::COLUMNS];
+};
+
+/* ---- a window */
+
+/* Its first column that is asked for, a multiple of UNIT. */
+template <class WINDOW> DEVICE int asked_left(const WINDOW &window, int unit) {
+    return max((window.column - WINDOW::SIDE - WINDOW::REACH) & -unit, -PLANE_LEFT);
 }
 
-DEVICE int window_costs_x(int column) {
-    return (column - WINDOW_REACH) & ~3;
-}
-
-/* The lower half's rows are asked for from the one below on: energies need it. */
-template <int WORDS, int HALF, bool MASKED>
-DEVICE void ask_window(const struct block_view &view, const uint8_t *plane, int height,
-                       const struct trace_place &at, struct trace_window<WORDS, MASKED> &window) {
-    const int lane = (int)(thread_index() % 32);
-    const int x = window_luma_x(at.column), first = at.group * lane_shape<WORDS>::STEP - HALF;
-    const auto row_at = [&](int i) {
-        const int row = max(first + i, 0);
-        const int y = HALF ? max(height - 1 - row, 0) : min(row, height - 1);
-        return plane + (int64_t)y * view.shape.pitch;
-    };
-#pragma unroll
-    for (int i = lane; i < 6 * WINDOW_ROWS; i += 32) {
-        const int chunk = i % 6 * 16;
-        copy_async16(shared_address(&window.luma[i / 6][chunk]), row_at(i / 6) + x + chunk);
-    }
-    if constexpr (MASKED) {
-        constexpr int ROW = window_flags<WORDS, true>::ROW;
-        const int word = flag_word_of<WORDS>(x);
-#pragma unroll 1
-        for (int i = lane; i < ROW * WINDOW_ROWS; i += 32)
-            copy_async4(shared_address(&window.flags[i]),
-                        row_at(i / ROW) + flags_at(view.shape) + 4 * (word + i % ROW));
-    }
-    if (at.group > 0 && lane < 17)
-        copy_async16(shared_address(&window.costs[4 * lane]),
-                     kept_costs<HALF>(view) + (size_t)(at.group - 1) * view.shape.stride +
-                         window_costs_x(at.column) + 4 * lane);
+/* Asks for row I, as a group of copies. Rows begin with those before the group that energies need:
+ * by gradient the lower half's with the one below. A lane's copies go where its last ones went. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE void ask_window_row(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int i) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    const int lane = window.lane, x = asked_left(window, 16);
+    const int before = shape::SOBEL > 0 ? +shape::SOBEL : LOWER;
+    const int row = window.group * shape::STEP - before + i, least = before ? max(row, 0) : row;
+    const int y = LOWER ? window.height - 1 - least : least;
+    const uint8_t *const from = window.plane + (int64_t)y * window.view.shape.pitch;
+    if (window.group >= 0 && 16 * lane < shape::LUMA)
+        copy_async16(window.ring + (uint32_t)(i * shape::LUMA + 16 * lane), from + x + 16 * lane);
+    if (KIND == MASKED && window.group >= 0 && lane < shape::FLAGS)
+        copy_async4(window.flags + 4 * (uint32_t)(i * shape::FLAGS + lane),
+                    from + flags_at(window.view.shape) + 4 * (flag_word_of<WORDS>(x) + lane));
     copy_async_commit();
 }
 
-/* Directions of each row's paths: bit LANE of `left` or `right`, or neither. */
-template <int STEP> struct directions { uint32_t left[STEP], right[STEP]; };
+/* Asks for the kept costs, with the row that is asked for next. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE void ask_window_costs(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    const uint32_t *const from = kept_costs<LOWER>(window.view) + asked_left(window, 4) +
+                                 (int64_t)(window.group - 1) * window.view.shape.stride;
+#pragma unroll
+    for (int i = 4 * window.lane; i < shape::COSTS; i += 4 * 32)
+        if (window.group > 0)
+            copy_async16(window.ring + (uint32_t)(shape::COSTS_AT + 4 * i), from + i);
+}
 
-/* The seam is in column COLUMN of the group's last row; WINDOW was asked for around WINDOW_AT. */
-template <int WORDS, int HALF, bool MASKED>
-DEVICE void find_directions(const struct trace_window<WORDS, MASKED> &window,
-                            const struct trace_place &window_at, int column, int width,
-                            const struct flag_costs &flag_costs,
-                            struct directions<lane_shape<WORDS>::STEP> &directions) {
-    constexpr int STEP = lane_shape<WORDS>::STEP, COLUMNS = lane_shape<WORDS>::COLUMNS;
-    constexpr uint32_t outside = outside_cost<MASKED>();
-    const int x = column - MIDDLE_LANE + (int)(thread_index() % 32);
-    const bool inside = x >= 0 && x < width;
-    const uint8_t *const luma = &window.luma[0][x - window_luma_x(window_at.column)];
-    const int word = flag_word_of<WORDS>(x), bit = FLAG_BITS * (x - (word - 1) * COLUMNS);
-    const int in_row = word - flag_word_of<WORDS>(window_luma_x(window_at.column));
-    uint32_t energies[STEP]; /* before the costs: they wait for nothing */
-    uint32_t above = luma[0], above_right = luma[1];
-#pragma unroll
-    for (int i = 0; i < STEP; i++) {
-        const uint32_t row = luma[(i + 1) * WINDOW_BYTES];
-        const uint32_t row_right = luma[(i + 1) * WINDOW_BYTES + 1];
-        const uint32_t here = HALF ? row : above, right = HALF ? row_right : above_right;
-        const uint32_t below = HALF ? above : row, across = HALF ? above_right : row_right;
-        energies[i] = inside ? carve_gradient(here, right, below, across) : outside;
-        if constexpr (MASKED) {
-            const uint32_t flags = window.flags[(i + HALF) * window.ROW + in_row];
-            if (inside) energies[i] = add_flags(energies[i], flags, bit, flag_costs);
-        }
-        above = row, above_right = row_right;
+template <class WINDOW> DEVICE void ask_window(const WINDOW &window) {
+    ask_window_costs(window);
+#pragma unroll 1
+    for (int i = 0; i < WINDOW::ROWS; i++) ask_window_row(window, i);
+}
+
+/* The lane's columns of a row; two of them go to bytes 0 and 2. */
+template <int COLUMNS> DEVICE uint32_t window_word(uint32_t at) {
+    if (COLUMNS == 4) return load_shared32(at);
+    return __byte_perm((uint32_t)load_shared16(at), 0, 0x4140);
+}
+
+template <int COLUMNS> DEVICE uint32_t window_right_of(uint32_t word) {
+    const uint32_t next = __shfl_down_sync(~0u, word, 1);
+    return COLUMNS == 4 ? __funnelshift_r(word, next, 8) : __byte_perm(word, next, 0x1412);
+}
+
+/* Which half of two words of energies a column has. */
+template <int COLUMNS> HOST_DEVICE constexpr int window_half_of(int column) {
+    return COLUMNS == 4 ? column % 2 * 2 + column / 2 : column;
+}
+
+/* Rows of a window that the next energies need. */
+template <search_kind KIND, int COLUMNS> struct window_rows : sobel_rows<1, sobel_reach(KIND)> {};
+template <int COLUMNS> struct window_rows_by_gradient {
+    uint32_t words[2]; /* the row that came last, and its right neighbours */
+};
+template <int COLUMNS> struct window_rows<PLAIN, COLUMNS> : window_rows_by_gradient<COLUMNS> {};
+template <int COLUMNS> struct window_rows<MASKED, COLUMNS> : window_rows_by_gradient<COLUMNS> {};
+
+/* Adds the window's next row, WORD at column X, and makes the energies, two to a word, of the row
+ * that then has all it needs, and OUTSIDE more. */
+template <bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE void window_energies(struct window_rows<KIND, COLUMNS> &rows, uint32_t word, int x,
+                            const uint32_t (&outside)[2], uint32_t (&energies)[2]) {
+    if constexpr (sobel_reach(KIND)) {
+        const uint32_t words[1] = { word };
+        add_sobel_row(rows, x, words, energies);
+    } else {
+        const uint32_t row[2] = { word, window_right_of<COLUMNS>(word) };
+        const uint32_t(&last)[2] = rows.words;
+        const uint32_t(&here)[2] = LOWER ? row : last, (&below)[2] = LOWER ? last : row;
+        energies_of(here[0], here[1], below[0], below[1], energies[0], energies[1]);
+        rows.words[0] = row[0], rows.words[1] = row[1];
     }
-    uint32_t cost = outside;
-    if (inside) cost = window_at.group > 0 ? window.costs[x - window_costs_x(window_at.column)] : 0;
+    energies[0] += outside[0], energies[1] += outside[1];
+}
+
+/* PATHS gets the paths to the lane's columns, from X on, in row LAST: bit 2 i where one came to row
+ * i from the left, bit 2 i + 1 from the right. Meanwhile the window of NEXT around COLUMN comes. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int next, int column,
+                       int x, int last, const struct flag_costs &flag_costs,
+                       uint32_t (&paths)[COLUMNS]) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    const int luma_x = asked_left(window, 16), word_x = flag_word_of<WORDS>(x);
+    const int flag_bit = FLAG_BITS * (x - (word_x - 1) * 4 * WORDS);
+    const uint32_t luma_from = window.ring + (uint32_t)(x - luma_x);
+    const uint32_t flags_from =
+        window.flags + 4 * (uint32_t)(LOWER * shape::FLAGS + word_x - flag_word_of<WORDS>(luma_x));
+    const auto luma = [&](int i) { return window_word<COLUMNS>(luma_from + i * shape::LUMA); };
+    const auto flags_of = [&](int i) {
+        const uint32_t flags = load_shared32(flags_from + 4 * i * shape::FLAGS);
+        return flags >> flag_bit | flags_outside(x, window.width);
+    };
+    uint32_t costs[COLUMNS] = {}, outside[2] = {}, energies[2], flags = 0;
+    copy_async_wait<shape::ROWS - shape::AHEAD - 2>();
+    __syncwarp();
+    if (window.group > 0)
+        load_shared_words(costs, window.ring +
+                                     (uint32_t)(shape::COSTS_AT + 4 * (x - asked_left(window, 4))));
 #pragma unroll
-    for (int i = 0; i < STEP; i++) {
-        const uint32_t left = __shfl_up_sync(~0u, cost, 1), right = __shfl_down_sync(~0u, cost, 1);
-        directions.left[i] = __ballot_sync(~0u, left <= min(cost, right));
-        directions.right[i] = __ballot_sync(~0u, right < min(cost, left));
-        cost = min(left, min(cost, right)) + energies[i];
-        if constexpr (MASKED) cost = min(cost, +COST_WALL);
+    for (int i = 0; i < COLUMNS; i++) {
+        const int half = window_half_of<COLUMNS>(i);
+        paths[i] = 0;
+        if (x + i >= 0 && x + i < window.width) continue;
+        costs[i] = outside_cost<KIND>();
+        if (KIND != MASKED) outside[half / 2] |= (uint32_t)OUTSIDE << half % 2 * 16;
+    }
+    struct window_rows<KIND, COLUMNS> rows = {};
+#pragma unroll
+    for (int i = 0; i <= shape::AHEAD; i++)
+        window_energies<LOWER>(rows, luma(i), x, outside, energies);
+    uint32_t word = luma(shape::AHEAD + 1);
+    if (KIND == MASKED) flags = flags_of(0);
+    __syncwarp();
+    window.group = next, window.column = column;
+    ask_window_costs(window);
+#pragma unroll 5
+    for (int i = 0; i < shape::STEP; i++) {
+        const uint32_t present[2] = { energies[0], energies[1] }, present_flags = flags;
+        const uint32_t beyond = (uint32_t)((last - i) >> 31);
+        uint32_t left = __shfl_up_sync(~0u, costs[COLUMNS - 1], 1);
+        uint32_t left_path = __shfl_up_sync(~0u, paths[COLUMNS - 1], 1);
+        const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
+        const uint32_t right_path = __shfl_down_sync(~0u, paths[0], 1);
+        window_energies<LOWER>(rows, word, x, outside, energies);
+        copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
+        __syncwarp();
+        if (i + shape::AHEAD + 2 < shape::ROWS) word = luma(i + shape::AHEAD + 2);
+        if (KIND == MASKED && i + 1 < shape::STEP) flags = flags_of(i + 1);
+        ask_window_row(window, i);
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) {
+            const bool at_end = j + 1 == COLUMNS;
+            const uint32_t after = at_end ? right : costs[(j + 1) % COLUMNS];
+            const uint32_t after_path = at_end ? right_path : paths[(j + 1) % COLUMNS];
+            const uint32_t least = __vimin3_u32(left, costs[j], after);
+            const uint32_t path = left == least       ? left_path | 1u << 2 * i
+                                  : costs[j] == least ? paths[j]
+                                                      : after_path | 2u << 2 * i;
+            left = costs[j], left_path = paths[j];
+            paths[j] =
+                COLUMNS == trace_columns<KIND>(0) ? (path & ~beyond) | (paths[j] & beyond) : path;
+            const int half = window_half_of<COLUMNS>(j);
+            uint32_t energy = half % 2 ? present[half / 2] >> 16 : present[half / 2] & 0xffff;
+            if (KIND == MASKED)
+                energy = add_flags(energy, present_flags, FLAG_BITS * j, flag_costs);
+            costs[j] = KIND == MASKED ? __viaddmin_u32(least, energy, COST_WALL) : least + energy;
+        }
+    }
+    ask_window_row(window, shape::STEP);
+    for (int i = shape::STEP + 1; i < shape::ROWS; i++) ask_window_row(window, i); /* by sobel */
+}
+
+/* Columns to the right that a path moves from its last row to its first. */
+DEVICE int path_moves(uint32_t path) {
+    return __popc(path & 0xaaaaaaaa) - __popc(path & 0x55555555);
+}
+
+/* ---- a half */
+
+/* The first column of a window that is read, where the seam is known to be in COLUMN. */
+DEVICE int window_left(int columns, int column) {
+    return (column - 15 * columns) & ~3;
+}
+
+/* The column in the row below the middle, of the seam that has X in the middle row. */
+template <search_kind KIND>
+DEVICE int lower_start(const struct block_view &view, int x, int width) {
+    constexpr uint32_t outside = outside_cost<KIND>();
+    const uint32_t left = x > 0 ? __ldcg(view.middle + x - 1) : outside;
+    const uint32_t here = __ldcg(view.middle + x);
+    const uint32_t right = x + 1 < width ? __ldcg(view.middle + x + 1) : outside;
+    return left <= min(here, right) ? x - 1 : right < here ? x + 1 : x;
+}
+
+/* Writes the rows of SEAM in the half's groups that are the warp's: those DISTANCE groups away from
+ * a round's beginning. A lane has COLUMNS. The seam has COLUMN in the middle row. */
+template <int COLUMNS, bool LOWER, int WORDS, search_kind KIND>
+DEVICE void trace_groups(const struct block_search &search, const struct block_view &view,
+                         uint32_t seam, int distance, int column, uint32_t ring,
+                         struct trace_shared<WORDS, KIND> &shared) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    const int lane = (int)(thread_index() % 32), middle = (int)view.middle_row;
+    const int height = search.height, width = (int)(search.width - seam);
+    const int rows = LOWER ? height - 1 - middle : middle + 1, outermost = (rows - 1) / shape::STEP;
+    const int warps = min((int)search.warps, +trace_limits<WORDS>::WARPS);
+    const struct flag_costs flag_costs = flag_costs_of(search.height, search.masks);
+    uint16_t *const found = search.seams + (size_t)seam * search.height;
+    const uint32_t flags = shared_address(shared.flags[distance]);
+    shape window = { view,  plane_of(view, seam), height, width, lane, ring,
+                     flags, outermost - distance, column };
+    ask_window(window);
+    if (LOWER) column = lower_start<KIND>(view, column, width);
+    for (int first = outermost, round = 0; first >= 0; first -= warps, round ^= 1) {
+        const int group = first - distance, left = window_left(COLUMNS, column), begin = column;
+        const int x = left + COLUMNS * lane;
+        const int last = min(rows - group * shape::STEP, +shape::STEP) - 1;
+        auto &moves = shared.moves[round];
+        uint32_t paths[COLUMNS];
+        if (group >= 0) {
+            if (abs(column - window.column) > shape::REACH) {
+                copy_async_wait<0>();
+                window.column = column;
+                ask_window(window);
+            }
+            find_paths(window, group - warps, column, x, last, flag_costs, paths);
+#pragma unroll
+            for (int i = 0; i < COLUMNS; i++)
+                moves[distance][COLUMNS * lane + i] = (int8_t)path_moves(paths[i]);
+        }
+        if (warps > 1)
+            barrier_of<1 + LOWER>(32 * (uint32_t)warps);
+        else
+            __syncwarp();
+        int mine = 0;
+        for (int i = 0; i < warps && i <= first; i++) {
+            if (i == distance) mine = column;
+            column += moves[i][column - window_left(trace_columns<KIND>(i), begin)];
+        }
+        if (group < 0) continue;
+        uint32_t path = paths[0];
+#pragma unroll
+        for (int i = 1; i < COLUMNS; i++)
+            if (x + i == mine) path = paths[i];
+        path = __shfl_sync(~0u, path, (mine - left) / COLUMNS);
+        if (lane <= last) {
+            const int row = group * shape::STEP + lane;
+            path = (uint32_t)((uint64_t)path >> 2 * (lane + 1));
+            __stcg(found + (LOWER ? height - 1 - row : row), (uint16_t)(mine + path_moves(path)));
+        }
     }
 }
 
-/* Writes the columns of ROWS rows to SEAM, from COLUMN in the half's last row on. */
-template <int WORDS, int HALF, bool MASKED>
-DEVICE void trace_half(const struct block_view &view, const uint8_t *plane,
-                       const struct sweep_args<WORDS> &args, int column,
-                       struct trace_window<WORDS, MASKED> (&windows)[2], uint16_t *seam) {
-    constexpr int STEP = lane_shape<WORDS>::STEP;
-    const int lane = (int)(thread_index() % 32);
-    struct trace_place at = { (args.rows - 1) / STEP, column };
-    int last = args.rows - 1;
-    ask_window<WORDS, HALF>(view, plane, args.height, at, windows[at.group & 1]);
-    for (; at.group >= 0; at.group--) {
-        const struct trace_place next = { at.group - 1, column };
-        struct directions<STEP> directions;
-        if (at.group > 0) {
-            ask_window<WORDS, HALF>(view, plane, args.height, next, windows[next.group & 1]);
-            copy_async_wait<1>();
-        } else {
-            copy_async_wait<0>();
-        }
-        __syncwarp();
-        find_directions<WORDS, HALF>(windows[at.group & 1], at, column, args.width,
-                                     flag_costs_of((uint32_t)args.height, args.masks), directions);
-        const int end = last - at.group * STEP;
-        int place = MIDDLE_LANE, mine = 0;
-#pragma unroll
-        for (int i = STEP - 1; i >= 0; i--) {
-            if (i > end) continue;
-            if (lane == i) mine = place;
-            place +=
-                (int)(directions.right[i] >> place & 1) - (int)(directions.left[i] >> place & 1);
-        }
-        const int row = at.group * STEP + lane;
-        if (lane <= end && lane < STEP)
-            __stcg(seam + (HALF ? args.height - 1 - row : row),
-                   (uint16_t)(column - MIDDLE_LANE + mine));
-        at.column = next.column;
-        column += place - MIDDLE_LANE;
-        last = at.group * STEP - 1;
-        __syncwarp();
-    }
+/* A warp's part of the half's rows of SEAM. DISTANCE: its number, below TRACE_WARPS. */
+template <bool LOWER, int WORDS, search_kind KIND>
+DEVICE void trace_half(const struct block_search &search, const struct block_view &view,
+                       uint32_t seam, int distance, int column, uint32_t ring,
+                       struct trace_shared<WORDS, KIND> &shared) {
+    if constexpr (sobel_reach(KIND))
+        trace_groups<4, LOWER>(search, view, seam, distance, column, ring, shared);
+    else if (WORDS == 3 || trace_columns<KIND>(distance) == 2)
+        trace_groups<2, LOWER>(search, view, seam, distance, column, ring, shared);
+    else if constexpr (WORDS == 4)
+        trace_groups<4, LOWER>(search, view, seam, distance, column, ring, shared);
 }
 
 #endif
