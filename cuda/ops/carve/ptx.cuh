@@ -193,6 +193,12 @@ DEVICE uint32_t load_shared32(uint32_t from) {
     return word;
 }
 
+DEVICE uint32_t load_shared8(uint32_t from) {
+    uint32_t byte;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(from) : "memory");
+    return byte;
+}
+
 DEVICE int load_shared16(uint32_t from) {
     uint16_t half;
     asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(from) : "memory");

@@ -304,6 +304,10 @@ static inline uint32_t add_where(uint32_t sum, uint32_t by, uint32_t bits, uint3
     return bits & mask ? sum + by : sum;
 }
 
+static inline uint32_t load_shared8(uint32_t from) {
+    return *(const uint8_t *)simt_shared(from);
+}
+
 static inline int load_shared16(uint32_t from) {
     uint16_t half;
     memcpy(&half, simt_shared(from), 2);

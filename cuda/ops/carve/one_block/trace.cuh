@@ -26,14 +26,19 @@
  * for a group than they save; these are one for each part of the multiprocessor. */
 enum { TRACE_WARPS = 4 };
 
-/* One warp alone sweeps 3 words. COLUMNS: the most that a lane has. */
+/* One warp alone sweeps 3 words, and its ring has room for two WINDOWS: the next one is asked for
+ * whole, beside the present one. COLUMNS: the most that a lane has. */
 template <int WORDS> struct trace_limits {
-    enum { WARPS = WORDS == 3 ? 1 : +TRACE_WARPS, COLUMNS = WORDS == 3 ? 2 : 4 };
+    enum {
+        WARPS = WORDS == 3 ? 1 : +TRACE_WARPS,
+        COLUMNS = WORDS == 3 ? 1 : 4,
+        WINDOWS = WORDS == 3 ? 2 : 1
+    };
 };
 
 /* Columns that a lane has of the window DISTANCE groups away; by sobel always 4. */
-template <search_kind KIND> HOST_DEVICE constexpr int trace_columns(int distance) {
-    return distance < 2 && !sobel_reach(KIND) ? 2 : 4;
+template <int WORDS, search_kind KIND> HOST_DEVICE constexpr int trace_columns(int distance) {
+    return WORDS == 3 ? 1 : distance < 2 && !sobel_reach(KIND) ? 2 : 4;
 }
 
 /* A warp's window: that of GROUP around COLUMN, asked for or there; GROUP < 0: none. */
@@ -50,26 +55,29 @@ template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS> struct trace_win
         LUMA = (32 * COLUMNS + 2 * REACH + 2 * 15) / 16 * 16, /* bytes of a row */
         COSTS = (32 * COLUMNS + 2 * REACH + 2 * 3) / 4 * 4,   /* columns */
         FLAGS = LUMA / (4 * WORDS) + 2,                       /* words of a row */
-        COSTS_AT = ROWS * LUMA                                /* bytes before the costs */
+        COSTS_AT = ROWS * LUMA,                               /* bytes before the costs */
+        BYTES = COSTS_AT + 4 * COSTS,
+        WINDOWS = trace_limits<WORDS>::WINDOWS
     };
     static_assert(SIDE >= STEP * COLUMNS + SOBEL / 2 &&
                       32 * COLUMNS - 1 - SIDE - 3 >= STEP * COLUMNS + SOBEL / 2,
                   "wide enough for COLUMNS groups: a row takes a column from each side, and the "
                   "first one by sobel5 two");
-    static_assert(COSTS_AT + 4 * COSTS <= (int)ring_shape<WORDS, KIND>::BYTES,
-                  "a window lies in a ring");
+    static_assert(WINDOWS * BYTES <= (int)ring_shape<WORDS, KIND>::BYTES, "windows lie in a ring");
     const struct block_view &view;
     const uint8_t *plane;
     int height, width, lane;
     uint32_t ring, flags; /* shared addresses */
     int group, column;
+    uint32_t other_ring, other_flags; /* the next window's, by turns */
 };
 
 /* A half's. FLAGS: [distance], of windows. MOVES: [round & 1][distance], columns to the right from
  * a group's last row to the kept one, of the path to each of the window's columns. */
 template <int WORDS, search_kind KIND> struct trace_shared {
     typedef trace_window<WORDS, false, KIND, trace_limits<WORDS>::COLUMNS> widest;
-    uint32_t flags[trace_limits<WORDS>::WARPS][KIND == MASKED ? widest::ROWS * widest::FLAGS : 1];
+    uint32_t flags[widest::WINDOWS * trace_limits<WORDS>::WARPS]
+                  [KIND == MASKED ? widest::ROWS * widest::FLAGS : 1];
     int8_t moves[2][trace_limits<WORDS>::WARPS][32 * trace_limits<WORDS>::COLUMNS];
 };
 
@@ -80,16 +88,23 @@ template <class WINDOW> DEVICE int asked_left(const WINDOW &window, int unit) {
     return max((window.column - WINDOW::SIDE - WINDOW::REACH) & -unit, -PLANE_LEFT);
 }
 
-/* Asks for row I, as a group of copies. Rows begin with those before the group that energies need:
- * by gradient the lower half's with the one below. A lane's copies go where its last ones went. */
+/* The window's row I. Rows begin with those before the group that energies need: by gradient the
+ * lower half's with the one below. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE const uint8_t *window_row(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int i) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    const int before = shape::SOBEL > 0 ? +shape::SOBEL : LOWER;
+    const int row = window.group * shape::STEP - before + i, least = before ? max(row, 0) : row;
+    const int y = LOWER ? window.height - 1 - least : least;
+    return window.plane + (int64_t)y * window.view.shape.pitch;
+}
+
+/* Asks for row I, as a group of copies. A lane's copies go where its last ones went. */
 template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
 DEVICE void ask_window_row(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int i) {
     typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
     const int lane = window.lane, x = asked_left(window, 16);
-    const int before = shape::SOBEL > 0 ? +shape::SOBEL : LOWER;
-    const int row = window.group * shape::STEP - before + i, least = before ? max(row, 0) : row;
-    const int y = LOWER ? window.height - 1 - least : least;
-    const uint8_t *const from = window.plane + (int64_t)y * window.view.shape.pitch;
+    const uint8_t *const from = window_row(window, i);
     if (window.group >= 0 && 16 * lane < shape::LUMA)
         copy_async16(window.ring + (uint32_t)(i * shape::LUMA + 16 * lane), from + x + 16 * lane);
     if (KIND == MASKED && window.group >= 0 && lane < shape::FLAGS)
@@ -110,21 +125,42 @@ DEVICE void ask_window_costs(const trace_window<WORDS, LOWER, KIND, COLUMNS> &wi
             copy_async16(window.ring + (uint32_t)(shape::COSTS_AT + 4 * i), from + i);
 }
 
-template <class WINDOW> DEVICE void ask_window(const WINDOW &window) {
+/* Asks for all of it: row by row, or in as few copies as there are lanes for. */
+template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
+DEVICE void ask_window(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window) {
+    typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
     ask_window_costs(window);
+    if constexpr (shape::WINDOWS == 1) {
 #pragma unroll 1
-    for (int i = 0; i < WINDOW::ROWS; i++) ask_window_row(window, i);
+        for (int i = 0; i < shape::ROWS; i++) ask_window_row(window, i);
+    } else if (window.group >= 0) {
+        constexpr int CHUNKS = shape::LUMA / 16;
+        const int x = asked_left(window, 16);
+#pragma unroll 1
+        for (int i = window.lane; i < CHUNKS * shape::ROWS; i += 32)
+            copy_async16(window.ring + 16 * (uint32_t)i,
+                         window_row(window, i / CHUNKS) + x + i % CHUNKS * 16);
+#pragma unroll 1
+        for (int i = window.lane; KIND == MASKED && i < shape::FLAGS * shape::ROWS; i += 32)
+            copy_async4(window.flags + 4 * (uint32_t)i,
+                        window_row(window, i / shape::FLAGS) + flags_at(window.view.shape) +
+                            4 * (flag_word_of<WORDS>(x) + i % shape::FLAGS));
+        copy_async_commit();
+    }
 }
 
 /* The lane's columns of a row; two of them go to bytes 0 and 2. */
 template <int COLUMNS> DEVICE uint32_t window_word(uint32_t at) {
     if (COLUMNS == 4) return load_shared32(at);
+    if (COLUMNS == 1) return load_shared8(at);
     return __byte_perm((uint32_t)load_shared16(at), 0, 0x4140);
 }
 
 template <int COLUMNS> DEVICE uint32_t window_right_of(uint32_t word) {
     const uint32_t next = __shfl_down_sync(~0u, word, 1);
-    return COLUMNS == 4 ? __funnelshift_r(word, next, 8) : __byte_perm(word, next, 0x1412);
+    return COLUMNS == 4   ? __funnelshift_r(word, next, 8)
+           : COLUMNS == 2 ? __byte_perm(word, next, 0x1412)
+                          : next;
 }
 
 /* Which half of two words of energies a column has. */
@@ -165,6 +201,7 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
                        int x, int last, const struct flag_costs &flag_costs,
                        uint32_t (&paths)[COLUMNS]) {
     typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
+    constexpr bool BY_ROWS = shape::WINDOWS == 1; /* the next window takes this one's place */
     const int luma_x = asked_left(window, 16), word_x = flag_word_of<WORDS>(x);
     const int flag_bit = FLAG_BITS * (x - (word_x - 1) * 4 * WORDS);
     const uint32_t luma_from = window.ring + (uint32_t)(x - luma_x);
@@ -176,7 +213,7 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
         return flags >> flag_bit | flags_outside(x, window.width);
     };
     uint32_t costs[COLUMNS] = {}, outside[2] = {}, energies[2], flags = 0;
-    copy_async_wait<shape::ROWS - shape::AHEAD - 2>();
+    copy_async_wait<BY_ROWS ? shape::ROWS - shape::AHEAD - 2 : 0>();
     __syncwarp();
     if (window.group > 0)
         load_shared_words(costs, window.ring +
@@ -197,8 +234,16 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
     if (KIND == MASKED) flags = flags_of(0);
     __syncwarp();
     window.group = next, window.column = column;
-    ask_window_costs(window);
-#pragma unroll 5
+    if (BY_ROWS) {
+        ask_window_costs(window);
+    } else {
+        const uint32_t ring = window.ring, its_flags = window.flags;
+        window.ring = window.other_ring, window.other_ring = ring;
+        window.flags = window.other_flags, window.other_flags = its_flags;
+        ask_window(window);
+    }
+    /* With masks, ptxas runs out of predicates in longer loops. */
+#pragma unroll KIND == MASKED ? 1 : 5
     for (int i = 0; i < shape::STEP; i++) {
         const uint32_t present[2] = { energies[0], energies[1] }, present_flags = flags;
         const uint32_t beyond = (uint32_t)((last - i) >> 31);
@@ -207,11 +252,13 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
         const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
         const uint32_t right_path = __shfl_down_sync(~0u, paths[0], 1);
         window_energies<LOWER>(rows, word, x, outside, energies);
-        copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
-        __syncwarp();
+        if (BY_ROWS) {
+            copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
+            __syncwarp();
+        }
         if (i + shape::AHEAD + 2 < shape::ROWS) word = luma(i + shape::AHEAD + 2);
         if (KIND == MASKED && i + 1 < shape::STEP) flags = flags_of(i + 1);
-        ask_window_row(window, i);
+        if (BY_ROWS) ask_window_row(window, i);
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
             const bool at_end = j + 1 == COLUMNS;
@@ -222,8 +269,9 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
                                   : costs[j] == least ? paths[j]
                                                       : after_path | 2u << 2 * i;
             left = costs[j], left_path = paths[j];
-            paths[j] =
-                COLUMNS == trace_columns<KIND>(0) ? (path & ~beyond) | (paths[j] & beyond) : path;
+            paths[j] = COLUMNS == trace_columns<WORDS, KIND>(0)
+                           ? (path & ~beyond) | (paths[j] & beyond)
+                           : path;
             const int half = window_half_of<COLUMNS>(j);
             uint32_t energy = half % 2 ? present[half / 2] >> 16 : present[half / 2] & 0xffff;
             if (KIND == MASKED)
@@ -231,8 +279,7 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
             costs[j] = KIND == MASKED ? __viaddmin_u32(least, energy, COST_WALL) : least + energy;
         }
     }
-    ask_window_row(window, shape::STEP);
-    for (int i = shape::STEP + 1; i < shape::ROWS; i++) ask_window_row(window, i); /* by sobel */
+    for (int i = shape::STEP; BY_ROWS && i < shape::ROWS; i++) ask_window_row(window, i);
 }
 
 /* Columns to the right that a path moves from its last row to its first. */
@@ -272,7 +319,11 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
     uint16_t *const found = search.seams + (size_t)seam * search.height;
     const uint32_t flags = shared_address(shared.flags[distance]);
     shape window = { view,  plane_of(view, seam), height, width, lane, ring,
-                     flags, outermost - distance, column };
+                     flags, outermost - distance, column, ring,  flags };
+    if (shape::WINDOWS == 2) {
+        window.other_ring += shape::BYTES;
+        window.other_flags = shared_address(shared.flags[1]);
+    }
     ask_window(window);
     if (LOWER) column = lower_start<KIND>(view, column, width);
     for (int first = outermost, round = 0; first >= 0; first -= warps, round ^= 1) {
@@ -299,7 +350,7 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
         int mine = 0;
         for (int i = 0; i < warps && i <= first; i++) {
             if (i == distance) mine = column;
-            column += moves[i][column - window_left(trace_columns<KIND>(i), begin)];
+            column += moves[i][column - window_left(trace_columns<WORDS, KIND>(i), begin)];
         }
         if (group < 0) continue;
         uint32_t path = paths[0];
@@ -320,11 +371,13 @@ template <bool LOWER, int WORDS, search_kind KIND>
 DEVICE void trace_half(const struct block_search &search, const struct block_view &view,
                        uint32_t seam, int distance, int column, uint32_t ring,
                        struct trace_shared<WORDS, KIND> &shared) {
-    if constexpr (sobel_reach(KIND))
+    if constexpr (WORDS == 3)
+        trace_groups<1, LOWER>(search, view, seam, distance, column, ring, shared);
+    else if constexpr (sobel_reach(KIND))
         trace_groups<4, LOWER>(search, view, seam, distance, column, ring, shared);
-    else if (WORDS == 3 || trace_columns<KIND>(distance) == 2)
+    else if (trace_columns<WORDS, KIND>(distance) == 2)
         trace_groups<2, LOWER>(search, view, seam, distance, column, ring, shared);
-    else if constexpr (WORDS == 4)
+    else
         trace_groups<4, LOWER>(search, view, seam, distance, column, ring, shared);
 }
 
