@@ -176,8 +176,6 @@ TABLE = [
      "- 8388607.5f", "- 8388608.f", "unit ops/carve_one_block"),
     ("a block's roots by sobel5 are rounded up", "one_block/sobel.cuh",
      "near - (near * near > n)", "near", "unit ops/carve_one_block"),
-    ("a block exchanges costs too late for sobel5", "one_block/layout.cuh",
-     "kind == SOBEL5 ? 14 : 15", "15", "unit ops/carve_one_block"),
     ("a block forgets the second column that repeats the last one", "one_block/sweep.cuh",
      "args.closes && (place.own || last)", "args.closes && place.own", "unit ops/carve_one_block"),
     ("columns outside a block's image have no flags", "one_block/sweep.cuh",

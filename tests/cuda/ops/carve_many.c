@@ -299,12 +299,14 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Milliseconds on the GPU, the median of some runs. */
-static double median_ms(const char *text, const struct mix *mix, int count, enum content content) {
+static double median_ms(const struct mix *mix, int seams, int count, enum content content) {
     static struct run_item items[RUN_BATCH_MAX];
     struct failure failure = { 0 };
     struct timing timing;
     struct plan plan;
     double runs[5];
+    char text[60];
+    snprintf(text, sizeof text, "carve:dx=-%d,energy=%s", seams, mix->plan);
     memset(items, 0, sizeof items);
     assert_int_equal(plan_parse(&plan, text, &failure), STATUS_OK);
     for (int i = 0; i < count; i++) {
@@ -332,18 +334,21 @@ static double median_ms(const char *text, const struct mix *mix, int count, enum
  * everywhere, so its seams go far to the left. */
 static void test_times(void **state) {
     (void)state;
-    static const struct mix timed[] = { { .sizes = { { 320, 240 } } },
-                                        { .sizes = { { 1920, 1080 } } },
-                                        { .sizes = { { 1920, 1080 } }, .masks = KEEP },
-                                        { .sizes = { { 3840, 2160 } } } };
-    for (int i = 0; i < 8; i++) {
+    static const struct mix timed[] = { { "gradient", .sizes = { { 320, 240 } } },
+                                        { "gradient", .sizes = { { 1920, 1080 } } },
+                                        { "gradient", .sizes = { { 1920, 1080 } }, .masks = KEEP },
+                                        { "gradient", .sizes = { { 3840, 2160 } } },
+                                        { "sobel3", .sizes = { { 1920, 1080 } } },
+                                        { "sobel5", .sizes = { { 1920, 1080 } } } };
+    for (size_t i = 0; i < 2 * sizeof timed / sizeof *timed; i++) {
         const struct mix *mix = &timed[i / 2];
         const enum content content = i % 2 ? GRADIENT : NOISE;
         const int count = mix->sizes[0][0] > 2000 ? LEAST : RUN_BATCH_MAX;
-        const double few = median_ms("carve:dx=-10", mix, count, content);
-        const double many = median_ms("carve:dx=-110", mix, count, content);
-        print_message("%d of %ux%u, %s, masks %d: %.1f us a seam of all\n", count, mix->sizes[0][0],
-                      mix->sizes[0][1], i % 2 ? "ramp" : "noise", mix->masks, (many - few) * 10);
+        const double few = median_ms(mix, 10, count, content);
+        const double many = median_ms(mix, 110, count, content);
+        print_message("%d of %ux%u by %s, %s, masks %d: %.1f us a seam of all\n", count,
+                      mix->sizes[0][0], mix->sizes[0][1], mix->plan, i % 2 ? "ramp" : "noise",
+                      mix->masks, (many - few) * 10);
     }
 }
 
