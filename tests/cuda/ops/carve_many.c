@@ -302,7 +302,7 @@ static int by_value(const void *a, const void *b) {
 static double median_ms(const struct mix *mix, int seams, int count, enum content content) {
     static struct run_item items[RUN_BATCH_MAX];
     struct failure failure = { 0 };
-    struct timing timing;
+    struct timing timing = { .span_count = 0 };
     struct plan plan;
     double runs[5];
     char text[60];

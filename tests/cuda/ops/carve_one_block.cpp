@@ -362,8 +362,10 @@ static void test_narrow(void **) {
 static void test_wide(void **) {
     for (int content = 0; content < 2 * CONTENTS; content++) {
         simt_late = content % 2;
-        launch({ { 361, 33 }, { 481, 32 }, { 500, 2 }, { 480, 3 } }, 4, content / 2, 1);
-        launch({ { 361, 32 }, { 481, 33 }, { 500, 2 }, { 480, 3 } }, 4, content / 2, 2);
+        if (content / 2 % 2 == content % 2)
+            launch({ { 361, 33 }, { 481, 32 }, { 500, 2 }, { 480, 3 } }, 4, content / 2, 1);
+        else
+            launch({ { 361, 32 }, { 481, 33 }, { 500, 2 }, { 480, 3 } }, 4, content / 2, 2);
     }
     launch({ { 961, 31 }, { 1440, 16 } }, 4, NOISE, 1);
     launch({ { 961, 31 }, { 1440, 16 } }, 4, FEW, 2);
@@ -379,16 +381,22 @@ static void check_sobel(enum search_kind kind) {
         simt_late = content % 2;
         launch({ { 33, 17 }, { 2, 9 }, { 13, 42 }, { 64, 4 }, { 40, 5 }, { 5, 65 } }, 6, content, 1,
                -1, none, kind);
-        launch({ { 361, 33 }, { 481, 32 }, { 482, 4 }, { 480, 6 } }, 4, content, 1, -1, none, kind);
-        launch({ { 479, 32 }, { 481, 33 }, { 960, 4 }, { 480, 7 } }, 4, content, 2, -1, none, kind);
+        if (content % 2)
+            launch({ { 361, 33 }, { 481, 32 }, { 482, 4 }, { 480, 6 } }, 3, content, 1, -1, none,
+                   kind);
+        else
+            launch({ { 479, 32 }, { 481, 33 }, { 960, 4 }, { 480, 7 } }, 3, content, 2, -1, none,
+                   kind);
     }
     launch({ { 961, 31 }, { 1440, 16 } }, 4, NOISE, 1, -1, none, kind);
     launch({ { 500, 125 }, { 970, 90 } }, 4, SEAMS, 2, -1, none, kind);
     launch({ { 500, 29 }, { 970, 60 } }, 4, SEAMS, 1, -1, none, kind);
     launch({ { 563, 104 }, { 560, 104 } }, 3, SLOPE, 1, -1, none, kind);
     for (int content = LEFTWARD; content <= ZIGZAG; content++) { /* many rounds of a trace */
-        launch({ { 200, 260 }, { 1500, 199 }, { 1000, 150 } }, 2, content, 1, -1, none, kind);
-        launch({ { 600, 190 }, { 2000, 140 } }, 2, content, 2, -1, none, kind);
+        if (content % 2)
+            launch({ { 200, 260 }, { 1500, 199 } }, 2, content, 1, -1, none, kind);
+        else
+            launch({ { 600, 190 }, { 2000, 140 } }, 2, content, 2, -1, none, kind);
     }
 }
 

@@ -331,7 +331,7 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
         const int x = left + COLUMNS * lane;
         const int last = min(rows - group * shape::STEP, +shape::STEP) - 1;
         auto &moves = shared.moves[round];
-        uint32_t paths[COLUMNS];
+        uint32_t paths[COLUMNS] = {};
         if (group >= 0) {
             if (abs(column - window.column) > shape::REACH) {
                 copy_async_wait<0>();
