@@ -149,6 +149,17 @@ DEVICE void ask_window(const trace_window<WORDS, LOWER, KIND, COLUMNS> &window) 
     }
 }
 
+/* Asks for the next window, or for its costs where its rows take the present one's place, each once
+ * that has been read. */
+template <class WINDOW> DEVICE void ask_next(WINDOW &window, int group, int column) {
+    window.group = group, window.column = column;
+    if (WINDOW::WINDOWS == 1) return ask_window_costs(window);
+    const uint32_t ring = window.ring, flags = window.flags;
+    window.ring = window.other_ring, window.other_ring = ring;
+    window.flags = window.other_flags, window.other_flags = flags;
+    ask_window(window);
+}
+
 /* The lane's columns of a row; two of them go to bytes 0 and 2. */
 template <int COLUMNS> DEVICE uint32_t window_word(uint32_t at) {
     if (COLUMNS == 4) return load_shared32(at);
@@ -201,7 +212,7 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
                        int x, int last, const struct flag_costs &flag_costs,
                        uint32_t (&paths)[COLUMNS]) {
     typedef trace_window<WORDS, LOWER, KIND, COLUMNS> shape;
-    constexpr bool BY_ROWS = shape::WINDOWS == 1; /* the next window takes this one's place */
+    constexpr bool BY_ROWS = shape::WINDOWS == 1;
     const int luma_x = asked_left(window, 16), word_x = flag_word_of<WORDS>(x);
     const int flag_bit = FLAG_BITS * (x - (word_x - 1) * 4 * WORDS);
     const uint32_t luma_from = window.ring + (uint32_t)(x - luma_x);
@@ -233,15 +244,7 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
     uint32_t word = luma(shape::AHEAD + 1);
     if (KIND == MASKED) flags = flags_of(0);
     __syncwarp();
-    window.group = next, window.column = column;
-    if (BY_ROWS) {
-        ask_window_costs(window);
-    } else {
-        const uint32_t ring = window.ring, its_flags = window.flags;
-        window.ring = window.other_ring, window.other_ring = ring;
-        window.flags = window.other_flags, window.other_flags = its_flags;
-        ask_window(window);
-    }
+    ask_next(window, next, column);
     /* With masks, ptxas runs out of predicates in longer loops. */
 #pragma unroll KIND == MASKED ? 1 : 5
     for (int i = 0; i < shape::STEP; i++) {
@@ -252,18 +255,15 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
         const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
         const uint32_t right_path = __shfl_down_sync(~0u, paths[0], 1);
         window_energies<LOWER>(rows, word, x, outside, energies);
-        if (BY_ROWS) {
-            copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
-            __syncwarp();
-        }
+        if (BY_ROWS) copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
+        if (BY_ROWS) __syncwarp();
         if (i + shape::AHEAD + 2 < shape::ROWS) word = luma(i + shape::AHEAD + 2);
         if (KIND == MASKED && i + 1 < shape::STEP) flags = flags_of(i + 1);
         if (BY_ROWS) ask_window_row(window, i);
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
-            const bool at_end = j + 1 == COLUMNS;
-            const uint32_t after = at_end ? right : costs[(j + 1) % COLUMNS];
-            const uint32_t after_path = at_end ? right_path : paths[(j + 1) % COLUMNS];
+            const uint32_t after = j + 1 < COLUMNS ? costs[(j + 1) % COLUMNS] : right;
+            const uint32_t after_path = j + 1 < COLUMNS ? paths[(j + 1) % COLUMNS] : right_path;
             const uint32_t least = __vimin3_u32(left, costs[j], after);
             const uint32_t path = left == least       ? left_path | 1u << 2 * i
                                   : costs[j] == least ? paths[j]
