@@ -1,6 +1,6 @@
 // Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
 import { byId, element } from './element.js';
-import { readFormats, writtenFormats } from './formats.js';
+import { readFormats } from './formats.js';
 
 /** The `accept` of a file input: media types that the daemon reads, and their file extensions. */
 export const accepted = readFormats
@@ -31,13 +31,10 @@ const isPicture = (file) =>
         endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
     );
 
-/** Shows the formats that can be opened as a sentence, and those for saving as a list. */
+/** Shows the formats that can be opened as a sentence. */
 export function showFormats() {
     const titles = readFormats.map((format) => format.title);
     byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
-    byId('save-type').append(
-        ...writtenFormats.map(({ name, title }) => element('option', { value: name }, title)),
-    );
 }
 
 function listenForDrop(open) {

@@ -6,7 +6,7 @@ import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
-import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
+import { closeInput, open } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
 import {
@@ -21,6 +21,8 @@ import {
     showResult,
 } from './results.js';
 import { Runner } from './runner.js';
+import { listenToSaving, saveByKey, savingChanged } from './saving.js';
+import { encodingFor } from './encoding.js';
 import { choose, forgetBetween, setComparing, showPictures } from './stages.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
@@ -47,6 +49,7 @@ page.changed = (dragging) => {
     mark('shown', null);
     stepList.blame('');
     const live = page.live.changed();
+    savingChanged();
     if (!page.input) return;
     if (!stepList.steps.length) dropResult();
     page.runner.change(state(), dragging, live);
@@ -60,10 +63,9 @@ function showState() {
         origin: location.origin,
         steps,
         device: page.device,
-        type: byId('save-type').value,
+        ...encodingFor(page.input?.type ?? 'jpeg'),
         inputType: page.input?.type ?? 'jpeg',
-        input: page.input?.name ?? 'picture.jpg',
-        quality: JPEG_QUALITY,
+        input: page.input?.name,
     });
 }
 
@@ -116,7 +118,7 @@ function key(event) {
     const command = event.ctrlKey || event.metaKey;
     const typing = event.target.closest?.('input, select, textarea, dialog');
     if (command && event.key === 'o') byId('file-input').click();
-    else if (command && event.key === 's') save();
+    else if (command && event.key === 's') saveByKey();
     else if (!command && !typing && event.key === 'c') toggleComparing();
     else return;
     event.preventDefault();
@@ -130,8 +132,6 @@ function listen() {
     on('zoom-real', 'click', () => viewer.zoomTo(1));
     on('compare', 'click', toggleComparing);
     on('cancel', 'click', cancel);
-    on('save', 'click', save);
-    on('save-type', 'change', showState);
     on('device', 'change', takeDevice);
     viewer.pointed = (x, y) => (byId('pixel').textContent = pixelText(x, y));
     addEventListener('hashchange', takeAddress);
@@ -139,6 +139,7 @@ function listen() {
 }
 
 showFormats();
+listenToSaving(showState);
 listenForFiles(open);
 guardLeaving(unsaved);
 listen();

@@ -35,7 +35,7 @@ const advice = {
 };
 
 /** Makes a sentence of words; the name of an operator at their beginning stays as it is. */
-const sentenceOf = (words) =>
+export const sentenceOf = (words) =>
     words
         .replace(/^[a-z](?!\w*:)/, (letter) => letter.toUpperCase())
         .replace(/([^.!?])$/, '$1.');

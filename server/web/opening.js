@@ -1,17 +1,14 @@
-// Opens a picture, saves a result.
-import { outputName } from './commands.js';
-import { failed, gone } from './connection.js';
+// Opens a picture.
+import { gone } from './connection.js';
 import { byId, element, milliseconds, whole } from './element.js';
-import { askUnsaved, saveBlob } from './files.js';
+import { askUnsaved } from './files.js';
 import { hideNotice, showNotice, showProblem } from './notice.js';
 import { histograms, mark, page, say, stepList, unsaved, viewer } from './page.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
-import { fullRun } from './runner.js';
+import { save } from './saving.js';
 import { Problem } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
-
-export const JPEG_QUALITY = 85; // the daemon's default
 
 const PREVIEW_PIXELS = 500000;
 const BUSY_MS = 200;
@@ -85,7 +82,6 @@ function takeIn(input) {
     if (!page.gone) hideNotice();
     byId('empty').hidden = true;
     byId('file').textContent = input.name;
-    byId('save-type').value = input.type;
 }
 
 function later(input, part) {
@@ -137,24 +133,4 @@ async function unreadable(input, error) {
         );
     else showProblem(new Problem(answer.status, await answer.json().catch(() => null)));
     say('Not opened.');
-}
-
-/** Returns true if it is saved. */
-export async function save() {
-    const { result, input, device } = page;
-    if (!result?.blob) return false;
-    const type = byId('save-type').value;
-    try {
-        const done = { input, steps: result.steps, device };
-        const { blob } =
-            type === 'png' ? result : await fullRun(done, { type, quality: JPEG_QUALITY });
-        const name = outputName(input.name, result.steps, type);
-        saveBlob(blob, name);
-        result.saved = true;
-        say(`Saved as ${name}.`);
-        return true;
-    } catch (error) {
-        failed(error);
-        return false;
-    }
 }

@@ -62,7 +62,6 @@ export function showResult(result, ms) {
     if (page.input.counts) histograms.set('before', page.input.counts);
     hideNotice();
     byId('statistics-empty').hidden = true;
-    byId('save').disabled = !result.blob;
     showTimes(byId('times'), result.report, ms);
     showValues(byId('values'), result.report.values);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
@@ -104,7 +103,6 @@ export function dropResult() {
     if (page.input?.counts) histograms.set('before', page.input.counts);
     for (const box of ['times', 'values', 'devices', 'seams']) byId(box).replaceChildren();
     byId('statistics-empty').hidden = false;
-    byId('save').disabled = true;
     showPictures();
     closeResult(old);
 }

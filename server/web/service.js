@@ -5,6 +5,7 @@ export class Problem extends Error {
     constructor(status, body, retryAfter) {
         super(body?.message ?? `the daemon answered ${status}`);
         this.status = status;
+        this.code = body?.code;
         this.title = body?.title ?? `Status ${status}`;
         this.requestId = body?.request_id;
         this.retryAfter = Number(retryAfter) || 0;
@@ -74,13 +75,13 @@ function messageOf({ bytes, ...request }) {
     return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
 }
 
-function formOf({ operations, image, files, type, quality, device }) {
+function formOf({ operations, image, files, type, options, device }) {
     const form = new FormData();
     if (operations.length) form.append('operations', JSON.stringify(operations));
     else form.append('outputs', '[{}]'); // the unchanged picture
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
-    if (type === 'jpeg' && quality) form.append('quality', String(quality));
+    for (const [name, value] of Object.entries(options ?? {})) form.append(name, value);
     form.append('image', image, 'image');
     for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
     return form;
@@ -110,8 +111,8 @@ function readParts(buffer) {
 /**
  * Runs a pipeline, and returns { blob, report }. `reports`: steps report values, which may be too
  * long for a header. `only`: they only report values, so no image is returned. `raw`: returns an
- * ArrayBuffer instead of the blob. No operations: the unchanged picture. The image is `image`, a
- * Blob, or `bytes`, an ArrayBuffer.
+ * ArrayBuffer instead of the blob. `options`: of the type, see encoding.js. No operations: the
+ * unchanged picture. The image is `image`, a Blob, or `bytes`, an ArrayBuffer.
  */
 export async function run({ reports, only, raw, signal, requestId, ...request }) {
     const accept = only
