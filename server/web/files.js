@@ -1,4 +1,5 @@
 // Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
+import { droppedFiles, plain } from './dropped.js';
 import { byId, element } from './element.js';
 import { readFormats } from './formats.js';
 
@@ -7,25 +8,26 @@ export const accepted = readFormats
     .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
     .join(',');
 
-/** Calls OPEN with each File that the user chooses, drops or pastes. */
-export function listenForFiles(open) {
+/** Calls TAKE with the files that the user chooses, drops or pastes: a list of { file, path }. */
+export function listenForFiles(take) {
     const input = byId('file-input');
     input.accept = accepted;
     const choose = () => input.click();
     byId('open').addEventListener('click', choose);
     byId('open-empty').addEventListener('click', choose);
     input.addEventListener('change', () => {
-        if (input.files[0]) open(input.files[0]);
+        if (input.files.length) take(plain(input.files));
         input.value = ''; // the same file may be chosen again
     });
-    listenForDrop(open);
+    listenForDrop(take);
     addEventListener('paste', (event) => {
-        const file = [...(event.clipboardData?.files ?? [])].find(isPicture);
-        if (file) open(file);
+        const files = [...(event.clipboardData?.files ?? [])];
+        const pictures = files.filter(isPicture);
+        if (files.length) take(plain(pictures.length ? pictures : files));
     });
 }
 
-const isPicture = (file) =>
+export const isPicture = (file) =>
     file.type.startsWith('image/') ||
     readFormats.some(({ endings }) =>
         endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
@@ -37,7 +39,7 @@ export function showFormats() {
     byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
 }
 
-function listenForDrop(open) {
+function listenForDrop(take) {
     const shade = byId('drop');
     const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
     let depth = 0;
@@ -55,7 +57,7 @@ function listenForDrop(open) {
         event.preventDefault();
         depth = 0;
         shade.hidden = true;
-        if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+        droppedFiles(event.dataTransfer).then(take);
     });
 }
 

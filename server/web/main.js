@@ -6,7 +6,7 @@ import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
-import { closeInput, open } from './opening.js';
+import { closeInput } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
 import {
@@ -20,6 +20,7 @@ import {
     showPreviewCounts,
     showResult,
 } from './results.js';
+import { listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { encodingFor } from './encoding.js';
@@ -57,6 +58,7 @@ page.changed = (dragging) => {
 
 /** Writes the address and the command lines. */
 function showState() {
+    queueChanged();
     const steps = stepList.steps;
     writeAddress({ steps: planText(steps), device: page.device });
     showCommands(byId('command-lines'), {
@@ -140,7 +142,8 @@ function listen() {
 
 showFormats();
 listenToSaving(showState);
-listenForFiles(open);
+listenForFiles(take);
+listenToQueue();
 guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;

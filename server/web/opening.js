@@ -6,7 +6,7 @@ import { hideNotice, showNotice, showProblem } from './notice.js';
 import { histograms, mark, page, say, stepList, unsaved, viewer } from './page.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
-import { save } from './saving.js';
+import { save, savingChanged } from './saving.js';
 import { Problem } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
 
@@ -115,6 +115,7 @@ export function closeInput() {
     page.runner.stop();
     dropResult();
     byId('file').textContent = 'No picture';
+    savingChanged();
 }
 
 /** The browser cannot read the file: the daemon's message explains more. */

@@ -29,12 +29,12 @@ let timer = 0;
 // ---- the file
 
 /** The steps that change the picture: others only report values. */
-const changing = (steps) => steps.filter((step) => !step.operator.values);
+export const changing = (steps) => steps.filter((step) => !step.operator.values);
 
 /** Everything that a picture depends on. */
 const causesOf = (input, steps) => [input, planText(steps), ...Object.values(filesOf(steps))];
 
-const isSame = (one, other) =>
+export const isSame = (one, other) =>
     one.length === other.length && one.every((cause, i) => cause === other[i]);
 
 function wanted() {
