@@ -32,8 +32,9 @@ function fileWords(steps, word) {
 const query = (items) =>
     items.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 
-export function curlLine({ origin, steps, device, type, inputType, input, options }) {
+export function curlLine({ origin, steps, device, type, inputType, input, options, damaged }) {
     const common = [];
+    if (damaged) common.push(['damaged', 'accept']);
     if (device !== 'auto') common.push(['device', device]);
     const only = reportsOnly(steps);
     // Without `type`, the daemon answers a lossless WebP as a lossless WebP.
@@ -54,9 +55,10 @@ export function curlLine({ origin, steps, device, type, inputType, input, option
     return words.join(' ');
 }
 
-export function runLine({ steps, device, type, input, options }) {
+export function runLine({ steps, device, type, input, options, damaged }) {
     const words = ['burin', 'run', ...steps.map((step) => shellWord(stepText(step)))];
     if (device !== 'auto') words.push('--device', device);
+    if (damaged) words.push('--damaged', 'accept');
     if (!reportsOnly(steps))
         for (const [name, value] of Object.entries(options))
             words.push(`--${name.replace('_', '-')}`, value);

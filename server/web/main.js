@@ -1,12 +1,14 @@
 // The page starts here: reactions to changes, buttons and keys.
 import { readAddress, writeAddress } from './address.js';
 import { showCommands } from './commands.js';
-import { connect, readSteps } from './connection.js';
+import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
+import { encodingFor } from './encoding.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
-import { closeInput } from './opening.js';
+import { hideNotice } from './notice.js';
+import { recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
 import {
@@ -18,13 +20,13 @@ import {
     showIdle,
     showPreview,
     showPreviewCounts,
+    showPreviewProblem,
     showResult,
 } from './results.js';
 import { listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { listenToSaving, saveByKey, savingChanged } from './saving.js';
-import { encodingFor } from './encoding.js';
-import { choose, forgetBetween, setComparing, showPictures } from './stages.js';
+import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
 
@@ -32,12 +34,14 @@ page.runner = new Runner({
     idle: showIdle,
     busy: showBusy,
     preview: showPreview,
+    previewProblem: showPreviewProblem,
     previewCounts: showPreviewCounts,
     result: showResult,
     counts: showCounts,
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
 
@@ -47,13 +51,19 @@ page.changed = (dragging) => {
     clearTimeout(resting);
     if (dragging) resting = setTimeout(showState, REST_MS);
     else showState();
+    const now = state();
+    if (page.runner.knows(now)) return void (dragging || page.runner.hurry());
     mark('shown', null);
+    hideNotice();
+    say('');
     stepList.blame('');
+    stepList.refresh();
     const live = page.live.changed();
     savingChanged();
     if (!page.input) return;
+    page.runner.change(now, dragging, live);
     if (!stepList.steps.length) dropResult();
-    page.runner.change(state(), dragging, live);
+    else drawStrip();
 };
 
 /** Writes the address and the command lines. */
@@ -68,16 +78,21 @@ function showState() {
         ...encodingFor(page.input?.type ?? 'jpeg'),
         inputType: page.input?.type ?? 'jpeg',
         input: page.input?.name,
+        damaged: page.input?.damaged ?? false,
     });
 }
 
 // ---- buttons and keys
 
-function pixelText(x, y) {
-    if (!viewer.after || !(x >= 0 && y >= 0)) return '';
-    const after = viewer.after.pixel(x, y);
-    const before = viewer.isComparing ? `${colour(viewer.before.pixel(x, y))} → ` : '';
-    return after ? `${Math.floor(x)}, ${Math.floor(y)}  ${before}${colour(after)}` : '';
+/** UNDER: the points of both pictures under the pointer; null: it is not over the window. */
+function pixelText(under) {
+    const { before, after, isLeft } = under ?? {};
+    if (!before && !after) return '';
+    const [x, y] = (isLeft ? before : after) ?? before ?? after;
+    const colours = ['before', 'after']
+        .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
+        .map((side) => colour(under[side] && viewer[side].pixel(...under[side])));
+    return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
 /** Returns #rrggbb, with alpha if it is not opaque. */
@@ -93,11 +108,14 @@ function toggleComparing() {
 }
 
 function cancel() {
-    page.runner.stop();
+    if (page.reading) {
+        stopReading();
+        return say('Cancelled.');
+    }
+    page.runner.cancel();
     dropPreview();
-    if (page.input?.picture) showPictures();
-    else closeInput();
-    say('Cancelled.');
+    showPictures();
+    return say('Cancelled.', { text: 'Run again', run: runAgain });
 }
 
 function takeDevice() {
@@ -118,7 +136,7 @@ function takeAddress() {
 
 function key(event) {
     const command = event.ctrlKey || event.metaKey;
-    const typing = event.target.closest?.('input, select, textarea, dialog');
+    const typing = event.target.closest?.('input, select, textarea');
     if (command && event.key === 'o') byId('file-input').click();
     else if (command && event.key === 's') saveByKey();
     else if (!command && !typing && event.key === 'c') toggleComparing();
@@ -135,7 +153,7 @@ function listen() {
     on('compare', 'click', toggleComparing);
     on('cancel', 'click', cancel);
     on('device', 'change', takeDevice);
-    viewer.pointed = (x, y) => (byId('pixel').textContent = pixelText(x, y));
+    viewer.pointed = (under) => (byId('pixel').textContent = pixelText(under));
     addEventListener('hashchange', takeAddress);
     addEventListener('keydown', key);
 }

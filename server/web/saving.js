@@ -5,7 +5,7 @@ import { gone } from './connection.js';
 import { byId, byteCount, element } from './element.js';
 import { choice, describe, encodingFor, formatOf } from './encoding.js';
 import { saveBlob } from './files.js';
-import { sentenceOf } from './notice.js';
+import { sentenceOf, titleOf } from './notice.js';
 import { mark, page, say, state } from './page.js';
 import { openPicture } from './picture.js';
 import { filesOf, planText } from './plan.js';
@@ -99,13 +99,12 @@ const causes = [
     [/may have at most/, (title) => `Too large for ${title}`],
     [/cannot be stopped/, (title) => `Too slow as ${title}`],
 ];
-const titles = { 413: 'The file is too large', 503: 'No room', 504: 'Too slow' };
 
 function showProblem(error, { type }) {
     const { title } = formatOf(type);
     const cause = causes.find(([pattern]) => pattern.test(error.message));
     byId('saving-problem').replaceChildren(
-        element('strong', {}, cause?.[1](title) ?? titles[error.status] ?? `Not saved as ${title}`),
+        element('strong', {}, cause?.[1](title) ?? titleOf(error) ?? `Not saved as ${title}`),
         element('span', {}, sentenceOf(error.message)),
     );
 }
@@ -200,20 +199,17 @@ function wait() {
 
 // ---- handing out
 
-/** Returns true if it is saved. */
 export async function save() {
-    if (!page.input) return false;
+    if (!page.input) return;
     try {
         const { blob, input, steps, type } = await load().made;
         const name = outputName(input.name, steps, type);
         saveBlob(blob, name);
         if (page.result && isShown({ input, steps })) page.result.saved = true;
         say(`Saved as ${name}, ${byteCount(blob.size)}.`);
-        return true;
     } catch {
         open();
         refresh(); // shows the cause
-        return false;
     }
 }
 
