@@ -27,6 +27,7 @@ import { listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
+import { listenToZoom } from './window_run.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
 
@@ -162,6 +163,7 @@ showFormats();
 listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();
+listenToZoom();
 guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;

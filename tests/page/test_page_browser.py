@@ -575,6 +575,7 @@ def test_many_megapixels(page, huge):
     assert f"{SIDE:,} × {SIDE:,}" in page.text("#file")
     page.find("#compare").click()
     page.find("#zoom-real").click()
+    page.wait("document.documentElement.dataset.whole === 'true'", "the result at its own size")
     page.run("document.getElementById('canvas').focus()")
     for end, sign in ((0, 1), (SIDE - 1, -1)):
         x, y, samples = page.run("""return new Promise((done) => {
