@@ -123,7 +123,6 @@ function takeIn(input, ms) {
     old?.picture.close();
     histograms.clear();
     byId('empty').hidden = true;
-    byId('save-type').value = input.type;
     showOpened(input);
     if (input.counts) later(input, { counts: input.counts });
     if (input.preview) later(input, input.preview);

@@ -12,7 +12,7 @@ export const page = {
     device: 'auto',
     input: null, // { name, blob, type, picture, counts, preview, damaged }
     reading: null, // the file that is being opened
-    result: null, // { blob, report, picture, counts, text, steps, saved }
+    result: null, // { blob, report, picture, counts, text, steps, only, isWhole, saved }
     preview: null, // the picture while a value is dragged; may be a live one
     chosen: 'input', // shown left of the divider: input, output (nothing), or step-N
     between: new Map(), // by the text of the steps: { picture, full } after them
@@ -44,7 +44,7 @@ export function state() {
     return { input: page.input, steps: numbered.filter((step) => !step.off), device: page.device };
 }
 
-export const unsaved = () => Boolean(page.result?.blob && !page.result.saved);
+export const unsaved = () => Boolean(page.result && !page.result.only && !page.result.saved);
 
 /** Publishes a part of the page's state as an attribute of the root, for tests and style sheets. */
 export function mark(name, value) {

@@ -83,13 +83,13 @@ function messageOf({ bytes, ...request }) {
     return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
 }
 
-function formOf({ operations, image, files, type, quality, device, damaged }) {
+function formOf({ operations, image, files, type, options, device, damaged }) {
     const form = new FormData();
     if (operations.length) form.append('operations', JSON.stringify(operations));
     else form.append('outputs', '[{}]'); // the unchanged picture
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
-    if (type === 'jpeg' && quality) form.append('quality', String(quality));
+    for (const [name, value] of Object.entries(options ?? {})) form.append(name, value);
     if (damaged) form.append('damaged', damaged);
     form.append('image', image, 'image');
     for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
@@ -120,8 +120,9 @@ function readParts(buffer) {
 /**
  * Runs a pipeline, and returns { blob, report }. `reports`: steps report values, which may be too
  * long for a header. `only`: they only report values, so no image is returned. `raw`: returns an
- * ArrayBuffer instead of the blob. `damaged`: 'accept' takes what can be read of the image. No operations: the unchanged picture. The image is `image`, a
- * Blob, or `bytes`, an ArrayBuffer.
+ * ArrayBuffer instead of the blob. `options`: of the type, see encoding.js. `damaged`: 'accept' takes
+ * what can be read of the image. No operations: the unchanged picture. The image is `image`, a Blob,
+ * or `bytes`, an ArrayBuffer.
  */
 export async function run({ reports, only, raw, signal, requestId, ...request }) {
     const accept = only
