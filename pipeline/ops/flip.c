@@ -22,7 +22,7 @@ static enum status flip_run(struct op_call *call) {
 
 const struct op op_flip = {
     .name = "flip",
-    .title = "Mirror top to bottom",
+    .title = "Flip upside down",
     .group = OP_SIZE,
     .summary = "Top becomes bottom",
     .params = params,

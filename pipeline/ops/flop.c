@@ -22,7 +22,7 @@ static enum status flop_run(struct op_call *call) {
 
 const struct op op_flop = {
     .name = "flop",
-    .title = "Mirror left to right",
+    .title = "Mirror left-right",
     .group = OP_SIZE,
     .summary = "Left becomes right",
     .params = params,

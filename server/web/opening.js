@@ -5,6 +5,7 @@ import { byId, element, milliseconds, whole } from './element.js';
 import { askUnsaved, saveBlob } from './files.js';
 import { hideNotice, showNotice, showProblem } from './notice.js';
 import { histograms, mark, page, say, stepList, unsaved, viewer } from './page.js';
+import { offerSamples } from './palette_samples.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
 import { fullRun } from './runner.js';
@@ -109,6 +110,7 @@ function showOpened(input, ms) {
     showPictures();
     document.title = `${input.name} – Burin`;
     mark('opened', input.name);
+    offerSamples(input);
     if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 

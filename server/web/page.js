@@ -2,6 +2,7 @@
 // main.js sets `page.changed`, `page.runner` and `page.live`.
 import { byId } from './element.js';
 import { Histograms } from './histogram.js';
+import { Palette } from './palette.js';
 import { copyOf } from './plan.js';
 import { StepList } from './steps.js';
 import { Viewer } from './viewer.js';
@@ -28,6 +29,8 @@ export const stepList = new StepList(
     (dragging) => page.changed(dragging),
     (step, parameter) => page.live.control(step, parameter),
 );
+
+export const palette = new Palette(stepList);
 
 /** The line below the picture. */
 export const say = (text) => (byId('status').textContent = text);

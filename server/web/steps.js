@@ -1,5 +1,4 @@
-// The list of steps, each with a form, dragged by its handle or moved by keys; and the palette of
-// operators.
+// The list of steps, each with a form, dragged by its handle or moved by keys.
 import { byId, element } from './element.js';
 import { parameterField, partField } from './fields.js';
 import { fileStep, newStep } from './plan.js';
@@ -19,6 +18,10 @@ export class StepList {
         this.list = byId('steps');
     }
 
+    get isFull() {
+        return this.steps.length >= STEPS_MAX;
+    }
+
     set(steps) {
         this.steps = steps;
         this.draw();
@@ -31,7 +34,7 @@ export class StepList {
     }
 
     add(operator) {
-        if (this.steps.length >= STEPS_MAX) return;
+        if (this.isFull) return;
         this.steps.push(newStep(operator, this.picture));
         this.draw();
         this.list.lastElementChild.scrollIntoView({ block: 'nearest' });
@@ -74,7 +77,7 @@ export class StepList {
         byId('steps-empty').hidden = this.steps.length > 0;
         this.list.replaceChildren(...this.steps.map((step, i) => this.card(step, i)));
         for (const button of byId('palette').querySelectorAll('button'))
-            button.disabled = this.steps.length >= STEPS_MAX;
+            button.disabled = this.isFull;
     }
 
     card(step, index) {
@@ -159,29 +162,4 @@ export class StepList {
         handle.addEventListener('pointerup', drop);
         handle.addEventListener('pointercancel', () => this.draw());
     }
-}
-
-/** The summary up to its first semicolon. */
-const shortOf = (summary) => summary.split(';')[0];
-
-export function drawPalette(operators, add) {
-    byId('palette').replaceChildren(
-        ...operators.map((operator) =>
-            element(
-                'li',
-                {},
-                element(
-                    'button',
-                    {
-                        type: 'button',
-                        'data-operator': operator.name,
-                        title: operator.summary,
-                        onclick: () => add(operator),
-                    },
-                    element('span', { className: 'name' }, operator.name),
-                    element('span', { className: 'summary' }, shortOf(operator.summary)),
-                ),
-            ),
-        ),
-    );
 }

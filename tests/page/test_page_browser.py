@@ -283,6 +283,7 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
 
 
 def test_steps_are_moved_and_removed(page, photo, tmp_path):
+    page.size(1440, 1400)  # one drag, without scrolling
     page.choose_file(photo)
     page.opened()
     for name in ("histeq", "edge", "threshold"):
