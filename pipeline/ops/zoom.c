@@ -10,7 +10,7 @@
 static const struct param params[] = {
     [ZOOM_TIMES] = { .name = "times",
                      .summary = "The side of the square that each pixel becomes",
-                     .unit = "pixels",
+                     .unit = "times",
                      .type = PARAM_INT,
                      .min = 1,
                      .max = 64,

@@ -31,8 +31,9 @@ function fileWords(steps, word) {
 const query = (items) =>
     items.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 
-export function curlLine({ origin, steps, device, type, inputType, input, quality }) {
+export function curlLine({ origin, steps, device, type, inputType, input, quality, damaged }) {
     const common = [];
+    if (damaged) common.push(['damaged', 'accept']);
     if (device !== 'auto') common.push(['device', device]);
     const only = reportsOnly(steps);
     if (!only && type !== inputType) common.push(['type', type]);
@@ -51,9 +52,10 @@ export function curlLine({ origin, steps, device, type, inputType, input, qualit
     return words.join(' ');
 }
 
-export function runLine({ steps, device, type, input, quality }) {
+export function runLine({ steps, device, type, input, quality, damaged }) {
     const words = ['burin', 'run', ...steps.map((step) => shellWord(stepText(step)))];
     if (device !== 'auto') words.push('--device', device);
+    if (damaged) words.push('--damaged', 'accept');
     if (type === 'jpeg' && quality !== 85) words.push('--quality', String(quality));
     if (fileStep(steps))
         for (const [name, file] of Object.entries(filesOf(steps)))

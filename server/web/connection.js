@@ -1,7 +1,7 @@
 // The connection to the daemon: its operators and devices, its refusals, and its absence.
 import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
-import { hideNotice, showNotice, showProblem } from './notice.js';
+import { endNotice, showNotice, showProblem } from './notice.js';
 import { page, palette, say, stepList } from './page.js';
 import { readPlan, planText } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
@@ -31,19 +31,35 @@ export function readSteps(text) {
     });
     stepList.set(steps);
     if (unknown.length)
-        showNotice('This daemon does not know these parts of the address', unknown.join(', '));
+        showNotice({
+            title: 'This daemon does not know these parts of the address',
+            detail: unknown.join(', '),
+        });
 }
 
-/** Shows what went wrong, with advice; AGAIN: tries once more. */
-export function failed(error, again = () => page.changed(false)) {
+/**
+ * Shows what went wrong, with advice. AGAIN: tries once more. ACTION: the notice's button in its
+ * place. AT: the cause's element, if the message does not name it. NAME: of the file.
+ */
+export function failed(error, { again = runAgain, action, at, name } = {}) {
     if (error instanceof Gone) return void gone();
     if (error instanceof Problem) {
-        showProblem(error, error.status >= 500 ? again : null);
-        stepList.blame(error.message);
+        const cause = stepList.blame(error.message) ?? at;
+        const retry = error.status >= 500 && { text: 'Try again', run: again };
+        showProblem(error, { action: action || retry, at: cause, name });
     } else {
-        showNotice('This did not work', String(error.message));
+        showNotice({
+            title: name ? `${name} cannot be opened` : 'This did not work',
+            detail: String(error.message),
+            at,
+        });
     }
     return say(page.result ? 'Not done: the previous output is still shown.' : 'Not done.');
+}
+
+export function runAgain() {
+    page.runner.forget();
+    page.changed(false);
 }
 
 /** Asks every second until a worker is healthy again, and then continues. */
@@ -51,10 +67,11 @@ export async function gone() {
     if (page.gone) return;
     page.gone = true;
     page.runner.stop();
-    showNotice(
-        'The daemon does not answer',
-        'It is asked again every second; open pictures are kept. Is burin serve still running?',
-    );
+    showNotice({
+        title: 'The daemon does not answer',
+        detail: 'It is asked again every second; open pictures are kept. Is burin serve still running?',
+        lasting: true,
+    });
     say('Waiting for the daemon.');
     for (;;) {
         await new Promise((resolve) => setTimeout(resolve, BACK_MS));
@@ -62,8 +79,8 @@ export async function gone() {
         if (back?.workers.some((worker) => worker.healthy)) break;
     }
     page.gone = false;
-    hideNotice();
-    say('The daemon is back.');
+    endNotice();
     await connect();
-    page.changed(false);
+    runAgain();
+    say('The daemon is back.');
 }

@@ -2,7 +2,8 @@
 // help.
 import { element } from './element.js';
 import { accepted } from './files.js';
-import { defaultText, identityTaps, sideOf } from './plan.js';
+import { acceptedRange } from './geometry.js';
+import { defaultText, identityTaps, setValue, sideOf } from './plan.js';
 
 let fields = 0;
 
@@ -19,15 +20,19 @@ const help = (parameter, id) =>
 // ---- numbers
 
 /**
- * The slider's part of a range: for pixels the picture's size, or twice of it; BOUNDS if they are
- * given.
+ * The slider's part of a range: for pixels the picture's size, or twice of it; and only what the
+ * daemon accepts for this picture. BOUNDS if they are given.
  */
-function dragRange(parameter, picture, bounds) {
+function dragRange(parameter, step, picture, bounds) {
     if (bounds) return [bounds.min, bounds.max];
-    if (parameter.unit !== 'pixels' || !picture) return [parameter.min, parameter.max];
-    const side = sideOf(parameter, picture);
-    const most = parameter.min < 0 ? side : 2 * side;
-    return [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
+    if (!picture) return [parameter.min, parameter.max];
+    let range = [parameter.min, parameter.max];
+    if (parameter.unit === 'pixels') {
+        const side = sideOf(parameter, picture);
+        const most = parameter.min < 0 ? side : 2 * side;
+        range = [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
+    }
+    return parameter.type === 'integer' ? acceptedRange(step, parameter.name, range, picture) : range;
 }
 
 const TYPED_MS = 500; // without a further digit, after which a field with bounds applies its number
@@ -51,8 +56,8 @@ function ratioScale(parameter, min, max) {
  * Converts between a slider's position and the value; by ratios if the range is wide and above 0,
  * except for whole pixels.
  */
-function scaleOf(parameter, picture, bounds) {
-    const [min, max] = dragRange(parameter, picture, bounds);
+function scaleOf(parameter, step, picture, bounds) {
+    const [min, max] = dragRange(parameter, step, picture, bounds);
     const whole = parameter.type === 'integer';
     if (min > 0 && max / min > WIDE && !(whole && parameter.unit === 'pixels'))
         return ratioScale(parameter, min, max);
@@ -67,10 +72,10 @@ function scaleOf(parameter, picture, bounds) {
 
 /** A slider and a box for the same number. */
 class NumberField {
-    constructor(parameter, step, picture, changed) {
-        Object.assign(this, { parameter, step, picture, changed });
+    constructor(parameter, step, sizeOf, changed) {
+        Object.assign(this, { parameter, step, sizeOf, changed });
         this.usual = defaultText(parameter);
-        this.scale = scaleOf(parameter, picture, this.bounds);
+        this.scale = this.makeScale();
         this.id = `field-${++fields}`;
         this.box = this.makeBox();
         this.slider = this.makeSlider();
@@ -131,9 +136,13 @@ class NumberField {
         return this.step.bounds?.[this.parameter.name];
     }
 
+    makeScale() {
+        return scaleOf(this.parameter, this.step, this.sizeOf(this.step), this.bounds);
+    }
+
     /** Reads the step's value and bounds again after a change elsewhere. */
     refresh() {
-        this.scale = scaleOf(this.parameter, this.picture, this.bounds);
+        this.scale = this.makeScale();
         const { min, max, step } = this.scale;
         Object.assign(this.slider, { min, max, step });
         this.show();
@@ -141,7 +150,8 @@ class NumberField {
 
     /** The slider's position while no value is set. */
     get unset() {
-        const { parameter, picture, scale, bounds } = this;
+        const { parameter, scale, bounds } = this;
+        const picture = this.sizeOf(this.step);
         if (bounds) return bounds.unset;
         if (parameter.unit === 'pixels' && picture && parameter.min > 0)
             return sideOf(parameter, picture);
@@ -162,9 +172,7 @@ class NumberField {
     }
 
     set(text, dragging) {
-        const { values } = this.step;
-        if (text === '') delete values[this.parameter.name];
-        else values[this.parameter.name] = text;
+        setValue(this.step, this.parameter.name, text);
         this.show();
         this.changed(dragging);
     }
@@ -186,7 +194,7 @@ const numberField = (...facts) => new NumberField(...facts).element;
 
 // ---- the others
 
-function switchField(parameter, step, _picture, changed) {
+function switchField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const box = element('input', {
         type: 'checkbox',
@@ -219,26 +227,30 @@ function ordered(choices) {
     return { choices: [...compass, ...others], kind: 'choices-of places' };
 }
 
-function choiceField(parameter, step, _picture, changed) {
+function choiceField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
-    const now = step.values[parameter.name] ?? defaultText(parameter);
+    const now = () => step.values[parameter.name] ?? defaultText(parameter);
     const { choices, kind } = ordered(parameter.choices);
     const buttons = choices.map((choice) => {
         const input = element('input', {
             type: 'radio',
             name: `${parameter.name}-${id}`,
             value: choice,
-            checked: choice === now,
+            checked: choice === now(),
         });
         input.addEventListener('change', () => {
-            step.values[parameter.name] = choice;
+            setValue(step, parameter.name, choice);
             changed(false);
         });
         return element('label', {}, input, element('span', {}, choice));
     });
+    function onrefresh() {
+        for (const { firstChild: input } of buttons) input.checked = input.value === now();
+    }
+    const facts = { 'aria-describedby': `${id}-help`, 'data-name': parameter.name, onrefresh };
     return element(
         'fieldset',
-        { className: 'field', 'aria-describedby': `${id}-help`, 'data-name': parameter.name },
+        { className: 'field', ...facts },
         element('legend', {}, ...heading(parameter)),
         element('div', { className: kind }, ...buttons),
         help(parameter, id),
@@ -246,7 +258,7 @@ function choiceField(parameter, step, _picture, changed) {
 }
 
 /** A colour with its opacity: RRGGBB, or RRGGBBAA if it is not opaque. */
-function colourField(parameter, step, _picture, changed) {
+function colourField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const now = step.values[parameter.name] ?? defaultText(parameter) ?? '000000';
     const box = element('input', {
@@ -283,7 +295,7 @@ function colourField(parameter, step, _picture, changed) {
     );
 }
 
-function tapsField(parameter, step, _picture, changed) {
+function tapsField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const grid = element('div', {});
     function cells() {
@@ -338,7 +350,7 @@ function tapsField(parameter, step, _picture, changed) {
 }
 
 /** Two integers, as in 4x3. */
-function pairField(parameter, step, _picture, changed) {
+function pairField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const sides = (step.values[parameter.name] ?? defaultText(parameter)).split('x');
     const boxes = ['first', 'second'].map((side, i) => {
@@ -382,9 +394,12 @@ const makers = {
     integers: tapsField,
 };
 
-/** CHANGED is called with true while a value is dragged or typed, and with false when it rests. */
-export function parameterField(parameter, step, picture, changed) {
-    return (makers[parameter.type] ?? numberField)(parameter, step, picture, changed);
+/**
+ * SIZEOF(step) returns the size of the picture that the step gets, or null. CHANGED is called with
+ * true while a value is dragged or typed, and with false when it rests.
+ */
+export function parameterField(parameter, step, sizeOf, changed) {
+    return (makers[parameter.type] ?? numberField)(parameter, step, sizeOf, changed);
 }
 
 /** An additional file for the step. */

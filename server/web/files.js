@@ -1,4 +1,4 @@
-// Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
+// Opening and saving: dialog, drop, paste; the browser's question before unsaved work is lost.
 import { byId, element } from './element.js';
 import { readFormats, writtenFormats } from './formats.js';
 
@@ -67,24 +67,6 @@ export function saveBlob(blob, name) {
     const link = element('a', { href: url, download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
-
-/** Returns 'save', 'discard' or 'cancel'. */
-export function askUnsaved(text) {
-    const dialog = byId('unsaved');
-    const asked = new AbortController();
-    const { signal } = asked;
-    byId('unsaved-text').textContent = text;
-    dialog.showModal();
-    // The event "close" comes too late: the next question may be open by then.
-    return new Promise((resolve) => {
-        const answer = (value) => {
-            asked.abort();
-            resolve(value);
-        };
-        dialog.addEventListener('submit', (event) => answer(event.submitter.value), { signal });
-        dialog.addEventListener('cancel', () => answer('cancel'), { signal });
-    });
 }
 
 /** Makes the browser ask before the page is left while UNSAVED() is true. */

@@ -1,5 +1,5 @@
-// Input, the picture after each step, output: small, in a row. The pressed one is shown left of the
-// divider.
+// Input, the picture after each step, output: small, in a row. Those that the window shows are
+// pressed, in the colour of their side.
 import { byId, element, whole } from './element.js';
 
 const HEIGHT = 56;
@@ -12,16 +12,16 @@ function thumbnail(picture) {
         height: Math.max(1, Math.round(picture.fullHeight * zoom)),
         'aria-hidden': 'true',
     });
-    picture.draw(canvas.getContext('2d'), 0, 0, zoom);
+    picture.draw(canvas.getContext('2d'), { left: 0, top: 0, across: zoom, down: zoom });
     return canvas;
 }
 
 const empty = () => element('canvas', { width: 72, height: HEIGHT, 'aria-hidden': 'true' });
 
-/** The size of a preview is exact to a pixel or two. */
-function sizeText(picture, exact) {
-    const size = `${whole(picture.fullWidth)} × ${whole(picture.fullHeight)}`;
-    return exact ? size : `≈ ${size}`;
+/** The picture's own size, or that of the plan: see geometry.js. */
+function sizeText(size) {
+    if (!size) return '…';
+    return `${whole(size.fullWidth ?? size.width)} × ${whole(size.fullHeight ?? size.height)}`;
 }
 
 function newFrame(key, choose) {
@@ -34,26 +34,31 @@ function newFrame(key, choose) {
     return element('li', {}, button);
 }
 
-function fill(button, { name, picture, exact, key }, chosen) {
-    button.setAttribute('aria-pressed', String(key === chosen));
+function fill(button, { name, picture, size, side }) {
+    button.setAttribute('aria-pressed', String(side !== ''));
+    button.dataset.side = side;
+    if (!button.firstChild || button.picture !== picture)
+        button.prepend(picture ? thumbnail(picture) : empty());
+    button.picture = picture;
     button.replaceChildren(
-        picture ? thumbnail(picture) : empty(),
+        button.firstChild,
         element('span', { className: 'name' }, name),
-        element('span', { className: 'size' }, picture ? sizeText(picture, exact) : '…'),
+        element('span', { className: 'size' }, sizeText(size)),
     );
 }
 
 /**
- * ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. Buttons
- * are kept, since pictures arrive while a button may be pressed.
+ * ITEMS: { name, picture or null, size, key, side }, where side is the window's side that shows the
+ * picture, or ''. CHOOSE is called with a key. Buttons are kept, since pictures arrive while a
+ * button may be pressed.
  */
-export function drawFilmstrip(items, chosen, choose) {
+export function drawFilmstrip(items, choose) {
     const strip = byId('filmstrip');
     const kept = new Map([...strip.children].map((frame) => [frame.firstChild.dataset.key, frame]));
     items.forEach((item, place) => {
         const frame = kept.get(item.key) ?? newFrame(item.key, choose);
         kept.delete(item.key);
-        fill(frame.firstChild, item, chosen);
+        fill(frame.firstChild, item);
         if (strip.children[place] !== frame) strip.insertBefore(frame, strip.children[place] ?? null);
     });
     for (const frame of kept.values()) frame.remove();

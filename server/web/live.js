@@ -99,7 +99,7 @@ export class LiveWidth {
         } catch (error) {
             if (signal.aborted) return;
             this.leave();
-            failed(error, () => this.toggle(step));
+            failed(error, { again: () => this.toggle(step) });
         }
     }
 
@@ -140,9 +140,8 @@ export class LiveWidth {
         if (this.step && !stepList.steps.includes(this.step)) this.leave();
         if (!this.step) return (this.refresh(), false);
         const [rest, width] = this.present;
-        const [restBefore, widthBefore] = this.seen;
+        const [restBefore] = this.seen;
         this.seen = [rest, width];
-        if (width && width !== widthBefore) delete this.step.values.dx; // excludes width
         this.refresh();
         return rest === restBefore && this.fits && this.draw();
     }

@@ -1,6 +1,6 @@
 // A picture whose width can be set: its pixels are assembled when it is drawn, so at most one width
 // per frame, however often it was set.
-import { drawPart } from './picture.js';
+import { drawPart, setSmoothing } from './picture.js';
 import { retarget } from './retarget.js';
 
 export class LivePicture {
@@ -59,14 +59,13 @@ export class LivePicture {
     }
 
     /** The same as in Picture. */
-    draw(context, x, y, zoom) {
+    draw(context, place) {
         this.make();
-        const across = zoom * this.unit[0],
-            down = zoom * this.unit[1];
-        context.imageSmoothingEnabled = across !== 1 && across < 2;
-        context.imageSmoothingQuality = 'medium';
-        const place = { left: x, top: y, across, down };
-        drawPart(context, this.canvas, { width: this.width, height: this.height, ...place });
+        const across = place.across * this.unit[0],
+            down = place.down * this.unit[1];
+        setSmoothing(context, place, across);
+        const { width, height } = this;
+        drawPart(context, this.canvas, { ...place, width, height, across, down });
     }
 
     /** The same as in Picture. */

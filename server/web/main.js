@@ -1,12 +1,13 @@
 // The page starts here: reactions to changes, buttons and keys.
 import { readAddress, writeAddress } from './address.js';
 import { showCommands } from './commands.js';
-import { connect, readSteps } from './connection.js';
+import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
-import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
+import { hideNotice } from './notice.js';
+import { open, recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
 import {
@@ -18,10 +19,12 @@ import {
     showIdle,
     showPreview,
     showPreviewCounts,
+    showPreviewProblem,
     showResult,
 } from './results.js';
 import { Runner } from './runner.js';
-import { choose, forgetBetween, setComparing, showPictures } from './stages.js';
+import { JPEG_QUALITY, save } from './saving.js';
+import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
 
@@ -29,12 +32,14 @@ page.runner = new Runner({
     idle: showIdle,
     busy: showBusy,
     preview: showPreview,
+    previewProblem: showPreviewProblem,
     previewCounts: showPreviewCounts,
     result: showResult,
     counts: showCounts,
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
 
@@ -44,12 +49,18 @@ page.changed = (dragging) => {
     clearTimeout(resting);
     if (dragging) resting = setTimeout(showState, REST_MS);
     else showState();
+    const now = state();
+    if (page.runner.knows(now)) return void (dragging || page.runner.hurry());
     mark('shown', null);
+    hideNotice();
+    say('');
     stepList.blame('');
+    stepList.refresh();
     const live = page.live.changed();
     if (!page.input) return;
+    page.runner.change(now, dragging, live);
     if (!stepList.steps.length) dropResult();
-    page.runner.change(state(), dragging, live);
+    else drawStrip();
 };
 
 /** Writes the address and the command lines. */
@@ -64,16 +75,21 @@ function showState() {
         inputType: page.input?.type ?? 'jpeg',
         input: page.input?.name ?? 'picture.jpg',
         quality: JPEG_QUALITY,
+        damaged: page.input?.damaged ?? false,
     });
 }
 
 // ---- buttons and keys
 
-function pixelText(x, y) {
-    if (!viewer.after || !(x >= 0 && y >= 0)) return '';
-    const after = viewer.after.pixel(x, y);
-    const before = viewer.isComparing ? `${colour(viewer.before.pixel(x, y))} → ` : '';
-    return after ? `${Math.floor(x)}, ${Math.floor(y)}  ${before}${colour(after)}` : '';
+/** UNDER: the points of both pictures under the pointer; null: it is not over the window. */
+function pixelText(under) {
+    const { before, after, isLeft } = under ?? {};
+    if (!before && !after) return '';
+    const [x, y] = (isLeft ? before : after) ?? before ?? after;
+    const colours = ['before', 'after']
+        .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
+        .map((side) => colour(under[side] && viewer[side].pixel(...under[side])));
+    return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
 /** Returns #rrggbb, with alpha if it is not opaque. */
@@ -89,11 +105,14 @@ function toggleComparing() {
 }
 
 function cancel() {
-    page.runner.stop();
+    if (page.reading) {
+        stopReading();
+        return say('Cancelled.');
+    }
+    page.runner.cancel();
     dropPreview();
-    if (page.input?.picture) showPictures();
-    else closeInput();
-    say('Cancelled.');
+    showPictures();
+    return say('Cancelled.', { text: 'Run again', run: runAgain });
 }
 
 function takeDevice() {
@@ -114,7 +133,7 @@ function takeAddress() {
 
 function key(event) {
     const command = event.ctrlKey || event.metaKey;
-    const typing = event.target.closest?.('input, select, textarea, dialog');
+    const typing = event.target.closest?.('input, select, textarea');
     if (command && event.key === 'o') byId('file-input').click();
     else if (command && event.key === 's') save();
     else if (!command && !typing && event.key === 'c') toggleComparing();
@@ -133,7 +152,7 @@ function listen() {
     on('save', 'click', save);
     on('save-type', 'change', showState);
     on('device', 'change', takeDevice);
-    viewer.pointed = (x, y) => (byId('pixel').textContent = pixelText(x, y));
+    viewer.pointed = (under) => (byId('pixel').textContent = pixelText(under));
     addEventListener('hashchange', takeAddress);
     addEventListener('keydown', key);
 }

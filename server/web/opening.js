@@ -1,106 +1,139 @@
-// Opens a picture, saves a result.
-import { outputName } from './commands.js';
-import { failed, gone } from './connection.js';
+// Opens a picture: it is read first, and then replaces the one that is open.
+import { failed } from './connection.js';
 import { byId, element, milliseconds, whole } from './element.js';
-import { askUnsaved, saveBlob } from './files.js';
-import { hideNotice, showNotice, showProblem } from './notice.js';
-import { histograms, mark, page, say, stepList, unsaved, viewer } from './page.js';
+import { writtenFormats } from './formats.js';
+import { hideNotice } from './notice.js';
+import { histograms, mark, page, say, stepList, viewer } from './page.js';
 import { offerSamples } from './palette_samples.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
-import { fullRun } from './runner.js';
-import { Problem } from './service.js';
+import { Gone, headOf, run } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
-
-export const JPEG_QUALITY = 85; // the daemon's default
 
 const PREVIEW_PIXELS = 500000;
 const BUSY_MS = 200;
+const HEAD_BYTES = 4096; // enough to know the type
+
+// ---- the type
+
+const starts = (...bytes) => (head) => bytes.every((byte, i) => head[i] === byte);
+const letters = (text, at) => (head) => [...text].every((c, i) => head[at + i] === c.charCodeAt(0));
 
 const magics = [
-    ['jpeg', 0xff, 0xd8],
-    ['png', 0x89, 0x50],
-    ['pnm', 0x50, 0x35],
-    ['pnm', 0x50, 0x36],
+    ['jpeg', starts(0xff, 0xd8)],
+    ['png', starts(0x89, 0x50)],
+    ['pnm', (head) => starts(0x50, 0x35)(head) || starts(0x50, 0x36)(head)],
+    ['webp', letters('WEBP', 8)],
 ];
 
 async function typeOf(blob) {
-    const head = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
-    return magics.find(([, a, b]) => head[0] === a && head[1] === b)?.[0] ?? 'png';
+    const head = new Uint8Array(await blob.slice(0, 12).arrayBuffer());
+    return magics.find(([, fits]) => fits(head))?.[0] ?? null;
 }
 
-/** Returns false if the user wants to keep the current picture. */
-async function mayReplace() {
-    if (!unsaved()) return true;
-    const answer = await askUnsaved('Opening another picture loses it.');
-    return answer === 'discard' || (answer === 'save' && (await save()));
+/** Throws the daemon's refusal of a type that the page does not know. */
+async function askForType(file) {
+    const problem = await headOf(file.slice(0, HEAD_BYTES)).catch((error) => error);
+    if (problem?.status === 415) throw problem;
 }
 
-/** The steps run at once, while the browser still decodes the picture. */
-export async function open(file) {
-    if (!(await mayReplace())) return;
-    const start = performance.now();
-    const input = {
-        name: file.name || 'pasted.png',
-        blob: file,
-        type: await typeOf(file),
-        picture: null,
-        counts: null,
-        preview: null,
-    };
-    takeIn(input);
-    const loading = setTimeout(() => showBusy(null), BUSY_MS);
-    input.opened = openPicture(file, {
+// ---- reading
+
+/** Reads a file; the counts of its picture and its preview come later. */
+async function read(file, type, damaged = false) {
+    const name = file.name || 'pasted.png';
+    const input = { name, blob: file, type, damaged, counts: null, preview: null };
+    input.picture = await openPicture(file, {
         role: 'input',
         preview: PREVIEW_PIXELS,
         later: (part) => later(input, part),
     });
-    page.changed(false);
-    try {
-        input.picture = await input.opened;
-    } catch (error) {
-        await unreadable(input, error);
-        return;
-    } finally {
-        clearTimeout(loading);
-        if (!page.runner.full) byId('busy').hidden = true;
-    }
-    if (page.input === input) showOpened(input, performance.now() - start);
-    else input.picture.close();
+    return input;
 }
 
+/**
+ * The daemon reads what the browser does not: as a PNG, or with DAMAGED what can be read of a
+ * damaged picture.
+ */
+async function readByDaemon(file, type, damaged) {
+    const { blob } = await run({ operations: [], image: file, type: 'png', damaged });
+    return read(new File([blob], file.name), type, Boolean(damaged));
+}
+
+async function readAnyhow(file, damaged) {
+    const type = await typeOf(file);
+    if (!type) await askForType(file);
+    const saved = writtenFormats.some(({ name }) => name === type) ? type : 'png';
+    if (damaged) return readByDaemon(file, saved, 'accept');
+    try {
+        return await read(file, saved);
+    } catch (error) {
+        return readByDaemon(file, saved).catch((problem) => {
+            throw problem instanceof Gone ? error : problem;
+        });
+    }
+}
+
+// ---- opening
+
+/** Opens FILE; DAMAGED: what can be read of it. */
+export async function open(file, damaged = false) {
+    const reading = (page.reading = { file });
+    const start = performance.now();
+    const loading = setTimeout(() => reading === page.reading && showBusy(null), BUSY_MS);
+    hideNotice();
+    try {
+        const input = await readAnyhow(file, damaged);
+        if (reading === page.reading) takeIn(input, performance.now() - start);
+        else input.picture.close();
+    } catch (error) {
+        if (reading === page.reading) refuse(file, error);
+    } finally {
+        clearTimeout(loading);
+        if (reading === page.reading) stopReading();
+    }
+}
+
+/** A picture that is being read is not opened any more. */
+export function stopReading() {
+    page.reading = null;
+    byId('busy').hidden = !page.runner.full;
+}
+
+/** The picture that is open stays. */
+function refuse(file, error) {
+    failed(error, { name: file.name, action: recovery(file, error) });
+    if (error instanceof Gone) return;
+    const kept = page.input ? ` ${page.input.name} is still open.` : '';
+    say(`Not opened: ${file.name}.${kept}`);
+}
+
+/** The notice's button for a damaged picture. */
+export const recovery = (file, error) =>
+    error.code === 'corrupt' && { text: 'Open what can be read', run: () => open(file, true) };
+
 /** Replaces the input and everything made from it by INPUT. */
-function takeIn(input) {
+function takeIn(input, ms) {
     page.runner.stop();
-    mark('shown', null);
-    mark('opened', null);
-    mark('live', null);
+    for (const name of ['shown', 'opened', 'live']) mark(name, null);
     dropResult();
     forgetBetween();
     const old = page.input;
     page.input = input;
     page.live.leave();
     viewer.clear();
-    old?.picture?.close();
+    old?.picture.close();
     histograms.clear();
-    if (!page.gone) hideNotice();
     byId('empty').hidden = true;
-    byId('file').textContent = input.name;
     byId('save-type').value = input.type;
+    showOpened(input);
+    if (input.counts) later(input, { counts: input.counts });
+    if (input.preview) later(input, input.preview);
+    page.changed(false);
+    if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
-function later(input, part) {
-    if (part.counts) input.counts = part.counts;
-    if (part.bytes) input.preview = part;
-    if (input !== page.input) return;
-    if (part.counts) histograms.set('before', part.counts);
-    if (!part.bytes) return;
-    mark('live', '');
-    page.live.refresh();
-    if (page.result) fillStrip();
-}
-
-function showOpened(input, ms) {
+function showOpened(input) {
     const { width, height } = input.picture;
     byId('file').replaceChildren(
         element('strong', {}, input.name),
@@ -111,52 +144,16 @@ function showOpened(input, ms) {
     document.title = `${input.name} – Burin`;
     mark('opened', input.name);
     offerSamples(input);
-    if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
-/** Returns to the state without a picture. */
-export function closeInput() {
-    page.input = null;
-    page.live.leave();
-    page.runner.stop();
-    dropResult();
-    byId('file').textContent = 'No picture';
-}
-
-/** The browser cannot read the file: the daemon's message explains more. */
-async function unreadable(input, error) {
-    if (page.input !== input) return;
-    closeInput();
-    const headers = { 'Content-Type': 'application/octet-stream' };
-    const answer = await fetch('/info', { method: 'POST', body: input.blob, headers }).catch(
-        () => null,
-    );
-    if (!answer) return void gone();
-    if (answer.ok)
-        showNotice(
-            'This browser cannot show the picture',
-            `${error.message}. Burin can read it: use the curl line.`,
-        );
-    else showProblem(new Problem(answer.status, await answer.json().catch(() => null)));
-    say('Not opened.');
-}
-
-/** Returns true if it is saved. */
-export async function save() {
-    const { result, input, device } = page;
-    if (!result?.blob) return false;
-    const type = byId('save-type').value;
-    try {
-        const done = { input, steps: result.steps, device };
-        const { blob } =
-            type === 'png' ? result : await fullRun(done, { type, quality: JPEG_QUALITY });
-        const name = outputName(input.name, result.steps, type);
-        saveBlob(blob, name);
-        result.saved = true;
-        say(`Saved as ${name}.`);
-        return true;
-    } catch (error) {
-        failed(error);
-        return false;
-    }
+/** PART: counts, or the preview. */
+function later(input, part) {
+    if (part.counts) input.counts = part.counts;
+    if (part.bytes) input.preview = part;
+    if (input !== page.input) return;
+    if (part.counts) histograms.set('before', part.counts);
+    if (!part.bytes) return;
+    mark('live', '');
+    page.live.refresh();
+    if (page.result) fillStrip();
 }

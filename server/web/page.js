@@ -1,6 +1,6 @@
 // The page's state (input, steps, result), and the parts of the window that several modules use.
-// main.js sets `page.changed`, `page.runner` and `page.live`.
-import { byId } from './element.js';
+// main.js sets what other modules call here.
+import { byId, element } from './element.js';
 import { Histograms } from './histogram.js';
 import { Palette } from './palette.js';
 import { copyOf } from './plan.js';
@@ -11,7 +11,8 @@ export const page = {
     operators: [],
     ready: { workers: [] },
     device: 'auto',
-    input: null, // { name, blob, type, picture, counts, preview, opened }
+    input: null, // { name, blob, type, picture, counts, preview, damaged }
+    reading: null, // the file that is being opened
     result: null, // { blob, report, picture, counts, text, steps, saved }
     preview: null, // the picture while a value is dragged; may be a live one
     chosen: 'input', // shown left of the divider: input, output (nothing), or step-N
@@ -20,6 +21,7 @@ export const page = {
     gone: false, // the daemon
     changed: null, // (dragging): reacts to a change of the result's causes
     runner: null,
+    recovery: null, // (error): the notice's button for a damaged picture
     live: null, // the live width: live.js
 };
 
@@ -32,8 +34,12 @@ export const stepList = new StepList(
 
 export const palette = new Palette(stepList);
 
-/** The line below the picture. */
-export const say = (text) => (byId('status').textContent = text);
+/** The line below the picture; ACTION: { text, run } is a button after it. */
+export function say(text, action) {
+    const facts = { type: 'button', className: 'link', onclick: () => action.run() };
+    byId('status').replaceChildren(text);
+    if (action) byId('status').append(' ', element('button', facts, action.text));
+}
 
 /** The state of a run. */
 export const state = () => ({

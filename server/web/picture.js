@@ -54,22 +54,21 @@ export class Picture {
     }
 
     /**
-     * Draws the visible part, with its corner at X, Y and ZOOM screen pixels per pixel of the full
-     * picture.
+     * Draws the visible part, with its corner at LEFT, TOP, and each pixel of the full picture ACROSS
+     * wide and DOWN high on the screen.
      */
-    draw(context, x, y, zoom) {
-        const scale = zoom * this.unit[0];
+    draw(context, place) {
+        const scale = Math.min(place.across * this.unit[0], place.down * this.unit[1]);
         const wanted = Math.max(0, Math.floor(Math.log2(1 / scale) + 0.001));
         const level = this.levels[Math.min(wanted, this.levels.length - 1)];
         if (!level) return;
-        const across = (scale * this.width) / level.width,
-            down = (zoom * this.fullHeight) / level.height;
-        context.imageSmoothingEnabled = across !== 1 && across < 2;
-        context.imageSmoothingQuality = 'medium';
+        const across = place.across * this.unit[0] * (this.width / level.width),
+            down = place.down * this.unit[1] * (this.height / level.height);
+        setSmoothing(context, place, across);
         const { width, height } = context.canvas;
         level.tiles.forEach((tile, i) => {
-            const left = x + (i % level.columns) * level.tile * across,
-                top = y + Math.floor(i / level.columns) * level.tile * down;
+            const left = place.left + (i % level.columns) * level.tile * across,
+                top = place.top + Math.floor(i / level.columns) * level.tile * down;
             const right = left + tile.width * across,
                 bottom = top + tile.height * down;
             if (right < 0 || bottom < 0 || left > width || top > height) return;
@@ -93,6 +92,12 @@ export class Picture {
         probe.drawImage(tile, -(column % level.tile), -(row % level.tile));
         return probe.getImageData(0, 0, 1, 1).data;
     }
+}
+
+/** ACROSS: the width of a stored pixel on the screen. BLOCKS: pixels are to be seen as such. */
+export function setSmoothing(context, { blocks }, across) {
+    context.imageSmoothingEnabled = across !== 1 && !(blocks && across > 1);
+    context.imageSmoothingQuality = 'medium';
 }
 
 function closeAll(levels) {

@@ -20,7 +20,7 @@ export function identityTaps(count) {
 
 /** The picture's side that limits a number of pixels. */
 export const sideOf = (parameter, picture) =>
-    /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
+    /height|top|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
 
 /** An example in pixels fits any picture; half of this picture's size shows more. */
 function beginning(parameter, picture) {
@@ -51,6 +51,19 @@ function emptyStep(operator) {
         else values[parameter.name] = String(Math.min(Math.max(0, parameter.min), parameter.max));
     }
     return { operator, values, files: {} };
+}
+
+/** Parameters that the daemon does not take together. */
+const excluded = named({
+    carve: named({ width: ['dx'], dx: ['width'], height: ['dy'], dy: ['height'] }),
+    resize: named({ x: ['position'], y: ['position'], position: ['x', 'y'] }),
+});
+
+/** Sets a parameter, or removes its value if TEXT is empty; and removes those that it excludes. */
+export function setValue({ operator, values }, name, text) {
+    if (text === '') delete values[name];
+    else values[name] = text;
+    for (const other of (text !== '' && excluded[operator.name]?.[name]) || []) delete values[other];
 }
 
 /** Copies that later changes do not affect. */
@@ -102,24 +115,12 @@ export function readPlan(text, operators) {
     return { steps, unknown };
 }
 
-/** Scales a number of pixels for a smaller picture. */
-function scaled(step, name, text, scale) {
-    const parameter = parameterOf(step, name);
-    if (scale === 1 || parameter.unit !== 'pixels') return text;
-    const pixels = Number(text) * scale;
-    const value = parameter.type === 'integer' ? Math.round(pixels) : pixels;
-    return String(Math.min(Math.max(value, parameter.min), parameter.max));
-}
-
 /** The operations for /pipeline. */
-export function operations(steps, scale = 1) {
-    return steps.map((step) => ({
+export const operations = (steps) =>
+    steps.map((step) => ({
         operation: step.operator.name,
-        params: Object.fromEntries(
-            settings(step).map(([name, text]) => [name, scaled(step, name, text, scale)]),
-        ),
+        params: Object.fromEntries(settings(step)),
     }));
-}
 
 /** The first step that takes files gets them. */
 export const fileStep = (steps) => steps.find((step) => step.operator.parts.length > 0);

@@ -21,9 +21,9 @@ export function showBusy(now) {
         byId('busy-text').textContent =
             now?.state === 'waiting'
                 ? 'Waiting in the queue…'
-                : page.input?.picture
-                  ? 'Working…'
-                  : 'Reading…';
+                : page.reading
+                  ? 'Reading…'
+                  : 'Working…';
         return;
     }
     bar.max = now.total;
@@ -37,8 +37,13 @@ export function showPreview(picture, ms) {
     page.preview = picture;
     showViewer();
     old?.close();
-    say(`Preview in ${milliseconds(ms)}; in full when the value rests.`);
+    say(`Preview (${milliseconds(ms)}); the full result follows.`);
     mark('previewMs', ms.toFixed(1));
+}
+
+/** The full run goes on: it may still succeed. */
+export function showPreviewProblem(error) {
+    failed(error, { action: page.recovery(error) });
 }
 
 export function showPreviewCounts(counts) {
@@ -61,6 +66,7 @@ export function showResult(result, ms) {
     closeResult(old);
     if (page.input.counts) histograms.set('before', page.input.counts);
     hideNotice();
+    stepList.blame('');
     byId('statistics-empty').hidden = true;
     byId('save').disabled = !result.blob;
     showTimes(byId('times'), result.report, ms);
@@ -77,7 +83,7 @@ export function showResult(result, ms) {
 
 /** A run failed: the previous result stays. */
 export function showFailure(error) {
-    failed(error);
+    failed(error, { action: page.recovery(error) });
     dropPreview();
     showPictures();
 }

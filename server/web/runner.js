@@ -1,8 +1,10 @@
 // Runs the pipeline after changes: on the preview at once while a value is dragged, in full when it
 // rests. At most one run of each kind is in progress: a new full run replaces the old one; a
 // preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
+import { sizesOf } from './geometry.js';
 import { resizedMask, openPicture } from './picture.js';
 import { filesOf, operations, planText, reportsAny, reportsOnly } from './plan.js';
+import { scaledSteps } from './scaled_plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 
 const REST_MS = 250; // without a change, until the full run begins
@@ -11,8 +13,18 @@ const PROGRESS_MS = 150;
 
 const aborted = (error) => error.name === 'AbortError';
 
+const sameFiles = (one, other) =>
+    Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
+
+/** Whether two states have the same result. */
+const isSame = (one, other) =>
+    one.input === other.input &&
+    one.device === other.device &&
+    planText(one.steps) === planText(other.steps) &&
+    sameFiles(filesOf(one.steps), filesOf(other.steps));
+
 export class Runner {
-    /** SHOW: { preview, result, busy, idle, problem }, functions that are called with results. */
+    /** SHOW: { preview, result, busy, idle, problem... }, functions that are called with results. */
     constructor(show) {
         this.show = show;
         this.state = null; // { input, steps, device }
@@ -20,6 +32,27 @@ export class Runner {
         this.quick = null; // of the preview
         this.wanted = false; // a preview is still useful: there is no full result yet
         this.timer = 0;
+        this.settled = false; // the full run of `state` has ended, or the user has ended it
+    }
+
+    /** Whether a full run waits or is in progress. */
+    get isWorking() {
+        return this.timer !== 0 || this.full !== null;
+    }
+
+    /** Whether STATE is the one that runs or has run last, so that nothing has to begin again. */
+    knows(state) {
+        return this.state !== null && isSame(state, this.state) && (this.settled || this.isWorking);
+    }
+
+    /** The same state runs again. */
+    forget() {
+        this.settled = false;
+    }
+
+    /** Begins the full run that waits. */
+    hurry() {
+        if (this.timer) this.runFull();
     }
 
     /**
@@ -29,6 +62,7 @@ export class Runner {
     change(state, dragging = false, live = false) {
         this.state = state;
         this.stop();
+        this.settled = false;
         if (!state.input || !state.steps.length) return;
         if (live && dragging) return;
         const quick = !live && state.input.preview?.scale < 1 && !reportsOnly(state.steps);
@@ -38,9 +72,16 @@ export class Runner {
         this.timer = setTimeout(() => this.runFull(), rest);
     }
 
+    /** Ends the run: it begins again only after a change. */
+    cancel() {
+        this.stop();
+        this.settled = true;
+    }
+
     /** Aborts the full run. */
     stop() {
         clearTimeout(this.timer);
+        this.timer = 0;
         this.full?.abort();
         this.full = null;
         this.wanted = false;
@@ -68,7 +109,7 @@ export class Runner {
             else picture.close();
         } catch (error) {
             if (error instanceof Gone) this.show.problem(error);
-            // the full run will show any other error
+            else if (!aborted(error) && this.wanted && !this.again) this.show.previewProblem(error);
         }
         this.quick = null;
         if (this.again && this.wanted) this.preview();
@@ -79,6 +120,8 @@ export class Runner {
     async runFull() {
         const { input, steps, device } = this.state;
         const control = (this.full = new AbortController());
+        clearTimeout(this.timer);
+        this.timer = 0;
         const id = newRequestId();
         const start = performance.now();
         const busy = setTimeout(() => this.show.busy(null), BUSY_MS);
@@ -91,23 +134,29 @@ export class Runner {
             );
             const result = { ...answer, text: planText(steps), steps };
             const later = (part) => part.counts && this.show.counts(result, part.counts);
-            result.picture = only ? await input.opened : await openPicture(answer.blob, { later });
+            result.picture = only ? input.picture : await openPicture(answer.blob, { later });
             if (control.signal.aborted) return only || result.picture.close();
             this.quick?.abort();
             this.wanted = false;
+            this.settled = true;
+            this.full = null;
             this.show.result(result, performance.now() - start);
             if (only) this.show.counts(result, input.counts);
         } catch (error) {
-            if (!aborted(error) && !control.signal.aborted) this.show.problem(error);
+            if (!aborted(error) && !control.signal.aborted) this.fail(error);
         } finally {
             clearTimeout(busy);
             clearInterval(asking);
-            if (this.full === control) {
-                this.full = null;
-                this.show.idle();
-            }
+            if (!control.signal.aborted) this.show.idle();
         }
         return undefined;
+    }
+
+    fail(error) {
+        this.settled = true;
+        this.full = null;
+        this.wanted = false;
+        this.show.problem(error);
     }
 
     async askProgress(id, signal) {
@@ -144,11 +193,9 @@ export async function previewFiles(steps, { picture, preview }, size = null) {
 
 /** Runs STEPS on the input's preview, and returns the result in units of the full picture. */
 export async function previewOf({ input, steps, device, signal }, counts) {
-    const { bytes, type, scale } = input.preview;
-    const { width, height } = input.picture;
-    const small = { width: input.preview.width, height: input.preview.height };
+    const { bytes, type, width, height } = input.preview;
     const answer = await run({
-        operations: operations(steps, scale),
+        operations: operations(scaledSteps(steps, input.preview)),
         bytes,
         type,
         device,
@@ -160,6 +207,10 @@ export async function previewOf({ input, steps, device, signal }, counts) {
         role: 'preview',
         later: (part) => part.counts && counts?.(part.counts),
     });
-    picture.unit = [width / small.width, height / small.height];
+    const full = sizesOf(steps, input.picture).at(-1);
+    picture.steps = steps;
+    picture.unit = full
+        ? [full.width / picture.width, full.height / picture.height]
+        : [input.picture.width / width, input.picture.height / height];
     return picture;
 }

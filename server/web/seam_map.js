@@ -8,6 +8,7 @@ import { openPlan } from './picture.js';
 import { fileStep, filesOf, operations, parameterOf, planText, stepText } from './plan.js';
 import { pngHead } from './png.js';
 import { previewFiles } from './runner.js';
+import { scaledSteps } from './scaled_plan.js';
 import { newRequestId, progress, run } from './service.js';
 
 const LIVE_PIXELS = 1 << 21; // 1920 x 1080 is less
@@ -48,8 +49,9 @@ export function subjectOf({ input, steps }, step) {
 /** Returns the picture that the step gets, as a PNG. */
 async function pictureBefore({ input, steps, device }, step, { scale, image, bytes, signal }) {
     const list = before(steps, step);
+    const small = scale < 1 ? scaledSteps(list, input.preview) : list;
     const files = scale < 1 ? await previewFiles(list, input) : filesOf(list);
-    const plan = { operations: operations(list, scale), files, type: 'png' };
+    const plan = { operations: operations(small), files, type: 'png' };
     return (await run({ ...plan, image, bytes, device, raw: true, signal })).bytes;
 }
 

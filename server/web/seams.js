@@ -5,6 +5,7 @@ import { drawing, element } from './element.js';
 import { openSeams } from './picture.js';
 import { operations, parameterOf } from './plan.js';
 import { previewFiles } from './runner.js';
+import { scaledSteps } from './scaled_plan.js';
 import { run } from './service.js';
 
 const PARTS = 8; // of the change, each with a colour
@@ -61,14 +62,14 @@ function partOf(step, change, share) {
 /** Returns a picture of only the seams, coloured by their order; null: there are none. */
 export async function seamsOf({ input, steps, device }) {
     const at = seamStep(steps);
-    const { bytes, scale, width, height } = input.preview;
+    const { bytes, width, height } = input.preview;
     const change = changeOf(steps[at], input.picture);
     if (isNothing(change, steps[at])) return null;
     const files = await previewFiles(steps, input);
     const ask = async (share) => {
         const list = [...steps.slice(0, at), partOf(steps[at], change, share)];
         const masks = share || !steps[at].files.rmask ? files : {};
-        const plan = { operations: operations(list, scale), files: masks };
+        const plan = { operations: operations(scaledSteps(list, input.preview)), files: masks };
         return (await run({ ...plan, bytes, type: 'pnm', device, raw: true })).bytes;
     };
     const parts = isOrdered(change, steps[at]) ? PARTS : 1;

@@ -5,6 +5,7 @@ export class Problem extends Error {
     constructor(status, body, retryAfter) {
         super(body?.message ?? `the daemon answered ${status}`);
         this.status = status;
+        this.code = body?.code;
         this.title = body?.title ?? `Status ${status}`;
         this.requestId = body?.request_id;
         this.retryAfter = Number(retryAfter) || 0;
@@ -55,6 +56,14 @@ export async function progress(id) {
     return response.ok ? response.json() : null;
 }
 
+/** The answer of POST /info on the first bytes of a file. */
+export async function headOf(bytes) {
+    const headers = { 'Content-Type': 'application/octet-stream' };
+    const response = await ask('/info', { method: 'POST', body: bytes, headers });
+    if (!response.ok) await refuse(response);
+    return response.json();
+}
+
 let requests = 0;
 export function newRequestId() {
     return `page-${Date.now().toString(36)}-${(++requests).toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
@@ -74,13 +83,14 @@ function messageOf({ bytes, ...request }) {
     return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
 }
 
-function formOf({ operations, image, files, type, quality, device }) {
+function formOf({ operations, image, files, type, quality, device, damaged }) {
     const form = new FormData();
     if (operations.length) form.append('operations', JSON.stringify(operations));
     else form.append('outputs', '[{}]'); // the unchanged picture
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
     if (type === 'jpeg' && quality) form.append('quality', String(quality));
+    if (damaged) form.append('damaged', damaged);
     form.append('image', image, 'image');
     for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
     return form;
@@ -127,7 +137,7 @@ function readParts(buffer) {
 /**
  * Runs a pipeline, and returns { blob, report }. `reports`: steps report values, which may be too
  * long for a header. `only`: they only report values, so no image is returned. `raw`: returns an
- * ArrayBuffer instead of the blob. No operations: the unchanged picture. The image is `image`, a
+ * ArrayBuffer instead of the blob. `damaged`: 'accept' takes what can be read of the image. No operations: the unchanged picture. The image is `image`, a
  * Blob, or `bytes`, an ArrayBuffer.
  */
 export async function run({ reports, only, raw, signal, requestId, ...request }) {

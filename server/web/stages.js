@@ -2,6 +2,7 @@
 // compared.
 import { byId, whole } from './element.js';
 import { drawFilmstrip } from './filmstrip.js';
+import { coverOf, sizesOf } from './geometry.js';
 import { failed } from './connection.js';
 import { mark, page, state, stepList, viewer } from './page.js';
 import { openPicture } from './picture.js';
@@ -19,12 +20,13 @@ const stepText = (count) => planText(shownSteps().slice(0, count));
 
 const chosenStep = () => (page.chosen.startsWith('step-') ? Number(page.chosen.slice(5)) : 0);
 
-/** The picture left of the divider: { picture, name }. */
+/** The picture left of the divider, and the number of steps before it: { picture, name, count }. */
 function beforeStage() {
-    const between = page.between.get(stepText(chosenStep()))?.picture;
-    if (page.chosen === 'output') return { picture: null, name: '' };
-    if (chosenStep() && between) return { picture: between, name: `After step ${chosenStep()}` };
-    return { picture: page.input?.picture ?? null, name: 'Input' };
+    const count = chosenStep();
+    const between = page.between.get(stepText(count))?.picture;
+    if (page.chosen === 'output') return { picture: null, name: '', count: 0 };
+    if (count && between) return { picture: between, name: `After step ${count}`, count };
+    return { picture: page.input?.picture ?? null, name: 'Input', count: 0 };
 }
 
 // ---- what is shown
@@ -33,7 +35,6 @@ export function showPictures() {
     if (chosenStep() >= outputCount())
         page.chosen = page.chosen === 'output' ? 'output' : 'input';
     showViewer();
-    drawStrip();
 }
 
 /** The picture right of the divider. */
@@ -42,15 +43,24 @@ function afterName() {
     return page.preview.name ?? 'Preview';
 }
 
+/** The rectangle of the picture before that the one after covers; null: shown beside each other. */
+function coverOn(before) {
+    const steps = page.preview ? page.preview.steps : page.result.steps;
+    const size = steps && sizesOf(steps.slice(0, before.count), page.input.picture).at(-1);
+    return size ? coverOf(steps.slice(before.count), size) : null;
+}
+
 export function showViewer() {
     const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
     const before = beforeStage();
     byId('empty').hidden = page.input !== null;
     const comparable = page.result || page.preview ? before.picture : null;
-    if (after) viewer.show(comparable, after, [before.name, afterName()]);
+    const cover = comparable && coverOn(before);
+    if (after) viewer.show(comparable, after, { names: [before.name, afterName()], cover });
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
     for (const button of byId('view-tools').querySelectorAll('button')) button.disabled = !after;
+    drawStrip();
 }
 
 function describe(after) {
@@ -61,35 +71,42 @@ function describe(after) {
     return `${page.input.name} after ${stepList.steps.map((step) => step.operator.name).join(', ')}, ${size}`;
 }
 
-/** The pictures between input and output. */
-function stagesBetween() {
-    const stages = shownSteps().map((step, i) => {
-        const between = page.between.get(stepText(i + 1));
-        return {
-            name: `${i + 1} ${step.operator.name}`,
-            picture: between?.picture ?? null,
-            exact: between?.full || page.input.preview?.scale === 1,
-            key: `step-${i + 1}`,
-            reports: step.operator.values,
-        };
-    });
-    return stages.slice(0, Math.max(0, outputCount() - 1)).filter((stage) => !stage.reports);
+/** Input, the picture after each step, output. */
+function stages() {
+    const { input, result, preview } = page;
+    const stages = [{ name: 'Input', picture: input.picture, size: input.picture, key: 'input' }];
+    if (!result && !page.runner.isWorking) return stages;
+    const sizes = sizesOf(shownSteps(), input.picture);
+    for (let count = 1; count < outputCount(); count++) {
+        const { operator } = shownSteps()[count - 1];
+        if (operator.values) continue;
+        const picture = page.between.get(stepText(count))?.picture ?? null;
+        const name = `${count} ${operator.name}`;
+        stages.push({ name, picture, size: sizes[count], key: `step-${count}` });
+    }
+    const picture = result?.picture ?? preview;
+    return [...stages, { name: 'Output', picture, size: picture ?? sizes.at(-1), key: 'output' }];
 }
 
-function drawStrip() {
-    const { input, result } = page;
-    if (!input?.picture || !result) return drawFilmstrip([], '', choose);
-    const items = [
-        { name: 'Input', picture: input.picture, exact: true, key: 'input' },
-        ...stagesBetween(),
-        { name: 'Output', picture: result.picture, exact: true, key: 'output' },
-    ];
-    return drawFilmstrip(items, page.chosen, choose);
+/** The side of the window, before or after, that shows the stage KEY; '': none. */
+function sideOf(key) {
+    if (key === 'output') return page.result || page.preview ? 'after' : '';
+    if (viewer.isComparing) return key === page.chosen ? 'before' : '';
+    return key === 'input' && viewer.after === page.input.picture ? 'after' : '';
+}
+
+export function drawStrip() {
+    const shown = page.input?.picture ? stages() : [];
+    drawFilmstrip(
+        shown.map((stage) => ({ ...stage, side: sideOf(stage.key) })),
+        choose,
+    );
 }
 
 export function setComparing(on) {
     viewer.setComparing(on);
     byId('compare').setAttribute('aria-pressed', String(on));
+    drawStrip();
 }
 
 // ---- the pictures between the steps

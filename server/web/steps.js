@@ -1,6 +1,8 @@
 // The list of steps, each with a form, dragged by its handle or moved by keys.
 import { byId, element } from './element.js';
 import { parameterField, partField } from './fields.js';
+import { sizesOf } from './geometry.js';
+import { hideNotice } from './notice.js';
 import { fileStep, newStep } from './plan.js';
 
 const STEPS_MAX = 10; // of one pipeline, as in the daemon
@@ -14,12 +16,25 @@ export class StepList {
         this.steps = [];
         this.changed = changed;
         this.beside = beside;
-        this.picture = null; // { width, height }: the bounds of sliders in pixels
+        this.picture = null; // { width, height } of the input: bounds of sliders in pixels follow
         this.list = byId('steps');
     }
 
     get isFull() {
         return this.steps.length >= STEPS_MAX;
+    }
+
+    /** The size of the picture that a step gets; null: not known. */
+    sizeBefore(step) {
+        const index = this.steps.indexOf(step);
+        const before = this.steps.slice(0, index < 0 ? this.steps.length : index);
+        return this.picture && sizesOf(before, this.picture).at(-1);
+    }
+
+    /** Shows the values again after a change, and the ranges, which depend on other values. */
+    refresh() {
+        for (const field of this.list.querySelectorAll('.field'))
+            field.dispatchEvent(new Event('refresh'));
     }
 
     set(steps) {
@@ -35,10 +50,18 @@ export class StepList {
 
     add(operator) {
         if (this.isFull) return;
-        this.steps.push(newStep(operator, this.picture));
+        this.steps.push(newStep(operator, this.sizeBefore(null)));
         this.draw();
-        this.list.lastElementChild.scrollIntoView({ block: 'nearest' });
         this.changed(false);
+        this.enter(this.list.lastElementChild);
+    }
+
+    /** Shows a card from its head on, and focuses its first field; a slider opens no keyboard. */
+    enter(card) {
+        card.scrollIntoView({ block: 'start' });
+        const coarse = matchMedia('(pointer: coarse)').matches;
+        const first = card.querySelector(coarse ? '.field input[type="range"]' : '.field input');
+        (first ?? card.querySelector('.handle')).focus({ preventScroll: true });
     }
 
     remove(index) {
@@ -59,21 +82,31 @@ export class StepList {
         this.changed(false);
     }
 
-    /** Marks the step and the field that MESSAGE begins with: "edge: threshold must be 0..255". */
+    /**
+     * Marks the step and the field that MESSAGE begins with: "edge: threshold must be 0..255", or
+     * "mask is 50 x 50 pixels". Returns the field, or the step's body; null: there is none.
+     */
     blame(message) {
-        const [, operator, name] = /^(\w+): (\w+)/.exec(message) ?? [];
+        const [, first, name = first] = /^(\w+)(?:: (\w+))?/.exec(message) ?? [];
+        let cause = null;
         for (const card of this.list.children) {
-            const wrong = card.dataset.operator === operator;
+            const part = card.querySelector(`input[type="file"][name="${first}"]`);
+            const wrong = card.dataset.operator === first || part !== null;
             card.classList.toggle('wrong', wrong);
             for (const input of card.querySelectorAll('input[type="number"]'))
                 if (input.validity.valid)
                     input.setAttribute('aria-invalid', String(wrong && input.name === name));
+            if (!wrong || (cause && !card.contains(document.activeElement))) continue;
+            const field = part ?? card.querySelector(`[name="${name}"], [data-name="${name}"]`);
+            cause = field?.closest('.field') ?? card.querySelector('.step-body');
         }
+        return cause;
     }
 
     // ---- drawing
 
     draw() {
+        hideNotice(); // may stand in a card
         byId('steps-empty').hidden = this.steps.length > 0;
         this.list.replaceChildren(...this.steps.map((step, i) => this.card(step, i)));
         for (const button of byId('palette').querySelectorAll('button'))
@@ -103,8 +136,9 @@ export class StepList {
             '✕',
         );
         const changed = (dragging) => this.changed(dragging);
+        const sizeOf = (one) => this.sizeBefore(one);
         const fields = operator.parameters.map((parameter) => {
-            const field = parameterField(parameter, step, this.picture, changed);
+            const field = parameterField(parameter, step, sizeOf, changed);
             field.append(this.beside(step, parameter) ?? '');
             return field;
         });

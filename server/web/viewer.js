@@ -1,8 +1,12 @@
-// Shows one picture, or two with a divider between them, at the same position and zoom. Pixels are
-// the screen's unless they are called the picture's; at a zoom of 1 they have the same size.
+// Shows one picture, or two: with a divider between them, or beside each other. Pixels are the
+// screen's unless they are called the scene's (scene.js); at a zoom of 1 they have the same size.
 import { byId } from './element.js';
+import { aloneScene, besideScene, fittingZoom, overScene, pointIn } from './scene.js';
 
 const ZOOM_MAX = 64;
+const BLOCKS = 2; // the zoom from which on pixels are to be seen as such
+const SHADE = 0.25; // of the input around the part that the result shows
+const LABEL = 8; // between a picture's corner and its label
 
 export class Viewer {
     constructor() {
@@ -11,13 +15,15 @@ export class Viewer {
         this.divider = byId('divider');
         this.before = null;
         this.after = null;
+        this.cover = null; // the rectangle of the picture before that the one after covers
+        this.scene = null;
         this.overlay = null; // drawn over the picture before
         this.names = ['', ''];
         this.split = 0.5; // the divider's position in the width
         this.comparing = true;
         this.fitted = true;
         this.zoom = 1;
-        this.centre = [0, 0]; // the picture's point at the canvas's centre
+        this.centre = [0, 0]; // the scene's point at the canvas's centre
         new ResizeObserver(() => this.resize()).observe(this.canvas);
         this.listen();
     }
@@ -25,20 +31,17 @@ export class Viewer {
     // ---- what is shown
 
     /**
-     * BEFORE: null if there is nothing to compare with. Keeps zoom and position for the same
-     * picture.
+     * BEFORE: null if there is nothing to compare with. COVER: null if the pictures are shown beside
+     * each other. Keeps the place of what is shown unless it is fitted.
      */
-    show(before, after, names) {
-        const first = !this.after;
-        this.before = before;
-        this.after = after;
+    show(before, after, { names, cover = null }) {
+        Object.assign(this, { before, after, cover });
         this.names = names ?? this.names;
-        if (first || this.fitted) this.fit();
-        else this.paint();
+        this.arrange();
     }
 
     clear() {
-        this.before = this.after = null;
+        this.before = this.after = this.scene = null;
         this.fitted = true;
         this.paint();
     }
@@ -49,20 +52,48 @@ export class Viewer {
 
     setComparing(on) {
         this.comparing = on;
-        if (this.fitted) this.fit();
-        else this.paint();
+        this.arrange();
+    }
+
+    makeScene() {
+        if (!this.isComparing) return aloneScene(this.after);
+        if (this.cover) return overScene(this.before, this.cover);
+        return besideScene(this.before, this.after, this.canvas);
+    }
+
+    arrange() {
+        if (!this.after) return this.paint();
+        const old = this.scene;
+        this.scene = this.makeScene();
+        if (!old || this.fitted) this.fit();
+        else this.stay(old, this.scene);
+        this.showCover();
+        return this.paint();
+    }
+
+    /** Keeps the picture before in its place, or else the one after. */
+    stay(old, scene) {
+        if (old.kind === 'alone' && scene.kind === 'alone') return;
+        const side = old.before && scene.before ? 'before' : 'after';
+        const ratio = scene[side].width / old[side].width;
+        const moved = (at, edge) => scene[side][edge] + (at - old[side][edge]) * ratio;
+        this.centre = [moved(this.centre[0], 'left'), moved(this.centre[1], 'top')];
+        this.zoom = this.bounded(this.zoom / ratio);
+        this.hold();
+    }
+
+    /** Moves the divider onto the part that the result shows, if it is beside it. */
+    showCover() {
+        const { kind, after, width } = this.scene;
+        if (kind !== 'over' || after.width >= width) return;
+        const share = (x) => (this.corner[0] + x * this.zoom) / this.canvas.width;
+        const from = share(after.left),
+            to = share(after.left + after.width);
+        if (this.split > from && this.split < to) return;
+        this.split = Math.min(1, Math.max(0, (from + to) / 2));
     }
 
     // ---- place and zoom
-
-    /** The size that contains both pictures. */
-    get extent() {
-        const shown = this.isComparing ? [this.before, this.after] : [this.after];
-        return [
-            Math.max(...shown.map((p) => p.fullWidth)),
-            Math.max(...shown.map((p) => p.fullHeight)),
-        ];
-    }
 
     resize() {
         const ratio = window.devicePixelRatio || 1;
@@ -72,35 +103,29 @@ export class Viewer {
             this.canvas.width = width;
             this.canvas.height = height;
         }
-        if (this.fitted) this.fit();
+        if (this.fitted) this.arrange();
         else this.paint(true);
     }
 
     fit() {
         this.fitted = true;
-        if (this.after) {
-            const [width, height] = this.extent;
-            this.zoom = Math.min(1, this.canvas.width / width, this.canvas.height / height);
-            this.centre = [width / 2, height / 2];
+        if (this.scene) {
+            this.zoom = fittingZoom(this.scene, this.canvas);
+            this.centre = [this.scene.width / 2, this.scene.height / 2];
         }
         this.paint();
     }
 
-    get zoomMin() {
-        const [width, height] = this.extent;
-        return Math.min(1, this.canvas.width / width, this.canvas.height / height) / 4;
-    }
-
     bounded(zoom) {
-        return Math.min(ZOOM_MAX, Math.max(this.zoomMin, zoom));
+        return Math.min(ZOOM_MAX, Math.max(fittingZoom(this.scene, this.canvas) / 4, zoom));
     }
 
     /** X, Y: the fixed point of the canvas. */
     zoomTo(zoom, x = this.canvas.width / 2, y = this.canvas.height / 2) {
-        if (this.after) this.zoomAbout(...this.exactPlace(x, y), this.bounded(zoom), x, y);
+        if (this.scene) this.zoomAbout(...this.exactPlace(x, y), this.bounded(zoom), x, y);
     }
 
-    /** PX, PY: the picture's point that is moved to X, Y. */
+    /** PX, PY: the scene's point that is moved to X, Y. */
     zoomAbout(px, py, zoom, x, y) {
         this.fitted = false;
         this.zoom = zoom;
@@ -113,23 +138,23 @@ export class Viewer {
     }
 
     pan(dx, dy) {
-        if (!this.after) return;
+        if (!this.scene) return;
         this.fitted = false;
         this.centre = [this.centre[0] - dx / this.zoom, this.centre[1] - dy / this.zoom];
         this.hold();
         this.paint();
     }
 
-    /** Keeps the picture in the window. */
+    /** Keeps the pictures in the window. */
     hold() {
-        const [width, height] = this.extent;
+        const { width, height } = this.scene;
         this.centre = [
             Math.min(width, Math.max(0, this.centre[0])),
             Math.min(height, Math.max(0, this.centre[1])),
         ];
     }
 
-    /** The pictures' corner, on a whole pixel of the screen. */
+    /** The scene's corner, on a whole pixel of the screen. */
     get corner() {
         return [
             Math.round(this.canvas.width / 2 - this.centre[0] * this.zoom),
@@ -145,10 +170,16 @@ export class Viewer {
         ];
     }
 
-    /** The picture's point under a point of the canvas, as it is painted. */
-    place(x, y) {
+    /** The points of both pictures under a point of the canvas, as they are painted; or null. */
+    under(x, y) {
         const [left, top] = this.corner;
-        return [(x - left) / this.zoom, (y - top) / this.zoom];
+        const point = [(x - left) / this.zoom, (y - top) / this.zoom];
+        const of = (side) => this.scene?.[side] && pointIn(this.scene[side], this[side], point);
+        return { before: of('before'), after: of('after'), isLeft: x < this.dividerX };
+    }
+
+    get dividerX() {
+        return Math.round(this.split * this.canvas.width);
     }
 
     // ---- painting
@@ -165,39 +196,99 @@ export class Viewer {
         this.waiting = false;
         const { context, canvas } = this;
         context.clearRect(0, 0, canvas.width, canvas.height);
-        const comparing = this.after !== null && this.isComparing;
-        if (this.after) {
-            const x = Math.round(this.split * canvas.width);
-            if (comparing) this.paintSide(this.before, 0, x);
-            if (comparing && this.overlay) this.paintSide(this.overlay, 0, x);
-            this.paintSide(this.after, comparing ? x : 0, canvas.width);
-        }
-        this.showDivider(comparing);
-        byId('zoom').textContent = this.after
+        const scene = this.after && this.scene;
+        if (scene?.kind === 'over') this.paintOver();
+        else if (scene) this.paintApart();
+        this.showDivider(scene?.kind === 'over');
+        this.showLabels(scene);
+        byId('zoom').textContent = scene
             ? `${Number((this.zoom * 100).toPrecision(this.zoom < 0.1 ? 2 : 3))} %`
             : '–';
         this.painted?.();
     }
 
-    paintSide(picture, from, to) {
-        const { context, canvas } = this;
+    paintOver() {
+        const { width } = this.canvas;
+        const x = this.dividerX;
+        this.within([[0, 0, x, this.canvas.height]], () => {
+            this.paintPicture('before', this.before);
+            if (this.overlay) this.paintPicture('before', this.overlay);
+        });
+        this.within([[x, 0, width - x, this.canvas.height]], () => {
+            this.paintAround(x);
+            this.paintPicture('after', this.after);
+        });
+    }
+
+    /** Shades the input around the part that the result shows. */
+    paintAround(x) {
+        const { left, top, width, height } = this.onCanvas(this.scene.after);
+        const all = [x, 0, this.canvas.width - x, this.canvas.height];
+        this.within([all, [left, top, width, height]], () => {
+            this.context.globalAlpha = SHADE;
+            this.paintPicture('before', this.before);
+        });
+    }
+
+    paintApart() {
+        if (this.scene.before) this.paintPicture('before', this.before);
+        if (this.scene.before && this.overlay) this.paintPicture('before', this.overlay);
+        this.paintPicture('after', this.after);
+    }
+
+    /** Paints within the first of the rectangles, without the second. */
+    within(rectangles, paint) {
+        const { context } = this;
         context.save();
         context.beginPath();
-        context.rect(from, 0, to - from, canvas.height);
-        context.clip();
-        const [x, y] = this.corner;
-        picture.draw(context, x, y, this.zoom);
+        for (const rectangle of rectangles) context.rect(...rectangle);
+        context.clip('evenodd');
+        paint();
         context.restore();
+    }
+
+    onCanvas(rectangle) {
+        const [left, top] = this.corner;
+        return {
+            left: left + rectangle.left * this.zoom,
+            top: top + rectangle.top * this.zoom,
+            width: rectangle.width * this.zoom,
+            height: rectangle.height * this.zoom,
+        };
+    }
+
+    paintPicture(side, picture) {
+        const { left, top, width, height } = this.onCanvas(this.scene[side]);
+        const lies = side === 'after' && this.scene.kind === 'over';
+        picture.draw(this.context, {
+            left: lies ? left : Math.round(left),
+            top: lies ? top : Math.round(top),
+            across: width / picture.fullWidth,
+            down: height / picture.fullHeight,
+            blocks: this.zoom >= BLOCKS,
+        });
     }
 
     showDivider(on) {
         this.divider.hidden = !on;
         this.divider.style.left = `${this.split * 100}%`;
         this.divider.setAttribute('aria-valuenow', String(Math.round(this.split * 100)));
+    }
+
+    /** At the window's upper corners, or at the corner of each of two pictures beside each other. */
+    showLabels(scene) {
+        const ratio = this.canvas.width / this.canvas.clientWidth || 1;
         for (const [i, side] of ['before', 'after'].entries()) {
             const label = byId(`label-${side}`);
-            label.hidden = !on;
+            label.hidden = !scene?.before;
             label.textContent = this.names[i];
+            label.style.left = label.style.top = label.style.right = '';
+            if (scene?.kind !== 'beside') continue;
+            const { left, top } = this.onCanvas(scene[side]);
+            const most = this.canvas.clientWidth - label.offsetWidth - LABEL;
+            label.style.left = `${Math.max(LABEL, Math.min(left / ratio + LABEL, most))}px`;
+            label.style.top = `${Math.max(LABEL, top / ratio + LABEL)}px`;
+            label.style.right = 'auto';
         }
     }
 
@@ -217,15 +308,15 @@ export class Viewer {
         this.canvas.addEventListener('pointermove', (event) => {
             const now = at(event),
                 before = pointers.get(event.pointerId);
-            this.pointed?.(...this.place(...now));
+            this.pointed?.(this.under(...now));
             if (!before) return;
-            if (pointers.size === 2 && this.after) this.pinch(pointers, event.pointerId, now);
+            if (pointers.size === 2 && this.scene) this.pinch(pointers, event.pointerId, now);
             else this.pan(now[0] - before[0], now[1] - before[1]);
             pointers.set(event.pointerId, now);
         });
         for (const end of ['pointerup', 'pointercancel'])
             this.canvas.addEventListener(end, (event) => pointers.delete(event.pointerId));
-        this.canvas.addEventListener('pointerleave', () => this.pointed?.(NaN, NaN));
+        this.canvas.addEventListener('pointerleave', () => this.pointed?.(null));
         this.canvas.addEventListener(
             'wheel',
             (event) => {

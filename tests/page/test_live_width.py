@@ -209,7 +209,7 @@ def test_other_steps_and_masks(page, photo, tmp_path):
     page.set_field("brightness", "shift", 30)
     page.shown("rotate;carve:width=480,energy=sobel3;brightness:shift=30")
     bright = canvas_at(page, 480, 480)
-    slide(page, 481)
+    slide(page, 479)
     slide(page, 480)
     page.wait("document.getElementById('label-after').textContent === 'Live, after step 2'")
     plain = canvas_at(page, 480, 480)

@@ -63,3 +63,8 @@ def open_live(page, path):
     page.choose_file(path)
     page.opened()
     page.wait("document.documentElement.hasAttribute('data-live')")
+
+
+def strip(page):
+    """Names of the pictures in the strip below."""
+    return page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)")

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forms of steps: whatever is dragged, the daemon accepts it; what did not change is not run again; a new step is entered
+at its head.
+
+covers: server/http/handle_document.c"""
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from browser import needs_browser
+from conftest import encode, operators
+from window import open_live
+
+pytest_plugins = "page_fixtures"
+pytestmark = needs_browser
+
+COUNT_RUNS = """window.runs = []; const real = window.fetch;
+    window.fetch = (target, ...rest) => { if (String(target).startsWith('/pipeline')) runs.push(String(target)); return real(target, ...rest); };"""
+
+# Each number of each operator is dragged to its ends and between; at each place a preview is awaited, or the output. A long run of
+# a carve is not: the next place ends it.
+DRAG_ALL = """
+    const [names, done] = arguments;
+    const wait = (condition) => new Promise((resolve) => (function look() { condition() ? resolve() : setTimeout(look, 4); })());
+    const root = document.documentElement.dataset, dragged = [];
+    (async () => {
+        for (const name of names) {
+            document.querySelector(`#palette [data-operator="${name}"]`).click();
+            const sliders = document.querySelectorAll('.step .field:has(input[type=number]) input[type=range]');
+            for (const [count, slider] of [...sliders].entries()) {
+                const label = slider.ariaLabel.split(',')[0];
+                for (const share of [1, 0, 0.618]) {
+                    delete root.previewMs;
+                    delete root.resultMs;
+                    const [min, max] = [Number(slider.min), Number(slider.max)];
+                    const place = min + share * (max - min);
+                    if (Math.abs(Number(slider.value) - place) <= 1 && share !== 0.618) continue;
+                    slider.value = place;
+                    slider.dispatchEvent(new Event('input', { bubbles: true }));
+                    await wait(() => root.previewMs || root.resultMs || !document.getElementById('notice').hidden);
+                    dragged.push(`${name}:${label}`);
+                    if (!document.getElementById('notice').hidden)
+                        return done([dragged, `${label} ${slider.value} ${document.getElementById('notice').textContent}`]);
+                }
+            }
+            document.querySelector('.step [aria-label^=Remove]').click();
+        }
+        done([dragged, '']);
+    })();"""
+
+
+def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
+    """On a picture larger than the window; its sides and its previews' scale are no round numbers. The daemon refuses nothing."""
+    path = tmp_path / "large.jpg"
+    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "JPEG", quality=90))
+    open_live(page, path)
+    logged = len(daemon.log_text())
+    changing = [operator for operator in daemon.get("/ops").json["operators"] if not operator.get("values")]
+    dragged, problem = page.driver.execute_async_script(DRAG_ALL, [operator["name"] for operator in changing])
+    assert not problem, (problem, page.run("return location.hash"))
+    numbers = {f"{op['name']}:{p['name']}" for op in changing for p in op["parameters"] if p["type"] in ("integer", "number")}
+    assert numbers == set(dragged)
+    assert daemon.becomes_idle()
+    lines = [json.loads(line) for line in daemon.log_text()[logged:].splitlines()]
+    assert len(lines) > len(numbers) and [line for line in lines if 400 <= line.get("status", 0) != 499] == []
+
+
+def test_sharpness_is_dragged_on_a_scale_of_three_places(page, photo, tmp_path):
+    """The preview of blur's usual sigma is as blurred as the result."""
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "PNG", compress_level=1))
+    open_live(page, path)
+    page.run(COUNT_RUNS)
+    page.add_step("blur")
+    page.shown("blur")
+    sent = [json.loads(page.run("return new URL(arguments[0], location).searchParams.get('operations')", target))[0]["params"]
+            for target in page.run("return runs") if "type=pnm" in target]
+    width = page.run("return import('/web/page.js').then(({ page }) => page.input.preview.width)")
+    assert {params["sigma"] for params in sent} == {f"{width / 1301:.3f}"}
+
+
+def test_a_failed_preview_is_shown(page, photo, tmp_path):
+    """At once, while the value is still dragged; and it goes when the next one succeeds."""
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "PNG", compress_level=1))
+    open_live(page, path)
+    page.add_step("threshold")
+    page.shown("threshold")
+    page.run("""const real = window.fetch; window.refused = true;
+        window.fetch = (target, ...rest) => refused && String(target).includes('type=pnm')
+            ? Promise.resolve(new Response('{"message":"threshold: level must be 0..1, not 9","code":"bad_param"}', { status: 400 })) : real(target, ...rest);
+        const slider = document.querySelector('.step input[type=range]'); slider.value = 90;
+        slider.dispatchEvent(new Event('input'));""")
+    page.wait("document.getElementById('notice').textContent.includes('threshold: level must be 0..1')")
+    page.shown("threshold:level=90")
+    assert not page.visible("#notice")
+
+
+@pytest.mark.parametrize("text", ["300", "480"])
+def test_leaving_a_box_runs_nothing(page, photo, text):
+    """Neither a value that was typed and shown, nor the value that was there."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    page.shown("resize:width=240,height=160")
+    page.set_field("resize", "width", 480)
+    page.shown("resize:width=480,height=160")
+    page.run(COUNT_RUNS)
+    page.run("""const box = document.querySelector('.step input[name=width]'); box.focus(); box.select();""")
+    page.driver.switch_to.active_element.send_keys(text)
+    page.shown(f"resize:width={text},height=160")
+    ran = len(page.run("return runs"))
+    page.run("document.activeElement.blur()")
+    page.run("document.getElementById('canvas').focus()")
+    page.run("return new Promise((done) => setTimeout(done, 350))")  # longer than a value rests before it is run
+    assert len(page.run("return runs")) == ran
+    assert page.text("#status").startswith("Done: resize")
+
+
+def test_leaving_a_box_runs_what_waits(page, photo):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("brightness")
+    page.shown("brightness")
+    page.run(COUNT_RUNS)
+    page.set_field("brightness", "shift", 30)  # input, then change
+    page.shown("brightness:shift=30")
+    assert len(page.run("return runs")) == 1
+
+
+def test_a_cancelled_run_begins_only_by_a_change(page, photo):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("brightness")
+    page.shown("brightness")
+    page.run("""const real = window.fetch; window.held = true; window.fetch = (target, options) => held && String(target).startsWith('/pipeline')
+        ? new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(new DOMException('', 'AbortError')))) : real(target, options);""")
+    page.set_field("brightness", "shift", 5)
+    page.wait("!document.getElementById('busy').hidden")
+    page.find("#cancel").click()
+    page.run("held = false; document.querySelector('.step input[name=shift]').dispatchEvent(new Event('change'))")
+    assert page.text("#status") == "Cancelled. Run again"
+    page.find("#status button").click()
+    page.shown("brightness:shift=5")
+
+
+@pytest.mark.parametrize("width, height", [(1440, 700), (390, 844)])
+def test_a_new_step_is_shown_from_its_head_on(page, photo, width, height):
+    """However long its form is; its first field has the focus."""
+    page.size(width, height)
+    page.wait(f"innerWidth === {width}")
+    page.choose_file(photo)
+    page.opened()
+    for name, first in (("resize", "width"), ("edge", "kernel"), ("carve", "width"), ("flip", None)):
+        if name not in operators():
+            continue
+        page.add_step(name)
+        head, top, focus = page.run("""const card = document.querySelector('.step:last-child'), box = card.getBoundingClientRect();
+            const active = document.activeElement;
+            return [box.top, document.getElementById('steps').closest('.panel').getBoundingClientRect().top,
+                [card.contains(active), active.closest('.field')?.querySelector('[name]').name.split('-')[0] ?? null]];""")
+        seen = page.run("return document.querySelector('.step:last-child .step-head').getBoundingClientRect().bottom <= innerHeight")
+        assert seen and head >= max(0, top) - 1, (name, head, top)
+        assert focus == [True, first], (name, focus)
+
+
+def test_parameters_that_exclude_each_other(page, photo):
+    """The later one counts; the daemon would refuse both."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    page.shown("resize:width=240,height=160")
+    page.find('.step [data-name="position"] input[value="north"]').click()
+    page.shown("resize:width=240,height=160,position=north")
+    page.set_field("resize", "x", 30)
+    page.shown("resize:width=240,height=160,x=30")
+    assert page.run("return document.querySelector('.step [data-name=position] input:checked').value") == "centre"
+    page.find('.step [data-name="position"] input[value="west"]').click()
+    page.shown("resize:width=240,height=160,position=west")
+    assert page.run("return document.querySelector('.step input[name=x]').value") == ""
+    if "carve" in operators():
+        page.find('.step [aria-label^="Remove"]').click()
+        page.add_step("carve")
+        page.set_field("carve", "dx", -20)
+        page.shown("carve:dx=-20")
+        page.set_field("carve", "width", 470)
+        page.shown("carve:width=470")
+        assert page.run("return document.querySelector('.step input[name=dx]').value") == "0"
+
+
+def test_sliders_end_where_the_picture_does(page, photo):
+    """That of the step's own picture: smaller after a step before it."""
+    def ends(name):
+        return page.run("""const field = document.querySelector(`.step[data-operator=extract] input[name=${arguments[0]}]`).closest('.field');
+            const slider = field.querySelector('input[type=range]'); return [Number(slider.min), Number(slider.max)];""", name)
+
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    page.set_field("resize", "width", 300)
+    page.set_field("resize", "height", 200)
+    page.add_step("extract")
+    page.set_field("extract", "width", 100)
+    page.shown("resize:width=300,height=200;extract:width=100,height=100")
+    assert [ends(name) for name in ("left", "top", "width", "height")] == [[0, 200], [0, 100], [1, 300], [1, 200]]
+    page.set_field("extract", "left", 150)
+    page.shown("resize:width=300,height=200;extract:left=150,width=100,height=100")
+    assert ends("width") == [1, 150]
+    page.set_field("resize", "width", 280)
+    page.shown("resize:width=280,height=200;extract:left=150,width=100,height=100")
+    assert [ends(name) for name in ("left", "width")] == [[0, 180], [1, 130]]
