@@ -1,7 +1,7 @@
 // The values of steps that make no picture: a number for each channel; lists, shown as a plot and a
 // table; or a text.
 import { drawing, element, whole } from './element.js';
-import { heightOf } from './histogram.js';
+import { heightOf } from './histogram_plot.js';
 import { foldedTable, numberTable } from './table.js';
 
 const ROWS_MAX = 1024; // of one table
@@ -45,7 +45,7 @@ function listPlot(list, title) {
                 role: 'img',
                 'aria-label': `${title}, ${list.length} values, the largest ${whole(Math.max(...list))}`,
             },
-            drawing('path', { class: 'area', d: `M0 60${area}V60Z` }),
+            drawing('path', { class: `area ${title}`, d: `M0 60${area}V60Z` }),
         ),
         element('figcaption', {}, title),
     );
