@@ -8,7 +8,7 @@ const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
 
-/** What can be shown: channels of histogram_counts.js, and what they are. */
+/** The views: channels of histogram_counts.js, and their meaning. */
 const views = {
     value: { channels: ['value'], meaning: 'Value: the largest of red, green and blue' },
     luma: { channels: ['luma'], meaning: 'Luma: brightness; 30 % red, 59 % green, 11 % blue' },

@@ -5,8 +5,8 @@ import { drawing } from './element.js';
 
 const WIDTH = 256,
     HEIGHT = 80,
-    LEFT = 50, // for the scale of the shares
-    RIGHT = 8,
+    LEFT = 54, // for the scale of the shares
+    RIGHT = 14,
     TOP = 10,
     BOTTOM = 18; // for the scale of the levels
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page paints beside a picture's own pixels: transparency, histograms, colours and placeholders."""
 import io
+import json
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import encode, smooth
+from npm import npm_packages
 from window import show_output_alone
 
 pytest_plugins = "page_fixtures"
@@ -151,3 +155,61 @@ def test_no_text_is_smaller_than_13_pixels(page, photo, width):
         }
         return [...found];""")
     assert small == []
+
+
+# ---- colours and placeholders
+
+def test_a_colour_is_shown_and_copied(page, tmp_path):
+    path = tmp_path / "plain.png"
+    Image.new("RGB", (40, 30), (40, 56, 88)).save(path)
+    open_step(page, path, "dominant;mean;grayscale;minimum")
+    luma = (77 * 40 + 150 * 56 + 29 * 88 + 128) >> 8
+    shown = page.run("return [...document.querySelectorAll('.swatch')].map((e) => [e.querySelector('code').textContent, getComputedStyle(e.firstChild).backgroundColor])")
+    assert shown == [["#283858", "rgb(40, 56, 88)"]] * 2 + [[f"#{luma:02x}" + f"{luma:02x}" * 2, f"rgb({luma}, {luma}, {luma})"]]
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    page.find(".swatch button").click()
+    page.wait("['Copied', 'Selected'].includes(document.querySelector('.swatch button').textContent)")
+
+
+def test_16_bits_are_no_colour_of_the_screen(page, tmp_path):
+    """The dominant colour always is one."""
+    path = tmp_path / "deep.png"
+    Image.fromarray(np.full((9, 9), 300, np.uint16)).save(path)
+    open_step(page, path, "mean;dominant")
+    assert page.run("return [...document.querySelectorAll('.swatch')].map((e) => e.textContent.slice(0, 10))") == ["2 dominant"]
+
+
+@pytest.fixture(scope="module")
+def decoders(tmp_path_factory):
+    """The published decoders, in node: [text, width, height] of a BlurHash, or [text] of a ThumbHash, gives RGBA."""
+    folder = tmp_path_factory.mktemp("decoders")
+    modules = npm_packages(folder, pathlib.Path(__file__).parents[1] / "reference")
+
+    def decode(*job):
+        script = ("import { pathToFileURL } from 'node:url'; const load = (path) => import(pathToFileURL(path)); const job = JSON.parse(process.argv[1]);"
+                  f"const blur = await load('{modules}/blurhash/dist/esm/index.js').catch(() => load('{modules}/blurhash/dist/index.mjs'));"
+                  f"const thumb = await load('{modules}/thumbhash/thumbhash.js');"
+                  "const rgba = job.length > 1 ? blur.decode(...job) : thumb.thumbHashToRGBA(Uint8Array.from(Buffer.from(job[0], 'base64'))).rgba;"
+                  "console.log(JSON.stringify([...rgba]));")
+        done = subprocess.run(["node", "--input-type=module", "-e", script, json.dumps(job)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return np.array(json.loads(done.stdout))
+    return decode
+
+
+def test_placeholders_are_painted(page, photo, decoders, tmp_path):
+    """As the published decoders paint them, to a rounding; a wide picture, a tall one, and one with alpha."""
+    tall, clear = tmp_path / "tall.png", tmp_path / "clear.png"
+    Image.open(photo).crop((100, 0, 260, 320)).save(tall)
+    picture = np.dstack([smooth(90, 60), np.linspace(0, 255, 90 * 60).reshape(60, 90).astype(np.uint8)])
+    Image.fromarray(picture).save(clear)
+    for path in (photo, tall, clear):
+        open_step(page, path, "blurhash:components=5x4;thumbhash")
+        texts = page.run("return [...document.querySelectorAll('.texts td')].map((e) => e.textContent)")
+        painted = page.run("""return [...document.querySelectorAll('.placeholder canvas')].map((canvas) => [canvas.width, canvas.height,
+            [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]])""")
+        (width, height, blur), (_, _, thumb) = painted
+        assert np.abs(decoders(texts[0], width, height) - blur).max() <= 1
+        expected, thumb = decoders(texts[1]).reshape(-1, 4), np.array(thumb).reshape(-1, 4)
+        opaque = expected[:, 3] > 200  # the canvas multiplies by alpha
+        assert np.abs(expected[:, 3] - thumb[:, 3]).max() <= 1 and np.abs(expected - thumb)[opaque].max() <= 2
