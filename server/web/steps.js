@@ -4,6 +4,7 @@ import { parameterField, partField } from './fields.js';
 import { sizesOf } from './geometry.js';
 import { hideNotice } from './notice.js';
 import { fileStep, newStep } from './plan.js';
+import { presetChoice } from './presets.js';
 
 const STEPS_MAX = 10; // of one pipeline, as in the daemon
 
@@ -33,7 +34,7 @@ export class StepList {
 
     /** Shows the values again after a change, and the ranges, which depend on other values. */
     refresh() {
-        for (const field of this.list.querySelectorAll('.field'))
+        for (const field of this.list.querySelectorAll('.field, .preset'))
             field.dispatchEvent(new Event('refresh'));
     }
 
@@ -144,6 +145,11 @@ export class StepList {
         });
         if (fileStep(this.steps) === step)
             fields.push(...operator.parts.map((part) => partField(part, step, changed)));
+        const preset = presetChoice(step, () => {
+            this.draw();
+            this.changed(false);
+            this.list.children[index].querySelector('.preset select').focus();
+        });
         const card = element(
             'li',
             { className: 'step', 'data-operator': operator.name },
@@ -159,7 +165,7 @@ export class StepList {
                 ),
                 remove,
             ),
-            element('div', { className: 'step-body' }, ...fields),
+            element('div', { className: 'step-body' }, preset, ...fields),
         );
         this.listenToHandle(handle, card, index);
         return card;

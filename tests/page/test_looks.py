@@ -12,7 +12,7 @@ from PIL import Image
 from browser import needs_browser
 from conftest import encode, smooth
 from npm import npm_packages
-from window import show_output_alone
+from window import check_canvas, show_output_alone
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -213,3 +213,52 @@ def test_placeholders_are_painted(page, photo, decoders, tmp_path):
         expected, thumb = decoders(texts[1]).reshape(-1, 4), np.array(thumb).reshape(-1, 4)
         opaque = expected[:, 3] > 200  # the canvas multiplies by alpha
         assert np.abs(expected[:, 3] - thumb[:, 3]).max() <= 1 and np.abs(expected - thumb)[opaque].max() <= 2
+
+
+# ---- sliders and presets
+
+def filled(page, name):
+    """The ends of the part of a slider's track that has the accent's colour, in shares of its length; None: no such part."""
+    page.run("document.activeElement.blur()")
+    left, top, width, height = page.run("""const slider = document.querySelector(`.step input[type=range][aria-label="${arguments[0]}, slider"]`);
+        slider.scrollIntoView({ block: 'center' });
+        const box = slider.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]""", name)
+    row = screen(page)[int(top + height / 2 + 1), int(left):int(left + width)]
+    accent = np.flatnonzero((row == token(page, "--accent")).all(axis=1))
+    return (accent[0] / width, accent[-1] / width) if len(accent) else None
+
+
+@pytest.mark.parametrize("step, name, fill", [
+    ("brightness:shift=127", "shift", (0.5, 0.75)), ("brightness:shift=-127", "shift", (0.25, 0.5)), ("brightness", "shift", (0.5, 0.5)),
+    ("threshold", "level", (0, 0.5)), ("resize:width=240", "width", (0, 0.25)), ("resize:width=240", "height", None)])
+def test_a_slider_is_filled_from_its_zero(page, photo, step, name, fill):
+    open_step(page, photo, step)
+    seen = filled(page, name)
+    assert seen is None if fill is None else np.abs(np.subtract(seen, fill)).max() < 0.05, seen
+
+
+PRESETS = [("convolve", "Emboss", "convolve:taps=-2,-1,0,-1,1,1,0,1,2"), ("convolve", "Negative", "convolve:taps=0,0,0,0,-1,0,0,0,0,divisor=1,offset=255"),
+           ("convolve", "Sharpen", "convolve:taps=0,-1,0,-1,5,-1,0,-1,0"), ("resize", "Square avatar, 256", "resize:width=256,height=256,position=smart"),
+           ("resize", "Thumbnail, 320 wide", "resize:width=320")]
+
+
+def test_presets(page, photo, tmp_path):
+    """Each sets all that it is about, and is named until a value is another."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("convolve")
+    page.add_step("resize")
+    select = """const choice = document.querySelector(`.step[data-operator="${arguments[0]}"] .preset select`);"""
+    shown = {"convolve": "", "resize": "resize:width=240,height=160"}
+    for operator, name, text in PRESETS:
+        page.run(select + "choice.value = arguments[1]; choice.dispatchEvent(new Event('change'));", operator, name)
+        shown[operator] = text
+        page.shown(";".join(shown.values()))
+        assert page.run(select + "return [choice.value, choice === document.activeElement]", operator) == [name, True]
+    page.set_field("resize", "width", 100)
+    page.shown(shown["convolve"] + ";resize:width=100")
+    assert page.run(select + "return choice.value", "resize") == ""
+    page.run(select + "choice.value = 'Negative'; choice.dispatchEvent(new Event('change'));", "convolve")
+    page.run("document.querySelector('.step[data-operator=resize] [aria-label^=Remove]').click()")
+    page.shown("convolve:taps=0,0,0,0,-1,0,0,0,0,divisor=1,offset=255")
+    check_canvas(page, 255 - np.array(Image.open(photo)))
