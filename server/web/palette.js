@@ -205,10 +205,16 @@ export class Palette {
             const typing = event.target.closest?.('input, select, textarea, dialog');
             if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
             event.preventDefault();
-            this.fold.open = true;
-            this.input.focus();
-            this.input.select();
+            this.enter();
         });
+        byId('add-step').addEventListener('click', () => this.enter());
+    }
+
+    enter() {
+        this.fold.open = true;
+        this.fold.scrollIntoView({ block: 'start' });
+        this.input.focus({ preventScroll: true });
+        this.input.select();
     }
 
     key(event) {

@@ -5,6 +5,7 @@ import { sizesOf } from './geometry.js';
 import { hideNotice } from './notice.js';
 import { fileStep, newStep } from './plan.js';
 import { presetChoice } from './presets.js';
+import { ShapeLock } from './shape.js';
 
 const STEPS_MAX = 10; // of one pipeline, as in the daemon
 
@@ -136,11 +137,16 @@ export class StepList {
             },
             '✕',
         );
-        const changed = (dragging) => this.changed(dragging);
         const sizeOf = (one) => this.sizeBefore(one);
+        const lock = operator.name === 'resize' ? new ShapeLock(step, sizeOf) : null;
+        const changed = (dragging) => {
+            lock?.follow();
+            this.changed(dragging);
+        };
         const fields = operator.parameters.map((parameter) => {
             const field = parameterField(parameter, step, sizeOf, changed);
             field.append(this.beside(step, parameter) ?? '');
+            if (lock && parameter.name === 'height') field.append(lock.element);
             return field;
         });
         if (fileStep(this.steps) === step)

@@ -262,3 +262,21 @@ def test_presets(page, photo, tmp_path):
     page.run("document.querySelector('.step[data-operator=resize] [aria-label^=Remove]').click()")
     page.shown("convolve:taps=0,0,0,0,-1,0,0,0,0,divisor=1,offset=255")
     check_canvas(page, 255 - np.array(Image.open(photo)))
+
+
+def test_the_shape_is_kept_or_not(page, photo):
+    """Of 480 x 320."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    for side, length, text in (("width", 90, "width=90,height=60"), ("height", 100, "width=150,height=100")):
+        page.set_field("resize", side, length)
+        page.shown("resize:" + text)
+    assert page.run("return document.querySelector('.step input[name=width]').value") == "150"
+    page.find(".lock input").click()
+    page.set_field("resize", "width", 90)
+    page.shown("resize:width=90,height=100")
+    page.open_page(page.url, "#steps=resize:width=90,height=100")
+    page.choose_file(photo)
+    page.opened()
+    assert not page.run("return document.querySelector('.lock input').checked")

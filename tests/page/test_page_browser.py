@@ -234,6 +234,7 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     page.add_step("resize")
     page.find('.step [data-name="fit"] input[value="contain"]').click()
     page.set_field("resize", "background", "#12ab34")
+    page.find(".lock input").click()
     page.set_field("resize", "height", 240)
     text = "resize:width=240,height=240,fit=contain,background=12ab34"
     page.shown(text)

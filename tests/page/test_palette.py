@@ -91,6 +91,18 @@ def test_everything_by_the_keyboard(fresh, photo):
     assert fresh.run("return document.querySelectorAll('#palette [tabindex=\"0\"]').length") == 1
 
 
+def test_long_forms_do_not_hide_it(fresh):
+    """A button beside the heading leads to it, also where it is folded."""
+    for width in (1440, 375):
+        fresh.size(width, 812)
+        fresh.open_page(fresh.url, "#steps=resize;edge;carve")
+        fresh.find("#add-step").click()
+        assert focused(fresh) == "palette-search"
+        top, bottom = fresh.run("const box = document.activeElement.getBoundingClientRect(); return [box.top, box.bottom]")
+        assert 0 <= top and bottom <= 812
+        assert fresh.run("const b = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(b.left + 9, b.top + 9).id") == "palette-search"
+
+
 def test_the_ones_used_last_come_first(fresh):
     for name in ("edge", "mean", "edge", "flip", "blur", "crop"):
         fresh.add_step(name)
