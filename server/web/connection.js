@@ -3,7 +3,7 @@ import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
 import { endNotice, showNotice, showProblem } from './notice.js';
 import { page, palette, say, stepList } from './page.js';
-import { readPlan, planText } from './plan.js';
+import { offText, planText, readPlan } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
 
 const BACK_MS = 1000; // between two checks whether it is back
@@ -19,15 +19,19 @@ export async function connect() {
         return failed(error);
     }
     showDeviceChoice(page.ready, page.device);
-    return readSteps(stepList.steps.length ? planText(stepList.steps) : readAddress().steps);
+    return stepList.steps.length
+        ? readSteps(planText(stepList.steps), offText(stepList.steps))
+        : readSteps(readAddress().steps, readAddress().off);
 }
 
 /** Reads steps from TEXT; a step that keeps its place and operator keeps its files. */
-export function readSteps(text) {
+export function readSteps(text, off) {
     const { steps, unknown } = readPlan(text, page.operators);
+    const numbers = off.split(',').map(Number);
     steps.forEach((step, i) => {
-        if (stepList.steps[i]?.operator.name === step.operator.name)
-            step.files = stepList.steps[i].files;
+        const old = stepList.steps[i];
+        const kept = old?.operator.name === step.operator.name ? old : step;
+        Object.assign(step, { files: kept.files, folded: kept.folded, off: numbers.includes(i + 1) });
     });
     stepList.set(steps);
     if (unknown.length)
@@ -39,9 +43,10 @@ export function readSteps(text) {
 
 /**
  * Shows what went wrong, with advice. AGAIN: tries once more. ACTION: the notice's button in its
- * place. AT: the cause's element, if the message does not name it. NAME: of the file.
+ * place. AT: the cause's element, if the message does not name it. NAME: of the file. SAID: the line
+ * below the picture.
  */
-export function failed(error, { again = runAgain, action, at, name } = {}) {
+export function failed(error, { again = runAgain, action, at, name, said } = {}) {
     if (error instanceof Gone) return void gone();
     if (error instanceof Problem) {
         const cause = stepList.blame(error.message) ?? at;
@@ -54,7 +59,7 @@ export function failed(error, { again = runAgain, action, at, name } = {}) {
             at,
         });
     }
-    return say(page.result ? 'Not done: the previous output is still shown.' : 'Not done.');
+    return say(said ?? (page.result ? 'Not done: the previous output is still shown.' : 'Not done.'));
 }
 
 export function runAgain() {

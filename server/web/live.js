@@ -62,7 +62,7 @@ export class LiveWidth {
 
     refresh() {
         for (const step of this.controls.keys())
-            if (stepList.steps.includes(step)) this.show(step);
+            if (stepList.active.includes(step)) this.show(step);
             else this.controls.delete(step);
     }
 
@@ -125,11 +125,11 @@ export class LiveWidth {
     /** Returns the state of a run, and the step in it. */
     get copy() {
         const now = state();
-        return [now, now.steps[stepList.steps.indexOf(this.step)]];
+        return [now, now.steps[stepList.active.indexOf(this.step)]];
     }
 
     get present() {
-        const texts = stepList.steps.map((step) =>
+        const texts = stepList.active.map((step) =>
             step === this.step ? textButWidth(step) : planText([step]),
         );
         return [`${page.device};${texts.join(';')}`, this.step.values.width];
@@ -137,7 +137,7 @@ export class LiveWidth {
 
     /** Returns true if only the width has changed, and the shown picture has it. */
     changed() {
-        if (this.step && !stepList.steps.includes(this.step)) this.leave();
+        if (this.step && !stepList.active.includes(this.step)) this.leave();
         if (!this.step) return (this.refresh(), false);
         const [rest, width] = this.present;
         const [restBefore] = this.seen;
@@ -152,7 +152,7 @@ export class LiveWidth {
         const { width, dx } = this.step.values;
         const full = width ? Number(width) : picture.range.now + Number(dx ?? 0);
         if (!picture.setWidth(full)) return false;
-        picture.name = this.nameOf(stepList.steps);
+        picture.name = this.nameOf(stepList.active);
         if (page.preview !== picture) page.preview?.close();
         page.preview = picture;
         showViewer();
@@ -161,8 +161,8 @@ export class LiveWidth {
 
     /** The live picture's label; later steps are left out, unless they only report values. */
     nameOf(steps) {
-        const place = steps.indexOf(this.step) + 1;
-        const last = steps.slice(place).every((step) => step.operator.values);
+        const place = stepList.steps.indexOf(this.step) + 1;
+        const last = steps.slice(steps.indexOf(this.step) + 1).every((step) => step.operator.values);
         return last ? 'Live' : `Live, after step ${place}`;
     }
 

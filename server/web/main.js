@@ -1,15 +1,16 @@
 // The page starts here: reactions to changes, buttons and keys.
-import { readAddress, writeAddress } from './address.js';
+import { addressOf, readAddress } from './address.js';
 import { showCommands } from './commands.js';
 import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
+import { Edits } from './edits.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
 import { hideNotice } from './notice.js';
 import { open, recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
-import { planText } from './plan.js';
+import { copyOf, offText, planText } from './plan.js';
 import {
     dropPreview,
     dropResult,
@@ -47,7 +48,7 @@ let resting = 0;
 
 page.changed = (dragging) => {
     clearTimeout(resting);
-    if (dragging) resting = setTimeout(showState, REST_MS);
+    if (dragging) resting = setTimeout(() => showState(true), REST_MS);
     else showState();
     const now = state();
     if (page.runner.knows(now)) return void (dragging || page.runner.hurry());
@@ -59,17 +60,19 @@ page.changed = (dragging) => {
     const live = page.live.changed();
     if (!page.input) return;
     page.runner.change(now, dragging, live);
-    if (!stepList.steps.length) dropResult();
+    if (!now.steps.length) dropResult();
     else drawStrip();
 };
 
-/** Writes the address and the command lines. */
-function showState() {
-    const steps = stepList.steps;
-    writeAddress({ steps: planText(steps), device: page.device });
+/** Notes the edit and writes the command lines. DRAGGING: the edit goes on. */
+function showState(dragging = false) {
+    clearTimeout(resting);
+    resting = 0;
+    edits.note(planNow(), dragging);
+    showEdits();
     showCommands(byId('command-lines'), {
         origin: location.origin,
-        steps,
+        steps: stepList.active,
         device: page.device,
         type: byId('save-type').value,
         inputType: page.input?.type ?? 'jpeg',
@@ -77,6 +80,39 @@ function showState() {
         quality: JPEG_QUALITY,
         damaged: page.input?.damaged ?? false,
     });
+}
+
+// ---- undo and redo
+
+const planNow = () => ({ steps: stepList.steps, device: page.device });
+
+const edits = new Edits(
+    ({ steps, device }) => addressOf({ steps: planText(steps), off: offText(steps), device }),
+    (plan) => {
+        if (plan) stepList.restore(copyOf(plan.steps));
+        takePlan(plan ?? readAddress(), !plan);
+        edits.adopt(planNow());
+        page.changed(false);
+    },
+);
+
+/** Takes the device, and if IS_READ the steps, of a plan or of the address. */
+function takePlan({ steps, off, device }, isRead) {
+    page.device = device;
+    showDeviceChoice(page.ready, page.device);
+    if (isRead) readSteps(steps, off);
+}
+
+function showEdits() {
+    byId('undo').disabled = !edits.canUndo;
+    byId('redo').disabled = !edits.canRedo;
+}
+
+/** BY: -1 for undo, 1 for redo. An edit that goes on is completed first. */
+function travel(by) {
+    if (resting) showState();
+    edits.go(by);
+    showEdits();
 }
 
 // ---- buttons and keys
@@ -122,12 +158,15 @@ function takeDevice() {
     page.changed(false);
 }
 
-/** The user has changed the address. */
+/** The user has changed the address; the browser's Back and Forward do so, too. */
 function takeAddress() {
-    const address = readAddress();
-    page.device = address.device;
-    showDeviceChoice(page.ready, page.device);
-    readSteps(address.steps);
+    if (edits.isUnderWay) return;
+    const { pathname, search, hash } = location;
+    const { steps, device } = planNow();
+    const known = addressOf({ steps: planText(steps), off: offText(steps), device });
+    if (known === pathname + search + hash) return;
+    takePlan(readAddress(), true);
+    edits.adopt(planNow(), true);
     page.changed(false);
 }
 
@@ -136,6 +175,8 @@ function key(event) {
     const typing = event.target.closest?.('input, select, textarea');
     if (command && event.key === 'o') byId('file-input').click();
     else if (command && event.key === 's') save();
+    else if (command && event.key.toLowerCase() === 'z') travel(event.shiftKey ? 1 : -1);
+    else if (command && event.key === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();
     else return;
     event.preventDefault();
@@ -151,6 +192,8 @@ function listen() {
     on('cancel', 'click', cancel);
     on('save', 'click', save);
     on('save-type', 'change', showState);
+    on('undo', 'click', () => travel(-1));
+    on('redo', 'click', () => travel(1));
     on('device', 'change', takeDevice);
     viewer.pointed = (under) => (byId('pixel').textContent = pixelText(under));
     addEventListener('hashchange', takeAddress);
@@ -163,6 +206,8 @@ guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;
 connect().then(() => {
+    edits.adopt(planNow());
     showState();
+    if (page.input) page.changed(false);
     mark('ready', '');
 });

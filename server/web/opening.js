@@ -102,10 +102,9 @@ export function stopReading() {
 
 /** The picture that is open stays. */
 function refuse(file, error) {
-    failed(error, { name: file.name, action: recovery(file, error) });
-    if (error instanceof Gone) return;
     const kept = page.input ? ` ${page.input.name} is still open.` : '';
-    say(`Not opened: ${file.name}.${kept}`);
+    const said = `Not opened: ${file.name}.${kept}`;
+    failed(error, { name: file.name, action: recovery(file, error), said });
 }
 
 /** The notice's button for a damaged picture. */
@@ -130,7 +129,7 @@ function takeIn(input, ms) {
     if (input.counts) later(input, { counts: input.counts });
     if (input.preview) later(input, input.preview);
     page.changed(false);
-    if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
+    if (!stepList.active.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
 function showOpened(input) {

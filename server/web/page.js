@@ -41,12 +41,11 @@ export function say(text, action) {
     if (action) byId('status').append(' ', element('button', facts, action.text));
 }
 
-/** The state of a run. */
-export const state = () => ({
-    input: page.input,
-    steps: copyOf(stepList.steps),
-    device: page.device,
-});
+/** The state of a run: of the steps that are on, with their numbers in the list. */
+export function state() {
+    const numbered = copyOf(stepList.steps).map((step, i) => ({ ...step, number: i + 1 }));
+    return { input: page.input, steps: numbered.filter((step) => !step.off), device: page.device };
+}
 
 export const unsaved = () => Boolean(page.result?.blob && !page.result.saved);
 

@@ -1,6 +1,6 @@
-// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values` has
-// the text of each parameter that was set, `files` the step's additional files. All functions are
-// pure.
+// A pipeline: steps { operator, values, files, off, folded }. `operator` is a record of GET /ops,
+// `values` has the text of each parameter that was set, `files` the step's additional files; a step
+// that is `off` does nothing, and the form of one that is `folded` is not shown.
 
 /** An object without inherited members: a parameter may be called `constructor`. */
 const named = (values) => Object.assign(Object.create(null), values);
@@ -70,6 +70,20 @@ export function setValue({ operator, values }, name, text) {
 export const copyOf = (steps) =>
     steps.map((step) => ({ ...step, values: named(step.values), files: { ...step.files } }));
 
+const sameFiles = (one, other) =>
+    Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
+
+export const isSameButValues = (one, other) =>
+    one.operator.name === other.operator.name &&
+    Boolean(one.off) === Boolean(other.off) &&
+    sameFiles(one.files, other.files);
+
+/** Whether two plans { steps, device } have the same steps with the same values and files. */
+export const isSamePlan = (one, other) =>
+    one.device === other.device &&
+    planText(one.steps) === planText(other.steps) &&
+    one.steps.every((step, i) => isSameButValues(step, other.steps[i]));
+
 /** The parameters that differ from their defaults: [name, text]... */
 export function settings(step) {
     return step.operator.parameters
@@ -85,6 +99,13 @@ export function stepText(step) {
 }
 
 export const planText = (steps) => steps.map(stepText).join(';');
+
+/** The numbers of the steps that are off, from 1 on. */
+export const offText = (steps) =>
+    steps
+        .map((step, i) => (step.off ? i + 1 : 0))
+        .filter(Boolean)
+        .join(',');
 
 /** A comma before a number separates taps, not parameters. */
 function readStep(text, operators, unknown) {

@@ -3,7 +3,7 @@
 // preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
 import { sizesOf } from './geometry.js';
 import { resizedMask, openPicture } from './picture.js';
-import { filesOf, operations, planText, reportsAny, reportsOnly } from './plan.js';
+import { filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
 import { scaledSteps } from './scaled_plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 
@@ -13,15 +13,8 @@ const PROGRESS_MS = 150;
 
 const aborted = (error) => error.name === 'AbortError';
 
-const sameFiles = (one, other) =>
-    Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
-
 /** Whether two states have the same result. */
-const isSame = (one, other) =>
-    one.input === other.input &&
-    one.device === other.device &&
-    planText(one.steps) === planText(other.steps) &&
-    sameFiles(filesOf(one.steps), filesOf(other.steps));
+const isSame = (one, other) => one.input === other.input && isSamePlan(one, other);
 
 export class Runner {
     /** SHOW: { preview, result, busy, idle, problem... }, functions that are called with results. */

@@ -23,6 +23,6 @@ export async function save() {
         result.saved = true;
         say(`Saved as ${name}.`);
     } catch (error) {
-        failed(error, { at: byId('save').parentElement, again: save });
+        failed(error, { at: byId('save').parentElement, again: save, said: 'Not saved.' });
     }
 }

@@ -11,7 +11,7 @@ import { fullRun, previewOf } from './runner.js';
 import { seamsOf, seamStep, showSeams } from './seams.js';
 
 /** The steps of the shown output: a failed change has no stages. */
-const shownSteps = () => page.result?.steps ?? stepList.steps;
+const shownSteps = () => page.result?.steps ?? state().steps;
 
 /** The number of steps after which the picture is the output's: later ones only report values. */
 const outputCount = () => shownSteps().findLastIndex((step) => !step.operator.values) + 1;
@@ -25,7 +25,8 @@ function beforeStage() {
     const count = chosenStep();
     const between = page.between.get(stepText(count))?.picture;
     if (page.chosen === 'output') return { picture: null, name: '', count: 0 };
-    if (count && between) return { picture: between, name: `After step ${count}`, count };
+    const number = shownSteps()[count - 1]?.number;
+    if (count && between) return { picture: between, name: `After step ${number}`, count };
     return { picture: page.input?.picture ?? null, name: 'Input', count: 0 };
 }
 
@@ -66,9 +67,9 @@ export function showViewer() {
 function describe(after) {
     if (!after || !page.input) return 'No picture yet';
     const size = `${whole(after.fullWidth)} by ${whole(after.fullHeight)} pixels`;
-    if (!stepList.steps.length || after === page.input.picture)
-        return `${page.input.name}, ${size}`;
-    return `${page.input.name} after ${stepList.steps.map((step) => step.operator.name).join(', ')}, ${size}`;
+    const names = stepList.active.map((step) => step.operator.name);
+    if (!names.length || after === page.input.picture) return `${page.input.name}, ${size}`;
+    return `${page.input.name} after ${names.join(', ')}, ${size}`;
 }
 
 /** Input, the picture after each step, output. */
@@ -78,10 +79,10 @@ function stages() {
     if (!result && !page.runner.isWorking) return stages;
     const sizes = sizesOf(shownSteps(), input.picture);
     for (let count = 1; count < outputCount(); count++) {
-        const { operator } = shownSteps()[count - 1];
+        const { operator, number } = shownSteps()[count - 1];
         if (operator.values) continue;
         const picture = page.between.get(stepText(count))?.picture ?? null;
-        const name = `${count} ${operator.name}`;
+        const name = `${number} ${operator.name}`;
         stages.push({ name, picture, size: sizes[count], key: `step-${count}` });
     }
     const picture = result?.picture ?? preview;
@@ -181,15 +182,16 @@ export function dropSeams() {
 /** Shows the button and, if it is pressed, the seams of the shown picture. */
 export async function updateSeams() {
     const { result, input } = page;
+    const { steps } = state();
     dropSeams();
     viewer.paint();
     showSeams(
         byId('seams'),
-        { steps: result ? stepList.steps : [], input },
+        { steps: result ? steps : [], input },
         page.seams,
         toggleSeams,
     );
-    if (!page.seams || !result || seamStep(stepList.steps) < 0 || !input.preview) return;
+    if (!page.seams || !result || seamStep(steps) < 0 || !input.preview) return;
     const picture = await seamsOf(state()).catch((error) => (failed(error), null));
     if (result !== page.result || !page.seams) return void picture?.close();
     dropSeams();
@@ -199,7 +201,7 @@ export async function updateSeams() {
 }
 
 function toggleSeams(on) {
-    const step = seamStep(stepList.steps);
+    const step = seamStep(state().steps);
     page.seams = on;
     if (on) choose(step > 0 ? `step-${step}` : 'input');
     updateSeams();

@@ -1,11 +1,10 @@
-// The list of steps, each with a form, dragged by its handle or moved by keys.
+// The list of steps. A step is dragged by its handle or moved by keys; it can be switched off,
+// folded, duplicated, reset and removed.
 import { byId, element } from './element.js';
-import { parameterField, partField } from './fields.js';
 import { sizesOf } from './geometry.js';
 import { hideNotice } from './notice.js';
-import { fileStep, newStep } from './plan.js';
-import { presetChoice } from './presets.js';
-import { ShapeLock } from './shape.js';
+import { copyOf, fileStep, newStep } from './plan.js';
+import { stepCard } from './step_card.js';
 
 const STEPS_MAX = 10; // of one pipeline, as in the daemon
 
@@ -30,7 +29,12 @@ export class StepList {
     sizeBefore(step) {
         const index = this.steps.indexOf(step);
         const before = this.steps.slice(0, index < 0 ? this.steps.length : index);
-        return this.picture && sizesOf(before, this.picture).at(-1);
+        return this.picture && sizesOf(before.filter(({ off }) => !off), this.picture).at(-1);
+    }
+
+    /** The steps that are not switched off. */
+    get active() {
+        return this.steps.filter((step) => !step.off);
     }
 
     /** Shows the values again after a change, and the ranges, which depend on other values. */
@@ -42,6 +46,17 @@ export class StepList {
     set(steps) {
         this.steps = steps;
         this.draw();
+    }
+
+    /** Takes the steps of an earlier plan; what is folded and where the focus is stay. */
+    restore(steps) {
+        const cards = [...this.list.children];
+        const at = cards.findIndex((card) => card.contains(document.activeElement));
+        const { name } = document.activeElement;
+        steps.forEach((step, i) => (step.folded = this.steps[i]?.folded));
+        this.set(steps);
+        const card = this.list.children[at];
+        (card?.querySelector(`input[name="${name}"]`) ?? card?.querySelector('.handle'))?.focus();
     }
 
     /** Sets the picture's size for the sliders. */
@@ -66,14 +81,62 @@ export class StepList {
         (first ?? card.querySelector('.handle')).focus({ preventScroll: true });
     }
 
+    // ---- what a card's buttons do
+
     remove(index) {
         this.steps.splice(index, 1);
         this.draw();
-        (
-            this.list.children[Math.min(index, this.steps.length - 1)]?.querySelector('.handle') ??
-            byId('palette').querySelector('button')
-        )?.focus();
+        const next = this.list.children[Math.min(index, this.steps.length - 1)];
+        (next?.querySelector('.handle') ?? byId('palette').querySelector('button'))?.focus();
         this.changed(false);
+    }
+
+    /** The copy has no files: a pipeline takes them once. */
+    duplicate(index) {
+        if (this.isFull) return;
+        const [copy] = copyOf([this.steps[index]]);
+        this.steps.splice(index + 1, 0, { ...copy, files: {}, folded: false });
+        this.draw();
+        this.changed(false);
+        this.enter(this.list.children[index + 1]);
+    }
+
+    /** The step has the values of a preset. */
+    refill(index) {
+        this.draw();
+        this.changed(false);
+        this.list.children[index].querySelector('.preset select').focus();
+    }
+
+    /** Sets the values that the step would be added with. */
+    reset(index) {
+        const step = this.steps[index];
+        const { off, folded } = step;
+        this.steps[index] = { ...newStep(step.operator, this.sizeBefore(step)), off, folded };
+        this.draw();
+        this.focus(index, 'reset-step');
+        this.changed(false);
+    }
+
+    toggle(index) {
+        const step = this.steps[index];
+        step.off = !step.off;
+        this.draw();
+        this.focus(index, 'switch');
+        this.changed(false);
+    }
+
+    /** No change of the plan. */
+    fold(index) {
+        const step = this.steps[index];
+        step.folded = !step.folded;
+        this.draw();
+        this.focus(index, 'fold');
+    }
+
+    /** Focuses a button of a card. */
+    focus(index, className) {
+        this.list.children[index].querySelector(`.${className}`).focus({ preventScroll: true });
     }
 
     move(from, to) {
@@ -99,6 +162,7 @@ export class StepList {
                 if (input.validity.valid)
                     input.setAttribute('aria-invalid', String(wrong && input.name === name));
             if (!wrong || (cause && !card.contains(document.activeElement))) continue;
+            if (card.classList.contains('folded')) continue;
             const field = part ?? card.querySelector(`[name="${name}"], [data-name="${name}"]`);
             cause = field?.closest('.field') ?? card.querySelector('.step-body');
         }
@@ -116,64 +180,20 @@ export class StepList {
     }
 
     card(step, index) {
-        const { operator } = step;
-        const handle = element(
-            'button',
-            {
-                type: 'button',
-                className: 'handle',
-                title: 'Drag, or press the arrow keys, to move',
-                'aria-label': `Move step ${index + 1}, ${operator.name}: arrow keys`,
-            },
-            '⋮⋮',
-        );
-        const remove = element(
-            'button',
-            {
-                type: 'button',
-                'aria-label': `Remove step ${index + 1}, ${operator.name}`,
-                title: 'Remove',
-                onclick: () => this.remove(index),
-            },
-            '✕',
-        );
-        const sizeOf = (one) => this.sizeBefore(one);
-        const lock = operator.name === 'resize' ? new ShapeLock(step, sizeOf) : null;
-        const changed = (dragging) => {
-            lock?.follow();
-            this.changed(dragging);
-        };
-        const fields = operator.parameters.map((parameter) => {
-            const field = parameterField(parameter, step, sizeOf, changed);
-            field.append(this.beside(step, parameter) ?? '');
-            if (lock && parameter.name === 'height') field.append(lock.element);
-            return field;
+        const act = (name) => () => this[name](index);
+        const card = stepCard(step, index, {
+            hasFiles: fileStep(this.active) === step,
+            sizeOf: (one) => this.sizeBefore(one),
+            changed: (dragging) => this.changed(dragging),
+            beside: this.beside,
+            fold: act('fold'),
+            toggle: act('toggle'),
+            duplicate: act('duplicate'),
+            reset: act('reset'),
+            refill: act('refill'),
+            remove: act('remove'),
         });
-        if (fileStep(this.steps) === step)
-            fields.push(...operator.parts.map((part) => partField(part, step, changed)));
-        const preset = presetChoice(step, () => {
-            this.draw();
-            this.changed(false);
-            this.list.children[index].querySelector('.preset select').focus();
-        });
-        const card = element(
-            'li',
-            { className: 'step', 'data-operator': operator.name },
-            element(
-                'div',
-                { className: 'step-head' },
-                handle,
-                element(
-                    'h3',
-                    { title: operator.summary },
-                    element('span', { className: 'number' }, `${index + 1} `),
-                    operator.name,
-                ),
-                remove,
-            ),
-            element('div', { className: 'step-body' }, preset, ...fields),
-        );
-        this.listenToHandle(handle, card, index);
+        this.listenToHandle(card.querySelector('.handle'), card, index);
         return card;
     }
 

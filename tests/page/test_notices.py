@@ -66,10 +66,13 @@ def test_too_large_to_be_saved(page, tmp_path):
     page.shown("flip")
     page.run("const s = document.getElementById('save-type'); s.value = 'avif'; s.dispatchEvent(new Event('change'))")
     page.find("#save").click()
-    assert title(page) == "Too large for AVIF"
+    assert title(page) == "Too large for AVIF" and page.text("#status") == "Not saved."
     assert page.run("return document.getElementById('notice').parentElement.contains(document.getElementById('save'))")
     box = page.run("const b = document.getElementById('notice').getBoundingClientRect(); return [b.left, b.right, b.bottom]")
     assert box[0] >= 0 and box[1] <= 1440 and box[2] < 400
+    page.size(375, 812)
+    page.wait("innerWidth === 375")
+    assert page.run("const b = document.getElementById('notice').getBoundingClientRect(); return b.left >= 0 && b.right <= 375")
     page.run("const s = document.getElementById('save-type'); s.value = 'png'; s.dispatchEvent(new Event('change'))")
     page.find("#save").click()
     page.wait("document.getElementById('status').textContent === 'Saved as large-flip.png.'")

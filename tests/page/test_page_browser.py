@@ -234,7 +234,7 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     page.add_step("resize")
     page.find('.step [data-name="fit"] input[value="contain"]').click()
     page.set_field("resize", "background", "#12ab34")
-    page.find(".lock input").click()
+    page.run("document.querySelector('.lock input').click()")
     page.set_field("resize", "height", 240)
     text = "resize:width=240,height=240,fit=contain,background=12ab34"
     page.shown(text)
@@ -281,8 +281,11 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
     page.find('.step input[name="rmask"]').send_keys(str(path))
     page.shown("rotate;carve")
     page.run("delete document.documentElement.dataset.previewMs")
-    page.set_field("carve", "dx", -80)
+    page.run("""const box = document.querySelector('.step input[name=dx]'); let dx = -60;
+        window.dragging = setInterval(() => { box.value = dx = -140 - dx; box.dispatchEvent(new Event('input')); }, 100);""")
     page.wait("document.documentElement.dataset.previewMs", "a preview with the mask")
+    page.run("clearInterval(dragging)")
+    page.set_field("carve", "dx", -80)
     page.shown("rotate;carve:dx=-80")
 
 
@@ -1078,6 +1081,7 @@ def test_axe_finds_nothing(page, photo, axe):
         page.run("document.querySelector('.live-of button').click()")
         page.wait("document.documentElement.dataset.liveWidth")
         look()
+        page.run("document.querySelector('.step:nth-child(2) .fold').click(); document.querySelector('.step:nth-child(4) .switch').click()")
         page.set_field("carve", "dx", -480)
         page.wait("!document.getElementById('notice').hidden")
         look()

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Undo and redo, by keys, buttons and the browser's Back and Forward; and the switches of steps: on, duplicate, reset, fold.
+
+covers: server/http/handle_document.c"""
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from browser import needs_browser
+from conftest import BURIN, operators
+from window import check_canvas, run_pixels, strip
+
+pytest_plugins = "page_fixtures"
+pytestmark = needs_browser
+
+
+@pytest.fixture
+def tab(page):
+    """A tab of its own, with a short history: a browser keeps some 50 entries, and lets those go first that no hand has made."""
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    page.size(1440, 900)
+    page.open_page(page.url)
+    yield page
+    assert page.errors() == [] and page.strangers() == []
+    page.driver.close()
+    page.driver.switch_to.window(first)
+
+
+@pytest.fixture
+def opened(tab, photo):
+    tab.choose_file(photo)
+    tab.opened()
+    return tab
+
+
+def press(page, keys, shift=False):
+    chain = ActionChains(page.driver).key_down(Keys.CONTROL)
+    chain = chain.key_down(Keys.SHIFT).send_keys(keys).key_up(Keys.SHIFT) if shift else chain.send_keys(keys)
+    chain.key_up(Keys.CONTROL).perform()
+
+
+def now(page, text):
+    """Exactly these steps are in the list and in the address, and their result is shown."""
+    page.wait(f"decodeURIComponent(location.hash) === {'#steps=' + text if text else ''!r}", f"the address has {text}")
+    if text:
+        page.shown(text)
+    else:
+        page.wait("!document.querySelector('.step')")
+
+
+def edits(page):
+    """Whether undo and redo are possible."""
+    return page.run("return ['undo', 'redo'].map((id) => !document.getElementById(id).disabled)")
+
+
+def test_every_way_to_undo(opened, photo, tmp_path):
+    page = opened
+    assert edits(page) == [False, False]
+    page.add_step("brightness")
+    page.shown("brightness")
+    page.set_field("brightness", "shift", 40)
+    page.add_step("edge")
+    now(page, "brightness:shift=40;edge")
+    press(page, "z")
+    now(page, "brightness:shift=40")
+    check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=40"))
+    page.find("#undo").click()
+    now(page, "brightness")
+    page.driver.back()
+    now(page, "")
+    assert edits(page) == [False, True]
+    press(page, "z")
+    press(page, "z", shift=True)
+    now(page, "brightness")
+    press(page, "y")
+    now(page, "brightness:shift=40")
+    page.driver.forward()
+    now(page, "brightness:shift=40;edge")
+    assert edits(page) == [True, False]
+    page.find("#undo").click()
+    page.find("#undo").click()
+    now(page, "brightness")
+    page.find("#redo").click()
+    now(page, "brightness:shift=40")
+    check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=40"))
+
+
+def test_many_at_once(opened):
+    """Each press counts, however fast they follow each other."""
+    page = opened
+    texts = [""]
+    for name in ("flip", "flop", "grayscale", "flip", "rotate"):
+        page.add_step(name)
+        texts.append(f"{texts[-1]};{name}".lstrip(";"))
+        now(page, texts[-1])
+    page.run("for (let i = 0; i < 4; i++) document.getElementById('undo').click()")
+    now(page, texts[1])
+    page.run("for (let i = 0; i < 9; i++) document.getElementById('redo').click()")
+    now(page, texts[5])
+
+
+def test_more_edits_than_a_browser_remembers(tab):
+    """All are undone and redone, and the address follows."""
+    tab.add_step("flip")
+    tab.wait("location.hash === '#steps=flip'")
+    tab.run("for (let i = 0; i < 60; i++) document.querySelector('.step .switch').click()")
+    tab.run("document.querySelector('.step .remove').click()")
+    tab.wait("location.hash === ''")
+    tab.run("for (let i = 0; i < 61; i++) document.getElementById('undo').click()")
+    tab.wait("location.hash === '#steps=flip' && document.querySelector('.step .switch').ariaChecked === 'true'")
+    tab.find("#undo").click()
+    tab.wait("location.hash === '' && !document.querySelector('.step')")
+    assert edits(tab) == [False, True]
+    tab.run("for (let i = 0; i < 62; i++) document.getElementById('redo').click()")
+    tab.wait("location.hash === '' && !document.querySelector('.step')")
+    assert edits(tab) == [True, False]
+
+
+def test_an_edit_ends_what_was_undone(opened):
+    page = opened
+    page.add_step("flip")
+    page.add_step("flop")
+    now(page, "flip;flop")
+    press(page, "z")
+    now(page, "flip")
+    page.add_step("grayscale")
+    now(page, "flip;grayscale")
+    assert edits(page) == [True, False]
+    press(page, "z")
+    now(page, "flip")
+    press(page, "z")
+    now(page, "")
+
+
+def test_dragging_is_one_edit(opened):
+    """Also where the pointer rests on its way; and what is still being dragged can be undone."""
+    page = opened
+    page.add_step("threshold")
+    page.shown("threshold")
+    page.run("const slider = document.querySelector('.step input[type=range]'); window.drag = (to, last) => {"
+             "slider.value = to; slider.dispatchEvent(new Event('input')); if (last) slider.dispatchEvent(new Event('change')); }")
+    for level in (60, 90):
+        page.run("drag(arguments[0])", level)
+        now(page, f"threshold:level={level}")  # it rests
+    page.run("drag(77, true)")
+    now(page, "threshold:level=77")
+    press(page, "z")
+    now(page, "threshold")
+    press(page, "y")
+    now(page, "threshold:level=77")
+    page.run("const slider = document.querySelector('.step input[type=range]'); slider.value = 200; slider.dispatchEvent(new Event('input'));")
+    press(page, "z")
+    now(page, "threshold:level=77")
+
+
+def test_typing_is_undone_as_a_whole(opened):
+    """And the focus stays in the field."""
+    page = opened
+    page.add_step("resize")
+    page.shown("resize:width=240,height=160")
+    page.run("document.querySelector('.step input[name=height]').select()")
+    page.driver.switch_to.active_element.send_keys("123")
+    now(page, "resize:width=185,height=123")
+    press(page, "z")
+    now(page, "resize:width=240,height=160")
+    assert page.run("return document.activeElement.name") == "height"
+
+
+@pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
+def test_masks_come_back(opened, photo, tmp_path):
+    """A file that was chosen is kept with the plan that has it."""
+    page = opened
+    mask = np.zeros((320, 480), np.uint8)
+    mask[:, 200:280] = 255
+    path = tmp_path / "remove.png"
+    Image.fromarray(mask).save(path)
+    page.add_step("carve")
+    page.set_field("carve", "dx", -40)
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    now(page, "carve:dx=-40")
+    page.wait("document.getElementById('status').textContent.startsWith('Done')")
+    page.find('.step .remove').click()
+    now(page, "")
+    press(page, "z")
+    now(page, "carve:dx=-40")
+    assert "remove.png" in page.text(".step .field:has([name=rmask]) label")
+    out = tmp_path / "out.png"
+    subprocess.run([BURIN, "run", "carve:dx=-40", "--rmask", str(path), str(photo), str(out)], check=True)
+    check_canvas(page, np.array(Image.open(out)))
+    press(page, "z")
+    page.wait("!document.querySelector('.step .field:has([name=rmask]) label').textContent.includes('remove.png')")
+    page.shown("carve:dx=-40")
+    check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-40"))
+
+
+def test_an_address_that_is_given_is_an_edit(opened):
+    page = opened
+    page.add_step("flip")
+    now(page, "flip")
+    page.run("location.hash = 'steps=grayscale'")
+    now(page, "grayscale")
+    press(page, "z")
+    now(page, "flip")
+    press(page, "y")
+    now(page, "grayscale")
+
+
+def test_after_a_reload_the_address_is_taken(opened, photo):
+    page = opened
+    page.add_step("flip")
+    page.add_step("flop")
+    now(page, "flip;flop")
+    page.run("document.querySelector('.step .switch').click()")
+    page.wait("location.hash.endsWith('&off=1')")
+    page.run("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+    page.driver.refresh()
+    page.wait("document.documentElement.hasAttribute('data-ready')")
+    page.choose_file(photo)
+    page.shown("flop")
+    press(page, "z")
+    now(page, "flip;flop")
+    press(page, "z")
+    now(page, "flip")
+
+
+# ---- what a card's buttons do
+
+def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
+    page = opened
+    for name in ("brightness", "grayscale", "flip"):
+        page.add_step(name)
+    page.set_field("brightness", "shift", 50)
+    page.shown("brightness:shift=50;grayscale;flip")
+    page.find(".step:nth-child(2) .switch").click()
+    page.shown("brightness:shift=50;flip")
+    assert page.run("return document.activeElement.className") == "switch"
+    check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=50", "flip"))
+    assert page.run("return decodeURIComponent(location.hash)") == "#steps=brightness:shift=50;grayscale;flip&off=2"
+    assert page.run("return document.querySelector('.step:nth-child(2) .switch').ariaChecked") == "false"
+    page.find(".step:nth-child(1) .switch").click()
+    page.shown("flip")
+    assert strip(page) == ["Input", "Output"]
+    lines = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
+    assert lines[1] == "burin run flip rocket.png rocket-flip.png"
+    press(page, "z")
+    page.shown("brightness:shift=50;flip")
+    assert strip(page) == ["Input", "1 brightness", "Output"]
+    page.find(".step:nth-child(2) .switch").click()
+    page.shown("brightness:shift=50;grayscale;flip")
+    for number in (1, 2, 3):
+        page.find(f".step:nth-child({number}) .switch").click()
+    page.wait("document.getElementById('statistics-empty').hidden === false")
+    assert strip(page) == ["Input"]
+
+
+def test_a_step_is_duplicated_and_reset(opened):
+    page = opened
+    page.add_step("resize")
+    page.find(".lock input").click()
+    page.set_field("resize", "width", 300)
+    page.set_field("resize", "height", 100)
+    page.shown("resize:width=300,height=100")
+    page.find(".step .duplicate").click()
+    now(page, "resize:width=300,height=100;resize:width=300,height=100")
+    assert page.run("return [...document.querySelectorAll('.step')].findIndex((card) => card.contains(document.activeElement))") == 1
+    page.find(".step:nth-child(2) .reset-step").click()
+    now(page, "resize:width=300,height=100;resize:width=150,height=50")  # half of what it gets
+    press(page, "z")
+    now(page, "resize:width=300,height=100;resize:width=300,height=100")
+
+
+def test_a_step_is_folded(opened):
+    """No edit: nothing runs, and there is nothing to undo. The head says what is set."""
+    page = opened
+    page.add_step("edge")
+    page.set_field("edge", "threshold", 30)
+    page.shown("edge:threshold=30")
+    possible = edits(page)
+    page.find(".step .fold").click()
+    assert page.run("return [document.querySelector('.step .field'), document.querySelector('.step .fold').ariaExpanded]") == [None, "false"]
+    assert page.text(".step-summary") == "threshold 30" and page.run("return document.documentElement.dataset.shown") == "edge:threshold=30"
+    assert edits(page) == possible
+    page.add_step("flip")
+    page.shown("edge:threshold=30;flip")
+    assert page.text(".step-summary") == "threshold 30"
+    page.run("document.querySelector('.step .fold').click()")
+    assert page.run("return document.querySelector('.step input[name=threshold]').value") == "30"
