@@ -70,12 +70,13 @@ export function runLine({ steps, device, type, input, options, damaged }) {
     return words.join(' ');
 }
 
-async function copy(text, button, pre) {
+/** TEXT is shown in SHOWN. */
+export async function copyText(text, button, shown) {
     try {
         await navigator.clipboard.writeText(text);
         button.textContent = 'Copied';
     } catch {
-        getSelection().selectAllChildren(pre); // not allowed here
+        getSelection().selectAllChildren(shown); // not allowed here
         button.textContent = 'Selected';
     }
     setTimeout(() => (button.textContent = 'Copy'), 1500);
@@ -88,7 +89,7 @@ function show(title, line) {
         { type: 'button', 'aria-label': `Copy the ${title} line` },
         'Copy',
     );
-    button.addEventListener('click', () => copy(line, button, pre));
+    button.addEventListener('click', () => copyText(line, button, pre));
     return element(
         'div',
         { className: 'command' },

@@ -2,6 +2,7 @@
 // main.js sets what other modules call here.
 import { byId, element } from './element.js';
 import { Histograms } from './histogram.js';
+import { Palette } from './palette.js';
 import { copyOf } from './plan.js';
 import { StepList } from './steps.js';
 import { Viewer } from './viewer.js';
@@ -30,6 +31,8 @@ export const stepList = new StepList(
     (dragging) => page.changed(dragging),
     (step, parameter) => page.live.control(step, parameter),
 );
+
+export const palette = new Palette(stepList);
 
 /** The line below the picture; ACTION: { text, run } is a button after it. */
 export function say(text, action) {

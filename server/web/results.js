@@ -69,7 +69,7 @@ export function showResult(result, ms) {
     stepList.blame('');
     byId('statistics-empty').hidden = true;
     showTimes(byId('times'), result.report, ms);
-    showValues(byId('values'), result.report.values);
+    showValues(byId('values'), result.report);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
     const names = result.steps.map((step) => step.operator.name).join(', ');
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);

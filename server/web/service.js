@@ -34,11 +34,11 @@ async function refuse(response) {
     throw new Problem(response.status, body, response.headers.get('Retry-After'));
 }
 
-/** The operators, from GET /ops. */
+/** The answer of GET /ops: { groups, operators }. */
 export async function operators() {
     const response = await ask('/ops');
     if (!response.ok) await refuse(response);
-    return (await response.json()).operators;
+    return response.json();
 }
 
 /**
@@ -94,6 +94,23 @@ function formOf({ operations, image, files, type, options, device, damaged }) {
     form.append('image', image, 'image');
     for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
     return form;
+}
+
+/** Runs each of OUTPUTS, as in the README, on IMAGE; returns their PNGs. */
+export async function runOutputs(image, outputs) {
+    const form = new FormData();
+    form.append('outputs', JSON.stringify(outputs));
+    form.append('type', 'png');
+    form.append('image', image, 'image');
+    const response = await ask('/pipeline', { method: 'POST', body: form });
+    if (!response.ok) await refuse(response);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    let at = 0;
+    return outputs.map(() => {
+        const { type, start, end } = readPart(bytes, at);
+        at = end;
+        return new Blob([bytes.subarray(start, end)], { type });
+    });
 }
 
 /** Returns a part's head, and the range of its body in BYTES, from AT on. */

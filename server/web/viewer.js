@@ -1,5 +1,6 @@
 // Shows one picture, or two: with a divider between them, or beside each other. Pixels are the
 // screen's unless they are called the scene's (scene.js); at a zoom of 1 they have the same size.
+import { showBackdrop } from './backdrop.js';
 import { byId } from './element.js';
 import { aloneScene, besideScene, fittingZoom, overScene, pointIn } from './scene.js';
 
@@ -204,6 +205,7 @@ export class Viewer {
         byId('zoom').textContent = scene
             ? `${Number((this.zoom * 100).toPrecision(this.zoom < 0.1 ? 2 : 3))} %`
             : '–';
+        this.showFrames(scene);
         this.painted?.();
     }
 
@@ -267,6 +269,13 @@ export class Viewer {
             down: height / picture.fullHeight,
             blocks: this.zoom >= BLOCKS,
         });
+    }
+
+    showFrames(scene) {
+        const ratio = this.canvas.width / this.canvas.clientWidth || 1;
+        const frame = (rectangle) => rectangle && this.onCanvas(rectangle);
+        const frames = { before: frame(scene?.before), after: frame(scene?.after) };
+        showBackdrop(frames, scene?.kind === 'over' ? this.dividerX : null, ratio);
     }
 
     showDivider(on) {

@@ -45,10 +45,11 @@ class Browser:
             flags.append("--no-sandbox")
         for flag in flags:
             options.add_argument(flag)
-        options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads)})  # of every tab
+        options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads)})  # of further tabs
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.set_capability("unhandledPromptBehavior", "ignore")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
         self.driver.set_script_timeout(3 * PATIENCE_S)
         self.daemons = []  # daemons whose pages were open
         self.asked = []  # addresses requested by pages that are closed

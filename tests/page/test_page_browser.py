@@ -201,11 +201,14 @@ def test_forms_fit_what_they_are_for(page, photo, tmp_path):
     check_canvas(page, run_pixels(tmp_path, photo, text))
     page.add_step("resize")
     places = page.run("""return [...document.querySelectorAll('.step [data-name=position] label')]
-        .map((e) => { const box = e.getBoundingClientRect(); return [e.textContent, Math.round(box.left), Math.round(box.top)]; })""")
+        .map((e) => { const box = e.getBoundingClientRect(); return [e.control.value, Math.round(box.left), Math.round(box.top), box.width]; })""")
     left, top = (sorted({place[i] for place in places}) for i in (1, 2))
-    for name, x, y in places[:9]:
-        assert ("west" in name, "east" in name) == (x == left[0], x == left[-1]) and ("north" in name, "south" in name) == (y == top[0], y == top[2])
-    assert [place[0] for place in places[9:]] == ["smart"] and len(left) == 3
+    for name, x, y, _ in places[:9]:
+        assert ("west" in name, "east" in name) == (x == left[0], x == left[2]) and ("north" in name, "south" in name) == (y == top[0], y == top[2])
+    assert [place[0] for place in places[9:]] == ["smart"] and len(left) == 4 and places[9][1] == left[3] and places[9][2] == top[0]
+    assert len({place[3] for place in places[:9]}) == 1 and page.text(".step [data-name=position] .choices-of").startswith("↖↑↗←•→↙↓↘")
+    page.run("document.querySelector('.step [data-name=position] [value=east]').click()")
+    page.wait("document.documentElement.dataset.shown?.includes('position=east')")
 
 
 def test_choices_switches_and_taps(page, photo, tmp_path):
@@ -231,6 +234,7 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     page.add_step("resize")
     page.find('.step [data-name="fit"] input[value="contain"]').click()
     page.set_field("resize", "background", "#12ab34")
+    page.run("document.querySelector('.lock input').click()")
     page.set_field("resize", "height", 240)
     text = "resize:width=240,height=240,fit=contain,background=12ab34"
     page.shown(text)
@@ -286,6 +290,7 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
 
 
 def test_steps_are_moved_and_removed(page, photo, tmp_path):
+    page.size(1440, 1400)  # one drag, without scrolling
     page.choose_file(photo)
     page.opened()
     for name in ("histeq", "edge", "threshold"):
