@@ -5,6 +5,7 @@ import { endNotice, showNotice, showProblem } from './notice.js';
 import { page, palette, say, stepList } from './page.js';
 import { offText, planText, readPlan } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
+import { tasksOf } from './tasks.js';
 
 const BACK_MS = 1000; // between two checks whether it is back
 
@@ -14,7 +15,7 @@ export async function connect() {
         const [offer, ready] = await Promise.all([operators(), readiness()]);
         page.operators = offer.operators;
         page.ready = ready;
-        palette.set(offer);
+        palette.set({ ...offer, operators: [...tasksOf(offer.operators), ...offer.operators] });
     } catch (error) {
         return failed(error);
     }

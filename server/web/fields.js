@@ -1,7 +1,6 @@
 // The form field of a parameter, made from its record in GET /ops: type, range, unit, default,
 // help.
 import { element } from './element.js';
-import { accepted } from './files.js';
 import { acceptedRange } from './geometry.js';
 import { defaultText, identityTaps, setValue, sideOf } from './plan.js';
 import { fillSlider } from './slider.js';
@@ -416,34 +415,4 @@ const makers = {
  */
 export function parameterField(parameter, step, sizeOf, changed) {
     return (makers[parameter.type] ?? numberField)(parameter, step, sizeOf, changed);
-}
-
-/** An additional file for the step. */
-export function partField(part, step, changed) {
-    const id = `field-${++fields}`;
-    const input = element('input', {
-        type: 'file',
-        id,
-        name: part.name,
-        accept: accepted,
-        'aria-describedby': `${id}-help`,
-    });
-    input.addEventListener('change', () => {
-        if (input.files[0]) step.files[part.name] = input.files[0];
-        else delete step.files[part.name];
-        changed(false);
-    });
-    const kept = step.files[part.name];
-    return element(
-        'div',
-        { className: 'field' },
-        element(
-            'label',
-            { htmlFor: id },
-            part.name,
-            element('span', { className: 'unit' }, kept ? ` ${kept.name}` : ' file'),
-        ),
-        input,
-        help(part, id),
-    );
 }

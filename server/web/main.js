@@ -1,5 +1,6 @@
 // The page starts here: reactions to changes, buttons and keys.
 import { addressOf, readAddress } from './address.js';
+import { Brush } from './brush.js';
 import { showCommands } from './commands.js';
 import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
@@ -43,6 +44,7 @@ page.runner = new Runner({
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.brush = new Brush();
 page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
@@ -60,6 +62,7 @@ page.changed = (dragging) => {
     say('');
     stepList.blame('');
     stepList.refresh();
+    page.brush.changed();
     const live = page.live.changed();
     savingChanged();
     if (!page.input) return;
@@ -140,7 +143,8 @@ function colour(samples) {
 }
 
 function toggleComparing() {
-    if (page.chosen === 'output') choose('input');
+    if (page.brush.site) page.brush.leave();
+    else if (page.chosen === 'output') choose('input');
     else setComparing(!viewer.comparing);
 }
 

@@ -23,6 +23,7 @@ export const page = {
     runner: null,
     recovery: null, // (error): the notice's button for a damaged picture
     live: null, // the live width: live.js
+    brush: null, // paints masks: brush.js
 };
 
 export const viewer = new Viewer();
@@ -30,6 +31,7 @@ export const histograms = new Histograms(byId('histograms'));
 export const stepList = new StepList(
     (dragging) => page.changed(dragging),
     (step, parameter) => page.live.control(step, parameter),
+    (step, part) => page.brush.field(step, part),
 );
 
 export const palette = new Palette(stepList);

@@ -75,7 +75,7 @@ export class Palette {
         this.listen();
     }
 
-    /** OPERATORS and GROUPS as in the answer of GET /ops. */
+    /** OPERATORS, which may be tasks (tasks.js), and GROUPS as in the answer of GET /ops. */
     set({ operators, groups }) {
         Object.assign(this, { operators, groups });
         this.made = new Map(operators.map((operator) => [operator.name, this.button(operator)]));
@@ -100,7 +100,8 @@ export class Palette {
         );
         writeRecent(this.recent);
         this.input.value = '';
-        this.steps.add(operator);
+        if (operator.start) operator.start();
+        else this.steps.add(operator);
         this.draw();
     }
 
@@ -160,7 +161,7 @@ export class Palette {
                     'span',
                     { className: 'line' },
                     element('span', { className: 'name' }, title ?? name),
-                    title && element('span', { className: 'term' }, ` ${name}`),
+                    title && element('span', { className: 'term' }, ` ${operator.term ?? name}`),
                 ),
                 element('span', { className: 'line summary' }, shortOf(summary)),
             ),

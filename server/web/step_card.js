@@ -1,6 +1,6 @@
 // The card of a step: its name, its buttons, and the form of its parameters.
 import { drawing, element } from './element.js';
-import { parameterField, partField } from './fields.js';
+import { parameterField } from './fields.js';
 import { settings } from './plan.js';
 import { presetChoice } from './presets.js';
 import { ShapeLock } from './shape.js';
@@ -66,7 +66,7 @@ function head(step, index, act) {
     );
 }
 
-function form(step, { hasFiles, sizeOf, beside, ...act }) {
+function form(step, { hasFiles, sizeOf, beside, fileField, ...act }) {
     const lock = step.operator.name === 'resize' ? new ShapeLock(step, sizeOf) : null;
     const changed = (dragging) => {
         lock?.follow();
@@ -79,13 +79,13 @@ function form(step, { hasFiles, sizeOf, beside, ...act }) {
         return field;
     });
     if (hasFiles)
-        fields.push(...step.operator.parts.map((part) => partField(part, step, changed)));
+        fields.push(...step.operator.parts.map((part) => fileField(step, part)));
     return element('div', { className: 'step-body' }, presetChoice(step, act.refill), ...fields);
 }
 
 /**
  * ACT: { fold, toggle, duplicate, reset, remove } of the buttons, and { hasFiles, sizeOf, changed,
- * beside, refill } of the form: see StepList.
+ * beside, fileField, refill } of the form: see StepList.
  */
 export function stepCard(step, index, act) {
     const summary = step.folded ? summaryOf(step) : '';

@@ -11,12 +11,13 @@ const STEPS_MAX = 10; // of one pipeline, as in the daemon
 export class StepList {
     /**
      * CHANGED(dragging) is called after each change. BESIDE(step, parameter) returns an additional
-     * element for the parameter's field, or null.
+     * element for the parameter's field, or null. FILEFIELD(step, part) returns the field of a file.
      */
-    constructor(changed, beside) {
+    constructor(changed, beside, fileField) {
         this.steps = [];
         this.changed = changed;
         this.beside = beside;
+        this.fileField = fileField;
         this.picture = null; // { width, height } of the input: bounds of sliders in pixels follow
         this.list = byId('steps');
     }
@@ -186,6 +187,7 @@ export class StepList {
             sizeOf: (one) => this.sizeBefore(one),
             changed: (dragging) => this.changed(dragging),
             beside: this.beside,
+            fileField: this.fileField,
             fold: act('fold'),
             toggle: act('toggle'),
             duplicate: act('duplicate'),

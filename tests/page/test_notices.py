@@ -41,13 +41,19 @@ def test_a_value_out_of_range(opened):
 
 @pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
 def test_a_mask_of_another_size(opened, tmp_path):
-    small, text = tmp_path / "small.png", tmp_path / "text.png"
-    Image.new("L", (50, 40)).save(small)
+    """Than the picture that the step before has made smaller."""
+    mask, text = tmp_path / "mask.png", tmp_path / "text.png"
+    Image.new("L", (480, 320)).save(mask)
     text.write_bytes(b"not a picture at all")
+    opened.add_step("crop")
+    opened.set_field("crop", "width", 480)
+    opened.set_field("crop", "height", 320)
     opened.add_step("carve")
-    opened.shown("carve")
-    opened.find('.step input[name="rmask"]').send_keys(str(small))
-    assert title(opened) == "The rmask has another size" and "50 x 40" in opened.text("#notice")
+    opened.shown("crop:width=480,height=320;carve")
+    opened.find('.step input[name="rmask"]').send_keys(str(mask))
+    opened.wait("document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('mask.png')")
+    opened.set_field("crop", "width", 440)
+    assert title(opened) == "The rmask has another size" and "480 x 320" in opened.text("#notice")
     where = "return document.getElementById('notice').closest('.field').querySelector('input').name"
     assert opened.run(where) == "rmask"
     opened.find('.step input[name="rmask"]').send_keys(str(text))
