@@ -62,8 +62,20 @@ struct op_call {
     const struct op_call *before;
 };
 
+/* The part of a menu that an operator belongs to. */
+enum op_group { OP_UNGROUPED, OP_SIZE, OP_TONE, OP_DETAIL, OP_VALUES, OP_GROUPS };
+
+/* A group's heading; NULL for OP_UNGROUPED. */
+static inline const char *op_group_name(enum op_group group) {
+    static const char *const names[OP_GROUPS] = { NULL, "size and place", "light and colour",
+                                                  "sharpness and edges", "values" };
+    return names[group];
+}
+
 struct op {
-    const char *name;    /* the file's name */
+    const char *name;  /* the file's name */
+    const char *title; /* an everyday name; NULL: none */
+    enum op_group group;
     const char *summary; /* one line for users, no full stop */
     const char *unit;    /* unit of progress ("seams"); NULL: reports none */
     unsigned depth;      /* 8 or 16: the only depth accepted; 0: both */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/op_alias.h"
 
+#include "pipeline/builtin_ops.h"
+
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -22,7 +25,8 @@ static const struct {
       "no operator does that; one of your own can (burin check --help)" },
     { " blend composite draw overlay text watermark watermarkimage ",
       "nothing is drawn on an image here" },
-    { " cover contain downscale inside scale shrink size thumb thumbs upscale ", "use resize" },
+    { " cover contain downscale inside scale shrink size thumb thumbnail thumbs upscale ",
+      "use resize" },
     { " border embed extend frame letterbox pad ", "use resize with fit=contain" },
     { " autocrop trim ", "no operator looks for borders; crop and extract cut" },
     { " cut region ", "use extract or crop" },
@@ -38,9 +42,12 @@ static const struct {
     { " canny outline prewitt sobel ", "use edge" },
     { " convolution emboss filter kernel laplace laplacian ", "use convolve with taps" },
     { " darken exposure lighten ", "use brightness or gamma" },
-    { " binarise binarize ", "use threshold" },
-    { " liquidrescale retarget seam seamcarve seamcarving ", "use carve" },
+    { " binarise binarize twotone ", "use threshold" },
+    { " liquidrescale object remove removeobject retarget seam seamcarve seamcarving ",
+      "use carve" },
     { " average avg ", "use mean" },
+    { " lqip placeholder ", "blurhash and thumbhash make placeholders" },
+    { " enlarge magnify ", "use zoom or resize" },
     { " colors colours dominantcolor palette ", "use dominant" },
     { " compress encode format optimise optimize quality ",
       "every operator takes type, quality and max_bytes" },
@@ -59,5 +66,20 @@ const char *op_alias(const char *name) {
     word[length] = ' ';
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strstr(aliases[i].names, word)) return aliases[i].instead;
+    return NULL;
+}
+
+/* Whether NAME is a word of TEXT. */
+static bool has_word(const char *text, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length)
+        if ((at == text || at[-1] == ' ') && !isalnum((unsigned char)at[length])) return true;
+    return false;
+}
+
+const char *op_alias_words(const char *name, int place) {
+    if (!builtin_op_find(name)) return NULL; /* a user's operator may be called "use" */
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (has_word(aliases[i].instead, name) && place-- == 0) return aliases[i].names + 1;
     return NULL;
 }

@@ -10,6 +10,9 @@ inside && /^    \.(media_types|endings|places) = / {
     gsub(/PREFERRED/, "preferred:"); gsub(/" *, +"/, "\", \"")
     if (!/places/) { sub(/{/, "["); sub(/}/, "]") }
 }
+inside && /^    \.abilities = / {
+    gsub(/FORMAT_/, "\""); gsub(/ \| /, "\", "); sub(/ = /, ": ["); sub(/,$/, "\"],"); sub(/\./, "    "); $0 = tolower($0); print
+}
 inside && /^    \.(name|title|media_types|endings|places) = / { sub(/\./, "    "); sub(/ = /, ": "); print }
 inside && /^    \.(decode|encode) = / { print /decode/ ? "        read: true," : "        written: true," }
 END {

@@ -36,6 +36,8 @@ static enum status blur_run(struct op_call *call) {
 
 const struct op op_blur = {
     .name = "blur",
+    .title = "Blur",
+    .group = OP_DETAIL,
     .summary = "Gaussian blur in exact integers, borders reflected; alpha is blurred too",
     .params = params,
     .passes = blur_passes,

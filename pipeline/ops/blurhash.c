@@ -139,6 +139,8 @@ static size_t blurhash_text(const struct params *values, const struct values *sm
 
 const struct op op_blurhash = {
     .name = "blurhash",
+    .title = "Placeholder (BlurHash)",
+    .group = OP_VALUES,
     .summary = "The BlurHash, a text for a blurred picture without alpha; passes the image on",
     .params = params,
     .values = placeholder_values,

@@ -34,6 +34,8 @@ static enum status brightness_run(struct op_call *call) {
 
 const struct op op_brightness = {
     .name = "brightness",
+    .title = "Brightness",
+    .group = OP_TONE,
     .summary = "Brighter or darker by a constant; alpha is kept",
     .params = params,
     .run = brightness_run,

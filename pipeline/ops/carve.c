@@ -434,6 +434,8 @@ static bool carve_abreast(const struct params *values, const struct image *in,
 
 const struct op op_carve = {
     .name = "carve",
+    .title = "Content-aware resize",
+    .group = OP_SIZE,
     .summary = "Seam carving: changes the size where it is seen least",
     .unit = "seams",
     .params = params,

@@ -414,6 +414,8 @@ static uint32_t clahe_passes(const struct params *values, const struct image *in
 
 const struct op op_clahe = {
     .name = "clahe",
+    .title = "Local contrast",
+    .group = OP_TONE,
     .summary = "Histogram equalization of tiles with limited contrast (CLAHE), as OpenCV has it",
     .params = params,
     .passes = clahe_passes,

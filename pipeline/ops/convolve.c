@@ -140,6 +140,8 @@ static enum status convolve_run(struct op_call *call) {
 
 const struct op op_convolve = {
     .name = "convolve",
+    .title = "Custom filter",
+    .group = OP_DETAIL,
     .summary = "A 3x3 or 5x5 kernel over each colour channel, borders replicated; alpha is kept",
     .params = params,
     .scratch = convolve_scratch,

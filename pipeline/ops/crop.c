@@ -37,6 +37,8 @@ static enum status crop_run(struct op_call *call) {
 
 const struct op op_crop = {
     .name = "crop",
+    .title = "Crop to a size",
+    .group = OP_SIZE,
     .summary = "A part of the image, by its size and the side that it lies at",
     .params = params,
     .size = crop_size,

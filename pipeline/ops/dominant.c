@@ -77,6 +77,8 @@ static enum status dominant_run(struct op_call *call) {
 
 const struct op op_dominant = {
     .name = "dominant",
+    .title = "Dominant colour",
+    .group = OP_VALUES,
     .summary = "The colour that most pixels are near to, 0..255; passes the image on",
     .params = params,
     .values = dominant_values,

@@ -215,6 +215,8 @@ static enum status edge_run(struct op_call *call) {
 
 const struct op op_edge = {
     .name = "edge",
+    .title = "Find edges",
+    .group = OP_DETAIL,
     .summary = "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
     .params = params,
     .size = edge_size,

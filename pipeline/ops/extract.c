@@ -52,6 +52,8 @@ static enum status extract_run(struct op_call *call) {
 
 const struct op op_extract = {
     .name = "extract",
+    .title = "Cut out a rectangle",
+    .group = OP_SIZE,
     .summary = "A part of the image, by its corner and size",
     .params = params,
     .size = extract_size,

@@ -22,6 +22,8 @@ static enum status flip_run(struct op_call *call) {
 
 const struct op op_flip = {
     .name = "flip",
+    .title = "Flip upside down",
+    .group = OP_SIZE,
     .summary = "Top becomes bottom",
     .params = params,
     .run = flip_run,

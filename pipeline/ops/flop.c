@@ -22,6 +22,8 @@ static enum status flop_run(struct op_call *call) {
 
 const struct op op_flop = {
     .name = "flop",
+    .title = "Mirror left-right",
+    .group = OP_SIZE,
     .summary = "Left becomes right",
     .params = params,
     .run = flop_run,

@@ -78,6 +78,8 @@ static enum status gamma_run(struct op_call *call) {
 
 const struct op op_gamma = {
     .name = "gamma",
+    .title = "Lighten shadows",
+    .group = OP_TONE,
     .summary = "Brightens dark tones more than light ones, by a power; alpha is kept",
     .params = params,
     .scratch = gamma_scratch,

@@ -239,6 +239,8 @@ static enum status histeq_run(struct op_call *call) {
 
 const struct op op_histeq = {
     .name = "histeq",
+    .title = "Auto contrast",
+    .group = OP_TONE,
     .summary = "Histogram equalization: every level equally frequent",
     .params = params,
     .scratch = histeq_scratch,

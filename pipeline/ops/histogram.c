@@ -114,6 +114,8 @@ static enum status histogram_run(struct op_call *call) {
 
 const struct op op_histogram = {
     .name = "histogram",
+    .title = "Histogram",
+    .group = OP_VALUES,
     .summary = "How many samples of each colour channel every bin has; passes the image on",
     .params = params,
     .values = histogram_values,

@@ -22,6 +22,8 @@ static enum status maximum_run(struct op_call *call) {
 
 const struct op op_maximum = {
     .name = "maximum",
+    .title = "Brightest value",
+    .group = OP_VALUES,
     .summary = "The largest sample of each colour channel; passes the image on",
     .params = reduction_params,
     .values = reduction_values,

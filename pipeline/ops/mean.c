@@ -29,6 +29,8 @@ static enum status mean_run(struct op_call *call) {
 
 const struct op op_mean = {
     .name = "mean",
+    .title = "Average value",
+    .group = OP_VALUES,
     .summary = "The mean sample of each colour channel; passes the image on",
     .params = reduction_params,
     .values = mean_values,

@@ -22,6 +22,8 @@ static enum status minimum_run(struct op_call *call) {
 
 const struct op op_minimum = {
     .name = "minimum",
+    .title = "Darkest value",
+    .group = OP_VALUES,
     .summary = "The least sample of each colour channel; passes the image on",
     .params = reduction_params,
     .values = reduction_values,

@@ -347,6 +347,8 @@ static enum status resize_run(struct op_call *call) {
 
 const struct op op_resize = {
     .name = "resize",
+    .title = "Resize, thumbnail",
+    .group = OP_SIZE,
     .summary = "A new size: cut, with background around, stretched, or with seams taken out",
     .unit = "seams",
     .params = params,

@@ -97,6 +97,8 @@ static enum status rotate_run(struct op_call *call) {
 
 const struct op op_rotate = {
     .name = "rotate",
+    .title = "Rotate",
+    .group = OP_SIZE,
     .summary = "Turns the image by quarters, clockwise",
     .params = params,
     .size = rotate_size,

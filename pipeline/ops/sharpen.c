@@ -108,6 +108,8 @@ static enum status sharpen_run(struct op_call *call) {
 
 const struct op op_sharpen = {
     .name = "sharpen",
+    .title = "Sharpen",
+    .group = OP_DETAIL,
     .summary = "Unsharp mask: what a Gaussian blur takes away is added; alpha is kept",
     .params = params,
     .passes = sharpen_passes,

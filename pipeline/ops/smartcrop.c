@@ -173,6 +173,8 @@ static enum status smartcrop_run(struct op_call *call) {
 
 const struct op op_smartcrop = {
     .name = "smartcrop",
+    .title = "Smart crop",
+    .group = OP_SIZE,
     .summary = "The part of the image with the most detail near its middle",
     .params = params,
     .size = smartcrop_size,

@@ -195,6 +195,8 @@ static size_t thumbhash_text(const struct params *values, const struct values *s
 
 const struct op op_thumbhash = {
     .name = "thumbhash",
+    .title = "Placeholder (ThumbHash)",
+    .group = OP_VALUES,
     .summary = "The ThumbHash in base 64, bytes for a blurred picture with its shape and alpha; "
                "passes the image on",
     .params = params,

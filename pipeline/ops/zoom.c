@@ -66,6 +66,8 @@ static enum status zoom_run(struct op_call *call) {
 
 const struct op op_zoom = {
     .name = "zoom",
+    .title = "Enlarge pixels",
+    .group = OP_SIZE,
     .summary = "Each pixel becomes a square of its colour",
     .params = params,
     .size = zoom_size,

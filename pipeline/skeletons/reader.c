@@ -148,6 +148,13 @@ static void add_struct(struct user_file *file, const struct declaration *directi
         file->struct_count++;
 }
 
+static const enum op_group groups[] = {
+    [SKELETON_P2P] = OP_TONE,
+    [SKELETON_N2P] = OP_DETAIL,
+    [SKELETON_R2S] = OP_VALUES,
+    [SKELETON_R2V] = OP_VALUES,
+};
+
 static void add_op(struct user_file *file, enum skeleton skeleton,
                    const struct declaration *directive, const struct declaration *next,
                    struct diagnostics *diagnostics) {
@@ -174,6 +181,7 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
         return;
     op->op.name = text_arena_copy(&file->arena, next->name->text, next->name->length);
     op->op.summary = summary_of(file, directive);
+    op->op.group = groups[skeleton];
     file->count++;
 }
 

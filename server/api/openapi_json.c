@@ -253,6 +253,7 @@ static void shared_parameters(struct json_writer *json, const char *name, const 
 static void operator_path(struct json_writer *json, const struct op *op) {
     begin_path(json, op->name, "operators");
     json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
+    if (op->group) json_writer_key_string(json, "x-group", op_group_name(op->group));
     put_next(json, "'parameters':[");
     bool background = true;
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/api/ops_json.h"
 
+#include "pipeline/op_alias.h"
+
+#include <string.h>
+
 static const char *const type_names[] = {
     [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
     [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "colour",
@@ -69,6 +73,18 @@ static bool append(json_t *array, json_t *item) {
     return json_array_append_new(array, item) == 0;
 }
 
+/* NULL: there are none. */
+static json_t *aliases_json(const struct op *op) {
+    json_t *aliases = json_array();
+    const char *words;
+    for (int i = 0; (words = op_alias_words(op->name, i)); i++)
+        for (size_t length; (length = strcspn(words, " ")); words += length + 1)
+            json_array_append_new(aliases, json_stringn(words, length));
+    if (json_array_size(aliases)) return aliases;
+    json_decref(aliases);
+    return NULL;
+}
+
 static json_t *op_json(const struct op *op) {
     json_t *params = json_array(), *parts = json_array();
     bool all = true;
@@ -77,8 +93,10 @@ static json_t *op_json(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         all &= append(
             parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
-    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
-                             "parameters", params, "parts", parts, "values", ops_values(op));
+    json_t *json =
+        json_pack("{s:s, s:s*, s:s, s:s*, s:o*, s:o, s:o, s:s*}", "name", op->name, "title",
+                  op->title, "summary", op->summary, "group", op_group_name(op->group), "aliases",
+                  aliases_json(op), "parameters", params, "parts", parts, "values", ops_values(op));
     if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
     if (op->widths) json_object_set_new(json, "widths", json_true());
     if (all) return json;
@@ -87,11 +105,14 @@ static json_t *op_json(const struct op *op) {
 }
 
 json_t *ops_json(const struct op_set *ops) {
-    json_t *operators = json_array();
+    json_t *operators = json_array(), *groups = json_array();
     bool all = true;
+    for (int i = OP_UNGROUPED + 1; i < OP_GROUPS; i++)
+        all &= append(groups, json_string(op_group_name((enum op_group)i)));
     for (int i = 0; i < op_set_count(ops); i++)
         all &= append(operators, op_json(op_set_at(ops, i)));
-    if (all) return json_pack("{s:o}", "operators", operators);
+    if (all) return json_pack("{s:o, s:o}", "groups", groups, "operators", operators);
     json_decref(operators);
+    json_decref(groups);
     return NULL;
 }

@@ -44,7 +44,12 @@ static void print_param(const struct param *param) {
 }
 
 static void print_op(const struct op *op) {
+    const char *words;
     printf("%-12s %s\n", op->name, op->summary);
+    printf("    %-20s %s", op_group_name(op->group), op->title ? op->title : "");
+    for (int i = 0; (words = op_alias_words(op->name, i)); i++)
+        printf("%s%.*s", i ? " " : "; also ", (int)strlen(words) - 1, words);
+    putchar('\n');
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         print_param(param);
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)

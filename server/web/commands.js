@@ -1,6 +1,6 @@
 // Command lines for the same work, for curl and `burin run`, quoted for a POSIX shell.
 import { element } from './element.js';
-import { writtenFormats } from './formats.js';
+import { formatOf } from './encoding.js';
 import { fileStep, filesOf, operations, settings, stepText, reportsOnly } from './plan.js';
 
 /** Quotes TEXT as one word of the shell. */
@@ -20,8 +20,9 @@ const pathWord = (file) => shellWord(file.startsWith('-') ? `./${file}` : file);
 export function outputName(input, steps, type) {
     const base = input.replace(/\.[^.]*$/, '') || 'picture';
     const names = steps.map((step) => step.operator.name).join('-');
-    const ending = writtenFormats.find((format) => format.name === type).endings[0];
-    return `${base}${names ? `-${names}` : ''}.${ending}`;
+    const ending = formatOf(type).endings[0];
+    const name = `${base}${names ? `-${names}` : ''}.${ending}`;
+    return name === input ? `${base}-new.${ending}` : name;
 }
 
 function fileWords(steps, word) {
@@ -31,20 +32,22 @@ function fileWords(steps, word) {
 const query = (items) =>
     items.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 
-export function curlLine({ origin, steps, device, type, inputType, input, quality, damaged }) {
+export function curlLine({ origin, steps, device, type, inputType, input, options, damaged }) {
     const common = [];
     if (damaged) common.push(['damaged', 'accept']);
     if (device !== 'auto') common.push(['device', device]);
     const only = reportsOnly(steps);
-    if (!only && type !== inputType) common.push(['type', type]);
-    if (!only && type === 'jpeg' && quality !== 85) common.push(['quality', String(quality)]);
+    // Without `type`, the daemon answers a lossless WebP as a lossless WebP.
+    const usual = steps.length && type === inputType && type !== 'webp';
+    if (!only && !usual) common.push(['type', type]);
+    if (!only) common.push(...Object.entries(options));
     const words = ['curl', '-F', curlFile('image', input)];
     for (const word of fileWords(steps, curlFile)) words.push('-F', word);
-    let path = '/pipeline';
+    let path = steps.length ? '/pipeline' : '/convert';
     if (steps.length === 1) {
         path = `/${steps[0].operator.name}`;
         common.unshift(...settings(steps[0]));
-    } else {
+    } else if (steps.length) {
         words.push('--form-string', shellWord(`operations=${JSON.stringify(operations(steps))}`));
     }
     words.push(shellWord(origin + path + (common.length ? `?${query(common)}` : '')));
@@ -52,11 +55,13 @@ export function curlLine({ origin, steps, device, type, inputType, input, qualit
     return words.join(' ');
 }
 
-export function runLine({ steps, device, type, input, quality, damaged }) {
+export function runLine({ steps, device, type, input, options, damaged }) {
     const words = ['burin', 'run', ...steps.map((step) => shellWord(stepText(step)))];
     if (device !== 'auto') words.push('--device', device);
     if (damaged) words.push('--damaged', 'accept');
-    if (type === 'jpeg' && quality !== 85) words.push('--quality', String(quality));
+    if (!reportsOnly(steps))
+        for (const [name, value] of Object.entries(options))
+            words.push(`--${name.replace('_', '-')}`, value);
     if (fileStep(steps))
         for (const [name, file] of Object.entries(filesOf(steps)))
             words.push(`--${name}`, pathWord(file.name));
@@ -65,12 +70,13 @@ export function runLine({ steps, device, type, input, quality, damaged }) {
     return words.join(' ');
 }
 
-async function copy(text, button, pre) {
+/** TEXT is shown in SHOWN. */
+export async function copyText(text, button, shown) {
     try {
         await navigator.clipboard.writeText(text);
         button.textContent = 'Copied';
     } catch {
-        getSelection().selectAllChildren(pre); // not allowed here
+        getSelection().selectAllChildren(shown); // not allowed here
         button.textContent = 'Selected';
     }
     setTimeout(() => (button.textContent = 'Copy'), 1500);
@@ -83,7 +89,7 @@ function show(title, line) {
         { type: 'button', 'aria-label': `Copy the ${title} line` },
         'Copy',
     );
-    button.addEventListener('click', () => copy(line, button, pre));
+    button.addEventListener('click', () => copyText(line, button, pre));
     return element(
         'div',
         { className: 'command' },
@@ -93,15 +99,16 @@ function show(title, line) {
 }
 
 export function showCommands(box, facts) {
-    if (!facts.steps.length) {
+    if (!facts.steps.length && !facts.input) {
         box.replaceChildren(
             element(
                 'p',
                 { className: 'hint' },
-                'Add a step to see the command lines for curl and burin run here.',
+                'Open a picture or add a step to see the command lines for curl and burin run.',
             ),
         );
         return;
     }
-    box.replaceChildren(show('curl', curlLine(facts)), show('burin run', runLine(facts)));
+    const named = { ...facts, input: facts.input ?? 'picture.jpg' };
+    box.replaceChildren(show('curl', curlLine(named)), show('burin run', runLine(named)));
 }

@@ -2,21 +2,23 @@
 import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
 import { endNotice, showNotice, showProblem } from './notice.js';
-import { page, say, stepList } from './page.js';
+import { page, palette, say, stepList } from './page.js';
 import { offText, planText, readPlan } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
-import { drawPalette } from './steps.js';
+import { tasksOf } from './tasks.js';
 
 const BACK_MS = 1000; // between two checks whether it is back
 
 /** Loads operators and devices; keeps the steps whose operators still exist. */
 export async function connect() {
     try {
-        [page.operators, page.ready] = await Promise.all([operators(), readiness()]);
+        const [offer, ready] = await Promise.all([operators(), readiness()]);
+        page.operators = offer.operators;
+        page.ready = ready;
+        palette.set({ ...offer, operators: [...tasksOf(offer.operators), ...offer.operators] });
     } catch (error) {
         return failed(error);
     }
-    drawPalette(page.operators, (operator) => stepList.add(operator));
     showDeviceChoice(page.ready, page.device);
     return stepList.steps.length
         ? readSteps(planText(stepList.steps), offText(stepList.steps))

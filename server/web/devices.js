@@ -85,7 +85,7 @@ async function compare(state, out) {
 
 /** FACTS: { ready, state, result }; FAILED is called with the error of a run. */
 export async function showDevices(box, { ready, state, result }, failed) {
-    if (!result?.blob) return box.replaceChildren();
+    if (!result || result.only) return box.replaceChildren();
     const out = element('div', { 'aria-live': 'polite' });
     const { gpus } = deviceNames(ready);
     const both = gpus.length && ready.workers.some((worker) => worker.device.startsWith('cpu'));
@@ -101,10 +101,13 @@ export async function showDevices(box, { ready, state, result }, failed) {
             : element(
                   'p',
                   { className: 'hint' },
-                  'This daemon has no GPU to compare with. The same run on a GPU has this digest:',
+                  result.isWhole
+                      ? 'This daemon has no GPU to compare with. The same run on a GPU has this digest:'
+                      : 'This daemon has no GPU to compare with. At 100 % the digest stands here.',
               ),
         out,
     );
+    if (!result.isWhole) return undefined; // its file is another
     const text = await digestOf(result.blob).catch(() => null);
     if (!both && box.contains(out))
         out.replaceChildren(

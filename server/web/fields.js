@@ -1,9 +1,9 @@
 // The form field of a parameter, made from its record in GET /ops: type, range, unit, default,
 // help.
 import { element } from './element.js';
-import { accepted } from './files.js';
 import { acceptedRange } from './geometry.js';
 import { defaultText, identityTaps, setValue, sideOf } from './plan.js';
+import { fillSlider } from './slider.js';
 
 let fields = 0;
 
@@ -166,6 +166,7 @@ class NumberField {
             box.setAttribute('aria-invalid', 'false');
         }
         slider.value = text === '' ? this.unset : scale.place(Number(text));
+        fillSlider(slider, text === '' ? null : scale.place(Math.max(0, parameter.min)));
         const spoken = text === '' ? 'not set' : `${text} ${parameter.unit ?? ''}`.trim();
         slider.setAttribute('aria-valuetext', spoken);
         this.reset.hidden = step.values[parameter.name] === undefined || parameter.required;
@@ -216,21 +217,31 @@ function switchField(parameter, step, _sizeOf, changed) {
     );
 }
 
-const compass = ['northwest', 'north', 'northeast', 'west', 'centre', 'east'].concat(
-    ['southwest', 'south', 'southeast'], // in the picture's order
-);
+/** The places of a picture, in its order. */
+const compass = new Map([
+    ['northwest', '↖'],
+    ['north', '↑'],
+    ['northeast', '↗'],
+    ['west', '←'],
+    ['centre', '•'],
+    ['east', '→'],
+    ['southwest', '↙'],
+    ['south', '↓'],
+    ['southeast', '↘'],
+]);
 
-/** Shows places of a picture as a grid, and the other choices after it. */
+/** Shows places of a picture as a grid of arrows, and the other choices beside it. */
 function ordered(choices) {
-    if (!compass.every((place) => choices.includes(place))) return { choices, kind: 'choices-of' };
-    const others = choices.filter((choice) => !compass.includes(choice));
-    return { choices: [...compass, ...others], kind: 'choices-of places' };
+    const places = [...compass.keys()];
+    if (!places.every((place) => choices.includes(place))) return { choices, kind: 'choices-of' };
+    const others = choices.filter((choice) => !compass.has(choice));
+    return { choices: [...places, ...others], kind: 'choices-of places', arrows: compass };
 }
 
 function choiceField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const now = () => step.values[parameter.name] ?? defaultText(parameter);
-    const { choices, kind } = ordered(parameter.choices);
+    const { choices, kind, arrows } = ordered(parameter.choices);
     const buttons = choices.map((choice) => {
         const input = element('input', {
             type: 'radio',
@@ -242,7 +253,9 @@ function choiceField(parameter, step, _sizeOf, changed) {
             setValue(step, parameter.name, choice);
             changed(false);
         });
-        return element('label', {}, input, element('span', {}, choice));
+        const arrow = arrows?.get(choice);
+        if (arrow) input.setAttribute('aria-label', choice);
+        return element('label', { title: arrow && choice }, input, element('span', {}, arrow ?? choice));
     });
     function onrefresh() {
         for (const { firstChild: input } of buttons) input.checked = input.value === now();
@@ -276,7 +289,9 @@ function colourField(parameter, step, _sizeOf, changed) {
         value: parseInt(now.slice(6) || 'ff', 16),
         'aria-label': `${parameter.name}, opacity`,
     });
+    fillSlider(alpha, 0);
     function set(dragging) {
+        fillSlider(alpha, 0);
         const digits = Number(alpha.value).toString(16).padStart(2, '0');
         step.values[parameter.name] = box.value.slice(1) + (digits === 'ff' ? '' : digits);
         changed(dragging);
@@ -400,34 +415,4 @@ const makers = {
  */
 export function parameterField(parameter, step, sizeOf, changed) {
     return (makers[parameter.type] ?? numberField)(parameter, step, sizeOf, changed);
-}
-
-/** An additional file for the step. */
-export function partField(part, step, changed) {
-    const id = `field-${++fields}`;
-    const input = element('input', {
-        type: 'file',
-        id,
-        name: part.name,
-        accept: accepted,
-        'aria-describedby': `${id}-help`,
-    });
-    input.addEventListener('change', () => {
-        if (input.files[0]) step.files[part.name] = input.files[0];
-        else delete step.files[part.name];
-        changed(false);
-    });
-    const kept = step.files[part.name];
-    return element(
-        'div',
-        { className: 'field' },
-        element(
-            'label',
-            { htmlFor: id },
-            part.name,
-            element('span', { className: 'unit' }, kept ? ` ${kept.name}` : ' file'),
-        ),
-        input,
-        help(part, id),
-    );
 }

@@ -1,46 +1,45 @@
 // Opening and saving: dialog, drop, paste; the browser's question before unsaved work is lost.
+import { droppedFiles, plain } from './dropped.js';
 import { byId, element } from './element.js';
-import { readFormats, writtenFormats } from './formats.js';
+import { readFormats } from './formats.js';
 
 /** The `accept` of a file input: media types that the daemon reads, and their file extensions. */
 export const accepted = readFormats
     .flatMap(({ media_types, endings }) => [media_types[0], ...endings.map((end) => `.${end}`)])
     .join(',');
 
-/** Calls OPEN with each File that the user chooses, drops or pastes. */
-export function listenForFiles(open) {
+/** Calls TAKE with the files that the user chooses, drops or pastes: a list of { file, path }. */
+export function listenForFiles(take) {
     const input = byId('file-input');
     input.accept = accepted;
     const choose = () => input.click();
     byId('open').addEventListener('click', choose);
     byId('open-empty').addEventListener('click', choose);
     input.addEventListener('change', () => {
-        if (input.files[0]) open(input.files[0]);
+        if (input.files.length) take(plain(input.files));
         input.value = ''; // the same file may be chosen again
     });
-    listenForDrop(open);
+    listenForDrop(take);
     addEventListener('paste', (event) => {
-        const file = [...(event.clipboardData?.files ?? [])].find(isPicture);
-        if (file) open(file);
+        const files = [...(event.clipboardData?.files ?? [])];
+        const pictures = files.filter(isPicture);
+        if (files.length) take(plain(pictures.length ? pictures : files));
     });
 }
 
-const isPicture = (file) =>
+export const isPicture = (file) =>
     file.type.startsWith('image/') ||
     readFormats.some(({ endings }) =>
         endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
     );
 
-/** Shows the formats that can be opened as a sentence, and those for saving as a list. */
+/** Shows the formats that can be opened as a sentence. */
 export function showFormats() {
     const titles = readFormats.map((format) => format.title);
     byId('read-formats').textContent = new Intl.ListFormat('en-GB').format(titles);
-    byId('save-type').append(
-        ...writtenFormats.map(({ name, title }) => element('option', { value: name }, title)),
-    );
 }
 
-function listenForDrop(open) {
+function listenForDrop(take) {
     const shade = byId('drop');
     const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
     let depth = 0;
@@ -58,7 +57,7 @@ function listenForDrop(open) {
         event.preventDefault();
         depth = 0;
         shade.hidden = true;
-        if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+        droppedFiles(event.dataTransfer).then(take);
     });
 }
 

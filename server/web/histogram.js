@@ -1,74 +1,39 @@
-// Histograms before and after, with the cumulative line: plots whose values are shown by pointer or
-// arrow keys, and the same as a table. Heights are shares of all pixels, so that pictures of
-// different sizes, such as a preview, can be compared.
-import { drawing, element, whole } from './element.js';
-import { channels } from './histogram_counts.js';
+// Histograms before and after: plots whose values are shown by pointer or arrow keys, and the same
+// as a table.
+import { element, whole } from './element.js';
+import { cumulative, drawPlot, levelUnder, markLevel, scaleOf, sharesOf } from './histogram_plot.js';
 import { foldedTable } from './table.js';
-
-const WIDTH = 256,
-    HEIGHT = 80,
-    LEFT = 40, // for the scale of the levels
-    RIGHT = 36, // for the scale of the cumulative line
-    TOP = 8,
-    BOTTOM = 15;
 
 const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
-/** The share of samples at or below each level. */
-export function cumulative(counts) {
-    const total = sum(counts) || 1;
-    let below = 0;
-    return Array.from(counts, (count) => (below += count) / total);
-}
-
-function sharesOf(counts) {
-    const total = sum(counts) || 1;
-    return Array.from(counts, (count) => count / total);
-}
-
-/** The value at a plot's top: the highest of all, unless a few are far above all others. */
-export function heightOf(lists) {
-    const heights = lists.map((counts) => {
-        const used = Array.from(counts)
-            .filter(Boolean)
-            .sort((a, b) => a - b);
-        if (!used.length) return 0;
-        const most = used[Math.floor(0.97 * (used.length - 1))];
-        return Math.min(used[used.length - 1], 2 * most);
-    });
-    return Math.max(...heights) || 1;
-}
-
-const shortPercent = (share) => `${Number((100 * share).toPrecision(2))} %`;
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
 
-const heightAt = (share) => TOP + (1 - share) * HEIGHT;
+/** The views: channels of histogram_counts.js, and their meaning. */
+const views = {
+    value: { channels: ['value'], meaning: 'Value: the largest of red, green and blue' },
+    luma: { channels: ['luma'], meaning: 'Luma: brightness; 30 % red, 59 % green, 11 % blue' },
+    RGB: { channels: ['red', 'green', 'blue'], meaning: 'Red, green and blue over each other' },
+    red: { channels: ['red'], meaning: 'Red samples alone' },
+    green: { channels: ['green'], meaning: 'Green samples alone' },
+    blue: { channels: ['blue'], meaning: 'Blue samples alone' },
+};
 
-const textAt = (x, y, anchor, text) => drawing('text', { x, y, 'text-anchor': anchor }, text);
-
-/** The axes: levels below, shares of a level on the left, the cumulative share on the right. */
-function scales(highest) {
-    const end = LEFT + WIDTH;
-    const lines = [0.25, 0.5, 0.75, 1].map((share) => `M${LEFT} ${heightAt(share)}H${end}`);
-    return [
-        drawing('path', { class: 'grid', d: lines.join('') }),
-        drawing('path', { class: 'axis', d: `M${LEFT} ${heightAt(0) + 0.5}H${end}` }),
-        ...[0, 64, 128, 192, 255].map((level) =>
-            textAt(LEFT + level + 0.5, TOP + HEIGHT + 11, 'middle', String(level)),
-        ),
-        ...[0.5, 1].map((share) =>
-            textAt(LEFT - 3, heightAt(share) + 3.5, 'end', shortPercent(share * highest)),
-        ),
-        ...[0.5, 1].map((share) =>
-            textAt(end + 3, heightAt(share) + 3.5, 'start', `${100 * share} %`),
-        ),
-    ];
-}
+const KEYS = {
+    ArrowLeft: -1,
+    ArrowDown: -1,
+    ArrowRight: 1,
+    ArrowUp: 1,
+    PageDown: -16,
+    PageUp: 16,
+    Home: -255,
+    End: 255,
+};
 
 export class Histograms {
     constructor(box) {
         this.box = box;
-        this.channel = 'value';
+        this.view = 'value';
+        this.logarithmic = false;
         this.level = 128;
         this.counts = {}; // before, after
         this.preview = false; // whether `after` is a preview
@@ -92,69 +57,36 @@ export class Histograms {
         return ['before', 'after'].filter((side) => this.counts[side]);
     }
 
+    get channels() {
+        return views[this.view].channels;
+    }
+
     nameOf(side) {
         return side === 'after' && this.preview ? 'preview' : side;
     }
 
     // ---- one plot
 
-    plot(side, highest) {
-        const counts = this.counts[side][this.channel];
-        const line = cumulative(counts);
+    plot(side, scale) {
+        const lists = this.channels.map((channel) => [channel, this.counts[side][channel]]);
         const title = { before: 'Before', after: 'After', preview: 'Preview' }[this.nameOf(side)];
-        const y = heightAt;
-        let area = `M${LEFT} ${y(0)}`,
-            curve = '';
-        sharesOf(counts).forEach((share, level) => {
-            area += `V${y(Math.min(1, share / highest)).toFixed(1)}H${LEFT + level + 1}`;
-            curve += `${level ? 'L' : 'M'}${LEFT + level + 0.5} ${y(line[level]).toFixed(1)}`;
+        const svg = drawPlot(lists, scale, {
+            role: 'slider',
+            tabindex: 0,
+            'data-side': side,
+            'aria-label': `${title}: histogram of ${this.view}, level`,
+            'aria-valuemin': 0,
+            'aria-valuemax': 255,
+            'aria-orientation': 'horizontal',
         });
-        const svg = drawing(
-            'svg',
-            {
-                viewBox: `0 0 ${LEFT + WIDTH + RIGHT} ${TOP + HEIGHT + BOTTOM}`,
-                role: 'slider',
-                tabindex: 0,
-                'data-side': side,
-                'aria-label': `${title}: histogram of ${this.channel}, level`,
-                'aria-valuemin': 0,
-                'aria-valuemax': 255,
-                'aria-orientation': 'horizontal',
-            },
-            drawing('path', { class: 'area', d: `${area}V${y(0)}Z` }),
-            ...scales(highest),
-            drawing('path', { class: 'sum', d: curve }),
-            drawing('path', { class: 'cross' }),
-            drawing('circle', { class: 'dot', r: 3 }),
-        );
-        this.listen(svg);
-        return element('figure', { className: 'plot' }, element('figcaption', {}, title), svg);
-    }
-
-    listen(svg) {
-        svg.addEventListener('pointermove', (event) => {
-            const box = svg.getBoundingClientRect();
-            this.moveTo(
-                Math.floor(
-                    ((event.clientX - box.left) / box.width) * (LEFT + WIDTH + RIGHT) - LEFT,
-                ),
-            );
-        });
+        svg.addEventListener('pointermove', ({ clientX }) => this.moveTo(levelUnder(svg, clientX)));
         svg.addEventListener('keydown', (event) => {
-            const by = {
-                ArrowLeft: -1,
-                ArrowDown: -1,
-                ArrowRight: 1,
-                ArrowUp: 1,
-                PageDown: -16,
-                PageUp: 16,
-                Home: -255,
-                End: 255,
-            }[event.key];
+            const by = KEYS[event.key];
             if (by === undefined) return;
             event.preventDefault();
             this.moveTo(this.level + by);
         });
+        return element('figure', { className: 'plot' }, element('figcaption', {}, title), svg);
     }
 
     moveTo(level) {
@@ -162,31 +94,28 @@ export class Histograms {
         this.showLevel();
     }
 
-    /** The text for a level: its count, its share, and the share up to it. */
-    values(side) {
-        const counts = this.counts[side][this.channel];
+    /** The number of pixels at a level, its share, and the share up to it, as texts. */
+    values(side, channel) {
+        const counts = this.counts[side][channel];
         const count = counts[this.level];
-        return [
-            whole(count),
-            percent(count / (sum(counts) || 1)),
-            percent(cumulative(counts)[this.level]),
-        ];
+        const share = percent(count / (sum(counts) || 1));
+        return { count: whole(count), share, below: percent(cumulative(counts)[this.level]) };
     }
 
     sentence(side) {
-        const [count, share, below] = this.values(side);
-        return `Level ${this.level}: ${count} pixels (${share}), cumulative ${below}`;
+        const parts = this.channels.map((channel) => {
+            const { count, share, below } = this.values(side, channel);
+            const name = this.channels.length > 1 ? `${channel} ` : '';
+            return `${name}${count} pixels (${share}), cumulative ${below}`;
+        });
+        return `Level ${this.level}: ${parts.join('; ')}`;
     }
 
     /** Shows the same level in all plots. */
     showLevel() {
         for (const svg of this.box.querySelectorAll('svg')) {
-            const share = cumulative(this.counts[svg.dataset.side][this.channel])[this.level];
-            const x = LEFT + this.level + 0.5,
-                y = heightAt(share);
-            svg.querySelector('.cross').setAttribute('d', `M${x} ${TOP}V${TOP + HEIGHT}`);
-            svg.querySelector('.dot').setAttribute('cx', x);
-            svg.querySelector('.dot').setAttribute('cy', y);
+            const counts = this.counts[svg.dataset.side][this.channels[0]];
+            markLevel(svg, this.level, cumulative(counts)[this.level]);
             svg.setAttribute('aria-valuenow', this.level);
             svg.setAttribute('aria-valuetext', this.sentence(svg.dataset.side));
         }
@@ -196,31 +125,42 @@ export class Histograms {
     showReadout() {
         const row = (cells, tag) =>
             element('tr', {}, ...cells.map((cell) => element(tag, {}, cell)));
+        const single = this.channels.length === 1;
+        const cells = (side) =>
+            single
+                ? Object.values(this.values(side, this.channels[0]))
+                : this.channels.map((channel) => this.values(side, channel).share);
+        const heads = single ? ['pixels', 'share', 'cumulative'] : this.channels;
         this.box
             .querySelector('.readout')
             .replaceChildren(
-                row([`level ${this.level}`, 'pixels', 'share', 'cumulative'], 'th'),
-                ...this.sides.map((side) => row([this.nameOf(side), ...this.values(side)], 'td')),
+                row([`level ${this.level}`, ...heads], 'th'),
+                ...this.sides.map((side) => row([this.nameOf(side), ...cells(side)], 'td')),
             );
     }
 
     // ---- all of them
 
     table() {
-        const { sides } = this;
+        const { sides, channels } = this;
+        const single = channels.length === 1;
         const rows = [];
         for (let from = 0; from < 256; from += 16) {
-            const cells = sides.flatMap((side) => {
-                const counts = this.counts[side][this.channel];
-                return [
-                    whole(sum(counts.slice(from, from + 16))),
-                    percent(cumulative(counts)[from + 15]),
-                ];
-            });
+            const cells = sides.flatMap((side) =>
+                channels.flatMap((channel) => {
+                    const counts = this.counts[side][channel];
+                    const pixels = whole(sum(counts.slice(from, from + 16)));
+                    return single ? [pixels, percent(cumulative(counts)[from + 15])] : [pixels];
+                }),
+            );
             rows.push([`${from}–${from + 15}`, ...cells]);
         }
+        const heads = (side) =>
+            single
+                ? [this.nameOf(side), 'cumulative']
+                : channels.map((channel) => `${this.nameOf(side)}, ${channel}`);
         return foldedTable({
-            heads: ['levels', ...sides.flatMap((side) => [this.nameOf(side), 'cumulative'])],
+            heads: ['levels', ...sides.flatMap(heads)],
             rows,
             label: 'Histograms as a table',
             open: this.tableOpen,
@@ -228,46 +168,67 @@ export class Histograms {
         });
     }
 
-    choice() {
+    head() {
         const choice = element(
             'select',
             { 'aria-label': 'Channel of the histograms' },
-            ...channels.map((channel) => element('option', {}, channel)),
+            ...Object.keys(views).map((view) => element('option', {}, view)),
         );
-        choice.value = this.channel;
-        choice.addEventListener('change', () => {
-            this.channel = choice.value;
-            this.draw();
-            this.box.querySelector('select').focus();
-        });
-        return choice;
+        choice.value = this.view;
+        choice.addEventListener('change', () => this.redraw({ view: choice.value }, 'select'));
+        const toggle = element(
+            'button',
+            {
+                type: 'button',
+                title: 'Logarithmic heights: rare levels can be seen too',
+                'aria-pressed': String(this.logarithmic),
+                onclick: () => this.redraw({ logarithmic: !this.logarithmic }, '.head button'),
+            },
+            'log',
+        );
+        return element(
+            'div',
+            { className: 'head' },
+            element('h3', {}, 'Histograms'),
+            element('span', {}, toggle, ' ', choice),
+        );
+    }
+
+    /** Draws with CHANGE; FOCUS: the selector of the control that was used. */
+    redraw(change, focus) {
+        Object.assign(this, change);
+        this.draw();
+        this.box.querySelector(focus).focus();
+    }
+
+    legend(scale) {
+        const share = scale.cut ? 'share of pixels, cut off at the top' : 'share of pixels';
+        const one = (className, text) => element('span', { className }, text);
+        const single = this.channels.length === 1;
+        return element(
+            'div',
+            { className: 'legend' },
+            ...this.channels.map((channel) => one(`key-area ${channel}`, single ? share : channel)),
+            single && one('key-sum', 'cumulative, 0 to 100 %'),
+        );
     }
 
     draw() {
         const { sides } = this;
         if (!sides.length) return this.box.replaceChildren();
         const focused = document.activeElement?.closest?.('#histograms svg')?.dataset.side;
-        const shown = sides.map((side) => sharesOf(this.counts[side][this.channel]));
-        const highest = heightOf(shown);
-        const cut = shown.some((shares) => shares.some((share) => share > highest));
+        const scale = scaleOf(
+            sides.flatMap((side) =>
+                this.channels.map((channel) => sharesOf(this.counts[side][channel])),
+            ),
+            this.logarithmic,
+        );
         this.box.replaceChildren(
-            element('div', { className: 'head' }, element('h3', {}, 'Histograms'), this.choice()),
-            element(
-                'div',
-                { className: 'plots' },
-                ...sides.map((side) => this.plot(side, highest)),
-            ),
+            this.head(),
+            element('p', { className: 'hint' }, views[this.view].meaning),
+            element('div', { className: 'plots' }, ...sides.map((side) => this.plot(side, scale))),
             element('table', { className: 'readout', role: 'presentation' }),
-            element(
-                'div',
-                { className: 'legend' },
-                element(
-                    'span',
-                    { className: 'key-area' },
-                    cut ? 'share of pixels, cut off at the top' : 'share of pixels',
-                ),
-                element('span', { className: 'key-sum' }, 'cumulative'),
-            ),
+            this.legend(scale),
             this.table(),
         );
         this.showLevel();

@@ -1,6 +1,6 @@
 // Counts of the 256 levels of a picture, by channel: HSV value, luma as in Burin, red, green, blue.
 
-export const channels = ['value', 'luma', 'red', 'green', 'blue'];
+const channels = ['value', 'luma', 'red', 'green', 'blue'];
 
 export function newCounts() {
     const counts = { transparent: false, gray: true };

@@ -1,14 +1,16 @@
 // The page starts here: reactions to changes, buttons and keys.
 import { addressOf, readAddress } from './address.js';
+import { Brush } from './brush.js';
 import { showCommands } from './commands.js';
 import { connect, readSteps, runAgain } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { Edits } from './edits.js';
 import { byId } from './element.js';
+import { encodingFor } from './encoding.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { LiveWidth } from './live.js';
 import { hideNotice } from './notice.js';
-import { open, recovery, stopReading } from './opening.js';
+import { recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { copyOf, offText, planText } from './plan.js';
 import {
@@ -23,9 +25,11 @@ import {
     showPreviewProblem,
     showResult,
 } from './results.js';
+import { listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
-import { JPEG_QUALITY, save } from './saving.js';
+import { listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
+import { listenToZoom } from './window_run.js';
 
 const REST_MS = 200; // after dragging, until address and command lines follow
 
@@ -40,6 +44,7 @@ page.runner = new Runner({
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.brush = new Brush();
 page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
@@ -57,7 +62,9 @@ page.changed = (dragging) => {
     say('');
     stepList.blame('');
     stepList.refresh();
+    page.brush.changed();
     const live = page.live.changed();
+    savingChanged();
     if (!page.input) return;
     page.runner.change(now, dragging, live);
     if (!now.steps.length) dropResult();
@@ -68,16 +75,16 @@ page.changed = (dragging) => {
 function showState(dragging = false) {
     clearTimeout(resting);
     resting = 0;
+    queueChanged();
     edits.note(planNow(), dragging);
     showEdits();
     showCommands(byId('command-lines'), {
         origin: location.origin,
         steps: stepList.active,
         device: page.device,
-        type: byId('save-type').value,
+        ...encodingFor(page.input?.type ?? 'jpeg'),
         inputType: page.input?.type ?? 'jpeg',
-        input: page.input?.name ?? 'picture.jpg',
-        quality: JPEG_QUALITY,
+        input: page.input?.name,
         damaged: page.input?.damaged ?? false,
     });
 }
@@ -136,7 +143,8 @@ function colour(samples) {
 }
 
 function toggleComparing() {
-    if (page.chosen === 'output') choose('input');
+    if (page.brush.site) page.brush.leave();
+    else if (page.chosen === 'output') choose('input');
     else setComparing(!viewer.comparing);
 }
 
@@ -174,7 +182,7 @@ function key(event) {
     const command = event.ctrlKey || event.metaKey;
     const typing = event.target.closest?.('input, select, textarea');
     if (command && event.key === 'o') byId('file-input').click();
-    else if (command && event.key === 's') save();
+    else if (command && event.key === 's') saveByKey();
     else if (command && event.key.toLowerCase() === 'z') travel(event.shiftKey ? 1 : -1);
     else if (command && event.key === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();
@@ -190,8 +198,6 @@ function listen() {
     on('zoom-real', 'click', () => viewer.zoomTo(1));
     on('compare', 'click', toggleComparing);
     on('cancel', 'click', cancel);
-    on('save', 'click', save);
-    on('save-type', 'change', showState);
     on('undo', 'click', () => travel(-1));
     on('redo', 'click', () => travel(1));
     on('device', 'change', takeDevice);
@@ -201,7 +207,10 @@ function listen() {
 }
 
 showFormats();
-listenForFiles(open);
+listenToSaving(showState);
+listenForFiles(take);
+listenToQueue();
+listenToZoom();
 guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;

@@ -82,7 +82,7 @@ export function titleOf({ message, code, status, title }) {
 }
 
 /** Makes a sentence of words; the name of an operator at their beginning stays as it is. */
-const sentenceOf = (words) =>
+export const sentenceOf = (words) =>
     words
         .replace(/^[a-z](?!\w*:)/, (letter) => letter.toUpperCase())
         .replace(/([^.!?])$/, '$1.');

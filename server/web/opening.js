@@ -4,6 +4,7 @@ import { byId, element, milliseconds, whole } from './element.js';
 import { writtenFormats } from './formats.js';
 import { hideNotice } from './notice.js';
 import { histograms, mark, page, say, stepList, viewer } from './page.js';
+import { offerSamples } from './palette_samples.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
 import { Gone, headOf, run } from './service.js';
@@ -123,7 +124,6 @@ function takeIn(input, ms) {
     old?.picture.close();
     histograms.clear();
     byId('empty').hidden = true;
-    byId('save-type').value = input.type;
     showOpened(input);
     if (input.counts) later(input, { counts: input.counts });
     if (input.preview) later(input, input.preview);
@@ -141,6 +141,7 @@ function showOpened(input) {
     showPictures();
     document.title = `${input.name} – Burin`;
     mark('opened', input.name);
+    offerSamples(input);
 }
 
 /** PART: counts, or the preview. */

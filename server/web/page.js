@@ -2,6 +2,7 @@
 // main.js sets what other modules call here.
 import { byId, element } from './element.js';
 import { Histograms } from './histogram.js';
+import { Palette } from './palette.js';
 import { copyOf } from './plan.js';
 import { StepList } from './steps.js';
 import { Viewer } from './viewer.js';
@@ -12,7 +13,7 @@ export const page = {
     device: 'auto',
     input: null, // { name, blob, type, picture, counts, preview, damaged }
     reading: null, // the file that is being opened
-    result: null, // { blob, report, picture, counts, text, steps, saved }
+    result: null, // { blob, report, picture, counts, text, steps, only, isWhole, saved }
     preview: null, // the picture while a value is dragged; may be a live one
     chosen: 'input', // shown left of the divider: input, output (nothing), or step-N
     between: new Map(), // by the text of the steps: { picture, full } after them
@@ -22,6 +23,7 @@ export const page = {
     runner: null,
     recovery: null, // (error): the notice's button for a damaged picture
     live: null, // the live width: live.js
+    brush: null, // paints masks: brush.js
 };
 
 export const viewer = new Viewer();
@@ -29,7 +31,10 @@ export const histograms = new Histograms(byId('histograms'));
 export const stepList = new StepList(
     (dragging) => page.changed(dragging),
     (step, parameter) => page.live.control(step, parameter),
+    (step, part) => page.brush.field(step, part),
 );
+
+export const palette = new Palette(stepList);
 
 /** The line below the picture; ACTION: { text, run } is a button after it. */
 export function say(text, action) {
@@ -44,7 +49,7 @@ export function state() {
     return { input: page.input, steps: numbered.filter((step) => !step.off), device: page.device };
 }
 
-export const unsaved = () => Boolean(page.result?.blob && !page.result.saved);
+export const unsaved = () => Boolean(page.result && !page.result.only && !page.result.saved);
 
 /** Publishes a part of the page's state as an attribute of the root, for tests and style sheets. */
 export function mark(name, value) {

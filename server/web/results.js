@@ -52,7 +52,7 @@ export function showPreviewCounts(counts) {
 
 export function showCounts(result, counts) {
     result.counts = counts;
-    if (result === page.result) histograms.set('after', counts);
+    if (result === page.result) histograms.set('after', counts, !result.isWhole);
 }
 
 /** MS: from the start of the run to the picture. */
@@ -68,14 +68,14 @@ export function showResult(result, ms) {
     hideNotice();
     stepList.blame('');
     byId('statistics-empty').hidden = true;
-    byId('save').disabled = !result.blob;
     showTimes(byId('times'), result.report, ms);
-    showValues(byId('values'), result.report.values);
+    showValues(byId('values'), result.report);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
     const names = result.steps.map((step) => step.operator.name).join(', ');
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
     mark('resultMs', ms.toFixed(1));
     mark('shown', result.text);
+    mark('whole', String(result.isWhole));
     page.live.resume();
     updateSeams();
     fillStrip();
@@ -91,7 +91,7 @@ export function showFailure(error) {
 // ---- removing results
 
 export function dropPreview() {
-    if (page.preview) histograms.set('after', page.result?.counts);
+    if (page.preview) histograms.set('after', page.result?.counts, page.result?.isWhole === false);
     page.preview?.close();
     page.preview = null;
 }
@@ -110,7 +110,6 @@ export function dropResult() {
     if (page.input?.counts) histograms.set('before', page.input.counts);
     for (const box of ['times', 'values', 'devices', 'seams']) byId(box).replaceChildren();
     byId('statistics-empty').hidden = false;
-    byId('save').disabled = true;
     showPictures();
     closeResult(old);
 }

@@ -6,6 +6,7 @@ import { resizedMask, openPicture } from './picture.js';
 import { filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
 import { scaledSteps } from './scaled_plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
+import { takeWindow, windowRun } from './window_run.js';
 
 const REST_MS = 250; // without a change, until the full run begins
 const BUSY_MS = 180; // a shorter run shows no bar
@@ -110,7 +111,8 @@ export class Runner {
 
     // ---- in full
 
-    async runFull() {
+    /** WHOLE: a large result is sent at its own size. */
+    async runFull(whole = false) {
         const { input, steps, device } = this.state;
         const control = (this.full = new AbortController());
         clearTimeout(this.timer);
@@ -121,14 +123,22 @@ export class Runner {
         const asking = setInterval(() => this.askProgress(id, control.signal), PROGRESS_MS);
         try {
             const only = reportsOnly(steps);
+            const small = only || whole ? null : windowRun(this.state);
             const answer = await fullRun(
                 { input, steps, device },
-                { reports: reportsAny(steps), only, requestId: id, signal: control.signal },
+                {
+                    reports: reportsAny(steps),
+                    only,
+                    requestId: id,
+                    signal: control.signal,
+                    ...small?.request,
+                },
             );
-            const result = { ...answer, text: planText(steps), steps };
+            const result = { ...answer, text: planText(steps), steps, only, isWhole: !small };
             const later = (part) => part.counts && this.show.counts(result, part.counts);
             result.picture = only ? input.picture : await openPicture(answer.blob, { later });
             if (control.signal.aborted) return only || result.picture.close();
+            if (small) takeWindow(result, small);
             this.quick?.abort();
             this.wanted = false;
             this.settled = true;

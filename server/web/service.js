@@ -34,11 +34,11 @@ async function refuse(response) {
     throw new Problem(response.status, body, response.headers.get('Retry-After'));
 }
 
-/** The operators, from GET /ops. */
+/** The answer of GET /ops: { groups, operators }. */
 export async function operators() {
     const response = await ask('/ops');
     if (!response.ok) await refuse(response);
-    return (await response.json()).operators;
+    return response.json();
 }
 
 /**
@@ -83,17 +83,34 @@ function messageOf({ bytes, ...request }) {
     return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
 }
 
-function formOf({ operations, image, files, type, quality, device, damaged }) {
+function formOf({ operations, image, files, type, options, device, damaged }) {
     const form = new FormData();
     if (operations.length) form.append('operations', JSON.stringify(operations));
     else form.append('outputs', '[{}]'); // the unchanged picture
     if (device && device !== 'auto') form.append('device', device);
     if (type) form.append('type', type);
-    if (type === 'jpeg' && quality) form.append('quality', String(quality));
+    for (const [name, value] of Object.entries(options ?? {})) form.append(name, value);
     if (damaged) form.append('damaged', damaged);
     form.append('image', image, 'image');
     for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
     return form;
+}
+
+/** Runs each of OUTPUTS, as in the README, on IMAGE; returns their PNGs. */
+export async function runOutputs(image, outputs) {
+    const form = new FormData();
+    form.append('outputs', JSON.stringify(outputs));
+    form.append('type', 'png');
+    form.append('image', image, 'image');
+    const response = await ask('/pipeline', { method: 'POST', body: form });
+    if (!response.ok) await refuse(response);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    let at = 0;
+    return outputs.map(() => {
+        const { type, start, end } = readPart(bytes, at);
+        at = end;
+        return new Blob([bytes.subarray(start, end)], { type });
+    });
 }
 
 /** Returns a part's head, and the range of its body in BYTES, from AT on. */
@@ -120,8 +137,9 @@ function readParts(buffer) {
 /**
  * Runs a pipeline, and returns { blob, report }. `reports`: steps report values, which may be too
  * long for a header. `only`: they only report values, so no image is returned. `raw`: returns an
- * ArrayBuffer instead of the blob. `damaged`: 'accept' takes what can be read of the image. No operations: the unchanged picture. The image is `image`, a
- * Blob, or `bytes`, an ArrayBuffer.
+ * ArrayBuffer instead of the blob. `options`: of the type, see encoding.js. `damaged`: 'accept' takes
+ * what can be read of the image. No operations: the unchanged picture. The image is `image`, a Blob,
+ * or `bytes`, an ArrayBuffer.
  */
 export async function run({ reports, only, raw, signal, requestId, ...request }) {
     const accept = only

@@ -51,13 +51,22 @@ function coverOn(before) {
     return size ? coverOf(steps.slice(before.count), size) : null;
 }
 
-export function showViewer() {
-    const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
+/** MASKS are shown over the picture that their step gets. */
+function showAfter(after) {
     const before = beforeStage();
-    byId('empty').hidden = page.input !== null;
     const comparable = page.result || page.preview ? before.picture : null;
     const cover = comparable && coverOn(before);
-    if (after) viewer.show(comparable, after, { names: [before.name, afterName()], cover });
+    const layer = page.brush.layerAfter(before.count);
+    const masks = layer && { layer, side: comparable ? 'before' : 'after' };
+    viewer.show(comparable, after, { names: [before.name, afterName()], cover, masks });
+}
+
+export function showViewer() {
+    const { site, masks } = page.brush;
+    const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
+    byId('empty').hidden = page.input !== null;
+    if (site) viewer.show(null, site.picture, { masks: { layer: masks.layer, side: 'after' } });
+    else if (after) showAfter(after);
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
     for (const button of byId('view-tools').querySelectorAll('button')) button.disabled = !after;
@@ -91,7 +100,8 @@ function stages() {
 
 /** The side of the window, before or after, that shows the stage KEY; '': none. */
 function sideOf(key) {
-    if (key === 'output') return page.result || page.preview ? 'after' : '';
+    const isOutput = (page.result || page.preview) && !page.brush.site;
+    if (key === 'output') return isOutput ? 'after' : '';
     if (viewer.isComparing) return key === page.chosen ? 'before' : '';
     return key === 'input' && viewer.after === page.input.picture ? 'after' : '';
 }
@@ -114,6 +124,7 @@ export function setComparing(on) {
 
 /** Shows KEY left of the divider from now on. */
 export function choose(key) {
+    page.brush.leave();
     page.chosen = key;
     setComparing(key !== 'output');
     showPictures();

@@ -1,7 +1,9 @@
 // The card of a step: its name, its buttons, and the form of its parameters.
 import { drawing, element } from './element.js';
-import { parameterField, partField } from './fields.js';
+import { parameterField } from './fields.js';
 import { settings } from './plan.js';
+import { presetChoice } from './presets.js';
+import { ShapeLock } from './shape.js';
 
 /** Paths in a square of 16. */
 const icons = {
@@ -64,20 +66,26 @@ function head(step, index, act) {
     );
 }
 
-function form(step, { hasFiles, sizeOf, changed, beside }) {
+function form(step, { hasFiles, sizeOf, beside, fileField, ...act }) {
+    const lock = step.operator.name === 'resize' ? new ShapeLock(step, sizeOf) : null;
+    const changed = (dragging) => {
+        lock?.follow();
+        act.changed(dragging);
+    };
     const fields = step.operator.parameters.map((parameter) => {
         const field = parameterField(parameter, step, sizeOf, changed);
         field.append(beside(step, parameter) ?? '');
+        if (lock && parameter.name === 'height') field.append(lock.element);
         return field;
     });
     if (hasFiles)
-        fields.push(...step.operator.parts.map((part) => partField(part, step, changed)));
-    return element('div', { className: 'step-body' }, ...fields);
+        fields.push(...step.operator.parts.map((part) => fileField(step, part)));
+    return element('div', { className: 'step-body' }, presetChoice(step, act.refill), ...fields);
 }
 
 /**
  * ACT: { fold, toggle, duplicate, reset, remove } of the buttons, and { hasFiles, sizeOf, changed,
- * beside } of the form: see StepList.
+ * beside, fileField, refill } of the form: see StepList.
  */
 export function stepCard(step, index, act) {
     const summary = step.folded ? summaryOf(step) : '';

@@ -1,5 +1,5 @@
 // The list of steps. A step is dragged by its handle or moved by keys; it can be switched off,
-// folded, duplicated, reset and removed. And the palette of operators.
+// folded, duplicated, reset and removed.
 import { byId, element } from './element.js';
 import { sizesOf } from './geometry.js';
 import { hideNotice } from './notice.js';
@@ -11,14 +11,19 @@ const STEPS_MAX = 10; // of one pipeline, as in the daemon
 export class StepList {
     /**
      * CHANGED(dragging) is called after each change. BESIDE(step, parameter) returns an additional
-     * element for the parameter's field, or null.
+     * element for the parameter's field, or null. FILEFIELD(step, part) returns the field of a file.
      */
-    constructor(changed, beside) {
+    constructor(changed, beside, fileField) {
         this.steps = [];
         this.changed = changed;
         this.beside = beside;
+        this.fileField = fileField;
         this.picture = null; // { width, height } of the input: bounds of sliders in pixels follow
         this.list = byId('steps');
+    }
+
+    get isFull() {
+        return this.steps.length >= STEPS_MAX;
     }
 
     /** The size of the picture that a step gets; null: not known. */
@@ -35,7 +40,7 @@ export class StepList {
 
     /** Shows the values again after a change, and the ranges, which depend on other values. */
     refresh() {
-        for (const field of this.list.querySelectorAll('.field'))
+        for (const field of this.list.querySelectorAll('.field, .preset'))
             field.dispatchEvent(new Event('refresh'));
     }
 
@@ -62,7 +67,7 @@ export class StepList {
     }
 
     add(operator) {
-        if (this.steps.length >= STEPS_MAX) return;
+        if (this.isFull) return;
         this.steps.push(newStep(operator, this.sizeBefore(null)));
         this.draw();
         this.changed(false);
@@ -89,12 +94,19 @@ export class StepList {
 
     /** The copy has no files: a pipeline takes them once. */
     duplicate(index) {
-        if (this.steps.length >= STEPS_MAX) return;
+        if (this.isFull) return;
         const [copy] = copyOf([this.steps[index]]);
         this.steps.splice(index + 1, 0, { ...copy, files: {}, folded: false });
         this.draw();
         this.changed(false);
         this.enter(this.list.children[index + 1]);
+    }
+
+    /** The step has the values of a preset. */
+    refill(index) {
+        this.draw();
+        this.changed(false);
+        this.list.children[index].querySelector('.preset select').focus();
     }
 
     /** Sets the values that the step would be added with. */
@@ -165,7 +177,7 @@ export class StepList {
         byId('steps-empty').hidden = this.steps.length > 0;
         this.list.replaceChildren(...this.steps.map((step, i) => this.card(step, i)));
         for (const button of byId('palette').querySelectorAll('button'))
-            button.disabled = this.steps.length >= STEPS_MAX;
+            button.disabled = this.isFull;
     }
 
     card(step, index) {
@@ -175,10 +187,12 @@ export class StepList {
             sizeOf: (one) => this.sizeBefore(one),
             changed: (dragging) => this.changed(dragging),
             beside: this.beside,
+            fileField: this.fileField,
             fold: act('fold'),
             toggle: act('toggle'),
             duplicate: act('duplicate'),
             reset: act('reset'),
+            refill: act('refill'),
             remove: act('remove'),
         });
         this.listenToHandle(card.querySelector('.handle'), card, index);
@@ -216,29 +230,4 @@ export class StepList {
         handle.addEventListener('pointerup', drop);
         handle.addEventListener('pointercancel', () => this.draw());
     }
-}
-
-/** The summary up to its first semicolon. */
-const shortOf = (summary) => summary.split(';')[0];
-
-export function drawPalette(operators, add) {
-    byId('palette').replaceChildren(
-        ...operators.map((operator) =>
-            element(
-                'li',
-                {},
-                element(
-                    'button',
-                    {
-                        type: 'button',
-                        'data-operator': operator.name,
-                        title: operator.summary,
-                        onclick: () => add(operator),
-                    },
-                    element('span', { className: 'name' }, operator.name),
-                    element('span', { className: 'summary' }, shortOf(operator.summary)),
-                ),
-            ),
-        ),
-    );
 }

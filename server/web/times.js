@@ -91,6 +91,12 @@ function figure(name, value, rate = '') {
 const imageText = ({ width, height, channels, depth, type, bytes }) =>
     `${whole(width)} × ${whole(height)}, ${channels} × ${depth} bit, ${type.toUpperCase()} ${byteCount(bytes)}`;
 
+/** A large result is sent at the size of the window: see window_run.js. */
+const outputText = ({ output, whole: size }) =>
+    size
+        ? `${whole(size.width)} × ${whole(size.height)}, for the window ${imageText(output)}`
+        : imageText(output);
+
 export function megapixelsPerSecond(report, ms) {
     const pixels = report.input.width * report.input.height;
     const rate = pixels / 1e3 / ms;
@@ -133,7 +139,7 @@ export function showTimes(box, report, pageMs) {
         ),
         element('p', { className: 'hint' }, `In: ${imageText(report.input)}`),
         report.output.bytes
-            ? element('p', { className: 'hint' }, `Out: ${imageText(report.output)}`)
+            ? element('p', { className: 'hint' }, `Out: ${outputText(report)}`)
             : '',
         report.notes.length
             ? element(

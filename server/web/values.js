@@ -1,7 +1,9 @@
 // The values of steps that make no picture: a number for each channel; lists, shown as a plot and a
-// table; or a text.
+// table; or a text. Colours and placeholders are painted too.
+import { copyText } from './commands.js';
 import { drawing, element, whole } from './element.js';
-import { heightOf } from './histogram.js';
+import { heightOf } from './histogram_plot.js';
+import { blurhashPixels, thumbhashPixels } from './placeholder.js';
 import { foldedTable, numberTable } from './table.js';
 
 const ROWS_MAX = 1024; // of one table
@@ -45,7 +47,7 @@ function listPlot(list, title) {
                 role: 'img',
                 'aria-label': `${title}, ${list.length} values, the largest ${whole(Math.max(...list))}`,
             },
-            drawing('path', { class: 'area', d: `M0 60${area}V60Z` }),
+            drawing('path', { class: `area ${title}`, d: `M0 60${area}V60Z` }),
         ),
         element('figcaption', {}, title),
     );
@@ -73,14 +75,65 @@ function listBlock({ operation, step, value }) {
     ];
 }
 
-export function showValues(box, values = []) {
+// ---- colours and placeholders
+
+/** The operators whose numbers are a colour, where samples have 8 bits. */
+const colourOperators = ['dominant', 'maximum', 'mean', 'minimum'];
+
+const isColour = ({ operation, value }, depth) =>
+    colourOperators.includes(operation) &&
+    (depth === 8 || operation === 'dominant') &&
+    (value.length === 1 || value.length === 3);
+
+/** A gray value has one number. */
+function hexOf(value) {
+    const samples = value.length === 1 ? [value[0], value[0], value[0]] : value;
+    const digits = (sample) => Math.round(sample).toString(16).padStart(2, '0');
+    return `#${samples.map(digits).join('')}`;
+}
+
+function swatch({ operation, step, value }) {
+    const hex = hexOf(value);
+    const colour = element('span', { className: 'colour', 'aria-hidden': 'true' });
+    colour.style.background = hex;
+    const code = element('code', {}, hex);
+    const copy = element('button', { type: 'button', 'aria-label': `Copy ${hex}` }, 'Copy');
+    copy.addEventListener('click', () => copyText(hex, copy, code));
+    return element('p', { className: 'swatch' }, colour, `${step + 1} ${operation}`, code, copy);
+}
+
+const painters = { blurhash: blurhashPixels, thumbhash: thumbhashPixels };
+
+function placeholder({ operation, step, value }, ratio) {
+    const image = painters[operation](value, ratio);
+    const label = `The placeholder of step ${step + 1}, ${operation}, painted`;
+    const canvas = element('canvas', {
+        width: image.width,
+        height: image.height,
+        role: 'img',
+        'aria-label': label,
+    });
+    canvas.getContext('2d').putImageData(image, 0, 0);
+    return element(
+        'figure',
+        { className: 'placeholder' },
+        canvas,
+        element('figcaption', {}, `${step + 1} ${operation}, painted`),
+    );
+}
+
+/** REPORT: the daemon's report of a run. */
+export function showValues(box, { values = [], input }) {
+    const ratio = input.width / input.height;
     const texts = values.filter((one) => typeof one.value === 'string');
     const lists = values.filter((one) => Array.isArray(one.value[0]));
     const numbers = values.filter((one) => !texts.includes(one) && !lists.includes(one));
     box.replaceChildren(
         ...(values.length ? [element('h3', {}, 'Values')] : []),
         ...(numbers.length ? [numbersTable(numbers)] : []),
+        ...numbers.filter((one) => isColour(one, input.depth)).map(swatch),
         ...(texts.length ? [textsTable(texts)] : []),
+        ...texts.filter(({ operation }) => painters[operation]).map((one) => placeholder(one, ratio)),
         ...lists.flatMap(listBlock),
     );
 }

@@ -1,5 +1,6 @@
 // Shows one picture, or two: with a divider between them, or beside each other. Pixels are the
 // screen's unless they are called the scene's (scene.js); at a zoom of 1 they have the same size.
+import { showBackdrop } from './backdrop.js';
 import { byId } from './element.js';
 import { aloneScene, besideScene, fittingZoom, overScene, pointIn } from './scene.js';
 
@@ -18,6 +19,8 @@ export class Viewer {
         this.cover = null; // the rectangle of the picture before that the one after covers
         this.scene = null;
         this.overlay = null; // drawn over the picture before
+        this.pointers = new Map(); // that are down, by number: their points of the canvas
+        this.masks = null; // { layer, side } of the picture that they are drawn over
         this.names = ['', ''];
         this.split = 0.5; // the divider's position in the width
         this.comparing = true;
@@ -34,14 +37,14 @@ export class Viewer {
      * BEFORE: null if there is nothing to compare with. COVER: null if the pictures are shown beside
      * each other. Keeps the place of what is shown unless it is fitted.
      */
-    show(before, after, { names, cover = null }) {
-        Object.assign(this, { before, after, cover });
+    show(before, after, { names, cover = null, masks = null }) {
+        Object.assign(this, { before, after, cover, masks });
         this.names = names ?? this.names;
         this.arrange();
     }
 
     clear() {
-        this.before = this.after = this.scene = null;
+        this.before = this.after = this.scene = this.masks = null;
         this.fitted = true;
         this.paint();
     }
@@ -170,10 +173,15 @@ export class Viewer {
         ];
     }
 
-    /** The points of both pictures under a point of the canvas, as they are painted; or null. */
-    under(x, y) {
+    /** The scene's point under one of the canvas, as the pictures are painted. */
+    scenePoint(x, y) {
         const [left, top] = this.corner;
-        const point = [(x - left) / this.zoom, (y - top) / this.zoom];
+        return [(x - left) / this.zoom, (y - top) / this.zoom];
+    }
+
+    /** The points of both pictures under a point of the canvas; or null. */
+    under(x, y) {
+        const point = this.scenePoint(x, y);
         const of = (side) => this.scene?.[side] && pointIn(this.scene[side], this[side], point);
         return { before: of('before'), after: of('after'), isLeft: x < this.dividerX };
     }
@@ -204,6 +212,7 @@ export class Viewer {
         byId('zoom').textContent = scene
             ? `${Number((this.zoom * 100).toPrecision(this.zoom < 0.1 ? 2 : 3))} %`
             : '–';
+        this.showFrames(scene);
         this.painted?.();
     }
 
@@ -211,12 +220,11 @@ export class Viewer {
         const { width } = this.canvas;
         const x = this.dividerX;
         this.within([[0, 0, x, this.canvas.height]], () => {
-            this.paintPicture('before', this.before);
-            if (this.overlay) this.paintPicture('before', this.overlay);
+            this.paintSide('before');
         });
         this.within([[x, 0, width - x, this.canvas.height]], () => {
             this.paintAround(x);
-            this.paintPicture('after', this.after);
+            this.paintSide('after');
         });
     }
 
@@ -231,9 +239,15 @@ export class Viewer {
     }
 
     paintApart() {
-        if (this.scene.before) this.paintPicture('before', this.before);
-        if (this.scene.before && this.overlay) this.paintPicture('before', this.overlay);
-        this.paintPicture('after', this.after);
+        if (this.scene.before) this.paintSide('before');
+        this.paintSide('after');
+    }
+
+    /** Paints a picture and what lies over it. */
+    paintSide(side) {
+        this.paintPicture(side, this[side]);
+        if (side === 'before' && this.overlay) this.paintPicture(side, this.overlay);
+        if (side === this.masks?.side) this.paintPicture(side, this.masks.layer);
     }
 
     /** Paints within the first of the rectangles, without the second. */
@@ -269,6 +283,13 @@ export class Viewer {
         });
     }
 
+    showFrames(scene) {
+        const ratio = this.canvas.width / this.canvas.clientWidth || 1;
+        const frame = (rectangle) => rectangle && this.onCanvas(rectangle);
+        const frames = { before: frame(scene?.before), after: frame(scene?.after) };
+        showBackdrop(frames, scene?.kind === 'over' ? this.dividerX : null, ratio);
+    }
+
     showDivider(on) {
         this.divider.hidden = !on;
         this.divider.style.left = `${this.split * 100}%`;
@@ -294,13 +315,16 @@ export class Viewer {
 
     // ---- pointer and keys
 
+    /** The point of the canvas under a pointer. */
+    placeOf({ clientX, clientY }) {
+        const box = this.canvas.getBoundingClientRect(),
+            ratio = this.canvas.width / box.width;
+        return [(clientX - box.left) * ratio, (clientY - box.top) * ratio];
+    }
+
     listen() {
-        const pointers = new Map();
-        const at = (event) => {
-            const box = this.canvas.getBoundingClientRect(),
-                ratio = this.canvas.width / box.width;
-            return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
-        };
+        const { pointers } = this;
+        const at = (event) => this.placeOf(event);
         this.canvas.addEventListener('pointerdown', (event) => {
             this.canvas.setPointerCapture(event.pointerId);
             pointers.set(event.pointerId, at(event));

@@ -105,7 +105,8 @@ def test_ops():
     names = [op["name"] for op in listed]
     assert names == sorted(names) and "histeq" in names
     for op in listed:
-        assert re.search(rf"^{op['name']} +{re.escape(op['summary'])}$", text, re.M)
+        also = "; also " + " ".join(op["aliases"]) if "aliases" in op else ""
+        assert re.search(rf"^{op['name']} +{re.escape(op['summary'])}\n    {op['group']} +{re.escape(op['title'] + also)}$", text, re.M)
         for param in op["parameters"]:
             assert f"    {param['name']}=" in text
     bins = [p for op in listed if op["name"] == "histeq" for p in op["parameters"] if p["name"] == "bins"]

@@ -137,7 +137,7 @@ def test_every_operator_with_every_parameter(service):
     assert {op["name"] for op in listed} >= ({"white", "deep", "total", "tally"} if CC else set())
     for op in listed:
         operation = document["paths"]["/" + op["name"]]["post"]
-        assert operation["operationId"] == op["name"] and operation["summary"] == op["summary"]
+        assert operation["operationId"] == op["name"] and operation["summary"] == op["summary"] and operation["x-group"] == op["group"]
         own = {p["name"]: p for p in operation["parameters"] if "$ref" not in p}
         names = [p["name"] for p in parameters(document, operation)]
         assert len(names) == len(set(names)) and "background" in names and "type" in names

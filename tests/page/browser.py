@@ -45,6 +45,7 @@ class Browser:
             flags.append("--no-sandbox")
         for flag in flags:
             options.add_argument(flag)
+        options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads)})  # of further tabs
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.set_capability("unhandledPromptBehavior", "ignore")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)

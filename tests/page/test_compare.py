@@ -143,6 +143,7 @@ def test_what_is_looked_at_stays_when_compare_is_switched(opened):
     """A place of the result under the pointer is there alone, too, as large as before."""
     run_steps(opened, "resize:width=240")
     opened.run("document.getElementById('canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: -600, clientX: 760, clientY: 300, cancelable: true }))")
+    opened.wait("document.getElementById('zoom').textContent !== '100 %'")
     pointed = """const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
         canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 90, clientY: box.top + 200 }));
         return document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number);"""

@@ -3,12 +3,11 @@
 about what is shown now.
 
 covers: server/http/handle_document.c"""
-import numpy as np
 import pytest
 from PIL import Image
 
 from browser import needs_browser
-from conftest import encode, operators, smooth
+from conftest import operators, smooth
 from window import check_canvas, run_pixels
 
 pytest_plugins = "page_fixtures"
@@ -42,43 +41,24 @@ def test_a_value_out_of_range(opened):
 
 @pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
 def test_a_mask_of_another_size(opened, tmp_path):
-    small, text = tmp_path / "small.png", tmp_path / "text.png"
-    Image.new("L", (50, 40)).save(small)
+    """Than the picture that the step before has made smaller."""
+    mask, text = tmp_path / "mask.png", tmp_path / "text.png"
+    Image.new("L", (480, 320)).save(mask)
     text.write_bytes(b"not a picture at all")
+    opened.add_step("crop")
+    opened.set_field("crop", "width", 480)
+    opened.set_field("crop", "height", 320)
     opened.add_step("carve")
-    opened.shown("carve")
-    opened.find('.step input[name="rmask"]').send_keys(str(small))
-    assert title(opened) == "The rmask has another size" and "50 x 40" in opened.text("#notice")
+    opened.shown("crop:width=480,height=320;carve")
+    opened.find('.step input[name="rmask"]').send_keys(str(mask))
+    opened.wait("document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('mask.png')")
+    opened.set_field("crop", "width", 440)
+    assert title(opened) == "The rmask has another size" and "480 x 320" in opened.text("#notice")
     where = "return document.getElementById('notice').closest('.field').querySelector('input').name"
     assert opened.run(where) == "rmask"
     opened.find('.step input[name="rmask"]').send_keys(str(text))
     opened.wait("document.querySelector('#notice strong')?.textContent === 'The rmask cannot be read'")
     assert opened.run(where) == "rmask"
-
-
-def test_too_large_to_be_saved(page, tmp_path):
-    """The message is at Save, and gone with the next thing that is done."""
-    path = tmp_path / "large.png"
-    path.write_bytes(encode(np.tile(smooth(256, 256), (17, 16, 1)), "PNG", compress_level=1))
-    page.choose_file(path)
-    page.opened()
-    page.add_step("flip")
-    page.shown("flip")
-    page.run("const s = document.getElementById('save-type'); s.value = 'avif'; s.dispatchEvent(new Event('change'))")
-    page.find("#save").click()
-    assert title(page) == "Too large for AVIF" and page.text("#status") == "Not saved."
-    assert page.run("return document.getElementById('notice').parentElement.contains(document.getElementById('save'))")
-    box = page.run("const b = document.getElementById('notice').getBoundingClientRect(); return [b.left, b.right, b.bottom]")
-    assert box[0] >= 0 and box[1] <= 1440 and box[2] < 400
-    page.size(375, 812)
-    page.wait("innerWidth === 375")
-    assert page.run("const b = document.getElementById('notice').getBoundingClientRect(); return b.left >= 0 && b.right <= 375")
-    page.run("const s = document.getElementById('save-type'); s.value = 'png'; s.dispatchEvent(new Event('change'))")
-    page.find("#save").click()
-    page.wait("document.getElementById('status').textContent === 'Saved as large-flip.png.'")
-    assert not page.visible("#notice")
-    (page.downloads / "large-flip.png").unlink(missing_ok=True)
-    assert all("pipeline" in line["message"] for line in page.errors())
 
 
 def test_a_message_can_be_closed(opened):

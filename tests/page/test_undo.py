@@ -165,7 +165,7 @@ def test_typing_is_undone_as_a_whole(opened):
     page.shown("resize:width=240,height=160")
     page.run("document.querySelector('.step input[name=height]').select()")
     page.driver.switch_to.active_element.send_keys("123")
-    now(page, "resize:width=240,height=123")
+    now(page, "resize:width=185,height=123")
     press(page, "z")
     now(page, "resize:width=240,height=160")
     assert page.run("return document.activeElement.name") == "height"
@@ -261,6 +261,7 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
 def test_a_step_is_duplicated_and_reset(opened):
     page = opened
     page.add_step("resize")
+    page.find(".lock input").click()
     page.set_field("resize", "width", 300)
     page.set_field("resize", "height", 100)
     page.shown("resize:width=300,height=100")

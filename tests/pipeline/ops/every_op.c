@@ -146,7 +146,9 @@ static void every_record_is_whole(void **state) {
     for (int o = 0; o < registry_count(); o++) {
         const struct op *op = registry_at(o);
         assert_non_null(op->name);
+        assert_non_null(op->title);
         assert_non_null(op->summary);
+        assert_non_null(op_group_name(op->group));
         assert_non_null(op->run);
         assert_ptr_equal(registry_find(op->name), op);
         if (o) assert_true(strcmp(registry_at(o - 1)->name, op->name) < 0);

@@ -45,6 +45,7 @@ static void the_listings_of_the_paper(void **state) {
     const struct user_op *op = &file->ops[0];
     assert_string_equal(op->op.name, "binarizador");
     assert_int_equal(op->skeleton, SKELETON_P2P);
+    assert_int_equal(op->op.group, OP_TONE);
     assert_int_equal(op->op.depth, 8);
     assert_false(op->uses_position);
     assert_string_equal(op->op.params[0].name, "tolerancia");
@@ -53,11 +54,13 @@ static void the_listings_of_the_paper(void **state) {
     op = &file->ops[1];
     assert_string_equal(op->op.name, "menor");
     assert_int_equal(op->skeleton, SKELETON_R2S);
+    assert_int_equal(op->op.group, OP_VALUES);
     assert_true(op->generic);
     assert_int_equal(op->op.depth, 0);
     assert_int_equal(op->result, SCALAR_NONE);
     op = &file->ops[2];
     assert_int_equal(op->skeleton, SKELETON_R2V);
+    assert_int_equal(op->op.group, OP_VALUES);
     assert_int_equal(op->result, SCALAR_INT);
     assert_string_equal(op->op.params[0].name, "bins");
     assert_int_equal(op->op.params[0].def, 256);

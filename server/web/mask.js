@@ -1,0 +1,91 @@
+// A mask of a picture: a sample for each pixel, 255 where it is set and 0 elsewhere. Strokes set or
+// clear it; files are read into it, and it is written as one.
+import { writeGrayPng } from './png_write.js';
+
+export const SET = 255;
+const HALF = 128; // the daemon takes a sample from here on as set
+const STRIP_PIXELS = 1 << 20;
+
+/** The place where a row Y cuts the line from P to Q; null: nowhere. */
+function crossing([x0, y0], [x1, y1], y) {
+    if (y0 === y1 || (y - y0) * (y - y1) > 0) return null;
+    return x0 + ((x1 - x0) * (y - y0)) / (y1 - y0);
+}
+
+/** The ends of all points on row Y that are within RADIUS of the line from P to Q: least and most. */
+function spanOf(p, q, radius, y) {
+    const ends = [];
+    for (const [x, centre] of [p, q]) {
+        const half = Math.sqrt(radius * radius - (y - centre) ** 2);
+        if (half >= 0) ends.push(x - half, x + half);
+    }
+    const length = Math.hypot(q[0] - p[0], q[1] - p[1]);
+    if (length) {
+        const across = [(radius * (p[1] - q[1])) / length, (radius * (q[0] - p[0])) / length];
+        const moved = ([x, y0], by) => [x + by * across[0], y0 + by * across[1]];
+        const corners = [moved(p, 1), moved(q, 1), moved(q, -1), moved(p, -1)];
+        const cuts = corners.map((corner, i) => crossing(corner, corners[(i + 1) % 4], y));
+        ends.push(...cuts.filter((x) => x !== null));
+    }
+    return [Math.min(...ends), Math.max(...ends)];
+}
+
+export class Mask {
+    constructor({ width, height }) {
+        Object.assign(this, { width, height });
+        this.samples = new Uint8Array(width * height);
+    }
+
+    get isEmpty() {
+        return !this.samples.includes(SET);
+    }
+
+    /**
+     * Gives all pixels whose centre is within RADIUS of the line from P to Q the VALUE. Returns
+     * whether one had the other value.
+     */
+    stroke(p, q, radius, value) {
+        const { width, height, samples } = this;
+        const top = Math.max(0, Math.ceil(Math.min(p[1], q[1]) - radius - 0.5)),
+            bottom = Math.min(height - 1, Math.floor(Math.max(p[1], q[1]) + radius - 0.5));
+        let changed = false;
+        for (let y = top; y <= bottom; y++) {
+            const [least, most] = spanOf(p, q, radius, y + 0.5);
+            const from = Math.max(0, Math.ceil(least - 0.5)),
+                to = Math.min(width, Math.floor(most - 0.5) + 1);
+            if (from >= to) continue;
+            const row = samples.subarray(y * width + from, y * width + to);
+            changed ||= row.includes(SET - value);
+            row.fill(value);
+        }
+        return changed;
+    }
+
+    /** The mask now, as a file. */
+    async file(name) {
+        return new File([await writeGrayPng(this)], name, { type: 'image/png' });
+    }
+}
+
+const luma = (data, i) => (77 * data[i] + 150 * data[i + 1] + 29 * data[i + 2] + 128) >> 8;
+
+/** Reads BLOB as a mask of SIZE: returns it, and the file's own size. */
+export async function readMask(blob, size) {
+    const how = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
+    const bitmap = await createImageBitmap(blob, how);
+    const { width, height } = size;
+    const own = { width: bitmap.width, height: bitmap.height };
+    const mask = new Mask(size);
+    const rows = Math.max(1, Math.min(height, Math.floor(STRIP_PIXELS / width)));
+    const context = new OffscreenCanvas(width, rows).getContext('2d', { willReadFrequently: true });
+    context.imageSmoothingQuality = 'high';
+    for (let y = 0; y < height; y += rows) {
+        context.clearRect(0, 0, width, rows);
+        context.drawImage(bitmap, 0, -y, width, height);
+        const { data } = context.getImageData(0, 0, width, Math.min(rows, height - y));
+        for (let i = 0, to = y * width; i < data.length; i += 4)
+            mask.samples[to++] = luma(data, i) >= HALF ? SET : 0;
+    }
+    bitmap.close();
+    return { mask, own };
+}

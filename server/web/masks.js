@@ -1,0 +1,130 @@
+// The masks of the step that takes files: read from its files, painted, and kept as its files.
+import { Mask, readMask, SET } from './mask.js';
+import { MaskLayer } from './mask_layer.js';
+import { page, stepList } from './page.js';
+import { fileStep } from './plan.js';
+
+/** The kind of a mask, which has a colour; any part but `rmask` is as `mask`. */
+export const kindOf = (part) => (part === 'rmask' ? 'remove' : 'keep');
+
+const isSameSize = (one, other) => one.width === other.width && one.height === other.height;
+
+/** By file: the size that it had before it was scaled, as { width, height }. */
+const scaledFrom = new WeakMap();
+
+/** A remark on a file; '': none. */
+export function noteOn(file) {
+    const own = scaledFrom.get(file);
+    return own ? `Scaled from ${own.width} × ${own.height}.` : '';
+}
+
+/** FILE, or if its picture does not have SIZE, a mask of that size made from it. */
+export async function fitted(file, size) {
+    const read = size && (await readMask(file, size).catch(() => null)); // the daemon will say why
+    if (!read || isSameSize(read.own, size)) return file;
+    const made = await read.mask.file(file.name);
+    scaledFrom.set(made, read.own);
+    return made;
+}
+
+export class Masks {
+    constructor() {
+        this.layer = null;
+        this.held = new Map(); // by part: { file, mask, changed }; mask: null if there is none
+        this.keeping = Promise.resolve(); // the work of earlier strokes
+    }
+
+    get step() {
+        return fileStep(stepList.active);
+    }
+
+    get parts() {
+        return this.step.operator.parts.map(({ name }) => name);
+    }
+
+    /** Reads the files after a change of the plan or of the picture. SHOWN is called when done. */
+    async follow(shown) {
+        const { step } = this;
+        const size = step && stepList.sizeBefore(step);
+        if (!size) return void this.drop();
+        const old = this.layer;
+        if (!old || !isSameSize({ width: old.fullWidth, height: old.fullHeight }, size)) {
+            this.held.clear();
+            this.layer = new MaskLayer(size, this.parts.map((part) => `--mask-${kindOf(part)}`));
+        }
+        const { layer } = this;
+        const isHeld = (part) => this.held.has(part) && this.held.get(part).file === step.files[part];
+        const changed = this.parts.filter((part) => !isHeld(part));
+        await Promise.all(changed.map((part) => this.read(part, step.files[part], size)));
+        if (layer !== this.layer || !changed.length) return;
+        this.draw();
+        shown();
+    }
+
+    async read(part, file, size) {
+        const held = { file, mask: null, changed: false };
+        this.held.set(part, held);
+        if (file) held.mask = (await readMask(file, size).catch(() => null))?.mask ?? null;
+    }
+
+    drop() {
+        this.layer = null;
+        this.held.clear();
+    }
+
+    draw(box) {
+        this.layer.update(this.parts.map((part) => this.held.get(part)?.mask), box);
+    }
+
+    // ---- painting
+
+    /** A pixel is in one mask at most; PART null: in none. P, Q: see Mask.stroke. */
+    stroke(part, p, q, radius) {
+        const { fullWidth: width, fullHeight: height } = this.layer;
+        for (const name of this.parts) {
+            const held = this.held.get(name);
+            if (name === part) held.mask ??= new Mask({ width, height });
+            const value = name === part ? SET : 0;
+            if (held.mask?.stroke(p, q, radius, value)) held.changed = true;
+        }
+        const ends = (i) => [Math.min(p[i], q[i]) - radius, Math.max(p[i], q[i]) + radius];
+        const [[left, right], [top, bottom]] = [ends(0), ends(1)];
+        this.draw({ left, top, right, bottom });
+    }
+
+    /** Takes back what is not kept yet. */
+    discard(shown) {
+        for (const [part, { changed }] of this.held) if (changed) this.held.delete(part);
+        this.follow(shown);
+    }
+
+    clear() {
+        for (const held of this.held.values()) Object.assign(held, { mask: null, changed: true });
+        this.draw();
+    }
+
+    /** Makes files of what has been painted: one edit, in the order of the strokes. */
+    keep() {
+        const { layer } = this;
+        const writing = this.parts
+            .map((part) => [part, this.held.get(part)])
+            .filter(([, held]) => held.changed)
+            .map(async ([part, held]) => {
+                held.changed = false;
+                const isEmpty = !held.mask || held.mask.isEmpty;
+                return [part, held, isEmpty ? undefined : await held.mask.file(fileName(part))];
+            });
+        this.keeping = Promise.all([this.keeping, ...writing]).then(([, ...written]) => {
+            if (!written.length || layer !== this.layer) return;
+            for (const [part, held, file] of written) {
+                held.file = file;
+                if (file) this.step.files[part] = file;
+                else delete this.step.files[part];
+            }
+            page.changed(false);
+        });
+    }
+}
+
+/** For example beach-rmask.png. */
+const fileName = (part) => `${page.input.name.replace(/\.[^.]*$/, '')}-${part}.png`;
