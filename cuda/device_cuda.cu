@@ -7,8 +7,7 @@
  * that is too large for it borrows more from the pool that the lanes share (memory_pool.cuh), until
  * the next trim or reserve. Such a batch, and one with an image of over SHORT_IMAGE_BYTES, is long:
  * it uses another stream, whose kernels get a multiprocessor only when those of short batches leave
- * one. Kernels whose blocks must all run at
- * once take turns (cooperative.cuh). */
+ * one. Kernels whose blocks must all run at once take turns (cooperative.cuh). */
 #include "pipeline/device.h"
 
 #include "cuda/check.cuh"
@@ -111,7 +110,8 @@ static enum status describe_device(int index, struct device_info *info, struct f
 
 static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
 
-/* From twice 1080p on an image's codec fills the GPU for so long that small images notice. */
+/* More than twice 1080p of RGB. Codecs of larger images fill the GPU for so long that small images
+ * notice. */
 enum { SHORT_IMAGE_BYTES = 16 << 20 };
 
 enum { ALIGN = 256, ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t) };

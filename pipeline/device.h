@@ -74,7 +74,7 @@ struct lane_need {
     size_t in, work, out;         /* bytes */
     size_t codec;                 /* heap used by the CPU's codecs */
     size_t device_in, device_out; /* the last bytes of `in` and `out`, which only the device has */
-    size_t image;                 /* the largest input's */
+    size_t image;                 /* the largest one's, of inputs and of what steps make */
     struct lane_wait wait;
 };
 

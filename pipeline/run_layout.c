@@ -257,10 +257,11 @@ struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree)
     struct lane_need need = { .in = run_uploaded_bytes(tree),
                               .work = larger(steps_bytes(lane, tree), codec_bytes(tree)),
                               .out = run_downloaded_bytes(tree) };
-    for (int i = 0; i < tree->count; i++) {
-        need.codec += trunk->items[i].codec_bytes;
-        need.image = larger(need.image, image_bytes(&trunk->items[i].shapes[0]));
-    }
+    for (int i = 0; i < tree->count; i++) need.codec += trunk->items[i].codec_bytes;
+    for (int p = 0; p < tree->part_count; p++)
+        for (int i = 0; i < tree->count; i++)
+            for (int s = 0; s <= tree->parts[p].plan->count; s++)
+                need.image = larger(need.image, shape_bytes(&tree->parts[p].items[i], s));
     for (int i = 0; i < tree->count; i++)
         if (trunk->items[i].jpeg && !is_passed_on(trunk->plan, &trunk->items[i]))
             need.device_in += shape_bytes(&trunk->items[i], 0);

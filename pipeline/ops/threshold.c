@@ -45,7 +45,7 @@ static enum status threshold_run(struct op_call *call) {
 
 const struct op op_threshold = {
     .name = "threshold",
-    .title = "Two tones",
+    .title = "Threshold",
     .group = OP_TONE,
     .summary = "White over a level, else black, each colour channel on its own; alpha is kept",
     .params = params,

@@ -9,7 +9,7 @@
 
 static const struct param params[] = {
     [ZOOM_TIMES] = { .name = "times",
-                     .summary = "The side of the square that each pixel becomes",
+                     .summary = "How many times as wide and as high each pixel becomes",
                      .unit = "times",
                      .type = PARAM_INT,
                      .min = 1,

@@ -73,13 +73,13 @@ static bool append(json_t *array, json_t *item) {
     return json_array_append_new(array, item) == 0;
 }
 
-/* NULL: there are none. */
-static json_t *aliases_json(const struct op *op) {
+/* NULL: there are none. *ALL becomes false where there is no memory. */
+static json_t *aliases_json(const struct op *op, bool *all) {
     json_t *aliases = json_array();
     const char *words;
     for (int i = 0; (words = op_alias_words(op->name, i)); i++)
         for (size_t length; (length = strcspn(words, " ")); words += length + 1)
-            json_array_append_new(aliases, json_stringn(words, length));
+            *all &= append(aliases, json_stringn(words, length));
     if (json_array_size(aliases)) return aliases;
     json_decref(aliases);
     return NULL;
@@ -93,10 +93,10 @@ static json_t *op_json(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         all &= append(
             parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
-    json_t *json =
-        json_pack("{s:s, s:s*, s:s, s:s*, s:o*, s:o, s:o, s:s*}", "name", op->name, "title",
-                  op->title, "summary", op->summary, "group", op_group_name(op->group), "aliases",
-                  aliases_json(op), "parameters", params, "parts", parts, "values", ops_values(op));
+    json_t *json = json_pack("{s:s, s:s*, s:s, s:s*, s:o*, s:o, s:o, s:s*}", "name", op->name,
+                             "title", op->title, "summary", op->summary, "group",
+                             op_group_name(op->group), "aliases", aliases_json(op, &all),
+                             "parameters", params, "parts", parts, "values", ops_values(op));
     if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
     if (op->widths) json_object_set_new(json, "widths", json_true());
     if (all) return json;

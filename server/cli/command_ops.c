@@ -44,9 +44,9 @@ static void print_param(const struct param *param) {
 }
 
 static void print_op(const struct op *op) {
-    const char *words;
+    const char *words, *const group = op_group_name(op->group);
     printf("%-12s %s\n", op->name, op->summary);
-    printf("    %-20s %s", op_group_name(op->group), op->title ? op->title : "");
+    printf(op->title ? "    %-20s %s" : "    %s%s", group ? group : "", op->title ? op->title : "");
     for (int i = 0; (words = op_alias_words(op->name, i)); i++)
         printf("%s%.*s", i ? " " : "; also ", (int)strlen(words) - 1, words);
     putchar('\n');

@@ -189,9 +189,9 @@ bool supervisor_operators_ready(struct supervisor *supervisor,
 static int trim_slot(struct supervisor *supervisor, int64_t now) {
     bool unpins = false;
     if (supervisor->trimmed < 0) {
-        /* CUDA would wait for the kernels that run, and those who launch one for CUDA. */
-        if (worker_list_gpu_works(&supervisor->workers)) return -1;
-        supervisor->trimmed = slots_trim_begin(supervisor->options.slots, now);
+        /* CUDA waits for running kernels before it unregisters memory, and launches wait for that. */
+        supervisor->trimmed = slots_trim_begin(supervisor->options.slots, now,
+                                               worker_list_gpu_works(&supervisor->workers));
         supervisor->trim_number++;
     }
     const int slot = supervisor->trimmed;

@@ -104,7 +104,7 @@ bool worker_list_can_follow(const struct worker_list *list, const struct worker_
 
 bool worker_list_gpu_works(const struct worker_list *list) {
     for (int i = 0; i < list->count; i++)
-        if (!list->all[i].cpu && list->all[i].running) return true;
+        if (!list->all[i].cpu && !list->all[i].operators && list->all[i].running) return true;
     return false;
 }
 

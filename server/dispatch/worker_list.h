@@ -51,7 +51,7 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
 bool worker_list_can_follow(const struct worker_list *list, const struct worker_handle *next,
                             const struct worker_handle *now);
 
-/* True if some worker of a GPU has a job. */
+/* True if some worker of a GPU has a job; workers for users' operators register no slots. */
 bool worker_list_gpu_works(const struct worker_list *list);
 
 /* The first worker whose process must be killed; NULL: none. */

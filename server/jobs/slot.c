@@ -423,13 +423,13 @@ void slot_give(struct slots *slots, int slot) {
 }
 
 /* Some slots stay free for jobs meanwhile. */
-int slots_trim_begin(struct slots *slots, int64_t now_ns) {
+int slots_trim_begin(struct slots *slots, int64_t now_ns, bool spare) {
     int oldest = -1;
     pthread_mutex_lock(&slots->lock);
     const int64_t ms = slots->cramped && slots->idle_ms > CRAMPED_MS ? CRAMPED_MS : slots->idle_ms;
     int64_t before = now_ns - ms * INT64_C(1000000);
-    const bool room =
-        4 * slots->in_use < 3 * slots_count(slots) && slots_count(slots) - slots->in_use > 1;
+    const bool room = 4 * slots->in_use < 3 * slots_count(slots) &&
+                      slots_count(slots) - slots->in_use > 1 && (!spare || slots->cramped);
     for (int i = 0; i < slots_count(slots) && slots->grown && room; i++) {
         const struct place *place = &slots->places[i];
         if (!place->free || !place->level || place->given_ns > before) continue;

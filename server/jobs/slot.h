@@ -110,8 +110,9 @@ size_t slots_base(const struct slots *slots);  /* the least of slot_hot */
 size_t slots_grown(const struct slots *slots); /* hot bytes of all slots beyond slots_base */
 
 /* Takes a free slot whose hot bytes beyond slots_base may be freed; -1: there is none. Once no
- * worker has them registered, slots_trim_end frees them, which takes 0.3 ms a MB, and the slot. */
-int slots_trim_begin(struct slots *slots, int64_t now_ns);
+ * worker has them registered, slots_trim_end frees them, which takes 0.3 ms a MB, and the slot.
+ * SPARE: takes one only where a job has lacked room. */
+int slots_trim_begin(struct slots *slots, int64_t now_ns, bool spare);
 void slots_trim_end(struct slots *slots, int slot);
 
 #endif

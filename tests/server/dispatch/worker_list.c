@@ -132,7 +132,6 @@ static void a_count_that_fails(void **state) {
     unsetenv("TEST_GPUS");
 }
 
-/* No worker waits behind one that is restarted again and again. */
 static void a_gpu_works_if_one_has_a_job(void **state) {
     (void)state;
     static struct worker_list list;
@@ -140,10 +139,14 @@ static void a_gpu_works_if_one_has_a_job(void **state) {
     assert_false(worker_list_gpu_works(&list));
     list.all[3].running = 2; /* the CPU */
     assert_false(worker_list_gpu_works(&list));
+    list.all[2].operators = true;
+    list.all[2].running = 1;
+    assert_false(worker_list_gpu_works(&list));
     list.all[1].running = 1;
     assert_true(worker_list_gpu_works(&list));
 }
 
+/* No worker waits behind one that is restarted again and again. */
 static void the_longest_due_is_started_first(void **state) {
     (void)state;
     static struct worker_list list;

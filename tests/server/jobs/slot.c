@@ -137,9 +137,9 @@ static void grown_slots_are_trimmed_when_idle(void **state) {
     slot_give(slots, 0);
     const int64_t now = clock_ns();
     assert_int_equal(resident_bytes(slots), before + 9 * BASE);
-    assert_int_equal(slots_trim_begin(slots, now + 9 * s_ns), -1);
+    assert_int_equal(slots_trim_begin(slots, now + 9 * s_ns, false), -1);
     for (int turn = 0; turn < 2; turn++) {
-        const int slot = slots_trim_begin(slots, now + 11 * s_ns);
+        const int slot = slots_trim_begin(slots, now + 11 * s_ns, false);
         assert_int_equal(slot, 1 - turn);
         assert_int_equal(slots_in_use(slots), 1);
         assert_int_equal(slots_grown(slots), (9 - 3 * turn) * BASE);
@@ -148,7 +148,7 @@ static void grown_slots_are_trimmed_when_idle(void **state) {
         assert_int_equal(slot_hot(slots, slot), BASE);
         assert_int_equal(resident_bytes(slots), before + (6 - 3 * turn) * BASE);
     }
-    assert_int_equal(slots_trim_begin(slots, now + 11 * s_ns), -1);
+    assert_int_equal(slots_trim_begin(slots, now + 11 * s_ns, false), -1);
     assert_int_equal(slot_take(slots, 1000, NULL), 0);
     slots_destroy(slots);
 }
@@ -159,9 +159,9 @@ static void the_last_free_slot_is_not_trimmed(void **state) {
     struct slots *slots = make_some(2, 16 << 20);
     for (int i = 0; i < 2; i++) assert_int_equal(slot_take(slots, 4 * BASE, NULL), i);
     slot_give(slots, 1);
-    assert_int_equal(slots_trim_begin(slots, clock_ns() + 11 * s_ns), -1);
+    assert_int_equal(slots_trim_begin(slots, clock_ns() + 11 * s_ns, false), -1);
     slot_give(slots, 0);
-    const int slot = slots_trim_begin(slots, clock_ns() + 11 * s_ns);
+    const int slot = slots_trim_begin(slots, clock_ns() + 11 * s_ns, false);
     assert_in_range(slot, 0, 1);
     slots_trim_end(slots, slot);
     slots_destroy(slots);
@@ -175,13 +175,14 @@ static void grown_slots_are_trimmed_earlier_for_others(void **state) {
     slot_give(slots, 1);
     slot_give(slots, 0);
     const int64_t now = clock_ns();
-    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns), -1);
+    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns, false), -1);
+    assert_int_equal(slots_trim_begin(slots, now + 60 * s_ns, true), -1);
     assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
     assert_int_equal(slot_hot(slots, 0), 8 * BASE);
-    assert_int_equal(slots_trim_begin(slots, now + s_ns / 2), -1);
+    assert_int_equal(slots_trim_begin(slots, now + s_ns / 2, false), -1);
     slot_give(slots, 0);
     assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
-    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns), 1);
+    assert_int_equal(slots_trim_begin(slots, now + 2 * s_ns, true), 1);
     slot_give(slots, 0);
     slots_trim_end(slots, 1);
     assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);

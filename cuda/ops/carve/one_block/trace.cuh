@@ -23,7 +23,7 @@
 #include "cuda/ops/carve/one_block/sweep.cuh"
 
 /* A window is 2 * STEP columns wider for each group between, so that more warps would do more work
- * for a group than they save; these are one for each part of the multiprocessor. */
+ * for a group than they save; four are one for each part of the multiprocessor. */
 enum { TRACE_WARPS = 4 };
 
 /* One warp alone sweeps 3 words, and its ring has room for two WINDOWS: the next one is asked for
