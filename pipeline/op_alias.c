@@ -80,8 +80,6 @@ static bool has_word(const char *text, const char *name) {
 const char *op_alias_words(const char *name, int place) {
     if (!builtin_op_find(name)) return NULL; /* a user's operator may be called "use" */
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (strncmp(aliases[i].instead, "no operator", 11) != 0 &&
-            has_word(aliases[i].instead, name) && place-- == 0)
-            return aliases[i].names + 1;
+        if (has_word(aliases[i].instead, name) && place-- == 0) return aliases[i].names + 1;
     return NULL;
 }

@@ -12,8 +12,8 @@
  * is no alias. Case, '-' and '_' do not count. */
 const char *op_alias(const char *name);
 
-/* What other tools call the operator NAME, each word followed by a blank; several texts, so PLACE
- * counts from 0. NULL: there is no such text. */
+/* Words of other tools that lead to the operator NAME, each followed by a blank; several texts, so
+ * PLACE counts from 0. NULL: there is no such text. */
 const char *op_alias_words(const char *name, int place);
 
 #endif

@@ -189,7 +189,7 @@ bool supervisor_operators_ready(struct supervisor *supervisor,
 static int trim_slot(struct supervisor *supervisor, int64_t now) {
     bool unpins = false;
     if (supervisor->trimmed < 0) {
-        /* CUDA waits for running kernels before it unregisters memory, and launches wait for that. */
+        /* CUDA unregisters memory once running kernels have ended, and launches wait for that. */
         supervisor->trimmed = slots_trim_begin(supervisor->options.slots, now,
                                                worker_list_gpu_works(&supervisor->workers));
         supervisor->trim_number++;
