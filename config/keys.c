@@ -175,8 +175,8 @@ static const struct key keys[] = {
              "more after a larger upload: all together up to twice queue_bytes, a quarter of that "
              "without a GPU" },
     { FIELD(slot_idle_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "a slot that is not used for this long frees what it kept beyond 128 KiB; if there are "
-             "GPUs, only while none has a job, or once a job lacks room" },
+      .why = "a slot that is not used for this long frees what it kept beyond 128 KiB; if there "
+             "are GPUs, only while none has a job, or once a job lacks room" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time from the first byte of a request to the end of its headers; a "
