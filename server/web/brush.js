@@ -1,14 +1,10 @@
-// Paints masks on the picture that the step gets: the brush, its bar over the picture, and the
+// Paints masks on the picture that the step gets (bench.js): the brush, its bar over the picture, and the
 // buttons in the step's form. Each stroke is one edit.
-import { failed } from './connection.js';
 import { byId, element } from './element.js';
 import { saveBlob } from './files.js';
 import { maskField } from './mask_field.js';
 import { fitted, kindOf, Masks, noteOn } from './masks.js';
 import { page, stepList, viewer } from './page.js';
-import { openPicture } from './picture.js';
-import { planText } from './plan.js';
-import { fullRun } from './runner.js';
 import { showPictures } from './stages.js';
 
 const SHARE = 0.06; // of the picture's shorter side: the brush's diameter at first
@@ -24,7 +20,6 @@ export class Brush {
     constructor() {
         this.masks = new Masks();
         this.part = null; // what a stroke sets; null: it clears
-        this.site = null; // { input, text, picture }: where is painted; null: nowhere
         this.stroke = null; // { id, last } while the pointer is down
         this.diameter = 1;
         this.bar = element('div', { className: 'painting', role: 'group', hidden: true });
@@ -36,37 +31,30 @@ export class Brush {
 
     // ---- on and off
 
-    /** The steps before the one with the masks. */
-    get before() {
-        return stepList.active.slice(0, stepList.active.indexOf(this.masks.step));
+    get step() {
+        return this.masks.step;
     }
 
-    isOn(part) {
-        return this.site !== null && this.part === part;
+    get layer() {
+        return this.masks.layer;
+    }
+
+    get isOn() {
+        return page.bench.tool === this;
     }
 
     /** Paints a part of a step by OPERATOR, which is added if no step takes files. */
     begin(operator, part) {
-        if (!this.masks.step) stepList.add(operator);
+        if (!this.step) stepList.add(operator);
         if (page.input) this.start(part);
     }
 
     async start(part) {
-        const { input, device } = page;
-        const steps = this.before;
-        if (!this.site) {
-            const text = planText(steps);
-            try {
-                const picture = steps.length
-                    ? await openPicture((await fullRun({ input, steps, device })).blob)
-                    : input.picture;
-                if (input !== page.input || text !== planText(this.before)) return;
-                this.site = { input, text, picture };
-            } catch (error) {
-                return void failed(error);
-            }
+        const { isOn } = this;
+        if (!(await page.bench.enter(this))) return;
+        if (!isOn) {
             await this.masks.follow(() => {});
-            const { fullWidth, fullHeight } = this.masks.layer;
+            const { fullWidth, fullHeight } = this.layer;
             this.diameter = Math.ceil(SHARE * Math.min(fullWidth, fullHeight));
         }
         this.choose(part);
@@ -79,23 +67,16 @@ export class Brush {
         showPictures();
     }
 
-    leave() {
-        if (!this.site) return;
-        const { picture, input } = this.site;
-        this.site = this.stroke = null;
+    /** The bench is left. */
+    left() {
+        this.stroke = null;
         this.bar.hidden = this.ring.hidden = true;
         byId('view').classList.remove('paints');
-        stepList.refresh();
-        showPictures();
-        if (picture !== input.picture) picture.close();
     }
 
     /** After a change of the plan or of the picture. */
     changed() {
-        const { site, masks } = this;
-        if (site && (!masks.step || site.input !== page.input || site.text !== planText(this.before)))
-            this.leave();
-        masks.follow(() => showPictures());
+        this.masks.follow(() => showPictures());
     }
 
     /** The masks as the viewer shows them over a picture after COUNT steps; null: not over that. */
@@ -120,7 +101,7 @@ export class Brush {
                 },
                 text,
             );
-        const { fullWidth, fullHeight } = this.masks.layer;
+        const { fullWidth, fullHeight } = this.layer;
         const size = element('input', {
             type: 'range',
             name: 'brush-size',
@@ -137,7 +118,7 @@ export class Brush {
             choice(null, 'Erase'),
             size,
             act('Clear', 'clear', () => (this.masks.clear(), this.masks.keep())),
-            act('Done', 'done', () => this.leave()),
+            act('Done', 'done', () => page.bench.leave()),
         );
         this.bar.hidden = false;
         byId('view').classList.add('paints');
@@ -149,7 +130,7 @@ export class Brush {
     /** The point of the picture under an event, with fractions; may be outside. */
     pointOf(event) {
         const [x, y] = viewer.scenePoint(...viewer.placeOf(event));
-        const { fullWidth, fullHeight } = this.masks.layer;
+        const { fullWidth, fullHeight } = this.layer;
         const { width, height } = viewer.scene;
         return [(x / width) * fullWidth, (y / height) * fullHeight];
     }
@@ -171,7 +152,7 @@ export class Brush {
 
     showRing(event) {
         const box = byId('view').getBoundingClientRect();
-        const scale = (viewer.scene.width / this.masks.layer.fullWidth) * viewer.zoom;
+        const scale = (viewer.scene.width / this.layer.fullWidth) * viewer.zoom;
         const side = (this.diameter * scale) / (window.devicePixelRatio || 1);
         this.ring.hidden = false;
         this.ring.style.width = this.ring.style.height = `${side}px`;
@@ -184,7 +165,7 @@ export class Brush {
         const on = (name, act) =>
             byId('view').addEventListener(
                 name,
-                (event) => this.site && event.target === viewer.canvas && act(event),
+                (event) => this.isOn && event.target === viewer.canvas && act(event),
                 { capture: true },
             );
         on('pointerdown', (event) => {
@@ -210,7 +191,6 @@ export class Brush {
             });
         on('pointerout', () => (this.ring.hidden = true));
         on('dblclick', (event) => event.stopPropagation());
-        addEventListener('keydown', (event) => event.key === 'Escape' && this.leave());
     }
 
     // ---- in the step's form
@@ -221,9 +201,9 @@ export class Brush {
             kind: kindOf(name),
             verb: wordsOf(name).verb,
             canPaint: () => page.input !== null,
-            isPainted: () => this.isOn(name),
+            isPainted: () => this.isOn && this.part === name,
             note: noteOn,
-            paint: () => (this.isOn(name) ? this.leave() : this.start(name)),
+            paint: () => (this.isOn && this.part === name ? page.bench.leave() : this.start(name)),
             choose: (file) => this.takeFile(step, name, file),
             save: () => saveBlob(step.files[name], step.files[name].name),
             remove: () => this.takeFile(step, name, null),

@@ -15,15 +15,14 @@ function valuesChanged(one, other) {
     return [...new Set([...a.keys(), ...b.keys()])].filter((name) => a.get(name) !== b.get(name));
 }
 
-/** The only field in which two plans differ, as text; null: they differ otherwise. */
-function fieldChanged(one, other) {
+/** The fields in which two plans differ, as text; null: they differ otherwise. */
+function fieldsChanged(one, other) {
     const isAlike = (step, i) => isSameButValues(step, other.steps[i]);
     if (one.device !== other.device || one.steps.length !== other.steps.length) return null;
     if (!one.steps.every(isAlike)) return null;
-    const fields = one.steps.flatMap((step, i) =>
+    return one.steps.flatMap((step, i) =>
         valuesChanged(step, other.steps[i]).map((name) => `${i}:${name}`),
     );
-    return fields.length === 1 ? fields[0] : null;
 }
 
 export class Edits {
@@ -70,9 +69,10 @@ export class Edits {
             last.open &&= open;
             return;
         }
-        const field = fieldChanged(last.plan, plan);
-        const soon = last.open || now - last.time < TOGETHER_MS;
-        const isMore = field !== null && field === last.field && soon && !this.canRedo;
+        const fields = fieldsChanged(last.plan, plan);
+        const field = fields?.length === 1 ? fields[0] : null;
+        const soon = field !== null && field === last.field && now - last.time < TOGETHER_MS;
+        const isMore = fields !== null && (last.open || soon) && !this.canRedo;
         if (!isMore) this.entries.length = ++this.at;
         this.entries[this.at] = { plan: snapshot(plan), field, time: now, open };
         this.endWay();

@@ -1,5 +1,6 @@
 // The page starts here: reactions to changes, buttons and keys.
 import { addressOf, readAddress } from './address.js';
+import { Bench } from './bench.js';
 import { Brush } from './brush.js';
 import { showCommands } from './commands.js';
 import { connect, readSteps, runAgain } from './connection.js';
@@ -8,6 +9,7 @@ import { Edits } from './edits.js';
 import { byId } from './element.js';
 import { encodingFor } from './encoding.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
+import { Handles } from './handles.js';
 import { LiveWidth } from './live.js';
 import { hideNotice } from './notice.js';
 import { recovery, stopReading } from './opening.js';
@@ -44,7 +46,9 @@ page.runner = new Runner({
     problem: showFailure,
 });
 page.live = new LiveWidth();
+page.bench = new Bench();
 page.brush = new Brush();
+page.handles = new Handles();
 page.recovery = (error) => recovery(page.input.blob, error);
 
 // ---- a change
@@ -62,6 +66,7 @@ page.changed = (dragging) => {
     say('');
     stepList.blame('');
     stepList.refresh();
+    page.bench.changed();
     page.brush.changed();
     const live = page.live.changed();
     savingChanged();
@@ -143,7 +148,7 @@ function colour(samples) {
 }
 
 function toggleComparing() {
-    if (page.brush.site) page.brush.leave();
+    if (page.bench.site) page.bench.leave();
     else if (page.chosen === 'output') choose('input');
     else setComparing(!viewer.comparing);
 }

@@ -23,7 +23,9 @@ export const page = {
     runner: null,
     recovery: null, // (error): the notice's button for a damaged picture
     live: null, // the live width: live.js
+    bench: null, // the picture that a step gets, for a tool: bench.js
     brush: null, // paints masks: brush.js
+    handles: null, // handles.js
 };
 
 export const viewer = new Viewer();
@@ -32,6 +34,7 @@ export const stepList = new StepList(
     (dragging) => page.changed(dragging),
     (step, parameter) => page.live.control(step, parameter),
     (step, part) => page.brush.field(step, part),
+    (step) => page.handles.control(step),
 );
 
 export const palette = new Palette(stepList);

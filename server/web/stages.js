@@ -62,10 +62,11 @@ function showAfter(after) {
 }
 
 export function showViewer() {
-    const { site, masks } = page.brush;
+    const { site, tool } = page.bench;
     const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
     byId('empty').hidden = page.input !== null;
-    if (site) viewer.show(null, site.picture, { masks: { layer: masks.layer, side: 'after' } });
+    const masks = tool?.layer && { layer: tool.layer, side: 'after' };
+    if (site) viewer.show(null, site.picture, { masks });
     else if (after) showAfter(after);
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
@@ -100,7 +101,7 @@ function stages() {
 
 /** The side of the window, before or after, that shows the stage KEY; '': none. */
 function sideOf(key) {
-    const isOutput = (page.result || page.preview) && !page.brush.site;
+    const isOutput = (page.result || page.preview) && !page.bench.site;
     if (key === 'output') return isOutput ? 'after' : '';
     if (viewer.isComparing) return key === page.chosen ? 'before' : '';
     return key === 'input' && viewer.after === page.input.picture ? 'after' : '';
@@ -124,7 +125,7 @@ export function setComparing(on) {
 
 /** Shows KEY left of the divider from now on. */
 export function choose(key) {
-    page.brush.leave();
+    page.bench.leave();
     page.chosen = key;
     setComparing(key !== 'output');
     showPictures();

@@ -66,7 +66,7 @@ function head(step, index, act) {
     );
 }
 
-function form(step, { hasFiles, sizeOf, beside, fileField, ...act }) {
+function form(step, { hasFiles, sizeOf, beside, fileField, above, ...act }) {
     const lock = step.operator.name === 'resize' ? new ShapeLock(step, sizeOf) : null;
     const changed = (dragging) => {
         lock?.follow();
@@ -80,12 +80,13 @@ function form(step, { hasFiles, sizeOf, beside, fileField, ...act }) {
     });
     if (hasFiles)
         fields.push(...step.operator.parts.map((part) => fileField(step, part)));
-    return element('div', { className: 'step-body' }, presetChoice(step, act.refill), ...fields);
+    const first = [presetChoice(step, act.refill), above(step)];
+    return element('div', { className: 'step-body' }, ...first, ...fields);
 }
 
 /**
  * ACT: { fold, toggle, duplicate, reset, remove } of the buttons, and { hasFiles, sizeOf, changed,
- * beside, fileField, refill } of the form: see StepList.
+ * beside, fileField, above, refill } of the form: see StepList.
  */
 export function stepCard(step, index, act) {
     const summary = step.folded ? summaryOf(step) : '';

@@ -11,13 +11,15 @@ const STEPS_MAX = 10; // of one pipeline, as in the daemon
 export class StepList {
     /**
      * CHANGED(dragging) is called after each change. BESIDE(step, parameter) returns an additional
-     * element for the parameter's field, or null. FILEFIELD(step, part) returns the field of a file.
+     * element for the parameter's field, or null. FILEFIELD(step, part) returns the field of a file,
+     * ABOVE(step) an element above the form, or null.
      */
-    constructor(changed, beside, fileField) {
+    constructor(changed, beside, fileField, above) {
         this.steps = [];
         this.changed = changed;
         this.beside = beside;
         this.fileField = fileField;
+        this.above = above;
         this.picture = null; // { width, height } of the input: bounds of sliders in pixels follow
         this.list = byId('steps');
     }
@@ -40,7 +42,7 @@ export class StepList {
 
     /** Shows the values again after a change, and the ranges, which depend on other values. */
     refresh() {
-        for (const field of this.list.querySelectorAll('.field, .preset'))
+        for (const field of this.list.querySelectorAll('.field, .preset, .adjust'))
             field.dispatchEvent(new Event('refresh'));
     }
 
@@ -188,6 +190,7 @@ export class StepList {
             changed: (dragging) => this.changed(dragging),
             beside: this.beside,
             fileField: this.fileField,
+            above: this.above,
             fold: act('fold'),
             toggle: act('toggle'),
             duplicate: act('duplicate'),

@@ -18,6 +18,7 @@ export class Viewer {
         this.after = null;
         this.cover = null; // the rectangle of the picture before that the one after covers
         this.scene = null;
+        this.painted = []; // called after painting
         this.overlay = null; // drawn over the picture before
         this.pointers = new Map(); // that are down, by number: their points of the canvas
         this.masks = null; // { layer, side } of the picture that they are drawn over
@@ -213,7 +214,7 @@ export class Viewer {
             ? `${Number((this.zoom * 100).toPrecision(this.zoom < 0.1 ? 2 : 3))} %`
             : '–';
         this.showFrames(scene);
-        this.painted?.();
+        for (const act of this.painted) act();
     }
 
     paintOver() {

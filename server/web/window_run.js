@@ -46,12 +46,12 @@ export function takeWindow(result, { full }) {
 
 /** Asks for the whole result, once, when it is seen larger than it was sent. */
 export function listenToZoom() {
-    viewer.painted = () => {
+    viewer.painted.push(() => {
         const { result, runner } = page;
         if (!result || result.isWhole || result.asked || runner.isWorking) return;
         if (viewer.after !== result.picture) return;
         if (viewer.scene.after.width * viewer.zoom <= SHARP * result.picture.width) return;
         result.asked = true;
         runner.runFull(true);
-    };
+    });
 }
