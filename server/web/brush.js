@@ -25,6 +25,9 @@ export class Brush {
         this.masks = new Masks();
         this.part = null; // what a stroke sets; null: it clears
         this.site = null; // { input, text, picture }: where is painted; null: nowhere
+        this.starting = null; // AbortController
+        this.from = null; // the part whose button has begun the painting
+        this.lastFiles = new Map(); // by part: the file chosen last
         this.stroke = null; // { id, last } while the pointer is down
         this.diameter = 1;
         this.bar = element('div', { className: 'painting', role: 'group', hidden: true });
@@ -48,28 +51,40 @@ export class Brush {
     /** Paints a part of a step by OPERATOR, which is added if no step takes files. */
     begin(operator, part) {
         if (!this.masks.step) stepList.add(operator);
-        if (page.input) this.start(part);
+        if (page.input && this.masks.step) this.start(part);
     }
 
+    /** A later start ends an earlier one that is still on its way. */
     async start(part) {
+        this.starting?.abort();
+        const { signal } = (this.starting = new AbortController());
+        try {
+            const site = this.site ?? (await this.siteNow(signal));
+            if (!site) return;
+            Object.assign(this, { site, from: part });
+            this.choose(part);
+        } catch (error) {
+            if (!signal.aborted) failed(error);
+        }
+    }
+
+    /** Null: the plan or the picture has changed meanwhile. */
+    async siteNow(signal) {
         const { input, device } = page;
         const steps = this.before;
-        if (!this.site) {
-            const text = planText(steps);
-            try {
-                const picture = steps.length
-                    ? await openPicture((await fullRun({ input, steps, device })).blob)
-                    : input.picture;
-                if (input !== page.input || text !== planText(this.before)) return;
-                this.site = { input, text, picture };
-            } catch (error) {
-                return void failed(error);
-            }
-            await this.masks.follow(() => {});
-            const { fullWidth, fullHeight } = this.masks.layer;
-            this.diameter = Math.ceil(SHARE * Math.min(fullWidth, fullHeight));
+        const text = planText(steps);
+        const picture = steps.length
+            ? await openPicture((await fullRun({ input, steps, device }, { signal })).blob)
+            : input.picture;
+        await this.masks.follow(() => {});
+        const { layer } = this.masks;
+        const isSame = input === page.input && text === planText(this.before);
+        if (signal.aborted || !isSame || !layer) {
+            if (steps.length) picture.close();
+            return null;
         }
-        this.choose(part);
+        this.diameter = Math.ceil(SHARE * Math.min(layer.fullWidth, layer.fullHeight));
+        return { input, text, picture };
     }
 
     choose(part) {
@@ -80,14 +95,18 @@ export class Brush {
     }
 
     leave() {
+        this.starting?.abort();
         if (!this.site) return;
         const { picture, input } = this.site;
+        const inside = this.bar.contains(document.activeElement);
         this.site = this.stroke = null;
         this.bar.hidden = this.ring.hidden = true;
         byId('view').classList.remove('paints');
         stepList.refresh();
         showPictures();
         if (picture !== input.picture) picture.close();
+        const button = byId('steps').querySelector(`.mask:has([name="${this.from}"]) .paint`);
+        if (inside) (button ?? viewer.canvas).focus();
     }
 
     /** After a change of the plan or of the picture. */
@@ -210,7 +229,6 @@ export class Brush {
             });
         on('pointerout', () => (this.ring.hidden = true));
         on('dblclick', (event) => event.stopPropagation());
-        addEventListener('keydown', (event) => event.key === 'Escape' && this.leave());
     }
 
     // ---- in the step's form
@@ -232,8 +250,9 @@ export class Brush {
 
     /** Replaces the part's file by FILE, scaled to the picture; null: removes it. */
     async takeFile(step, name, file) {
+        this.lastFiles.set(name, file);
         const kept = file && (await fitted(file, stepList.sizeBefore(step)));
-        if (!stepList.steps.includes(step)) return;
+        if (!stepList.steps.includes(step) || this.lastFiles.get(name) !== file) return;
         if (kept) step.files[name] = kept;
         else delete step.files[name];
         page.changed(false);
