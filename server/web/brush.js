@@ -20,6 +20,8 @@ export class Brush {
     constructor() {
         this.masks = new Masks();
         this.part = null; // what a stroke sets; null: it clears
+        this.from = null; // the part whose button has begun the painting
+        this.lastFiles = new Map(); // by part: the file chosen last
         this.stroke = null; // { id, last } while the pointer is down
         this.diameter = 1;
         this.bar = element('div', { className: 'painting', role: 'group', hidden: true });
@@ -46,17 +48,17 @@ export class Brush {
     /** Paints a part of a step by OPERATOR, which is added if no step takes files. */
     begin(operator, part) {
         if (!this.step) stepList.add(operator);
-        if (page.input) this.start(part);
+        if (page.input && this.step) this.start(part);
     }
 
     async start(part) {
         const { isOn } = this;
         if (!(await page.bench.enter(this))) return;
-        if (!isOn) {
-            await this.masks.follow(() => {});
-            const { fullWidth, fullHeight } = this.layer;
-            this.diameter = Math.ceil(SHARE * Math.min(fullWidth, fullHeight));
-        }
+        if (!isOn) await this.masks.follow(() => {});
+        if (!this.layer) return page.bench.leave();
+        const { fullWidth, fullHeight } = this.layer;
+        if (!isOn) this.diameter = Math.ceil(SHARE * Math.min(fullWidth, fullHeight));
+        this.from = part;
         this.choose(part);
     }
 
@@ -67,11 +69,13 @@ export class Brush {
         showPictures();
     }
 
-    /** The bench is left. */
+    /** The bench is left. Returns what gets the focus; null: it stays. */
     left() {
+        const inside = this.bar.contains(document.activeElement);
         this.stroke = null;
         this.bar.hidden = this.ring.hidden = true;
         byId('view').classList.remove('paints');
+        return inside ? `.mask:has([name="${this.from}"]) .paint` : null;
     }
 
     /** After a change of the plan or of the picture. */
@@ -212,8 +216,9 @@ export class Brush {
 
     /** Replaces the part's file by FILE, scaled to the picture; null: removes it. */
     async takeFile(step, name, file) {
+        this.lastFiles.set(name, file);
         const kept = file && (await fitted(file, stepList.sizeBefore(step)));
-        if (!stepList.steps.includes(step)) return;
+        if (!stepList.steps.includes(step) || this.lastFiles.get(name) !== file) return;
         if (kept) step.files[name] = kept;
         else delete step.files[name];
         page.changed(false);

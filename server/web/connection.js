@@ -9,20 +9,26 @@ import { tasksOf } from './tasks.js';
 
 const BACK_MS = 1000; // between two checks whether it is back
 
-/** Loads operators and devices; keeps the steps whose operators still exist. */
+/** Loads operators and devices. */
 export async function connect() {
     try {
-        const [offer, ready] = await Promise.all([operators(), readiness()]);
-        page.operators = offer.operators;
-        page.ready = ready;
-        palette.set({ ...offer, operators: [...tasksOf(offer.operators), ...offer.operators] });
+        take(await load());
     } catch (error) {
-        return failed(error);
+        failed(error, { again: connect });
     }
+}
+
+const load = (signal) => Promise.all([operators(signal), readiness(signal)]);
+
+/** Keeps the steps whose operators still exist. */
+function take([offer, ready]) {
+    page.operators = offer.operators;
+    page.ready = ready;
+    palette.set({ ...offer, operators: [...tasksOf(offer.operators), ...offer.operators] });
     showDeviceChoice(page.ready, page.device);
-    return stepList.steps.length
-        ? readSteps(planText(stepList.steps), offText(stepList.steps))
-        : readSteps(readAddress().steps, readAddress().off);
+    if (stepList.steps.length) readSteps(planText(stepList.steps), offText(stepList.steps));
+    else readSteps(readAddress().steps, readAddress().off);
+    page.connected();
 }
 
 /** Reads steps from TEXT; a step that keeps its place and operator keeps its files. */
@@ -79,14 +85,13 @@ export async function gone() {
         lasting: true,
     });
     say('Waiting for the daemon.');
-    for (;;) {
+    let answer;
+    do {
         await new Promise((resolve) => setTimeout(resolve, BACK_MS));
-        const back = await readiness(AbortSignal.timeout(5000)).catch(() => null);
-        if (back?.workers.some((worker) => worker.healthy)) break;
-    }
+        answer = await load(AbortSignal.timeout(5000)).catch(() => null);
+    } while (!answer?.[1].workers.some((worker) => worker.healthy));
     page.gone = false;
     endNotice();
-    await connect();
-    runAgain();
+    take(answer);
     say('The daemon is back.');
 }

@@ -36,6 +36,11 @@ export class Edits {
         addEventListener('popstate', (event) => this.arrive(event.state));
     }
 
+    /** The plan of the address has been read. */
+    get hasBegun() {
+        return this.entries.length > 0;
+    }
+
     get isUnderWay() {
         return this.way !== 0;
     }
@@ -64,7 +69,7 @@ export class Edits {
     note(plan, open) {
         const last = this.entries[this.at];
         const now = performance.now();
-        if (!last) return; // the address has not been read yet
+        if (!last) return;
         if (isSamePlan(last.plan, plan)) {
             last.open &&= open;
             return;
@@ -112,6 +117,7 @@ export class Edits {
         const isSent = this.way !== 0;
         this.place = state.edit;
         this.endWay();
+        if (!this.hasBegun) return void (this.at = this.place);
         if (isSent && this.place !== this.goal) return void this.stray();
         if (isSent && this.place !== this.at) return void this.send(); // undone further meanwhile
         const isShown = isSent && this.entries[this.at];

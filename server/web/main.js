@@ -29,7 +29,7 @@ import {
 } from './results.js';
 import { listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
-import { listenToSaving, saveByKey, savingChanged } from './saving.js';
+import { closeSaving, listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
 import { listenToZoom } from './window_run.js';
 
@@ -121,7 +121,8 @@ function showEdits() {
 }
 
 /** BY: -1 for undo, 1 for redo. An edit that goes on is completed first. */
-function travel(by) {
+async function travel(by) {
+    await page.brush.masks.keeping; // the last stroke becomes an edit
     if (resting) showState();
     edits.go(by);
     showEdits();
@@ -136,15 +137,17 @@ function pixelText(under) {
     const [x, y] = (isLeft ? before : after) ?? before ?? after;
     const colours = ['before', 'after']
         .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
-        .map((side) => colour(under[side] && viewer[side].pixel(...under[side])));
+        .map((side) => colour(viewer[side], under[side]));
     return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
-/** Returns #rrggbb, with alpha if it is not opaque. */
-function colour(samples) {
+/** Returns #rrggbb, with alpha if it is not opaque; after ≈ if the picture was sent smaller. */
+function colour(picture, point) {
+    const samples = point && picture.pixel(...point);
     if (!samples) return '–';
     const shown = samples.slice(0, samples[3] === 255 ? 3 : 4);
-    return `#${Array.from(shown, (sample) => sample.toString(16).padStart(2, '0')).join('')}`;
+    const about = picture.unit.every((length) => length === 1) ? '' : '≈ ';
+    return `${about}#${Array.from(shown, (sample) => sample.toString(16).padStart(2, '0')).join('')}`;
 }
 
 function toggleComparing() {
@@ -173,7 +176,7 @@ function takeDevice() {
 
 /** The user has changed the address; the browser's Back and Forward do so, too. */
 function takeAddress() {
-    if (edits.isUnderWay) return;
+    if (edits.isUnderWay || !edits.hasBegun) return;
     const { pathname, search, hash } = location;
     const { steps, device } = planNow();
     const known = addressOf({ steps: planText(steps), off: offText(steps), device });
@@ -183,13 +186,23 @@ function takeAddress() {
     page.changed(false);
 }
 
+/** Escape closes only the topmost thing. */
+function escape() {
+    if (!closeSaving()) page.bench.leave();
+}
+
 function key(event) {
     const command = event.ctrlKey || event.metaKey;
     const typing = event.target.closest?.('input, select, textarea');
+    const text = event.target.closest?.('[type=number], [type=search], [type=text], textarea');
+    const letter = command && event.key.toLowerCase();
+    if (event.key === 'Escape') return void escape();
+    // A step's field is part of the plan; the browser undoes what is typed elsewhere.
+    if (text && !text.closest('#steps') && ['z', 'y'].includes(letter)) return;
     if (command && event.key === 'o') byId('file-input').click();
     else if (command && event.key === 's') saveByKey();
-    else if (command && event.key.toLowerCase() === 'z') travel(event.shiftKey ? 1 : -1);
-    else if (command && event.key === 'y') travel(1);
+    else if (letter === 'z') travel(event.shiftKey ? 1 : -1);
+    else if (letter === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();
     else return;
     event.preventDefault();
@@ -219,9 +232,10 @@ listenToZoom();
 guardLeaving(unsaved);
 listen();
 page.device = readAddress().device;
-connect().then(() => {
-    edits.adopt(planNow());
+page.connected = () => {
+    if (!edits.hasBegun) edits.adopt(planNow());
     showState();
-    if (page.input) page.changed(false);
+    if (page.input) runAgain();
     mark('ready', '');
-});
+};
+connect();

@@ -1,4 +1,5 @@
 // The masks of the step that takes files: read from its files, painted, and kept as its files.
+import { failed } from './connection.js';
 import { Mask, readMask, SET } from './mask.js';
 import { MaskLayer } from './mask_layer.js';
 import { page, stepList } from './page.js';
@@ -103,26 +104,40 @@ export class Masks {
         this.draw();
     }
 
-    /** Makes files of what has been painted: one edit, in the order of the strokes. */
+    /**
+     * Makes files of what has been painted: one edit, in the order of the strokes. A plan that has
+     * come meanwhile, as by the browser's Back, has other files, and does not get them.
+     */
     keep() {
         const { layer } = this;
-        const writing = this.parts
+        const { files } = this.step;
+        const painted = this.parts
             .map((part) => [part, this.held.get(part)])
-            .filter(([, held]) => held.changed)
-            .map(async ([part, held]) => {
-                held.changed = false;
-                const isEmpty = !held.mask || held.mask.isEmpty;
-                return [part, held, isEmpty ? undefined : await held.mask.file(fileName(part))];
-            });
-        this.keeping = Promise.all([this.keeping, ...writing]).then(([, ...written]) => {
-            if (!written.length || layer !== this.layer) return;
-            for (const [part, held, file] of written) {
-                held.file = file;
-                if (file) this.step.files[part] = file;
-                else delete this.step.files[part];
-            }
-            page.changed(false);
+            .filter(([, held]) => held.changed);
+        const writing = painted.map(async ([part, held]) => {
+            held.changed = false;
+            const isEmpty = !held.mask || held.mask.isEmpty;
+            return [part, held, isEmpty ? undefined : await held.mask.file(fileName(part))];
         });
+        const take = ([, ...written]) => {
+            if (!written.length || layer !== this.layer) return;
+            const isSame = files === this.step?.files;
+            for (const [part, held, file] of written) {
+                if (this.held.get(part) !== held) continue;
+                if (!isSame) this.held.delete(part);
+                else if (file) files[part] = file;
+                else delete files[part];
+                held.file = file;
+            }
+            if (isSame) page.changed(false);
+            else page.brush.changed();
+        };
+        this.keeping = Promise.all([this.keeping, ...writing])
+            .then(take)
+            .catch((error) => {
+                for (const [, held] of painted) held.changed = true; // the next stroke tries again
+                failed(error);
+            });
     }
 }
 

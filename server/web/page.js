@@ -19,6 +19,7 @@ export const page = {
     between: new Map(), // by the text of the steps: { picture, full } after them
     seams: false, // shown over the picture before
     gone: false, // the daemon
+    connected: null, // reacts to an answer of the daemon: its operators are known
     changed: null, // (dragging): reacts to a change of the result's causes
     runner: null,
     recovery: null, // (error): the notice's button for a damaged picture

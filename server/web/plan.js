@@ -66,9 +66,12 @@ export function setValue({ operator, values }, name, text) {
     for (const other of (text !== '' && excluded[operator.name]?.[name]) || []) delete values[other];
 }
 
-/** Copies that later changes do not affect. */
+/** Copies that later changes do not affect; the live width's bounds are of the one step only. */
 export const copyOf = (steps) =>
-    steps.map((step) => ({ ...step, values: named(step.values), files: { ...step.files } }));
+    steps.map((step) => {
+        const own = { values: named(step.values), files: { ...step.files }, bounds: undefined };
+        return { ...step, ...own };
+    });
 
 const sameFiles = (one, other) =>
     Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);

@@ -186,7 +186,7 @@ const pixelsOf = ({ width, height }) => width * height;
 export function savingChanged() {
     byId('save').disabled = !page.input;
     if (!isOpen()) return;
-    if (!page.input) return void close();
+    if (!page.input) return void closeSaving();
     showFields(page.input.type);
     wait();
 }
@@ -247,14 +247,16 @@ function open() {
     panel.querySelector('[name=save-type]:checked')?.focus();
 }
 
-function close() {
-    if (!isOpen()) return;
+/** Returns whether the panel was open. */
+export function closeSaving() {
+    if (!isOpen()) return false;
     const inside = panel.contains(document.activeElement);
     panel.hidePopover();
     byId('save').setAttribute('aria-expanded', 'false');
     clearTimeout(timer);
     stopLooking();
     if (inside) byId('save').focus();
+    return true;
 }
 
 /** The first press opens the panel, the second one saves. */
@@ -272,14 +274,13 @@ export function listenToSaving(changed) {
             wait();
         }),
     );
-    byId('save').addEventListener('click', () => (isOpen() ? close() : open()));
-    byId('saving-close').addEventListener('click', close);
+    byId('save').addEventListener('click', () => closeSaving() || open());
+    byId('saving-close').addEventListener('click', closeSaving);
     byId('saving-form').addEventListener('submit', (event) => {
         event.preventDefault();
         save();
     });
     byId('copy-picture').addEventListener('click', copy);
     byId('copy-picture').hidden = !(navigator.clipboard?.write && globalThis.ClipboardItem);
-    panel.addEventListener('keydown', (event) => event.key === 'Escape' && close());
     addEventListener('resize', () => isOpen() && place());
 }

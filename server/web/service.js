@@ -35,8 +35,8 @@ async function refuse(response) {
 }
 
 /** The answer of GET /ops: { groups, operators }. */
-export async function operators() {
-    const response = await ask('/ops');
+export async function operators(signal) {
+    const response = await ask('/ops', { signal });
     if (!response.ok) await refuse(response);
     return response.json();
 }

@@ -322,6 +322,23 @@ def test_what_prevents_it(page, daemon, photo, tmp_path):
     check_canvas(page, run_pixels(tmp_path, photo, "carve:width=300"))
 
 
+def test_its_bounds_are_of_one_step(page, photo):
+    """A copy of the step has the usual ones, and so has the step that an undo brings back."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    bounds = "const s = document.querySelectorAll('.step')[arguments[0]].querySelector('.field:has([name=width]) input[type=range]'); return [s.min, s.max]"
+    usual = page.run(bounds, 0)
+    press(page)
+    assert page.run(bounds, 0) == ["240", "720"] != usual
+    page.find(".step .duplicate").click()
+    assert page.run(bounds, 1) == usual
+    page.find("#undo").click()
+    page.wait("document.querySelectorAll('.step').length === 1")
+    assert page.run(bounds, 0) == usual
+
+
 def test_giving_up_ends_the_work(page, daemon, tmp_path):
     path = tmp_path / "full-hd.png"
     path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))

@@ -272,3 +272,104 @@ def test_two_fingers_move_the_picture(opened):
     assert edit(page) == count and saved(page, "mask") is None
     page.find("#zoom-fit").click()
     assert (middle_pixels(page, WIDTH, HEIGHT)[:, :, :3] == np.array(Image.open(page.photo))).all()
+
+
+# The next file of a mask comes late, or if `fails`, not at all.
+SLOWLY = """return import('/web/mask.js').then(({ Mask }) => {
+    const real = Mask.prototype.file;
+    Mask.prototype.file = async function (name) {
+        Mask.prototype.file = real;
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        if (window.fails) throw new Error('no memory');
+        return real.call(this, name);
+    }; });"""
+
+
+def test_an_undo_just_after_a_stroke_undoes_it(opened):
+    page = opened
+    page.add_step("carve")
+    first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
+    paint(page, "rmask", 20, *first)
+    one, count = saved(page, "rmask"), edit(page)
+    page.run(SLOWLY)
+    drag(page, *second)
+    page.run("document.getElementById('undo').click()")
+    page.wait("!document.getElementById('redo').disabled")
+    assert (saved(page, "rmask") == one).all() and edit(page) in (count, count + 1)  # the browser follows later
+    page.find("#redo").click()
+    both = saved(page, "rmask")
+    assert (both[one == 255] == 255).all() and (both[near(second, 9) < 0] == 255).all()
+    page.wait(f"history.state.edit === {count + 1}")
+    page.run(SLOWLY)
+    drag(page, (200, 100), (240, 100))
+    page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
+    page.driver.execute_async_script("setTimeout(arguments[0], 900)")
+    assert (saved(page, "rmask") == one).all() and edit(page) == count
+    paint(page, "rmask", 20, (400, 60), (420, 60))
+    assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
+
+
+def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
+    page = opened
+    page.add_step("carve")
+    first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
+    paint(page, "rmask", 20, (200, 100), (240, 100))
+    page.run("window.fails = true")
+    page.run(SLOWLY)
+    drag(page, *first)
+    page.wait("document.getElementById('notice').textContent.includes('no memory')")
+    paint(page, "rmask", 20, *second)
+    mask = saved(page, "rmask")
+    assert (mask[near(first, 9) < 0] == 255).all() and (mask[near(second, 9) < 0] == 255).all()
+
+
+def test_two_presses_of_paint(opened):
+    """The second one ends the request of the first."""
+    page = opened
+    page.add_step("blur")
+    page.add_step("carve")
+    page.shown("blur;carve")
+    page.run("""window.signals = []; const real = window.fetch; window.fetch = async (target, options) => {
+        if (options?.method === 'POST') {
+            signals.push(options.signal);
+            await new Promise((resolve) => setTimeout(resolve, 200));
+        }
+        return real(target, options); };""")
+    page.run("for (const button of document.querySelectorAll('.mask .paint')) button.click()")
+    page.wait("!document.querySelector('.painting').hidden")
+    assert page.run("return signals.map((signal) => signal?.aborted)") == [True, False]
+    assert page.run("return [...document.querySelectorAll('.mask .paint')].map((e) => e.ariaPressed)") == ["false", "true"]
+
+
+def test_escape_closes_one_thing_and_the_focus_goes_back(opened):
+    page = opened
+    page.add_step("carve")
+    page.run("document.querySelector('.mask:has([name=rmask]) .paint').click()")
+    page.wait("!document.querySelector('.painting').hidden")
+    page.find("#save").click()
+    page.wait("document.getElementById('saving').matches(':popover-open')")
+    page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert page.run("return document.getElementById('saving').matches(':popover-open')") is False
+    assert page.visible(".painting")
+    page.find(".painting [name=done]").click()
+    assert not page.visible(".painting")
+    assert page.run("return document.activeElement === document.querySelector('.mask:has([name=rmask]) .paint')")
+
+
+def test_the_mask_file_chosen_last_stays(opened, tmp_path):
+    """Also if the one before takes longer to be read."""
+    page = opened
+    for name, column in (("first", 5), ("last", 25)):
+        small = np.zeros((32, 48), np.uint8)
+        small[:, column:column + 10] = 255
+        Image.fromarray(small).save(tmp_path / f"{name}.png")
+    page.add_step("carve")
+    page.run("""const real = window.createImageBitmap; window.createImageBitmap = async (...all) => {
+        if (all[0].name === 'first.png') await new Promise((resolve) => setTimeout(resolve, 600));
+        window.read = all[0].name;
+        return real(...all); };""")
+    for name in ("first", "last"):
+        page.find('.step input[name="rmask"]').send_keys(str(tmp_path / f"{name}.png"))
+    page.wait("window.read === 'first.png'")
+    page.driver.execute_async_script("setTimeout(arguments[0], 300)")
+    assert page.text(".mask:has([name=rmask]) .unit").strip() == "last.png"

@@ -290,3 +290,40 @@ def test_a_step_is_folded(opened):
     assert page.text(".step-summary") == "threshold 30"
     page.run("document.querySelector('.step .fold').click()")
     assert page.run("return document.querySelector('.step input[name=threshold]').value") == "30"
+
+
+def test_undo_in_a_search_is_of_its_text(opened):
+    page = opened
+    page.add_step("flip")
+    now(page, "flip")
+    page.find("#palette-search").send_keys("blur")
+    press(page, "z")
+    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert edits(page) == [True, False] and page.visible(".step")
+    page.find("#undo").click()
+    now(page, "")
+    page.find("#palette-search").click()
+    press(page, "y")
+    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert edits(page) == [False, True] and not page.visible(".step")
+
+
+def test_an_address_waits_for_the_daemon(page):
+    """Its steps stay in it while the daemon does not answer."""
+    page.driver.get("about:blank")
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/ops"]})
+    try:
+        page.driver.get(page.url + "#steps=flip;edge")
+        page.wait("document.getElementById('notice').textContent.includes('does not answer')")
+        page.driver.execute_async_script("setTimeout(arguments[0], 2500)")  # it is asked twice
+        assert page.run("return location.hash") == "#steps=flip;edge" and page.visible("#notice")
+        assert page.text("#status") == "Waiting for the daemon."
+    finally:
+        page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    page.wait("document.documentElement.hasAttribute('data-ready')")
+    assert page.run("return [...document.querySelectorAll('.step')].map((e) => e.dataset.operator)") == ["flip", "edge"]
+    assert page.run("return location.hash") == "#steps=flip;edge" and not page.visible("#notice")
+    assert edits(page) == [False, False]
+    blocked = [line for line in page.errors() if "ERR_BLOCKED_BY_CLIENT" not in line["message"]]
+    assert blocked == []

@@ -3,6 +3,7 @@
 with what `burin run` makes with one more step, and at 100 % with the result itself.
 
 covers: server/http/handle_document.c"""
+import re
 import subprocess
 
 import numpy as np
@@ -59,6 +60,21 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
     assert (middle_pixels(page, 400, 300)[:, :, :3] == whole[y:y + 300, x:x + 400]).all()
     page.wait("document.querySelector('#devices .digest')")
     page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
+
+
+def test_colours_of_a_smaller_picture_are_about(page, large):
+    open_live(page, large)
+    page.add_step("blur")
+    page.shown("blur")
+    point = "document.getElementById('canvas')"
+    move = f"""const box = {point}.getBoundingClientRect();
+        {point}.dispatchEvent(new PointerEvent('pointermove', {{ bubbles: true, clientX: box.left + box.width / 2 + 40, clientY: box.top + box.height / 2 }}));"""
+    page.run(move)
+    assert re.fullmatch(r"[\d, ]+  #\w{6} → ≈ #\w{6}", page.text("#pixel"))
+    page.find("#zoom-real").click()
+    page.wait("document.documentElement.dataset.whole === 'true'")
+    page.run(move)
+    assert re.fullmatch(r"[\d, ]+  #\w{6} → #\w{6}", page.text("#pixel"))
 
 
 def test_the_window_grows(page, large):
