@@ -25,7 +25,7 @@ import {
     showPreviewProblem,
     showResult,
 } from './results.js';
-import { listenToQueue, queueChanged, take } from './queue.js';
+import { isQueueUnsaved, listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
@@ -131,15 +131,17 @@ function pixelText(under) {
     const [x, y] = (isLeft ? before : after) ?? before ?? after;
     const colours = ['before', 'after']
         .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
-        .map((side) => colour(under[side] && viewer[side].pixel(...under[side])));
+        .map((side) => colourAt(viewer[side], under[side]));
     return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
-/** Returns #rrggbb, with alpha if it is not opaque. */
-function colour(samples) {
+/** Returns #rrggbb, with alpha if it is not opaque; of a picture that was made smaller, about that. */
+function colourAt(picture, point) {
+    const samples = point && picture.pixel(...point);
     if (!samples) return '–';
+    const about = picture.unit[0] === 1 && picture.unit[1] === 1 ? '' : '≈ ';
     const shown = samples.slice(0, samples[3] === 255 ? 3 : 4);
-    return `#${Array.from(shown, (sample) => sample.toString(16).padStart(2, '0')).join('')}`;
+    return `${about}#${Array.from(shown, (sample) => sample.toString(16).padStart(2, '0')).join('')}`;
 }
 
 function toggleComparing() {
@@ -211,7 +213,7 @@ listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();
 listenToZoom();
-guardLeaving(unsaved);
+guardLeaving(() => unsaved() || isQueueUnsaved());
 listen();
 page.device = readAddress().device;
 connect().then(() => {

@@ -19,7 +19,8 @@ def opened(page, photo):
     page.choose_file(photo)
     page.opened()
     yield page
-    assert all("pipeline" in line["message"] for line in page.errors())
+    lines = [line["message"] for line in page.errors()]
+    assert all("pipeline" in line for line in lines), lines
 
 
 def title(page):

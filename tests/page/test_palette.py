@@ -61,7 +61,7 @@ def test_search_by_anybodys_word(fresh):
         fresh.find("#palette-search").send_keys(Keys.ESCAPE, query)
         found = names(fresh)
         assert found[:1] == ([first] if first else []), query
-        assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "No operator")
+        assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "Nothing found.")
 
 
 def test_everything_by_the_keyboard(fresh, photo):
