@@ -1,7 +1,7 @@
 // The connection to the daemon: its operators and devices, its refusals, and its absence.
 import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
-import { endNotice, showNotice, showProblem } from './notice.js';
+import { endNotice, sentenceOf, showNotice, showProblem } from './notice.js';
 import { page, palette, say, stepList } from './page.js';
 import { offText, planText, readPlan } from './plan.js';
 import { Gone, operators, Problem, readiness } from './service.js';
@@ -60,9 +60,12 @@ export function failed(error, { again = runAgain, action, at, name, said } = {})
         const retry = error.status >= 500 && { text: 'Try again', run: again };
         showProblem(error, { action: action || retry, at: cause, name });
     } else {
+        const unknown = name
+            ? 'The browser cannot read it.'
+            : 'Something went wrong in this page. Load it again if that stays so.';
         showNotice({
             title: name ? `${name} cannot be opened` : 'This did not work',
-            detail: String(error.message),
+            detail: error.constructor === Error ? sentenceOf(error.message) : unknown,
             at,
         });
     }

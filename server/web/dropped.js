@@ -1,4 +1,5 @@
-// The files of a drop. A dropped folder gives all files in it, with their paths.
+// The files of a drop. A dropped folder gives all pictures in it, with their paths.
+import { isPicture } from './files.js';
 
 /** The entries of a folder: the browser gives them in portions. */
 async function entriesOf(folder) {
@@ -21,7 +22,7 @@ async function walk(entry) {
     entries.sort((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
     const lists = [];
     for (const one of entries) lists.push(await walk(one));
-    return lists.flat();
+    return lists.flat().filter(({ file }) => isPicture(file));
 }
 
 export const plain = (files) => [...files].map((file) => ({ file, path: file.name }));

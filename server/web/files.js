@@ -1,4 +1,5 @@
 // Opening and saving: dialog, drop, paste; the browser's question before unsaved work is lost.
+import { failed } from './connection.js';
 import { droppedFiles, plain } from './dropped.js';
 import { byId, element } from './element.js';
 import { readFormats } from './formats.js';
@@ -57,7 +58,9 @@ function listenForDrop(take) {
         event.preventDefault();
         depth = 0;
         shade.hidden = true;
-        droppedFiles(event.dataTransfer).then(take);
+        droppedFiles(event.dataTransfer)
+            .then(take)
+            .catch((error) => failed(error, { name: 'What was dropped' }));
     });
 }
 

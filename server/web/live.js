@@ -46,7 +46,7 @@ export class LiveWidth {
         button.disabled = why !== '' && !on;
         button.setAttribute('aria-pressed', String(on));
         bar.hidden = !on || !this.asking;
-        hint.textContent = why || (on ? this.advice() : 'From half to one and a half times.');
+        hint.textContent = why || (on ? this.advice() : 'From 50 % to 150 % of the width.');
         const fields = button.closest('.step')?.querySelectorAll('.field') ?? [];
         for (const field of fields) field.dispatchEvent(new Event('refresh'));
     }

@@ -27,7 +27,7 @@ import {
     showPreviewProblem,
     showResult,
 } from './results.js';
-import { listenToQueue, queueChanged, take } from './queue.js';
+import { isQueueUnsaved, listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { closeSaving, listenToSaving, saveByKey, savingChanged } from './saving.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
@@ -137,16 +137,16 @@ function pixelText(under) {
     const [x, y] = (isLeft ? before : after) ?? before ?? after;
     const colours = ['before', 'after']
         .filter((side) => viewer.scene[side] && (viewer.scene.kind === 'over' || under[side]))
-        .map((side) => colour(viewer[side], under[side]));
+        .map((side) => colourAt(viewer[side], under[side]));
     return `${Math.floor(x)}, ${Math.floor(y)}  ${colours.join(' → ')}`;
 }
 
-/** Returns #rrggbb, with alpha if it is not opaque; after ≈ if the picture was sent smaller. */
-function colour(picture, point) {
+/** Returns #rrggbb, with alpha if it is not opaque; after ≈ if the picture was made smaller. */
+function colourAt(picture, point) {
     const samples = point && picture.pixel(...point);
     if (!samples) return '–';
+    const about = picture.unit[0] === 1 && picture.unit[1] === 1 ? '' : '≈ ';
     const shown = samples.slice(0, samples[3] === 255 ? 3 : 4);
-    const about = picture.unit.every((length) => length === 1) ? '' : '≈ ';
     return `${about}#${Array.from(shown, (sample) => sample.toString(16).padStart(2, '0')).join('')}`;
 }
 
@@ -229,7 +229,7 @@ listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();
 listenToZoom();
-guardLeaving(unsaved);
+guardLeaving(() => unsaved() || isQueueUnsaved());
 listen();
 page.device = readAddress().device;
 page.connected = () => {

@@ -57,13 +57,13 @@ const causes = [
 ];
 
 const titles = {
-    bad_param: 'Not with these values',
+    bad_param: 'These values do not work',
     corrupt: 'The picture is damaged',
     not_an_image: 'Not a picture',
     body_too_large: 'The file is too large',
     too_large: 'Too large',
-    busy: 'No room',
-    no_memory: 'No room',
+    busy: 'Burin is busy',
+    no_memory: 'Burin is busy',
     deadline: 'Too slow',
 };
 

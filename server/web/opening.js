@@ -39,10 +39,14 @@ async function askForType(file) {
 
 // ---- reading
 
-/** Reads a file; the counts of its picture and its preview come later. */
-async function read(file, type, damaged = false) {
+/**
+ * Reads a file; the counts of its picture and its preview come later. ORIGINAL: the user's file, if
+ * FILE is what the daemon has read of it.
+ */
+async function read(file, type, { damaged = false, original = file } = {}) {
     const name = file.name || 'pasted.png';
-    const input = { name, blob: file, type, damaged, counts: null, preview: null };
+    const blobs = { blob: file, file: original };
+    const input = { name, ...blobs, type, damaged, counts: null, preview: null };
     input.picture = await openPicture(file, {
         role: 'input',
         preview: PREVIEW_PIXELS,
@@ -57,7 +61,8 @@ async function read(file, type, damaged = false) {
  */
 async function readByDaemon(file, type, damaged) {
     const { blob } = await run({ operations: [], image: file, type: 'png', damaged });
-    return read(new File([blob], file.name), type, Boolean(damaged));
+    const facts = { damaged: Boolean(damaged), original: file };
+    return read(new File([blob], file.name), type, facts);
 }
 
 async function readAnyhow(file, damaged) {

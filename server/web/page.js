@@ -11,7 +11,7 @@ export const page = {
     operators: [],
     ready: { workers: [] },
     device: 'auto',
-    input: null, // { name, blob, type, picture, counts, preview, damaged }
+    input: null, // { name, blob, file, type, picture, counts, preview, damaged }; file: the user's
     reading: null, // the file that is being opened
     result: null, // { blob, report, picture, counts, text, steps, only, isWhole, saved }
     preview: null, // the picture while a value is dragged; may be a live one

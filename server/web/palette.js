@@ -1,6 +1,7 @@
 // The palette of operators: groups with headings, the ones used last first, a search by name,
 // everyday name, names of other tools and summary. It is one tab stop; the arrow keys move in it.
 import { byId, element } from './element.js';
+import { STEPS_MAX } from './steps.js';
 
 const RECENT_MAX = 4;
 const RECENT_KEY = 'burin-recent-operators';
@@ -172,7 +173,8 @@ export class Palette {
         const query = this.input.value.trim();
         const count = query ? (sections[0]?.[1].length ?? 0) : 0;
         const some = count === 1 ? '1 operator; Enter adds it.' : `${count} operators; Enter adds the first.`;
-        const text = count ? some : 'No operator is called so; those of your own appear here too.';
+        const found = count ? some : 'Nothing found.';
+        const text = this.steps.isFull ? `A plan has at most ${STEPS_MAX} steps.` : found;
         byId('palette-found').textContent = query ? text : '';
     }
 

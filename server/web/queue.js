@@ -11,7 +11,7 @@ import { mark, page, say, state } from './page.js';
 import { filesOf, planText } from './plan.js';
 import { newRow, showQueue, showRow, showRowProgress, sizeText } from './queue_view.js';
 import { fullRun } from './runner.js';
-import { changing, isSame } from './saving.js';
+import { changing, isSame, isShown } from './saving.js';
 import { Gone, newRequestId, progress } from './service.js';
 import { crcOf, uniqueNames, zipOf } from './zip.js';
 
@@ -19,8 +19,9 @@ const AT_A_TIME = 4; // requests: a browser has six connections
 const PROGRESS_MS = 400;
 const TRIES_MAX = 20; // while the daemon has no room
 
-let items = []; // { file, path, row, made }; made: { blob, crc, causes }
-let control = null; // AbortController of the work
+let items = []; // { file, path, row, working, made, failed }
+// made: { blob, crc, causes, saved }; failed: { text, causes }
+let work = null; // { job, control }, with an AbortController
 
 // ---- the work
 
@@ -45,7 +46,12 @@ async function request({ file, row }, { steps, device, type, options }, signal) 
     );
 }
 
-const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+/** Ends early if SIGNAL aborts. */
+const pause = (seconds, signal) =>
+    new Promise((resolve) => {
+        setTimeout(resolve, 1000 * seconds);
+        signal.addEventListener('abort', resolve, { once: true });
+    });
 
 /** Waits and tries again while the daemon has no room. */
 async function patiently(item, job, signal) {
@@ -55,64 +61,94 @@ async function patiently(item, job, signal) {
         } catch (error) {
             if (error.status !== 503 || tries === TRIES_MAX) throw error;
             showRow(item.row, 'working', 'Waiting for room…');
-            await pause(error.retryAfter || 1);
+            await pause(error.retryAfter || 1, signal);
             signal.throwIfAborted();
         }
     }
 }
 
+const canBeRead = (file) => file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+
+/** Without the daemon the work ends: a file that the browser cannot read looks the same at first. */
+async function explain(error, { file }) {
+    if (!(error instanceof Gone)) return sentenceOf(error.message);
+    if (!(await canBeRead(file))) return 'The file cannot be read any more.';
+    gone();
+    work?.control.abort(error);
+    return '';
+}
+
 async function make(item, job, signal) {
+    item.working = true;
     showRow(item.row, 'working');
     try {
         const { blob } = await patiently(item, job, signal);
-        item.made = { blob, crc: await crcOf(blob), causes: job.causes };
-        showRow(item.row, 'done', sizeText(item.file.size, blob.size));
+        item.made = { blob, crc: await crcOf(blob), causes: job.causes, saved: false };
     } catch (error) {
-        if (signal.aborted) return showRow(item.row, 'waiting');
-        if (error instanceof Gone) gone();
-        showRow(item.row, 'failed', sentenceOf(error.message));
+        const text = signal.aborted ? '' : await explain(error, item);
+        if (!signal.aborted) item.failed = { text, causes: job.causes };
     }
+    item.working = false;
     return queueChanged();
 }
 
-const isMade = (item, { causes }) => item.made && isSame(item.made.causes, causes);
+const isMade = ({ made }, { causes }) => made !== null && isSame(made.causes, causes);
+
+/** NOW: the work in progress, or null. The button that takes the place of another takes its focus. */
+function setWork(now) {
+    const [from, to] = now ? ['queue-run', 'queue-cancel'] : ['queue-cancel', 'queue-run'];
+    const isFocused = document.activeElement === byId(from);
+    work = now;
+    queueChanged();
+    if (isFocused) byId(to).focus();
+}
 
 /** Makes what is not made yet, and then the ZIP file. */
 async function run() {
     const job = jobNow();
-    const { signal } = (control = new AbortController());
+    const control = new AbortController();
+    const { signal } = control;
     const left = items.filter((item) => !isMade(item, job));
-    for (const { row } of left) showRow(row, 'waiting');
-    queueChanged();
+    for (const item of left) item.failed = null;
+    setWork({ job, control });
     const worker = async () => {
         for (let item; !signal.aborted && (item = left.shift());) await make(item, job, signal);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-    control = null;
-    queueChanged();
-    byId('queue-run').focus();
-    if (signal.aborted) return say('Cancelled: the pictures that are done are kept.');
-    return finish(items.filter((item) => isMade(item, job)));
+    setWork(null);
+    const made = items.filter((item) => isMade(item, job));
+    if (!signal.aborted) return finish(made, job);
+    const why = signal.reason instanceof Gone ? signal.reason.message : 'Cancelled.';
+    return say(`${why} ${whole(made.length)} of ${whole(items.length)} pictures are done and kept.`);
 }
 
 /** An ending by the file's own type: the daemon chooses one if none is asked for. */
 const endingOf = ({ type }) =>
     writtenFormats.find(({ media_types }) => media_types.includes(type)).endings[0];
 
-function finish(made) {
+function finish(made, { steps }) {
     mark('queue', `${made.length} of ${items.length}`);
     if (!made.length) return say('No picture could be made: the list says why.');
-    const paths = made.map(({ path, made: { blob } }) => ({ path, ending: endingOf(blob) }));
-    const names = uniqueNames(paths);
     try {
+        const paths = made.map(({ path, made: { blob } }) => ({ path, ending: endingOf(blob) }));
+        const names = uniqueNames(paths);
         const zip = zipOf(made.map((item, i) => ({ name: names[i], ...item.made })));
         saveBlob(zip, 'pictures.zip');
-        if (made.length === items.length && page.result) page.result.saved = true;
-        return say(`Saved ${whole(made.length)} pictures as pictures.zip, ${byteCount(zip.size)}.`);
+        for (const item of made) item.made.saved = true;
+        const { input, result } = page;
+        const isIn = made.some(({ file }) => file === input?.file);
+        if (isIn && isShown({ input, steps })) result.saved = true;
+        const isAll = made.length === items.length;
+        const count = isAll ? whole(made.length) : `${whole(made.length)} of ${whole(items.length)}`;
+        return say(`Saved ${count} pictures as pictures.zip, ${byteCount(zip.size)}.`);
     } catch (error) {
         return say(error.message);
     }
 }
+
+/** Whether the work goes on, or has made files that are in no ZIP file yet. */
+export const isQueueUnsaved = () =>
+    work !== null || items.some(({ made }) => made !== null && !made.saved);
 
 // ---- the list
 
@@ -122,23 +158,28 @@ function howText({ steps, type, options }) {
     return `Each ${as}${steps.length ? `, after ${planText(steps)}` : ''}`;
 }
 
+/** Shows what JOB has made of the item. */
+function showItem(item, job) {
+    const { file, row, working, made, failed } = item;
+    if (working) return;
+    if (isMade(item, job)) showRow(row, 'done', sizeText(file.size, made.blob.size));
+    else if (failed && isSame(failed.causes, job.causes)) showRow(row, 'failed', failed.text);
+    else showRow(row, 'waiting', byteCount(file.size));
+}
+
 /** The open picture, the steps or the choice of Save have changed. */
 export function queueChanged() {
     if (!items.length) return;
-    const job = jobNow();
-    if (!control)
-        for (const item of items)
-            if (item.made && !isMade(item, job)) showRow(item.row, 'waiting');
-    const opened = page.input?.blob;
-    showQueue(items, { working: control !== null, how: howText(job), opened });
+    const job = work?.job ?? jobNow();
+    for (const item of items) showItem(item, job);
+    const opened = page.input?.file;
+    showQueue(items, { working: work !== null, how: howText(job), opened });
 }
 
 function add(files) {
     const added = files.map(({ file, path }) => {
-        const item = { file, path, made: null };
-        item.row = newRow(path.replace(/^\//, ''), () => open(file));
-        showRow(item.row, 'waiting', byteCount(file.size));
-        return item;
+        const row = newRow(path.replace(/^\//, ''), () => open(file));
+        return { file, path, row, working: false, made: null, failed: null };
     });
     items.push(...added);
     byId('queue-list').append(...added.map(({ row }) => row));
@@ -153,7 +194,7 @@ function close() {
 
 /** FILES: a list of { file, path }. One is opened; several make a queue, or join it. */
 export function take(files) {
-    if (!files.length) return void say('There is no file in it.');
+    if (!files.length) return void say('There is no picture in it.');
     if (files.length > 1 || items.length) add(files);
     queueChanged();
     return open((files.find(({ file }) => isPicture(file)) ?? files[0]).file);
@@ -161,6 +202,6 @@ export function take(files) {
 
 export function listenToQueue() {
     byId('queue-run').addEventListener('click', run);
-    byId('queue-cancel').addEventListener('click', () => control?.abort());
+    byId('queue-cancel').addEventListener('click', () => work?.control.abort());
     byId('queue-close').addEventListener('click', close);
 }

@@ -5,6 +5,7 @@ import { showDevices } from './devices.js';
 import { byId, milliseconds, whole } from './element.js';
 import { hideNotice } from './notice.js';
 import { histograms, mark, page, say, state, stepList } from './page.js';
+import { isSamePlan } from './plan.js';
 import { dropSeams, fillStrip, showPictures, showViewer, updateSeams } from './stages.js';
 import { showValues } from './values.js';
 
@@ -59,6 +60,7 @@ export function showCounts(result, counts) {
 export function showResult(result, ms) {
     const old = page.result;
     page.result = result;
+    result.saved = Boolean(old?.saved) && isSamePlan(old, result); // now the whole of it
     const preview = page.preview;
     page.preview = null;
     showPictures();

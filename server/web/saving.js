@@ -1,5 +1,5 @@
 // The panel of Save. It shows the file as it will be: its size, the picture in the viewer, or why
-// it cannot be made. Download and Copy hand out these very bytes.
+// it cannot be made. Download hands out these very bytes, and Copy the picture as a PNG.
 import { outputName } from './commands.js';
 import { gone } from './connection.js';
 import { byId, byteCount, element } from './element.js';
@@ -46,7 +46,7 @@ function wanted() {
 }
 
 /** Whether the shown output is that of STEPS. */
-const isShown = ({ input, steps }) =>
+export const isShown = ({ input, steps }) =>
     page.result !== null &&
     isSame(causesOf(page.input, changing(page.result.steps)), causesOf(input, steps));
 
@@ -113,7 +113,7 @@ const percent = (share) =>
     share < 0.1 ? `${(100 * share).toPrecision(2)} %` : `${Math.round(100 * share)} %`;
 
 function showFile({ blob, quality, input, steps, type }) {
-    const share = percent(blob.size / input.blob.size);
+    const share = percent(blob.size / input.file.size);
     const fitted = quality === undefined ? '' : `, quality ${quality}`;
     byId('saving-size').textContent = byteCount(blob.size);
     byId('saving-share').textContent = `${share} of the original${fitted}`;
@@ -134,7 +134,7 @@ async function look(mine) {
     if (blob === page.result?.blob) return stopLooking(); // it is shown already
     const picture = await openPicture(blob, { role: 'preview' }).catch(() => null);
     if (!picture) return stopLooking(); // this browser does not show the type
-    if (!isOpen() || file !== mine || page.runner.full) return picture.close();
+    if (!isOpen() || file !== mine || page.runner.isWorking) return picture.close();
     picture.name = describe({ type, options }, byteCount);
     picture.steps = steps;
     const old = page.preview;
@@ -157,7 +157,7 @@ function stopLooking() {
 async function refresh() {
     clearTimeout(timer);
     if (!isOpen() || !page.input) return;
-    if (page.runner.full) return void wait(); // its output may be what is encoded
+    if (page.runner.isWorking) return void wait(); // its output may be what is encoded
     const now = load();
     byId('saving-problem').replaceChildren();
     if (!now.blob) showWaiting(true);

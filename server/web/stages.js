@@ -33,8 +33,7 @@ function beforeStage() {
 // ---- what is shown
 
 export function showPictures() {
-    if (chosenStep() >= outputCount())
-        page.chosen = page.chosen === 'output' ? 'output' : 'input';
+    if (chosenStep() && chosenStep() >= outputCount()) page.chosen = 'input';
     showViewer();
 }
 

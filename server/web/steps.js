@@ -6,7 +6,7 @@ import { hideNotice } from './notice.js';
 import { copyOf, fileStep, newStep } from './plan.js';
 import { stepCard } from './step_card.js';
 
-const STEPS_MAX = 10; // of one pipeline, as in the daemon
+export const STEPS_MAX = 10; // of one pipeline, as in the daemon
 
 export class StepList {
     /**

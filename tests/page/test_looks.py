@@ -145,16 +145,18 @@ def test_no_text_is_smaller_than_13_pixels(page, photo, width):
     page.wait("document.querySelectorAll('#histograms svg').length === 2")
     page.size(width, 900)
     page.wait(f"innerWidth === {width}")
-    small = page.run("""
+    seen, small = page.run("""
         const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = new Set();
+        let seen = 0;
         while (walker.nextNode()) {
             const parent = walker.currentNode.parentElement, svg = parent.closest('svg');
             if (!walker.currentNode.data.trim() || !parent.getClientRects().length) continue;
+            seen++;
             const scale = svg ? svg.getScreenCTM().a : 1;
             if (parseFloat(getComputedStyle(parent).fontSize) * scale < 12.95) found.add(parent.outerHTML.slice(0, 90));
         }
-        return [...found];""")
-    assert small == []
+        return [seen, [...found]];""")
+    assert seen > 50 and small == []
 
 
 # ---- colours and placeholders

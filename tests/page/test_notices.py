@@ -16,10 +16,12 @@ pytestmark = needs_browser
 
 @pytest.fixture
 def opened(page, photo):
+    """For tests that make the daemon refuse something."""
     page.choose_file(photo)
     page.opened()
     yield page
-    assert all("pipeline" in line["message"] for line in page.errors())
+    lines = [line["message"] for line in page.errors()]
+    assert lines and all("pipeline" in line for line in lines), lines
 
 
 def title(page):
@@ -79,18 +81,20 @@ def test_too_large_a_result(opened):
     assert not opened.visible("#notice") and opened.text("#status") == ""
 
 
-def test_the_line_below_is_about_now(opened, photo, tmp_path):
-    opened.add_step("histeq")
-    opened.shown("histeq")
-    assert opened.text("#status").startswith("Done: histeq")
-    opened.run("document.querySelector('.step [aria-label^=Remove]').click()")
-    assert opened.text("#status") == ""
-    opened.add_step("flop")
-    opened.shown("flop")
+def test_the_line_below_is_about_now(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.shown("histeq")
+    assert page.text("#status").startswith("Done: histeq")
+    page.run("document.querySelector('.step [aria-label^=Remove]').click()")
+    assert page.text("#status") == ""
+    page.add_step("flop")
+    page.shown("flop")
     other = tmp_path / "other.png"
     Image.fromarray(smooth(90, 70)).save(other)
-    opened.choose_file(other)
-    opened.wait("document.getElementById('file').textContent.startsWith('other.png')")
-    opened.shown("flop")
-    assert opened.text("#status").startswith("Done: flop")
-    check_canvas(opened, run_pixels(tmp_path, other, "flop"))
+    page.choose_file(other)
+    page.wait("document.getElementById('file').textContent.startsWith('other.png')")
+    page.shown("flop")
+    assert page.text("#status").startswith("Done: flop")
+    check_canvas(page, run_pixels(tmp_path, other, "flop"))

@@ -92,6 +92,22 @@ def test_a_damaged_picture_is_opened_as_far_as_it_can_be_read(page, photo, trunc
     assert all("/pipeline" in line and "422" in line for line in refuses(page))
 
 
+def test_what_the_daemon_has_read_is_the_users_file(page, photo, truncated):
+    """Its row is marked as open, and the share that Save shows is of its own bytes."""
+    page.choose_file(f"{photo}\n{truncated}")
+    page.opened()
+    page.find("#queue-list li:nth-child(2) button").click()
+    page.wait("document.querySelector('#notice strong')?.textContent === 'The picture is damaged'")
+    page.find("#notice button:not(.close)").click()
+    page.wait("document.getElementById('file').textContent === 'torn photo.jpg 480 × 320'")
+    assert page.run("return [...document.querySelectorAll('#queue-list button')].map((e) => e.ariaCurrent)") == ["false", "true"]
+    page.find("#save").click()
+    page.wait("document.getElementById('saving').getAttribute('aria-busy') === 'false' && document.documentElement.dataset.saving?.startsWith('jpeg ')")
+    size = int(page.run("return document.documentElement.dataset.saving").split()[1])
+    assert page.text("#saving-share") == f"{round(100 * size / truncated.stat().st_size)} % of the original"
+    assert len(refuses(page)) == 1
+
+
 def test_text_is_no_picture(page, photo, tmp_path):
     path = tmp_path / "letter.jpg"
     path.write_bytes(b"Dear Sir or Madam, this is not a picture.")

@@ -61,7 +61,7 @@ def test_search_by_anybodys_word(fresh):
         fresh.find("#palette-search").send_keys(Keys.ESCAPE, query)
         found = names(fresh)
         assert found[:1] == ([first] if first else []), query
-        assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "No operator")
+        assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "Nothing found.")
 
 
 def test_everything_by_the_keyboard(fresh, photo):
@@ -139,6 +139,7 @@ def test_a_full_pipeline_takes_no_more(fresh):
         fresh.add_step("flip")
     fresh.find("#palette-search").send_keys("flip", Keys.ENTER)
     assert fresh.run("return document.querySelectorAll('.step').length") == 10
+    assert fresh.text("#palette-found") == "A plan has at most 10 steps."
     assert fresh.run("return [...document.querySelectorAll('#palette button')].every((button) => button.disabled)")
 
 

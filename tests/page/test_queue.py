@@ -20,6 +20,8 @@ from window import check_canvas
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
+ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+
 
 def drop(page, *paths):
     """A drop of files and folders, as the system makes it."""
@@ -90,8 +92,9 @@ def test_many_become_one_archive(page, tmp_path):
     shown = {name: (state, text) for name, state, text in rows(page)}
     assert shown["letter.txt"][0] == "failed" and "send JPEG" in shown["letter.txt"][1]
     assert all(state == "done" for name, (state, _) in shown.items() if name != "letter.txt")
-    assert "7 of 8 done, 1 failed" == page.text("#queue-sum") and "7 pictures" in page.text("#status")
-    assert all("415" in line["message"] for line in page.errors())
+    assert "7 of 8 done, 1 failed" == page.text("#queue-sum") and "Saved 7 of 8 pictures" in page.text("#status")
+    refusals = [line["message"] for line in page.errors()]
+    assert refusals and all("415" in line for line in refusals)
 
 
 def test_pictures_keep_their_types_until_one_is_chosen(page, tmp_path):
@@ -111,6 +114,8 @@ def test_a_folder_and_its_paths(page, tmp_path):
     folder = tmp_path / "holiday"
     pictures(folder, 2)
     pictures(folder / "sea", 1)
+    for name in (".DS_Store", "sea/Thumbs.db"):
+        (folder / name).write_bytes(b"of the system")
     (tmp_path / "empty").mkdir()
     drop(page, folder)
     page.opened()
@@ -119,7 +124,7 @@ def test_a_folder_and_its_paths(page, tmp_path):
     page.wait("document.documentElement.dataset.queue")
     assert archive(page).namelist() == ["holiday/p0.png", "holiday/p1.png", "holiday/sea/p0.png"]
     drop(page, tmp_path / "empty")
-    page.wait("document.getElementById('status').textContent === 'There is no file in it.'")
+    page.wait("document.getElementById('status').textContent === 'There is no picture in it.'")
 
 
 def test_another_one_is_opened(page, tmp_path):
@@ -204,6 +209,140 @@ def test_keys_alone(page, tmp_path):
     archive(page)
 
 
+HELD = """window.held = []; window.real = window.fetch; window.fetch = async (target, options) => {
+    if (!(options?.body instanceof FormData)) return real(target, options);
+    await new Promise((go) => held.push(go));
+    return real(target, options); };"""
+
+
+def test_what_is_in_the_archive_is_saved(page, tmp_path):
+    """A result of steps that were changed meanwhile is not."""
+    drop(page, *pictures(tmp_path / "in", 2))
+    page.opened()
+    page.add_step("flip")
+    page.shown("flip")
+    page.run(HELD)
+    page.find("#queue-run").click()
+    page.wait("held.length === 2")
+    assert page.run(ASKS_TO_SAVE)
+    page.run("window.fetch = real")
+    page.add_step("flop")
+    page.shown("flip;flop")
+    page.run("held.forEach((go) => go())")
+    page.wait("document.documentElement.dataset.queue === '2 of 2'")
+    archive(page)
+    assert page.run(ASKS_TO_SAVE), "the shown result is in no archive"
+    page.find("#queue-run").click()
+    page.wait("document.getElementById('queue-sum').textContent === '2 of 2 done' && !document.getElementById('queue-run').hidden")
+    archive(page)
+    assert not page.run(ASKS_TO_SAVE)
+
+
+def test_leaving_asks_for_the_queue(page, tmp_path):
+    """While it works, and after it was cancelled with some done."""
+    drop(page, *pictures(tmp_path / "in", 6))
+    page.opened()
+    assert not page.run(ASKS_TO_SAVE)
+    page.run(HELD)
+    page.find("#queue-run").click()
+    page.wait("held.length === 4")
+    assert page.run(ASKS_TO_SAVE)
+    page.run("held[0]()")
+    page.wait("document.querySelector('#queue-list [data-state=done]')")
+    page.find("#queue-cancel").click()
+    page.run("window.fetch = real; held.forEach((go) => go())")
+    page.wait("!document.getElementById('queue-run').hidden")
+    assert "1 of 6 pictures are done" in page.text("#status") and page.run(ASKS_TO_SAVE)
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '6 of 6'")
+    archive(page)
+    assert not page.run(ASKS_TO_SAVE)
+
+
+def test_rows_after_a_change_and_its_undo(page, tmp_path):
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear Sir or Madam, this is not a picture.")
+    drop(page, *pictures(tmp_path / "in", 2), letter)
+    page.opened()
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '2 of 3'")
+    archive(page)
+    before = rows(page)
+    assert [state for _, state, _ in before] == ["done", "done", "failed"]
+    page.add_step("flip")
+    page.shown("flip")
+    assert {state for _, state, _ in rows(page)} == {"waiting"}
+    page.find("#undo").click()
+    assert rows(page) == before
+    assert page.errors()
+
+
+def test_the_end_leaves_the_focus(page, tmp_path):
+    drop(page, *pictures(tmp_path / "in", 2))
+    page.opened()
+    page.run(HELD)
+    page.find("#queue-run").click()
+    page.wait("held.length === 2")
+    assert page.run("return document.activeElement.id") == "queue-cancel"
+    page.run("document.getElementById('device').focus(); held.forEach((go) => go())")
+    page.wait("document.documentElement.dataset.queue === '2 of 2'")
+    archive(page)
+    assert page.run("return document.activeElement.id") == "device"
+
+
+def test_cancel_while_waiting_for_room(page, tmp_path):
+    drop(page, *pictures(tmp_path / "in", 2))
+    page.opened()
+    page.run("""window.refused = 0; const real = window.fetch; window.fetch = async (target, options) => {
+        if (!(options?.body instanceof FormData)) return real(target, options);
+        refused++;
+        return new Response(JSON.stringify({ message: 'the queue is full' }), { status: 503, headers: { 'Retry-After': '600' } }); };""")
+    page.find("#queue-run").click()
+    page.wait("document.querySelectorAll('#queue-list li').length === 2 && refused === 2")
+    page.find("#queue-cancel").click()
+    page.wait("!document.getElementById('queue-run').hidden")
+    assert {state for _, state, _ in rows(page)} == {"waiting"}
+
+
+def test_a_lost_daemon_ends_the_work(page, tmp_path):
+    """No row has failed, and the rest can be made when it is back."""
+    drop(page, *pictures(tmp_path / "in", 6))
+    page.opened()
+    page.run("""window.asked = 0; window.real = window.fetch; window.fetch = async (target, options) => {
+        if (options?.body instanceof FormData && ++asked > 1) throw new TypeError('Failed to fetch');
+        return real(target, options); };""")
+    page.find("#queue-run").click()
+    page.wait("!document.getElementById('queue-run').hidden && document.querySelector('#notice strong')?.textContent === 'The daemon does not answer'")
+    assert {state for _, state, _ in rows(page)} <= {"waiting", "done"} and not page.run("return document.documentElement.dataset.queue")
+    page.run("window.fetch = real")
+    page.wait("document.getElementById('status').textContent === 'The daemon is back.'")
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '6 of 6'")
+    assert len(archive(page).namelist()) == 6
+
+
+def test_a_file_that_is_gone(page, tmp_path):
+    """Its row says so; the others are made."""
+    paths = pictures(tmp_path / "in", 3)
+    drop(page, *paths)
+    page.opened()
+    paths[1].unlink()
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '2 of 3'")
+    assert rows(page)[1][1:] == ["failed", "The file cannot be read any more."]
+    archive(page)
+    assert "Saved 2 of 3 pictures" in page.text("#status")
+    page.errors()
+
+
+def test_a_drop_that_cannot_be_read(page):
+    page.run("""const event = new Event('drop', { cancelable: true });
+        const entry = { isDirectory: true, createReader: () => ({ readEntries: (_, no) => no(new DOMException('x', 'NotFoundError')) }) };
+        event.dataTransfer = { types: ['Files'], files: [], items: [{ webkitGetAsEntry: () => entry }] };
+        dispatchEvent(event);""")
+    page.wait("document.querySelector('#notice strong')?.textContent === 'What was dropped cannot be opened'")
+
+
 def overlap(one, other):
     return min(one[2], other[2]) - max(one[0], other[0]) > 0.5 and min(one[3], other[3]) - max(one[1], other[1]) > 0.5
 
@@ -211,7 +350,7 @@ def overlap(one, other):
 def test_it_fits_the_window(page, tmp_path):
     drop(page, *pictures(tmp_path / "in", 12))
     page.opened()
-    for width, height in ((375, 700), (768, 1024), (1440, 900)):
+    for width, height in ((375, 700), (768, 1024), (1440, 900), (2560, 1440)):
         page.size(width, height)
         page.wait(f"innerWidth === {width}")
         assert page.run("return document.documentElement.scrollWidth") <= width

@@ -116,6 +116,21 @@ def test_each_type_has_its_options(page, daemon, photo):
     assert not page.visible('[data-option="quality"]') and not page.visible('[data-option="max_bytes"]')
 
 
+def test_the_file_is_shown_after_a_drag(page, photo):
+    """The file of the new value, not one that the full result replaces at once."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("brightness")
+    page.find("#save").click()
+    choose(page, type="jpeg", quality=40)
+    size_shown(page, "jpeg")
+    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
+    page.run("""const box = document.querySelector('.step[data-operator=brightness] input[name=shift]');
+        box.focus(); box.value = 50; box.dispatchEvent(new Event('input', { bubbles: true }));""")
+    page.shown("brightness:shift=50")
+    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
+
+
 def test_converting_needs_no_step(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()

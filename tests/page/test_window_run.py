@@ -50,6 +50,10 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
     assert sum(page.run("return got")) < bytes_of_whole / 10
     width, height = window_size(page)
     assert "3,000 × 2,000" in page.text('#filmstrip [data-key="output"]') and f"3,000 × 2,000, for the window {width:,} × {height:,}" in page.text("#times")
+    readout = """const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 60, clientY: box.top + canvas.height / 2 }));
+        return document.getElementById('pixel').textContent.split('  ')[1].split(' → ').map((text) => text.startsWith('≈ #'));"""
+    assert page.run(readout) == [False, True]
     page.find("#compare").click()
     expected = run_pixels(tmp_path, large, "blur", f"resize:width={width},height={height},fit=fill").astype(int)
     shown = middle_pixels(page, width, height)
@@ -58,6 +62,7 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
     page.wait("document.documentElement.dataset.whole === 'true'")
     x, y = WIDTH // 2 - 200, HEIGHT // 2 - 150
     assert (middle_pixels(page, 400, 300)[:, :, :3] == whole[y:y + 300, x:x + 400]).all()
+    assert page.run(readout) == [False]
     page.wait("document.querySelector('#devices .digest')")
     page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
 
@@ -115,6 +120,12 @@ def test_the_file_is_that_of_the_result(page, large, tmp_path):
     subprocess.run([BURIN, "run", "blur", str(large), str(expected)], check=True)
     assert wait_until(lambda: saved.exists() and saved.read_bytes() == expected.read_bytes())
     saved.unlink()
+    asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert not page.run(asks)
+    page.find("#saving-close").click()
+    page.find("#zoom-real").click()
+    page.wait("document.documentElement.dataset.whole === 'true'")
+    assert not page.run(asks), "the whole of the saved result is saved"
 
 
 @pytest.mark.parametrize("address, text", [("carve:dx=-20", "carve:dx=-20"), ("resize:width=1200", "resize:width=1200")])
