@@ -317,7 +317,7 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     page.run("window.fails = true")
     page.run(SLOWLY)
     drag(page, *first)
-    page.wait("document.getElementById('notice').textContent.includes('no memory')")
+    page.wait("document.getElementById('notice').textContent.includes('No memory')")
     paint(page, "rmask", 20, *second)
     mask = saved(page, "rmask")
     assert (mask[near(first, 9) < 0] == 255).all() and (mask[near(second, 9) < 0] == 255).all()
