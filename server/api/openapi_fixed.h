@@ -204,7 +204,10 @@ static const char openapi_schemas[] =
     "'progressive':" OPENAPI_FLAG ","
     "'animated':" OPENAPI_FLAG ",'pixels':" OPENAPI_COUNT ",'size':" OPENAPI_COUNT "},"
     "'required':['width','height','type','mime_type','space','hasAlpha','hasProfile','channels',"
-    "'depth','orientation','progressive','animated','pixels','size']},"
+    "'depth','orientation','progressive','animated','pixels','size']}";
+
+/* Apart, since compilers need not take a text of over 4095 bytes. */
+static const char openapi_status_schemas[] =
     "'Operators':{'type':'object','properties':{'groups':{'type':'array','items':" OPENAPI_TEXT
     "},'operators':{'type':'array','items':{"
     "'type':'object','properties':{'name':" OPENAPI_TEXT ",'title':" OPENAPI_TEXT ","

@@ -425,6 +425,7 @@ static void components(struct json_writer *json, const struct op_set *ops) {
     problem_responses(json);
     put(json, "},'schemas':{");
     put(json, openapi_schemas);
+    put_next(json, openapi_status_schemas);
     stages_schema(json);
     operations_schema(json, ops);
     outputs_schema(json);
