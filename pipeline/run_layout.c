@@ -261,7 +261,7 @@ struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree)
     for (int p = 0; p < tree->part_count; p++)
         for (int i = 0; i < tree->count; i++)
             for (int s = 0; s <= tree->parts[p].plan->count; s++)
-                need.image = larger(need.image, shape_bytes(&tree->parts[p].items[i], s));
+                need.image = larger(need.image, image_bytes(&tree->parts[p].items[i].shapes[s]));
     for (int i = 0; i < tree->count; i++)
         if (trunk->items[i].jpeg && !is_passed_on(trunk->plan, &trunk->items[i]))
             need.device_in += shape_bytes(&trunk->items[i], 0);
