@@ -76,15 +76,7 @@ DEVICE void meet(const struct block_view &view, const struct sweep_place &place,
     if (place.lane == 0) __stcg(view.bests + place.warp, (uint64_t)least << 32 | column);
 }
 
-/* The seam's cost, and behind it its column in the middle row: for a whole warp. */
-DEVICE uint64_t best_of(const struct block_view &view, uint32_t warps) {
-    const uint32_t lane = thread_index() % 32;
-    const uint64_t best = lane < warps ? __ldcg(view.bests + lane) : ~0ull;
-    const uint32_t cost = (uint32_t)(best >> 32), least = __reduce_min_sync(~0u, cost);
-    return (uint64_t)least << 32 | __reduce_min_sync(~0u, cost == least ? (uint32_t)best : ~0u);
-}
-
-/* That of the block's warp number WARP. */
+/* The half of the block's warp number WARP. */
 template <int CLUSTER> DEVICE uint32_t half_of(uint32_t warp, uint32_t warps) {
     return CLUSTER == 1 ? warp / warps : block_index() % 2;
 }
@@ -122,11 +114,14 @@ DEVICE void trace_seam(const struct block_search &search, uint32_t seam, uint32_
     const int warp = (int)place_of<WORDS, CLUSTER>(number, warps, half).warp;
     if (warp >= TRACE_WARPS) return;
     const struct block_view view = block_view_of(search, KIND);
-    const uint64_t best = best_of(view, warps);
-    const int column = (int)(uint32_t)best;
+    /* The least of the warps' costs, and the first column with it. */
+    const uint32_t lane = thread_index() % 32;
+    const uint64_t best = lane < warps ? __ldcg(view.bests + lane) : ~0ull;
+    const uint32_t cost = (uint32_t)(best >> 32), least = __reduce_min_sync(~0u, cost);
+    const int column = (int)__reduce_min_sync(~0u, cost == least ? (uint32_t)best : ~0u);
     const uint32_t ring = rings + number * ring_shape<WORDS, KIND>::BYTES;
-    const bool says = !half && !warp && threadIdx.x % 32 == 0;
-    if (KIND == MASKED && search_ends(search, seam, (uint32_t)(best >> 32), says))
+    const bool says = !half && !warp && lane == 0;
+    if (KIND == MASKED && search_ends(search, seam, least, says))
         shared.ends = true;
     else if (half)
         trace_half<true>(search, view, seam, warp, column, ring, shared.trace[1]);
