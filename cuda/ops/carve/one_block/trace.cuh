@@ -205,6 +205,36 @@ DEVICE void window_energies(struct window_rows<KIND, COLUMNS> &rows, uint32_t wo
     energies[0] += outside[0], energies[1] += outside[1];
 }
 
+/* Adds row I to COSTS and PATHS. ENERGIES: the row's, two to a word; FLAGS: its masks. Paths end in
+ * row LAST. Only the group beside the middle ends early; its warp has the fewest columns a lane.
+ */
+template <int WORDS, search_kind KIND, int COLUMNS>
+DEVICE void add_to_paths(uint32_t (&costs)[COLUMNS], uint32_t (&paths)[COLUMNS],
+                         const uint32_t (&energies)[2], uint32_t flags,
+                         const struct flag_costs &flag_costs, int i, int last) {
+    const uint32_t beyond = (uint32_t)((last - i) >> 31);
+    uint32_t left = __shfl_up_sync(~0u, costs[COLUMNS - 1], 1);
+    uint32_t left_path = __shfl_up_sync(~0u, paths[COLUMNS - 1], 1);
+    const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
+    const uint32_t right_path = __shfl_down_sync(~0u, paths[0], 1);
+#pragma unroll
+    for (int j = 0; j < COLUMNS; j++) {
+        const uint32_t after = j + 1 < COLUMNS ? costs[(j + 1) % COLUMNS] : right;
+        const uint32_t after_path = j + 1 < COLUMNS ? paths[(j + 1) % COLUMNS] : right_path;
+        const uint32_t least = __vimin3_u32(left, costs[j], after);
+        const uint32_t path = left == least       ? left_path | 1u << 2 * i
+                              : costs[j] == least ? paths[j]
+                                                  : after_path | 2u << 2 * i;
+        left = costs[j], left_path = paths[j];
+        paths[j] = COLUMNS == trace_columns<WORDS, KIND>(0) ? (path & ~beyond) | (paths[j] & beyond)
+                                                            : path;
+        const int half = window_half_of<COLUMNS>(j);
+        uint32_t energy = half % 2 ? energies[half / 2] >> 16 : energies[half / 2] & 0xffff;
+        if (KIND == MASKED) energy = add_flags(energy, flags, FLAG_BITS * j, flag_costs);
+        costs[j] = KIND == MASKED ? __viaddmin_u32(least, energy, COST_WALL) : least + energy;
+    }
+}
+
 /* PATHS gets the paths to the lane's columns, from X on, in row LAST: bit 2 i where one came to row
  * i from the left, bit 2 i + 1 from the right. Meanwhile the window of NEXT around COLUMN comes. */
 template <int WORDS, bool LOWER, search_kind KIND, int COLUMNS>
@@ -249,35 +279,13 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
 #pragma unroll KIND == MASKED ? 1 : 5
     for (int i = 0; i < shape::STEP; i++) {
         const uint32_t present[2] = { energies[0], energies[1] }, present_flags = flags;
-        const uint32_t beyond = (uint32_t)((last - i) >> 31);
-        uint32_t left = __shfl_up_sync(~0u, costs[COLUMNS - 1], 1);
-        uint32_t left_path = __shfl_up_sync(~0u, paths[COLUMNS - 1], 1);
-        const uint32_t right = __shfl_down_sync(~0u, costs[0], 1);
-        const uint32_t right_path = __shfl_down_sync(~0u, paths[0], 1);
         window_energies<LOWER>(rows, word, x, outside, energies);
         if (BY_ROWS) copy_async_wait<shape::ROWS - shape::AHEAD - 3>();
         if (BY_ROWS) __syncwarp();
         if (i + shape::AHEAD + 2 < shape::ROWS) word = luma(i + shape::AHEAD + 2);
         if (KIND == MASKED && i + 1 < shape::STEP) flags = flags_of(i + 1);
         if (BY_ROWS) ask_window_row(window, i);
-#pragma unroll
-        for (int j = 0; j < COLUMNS; j++) {
-            const uint32_t after = j + 1 < COLUMNS ? costs[(j + 1) % COLUMNS] : right;
-            const uint32_t after_path = j + 1 < COLUMNS ? paths[(j + 1) % COLUMNS] : right_path;
-            const uint32_t least = __vimin3_u32(left, costs[j], after);
-            const uint32_t path = left == least       ? left_path | 1u << 2 * i
-                                  : costs[j] == least ? paths[j]
-                                                      : after_path | 2u << 2 * i;
-            left = costs[j], left_path = paths[j];
-            paths[j] = COLUMNS == trace_columns<WORDS, KIND>(0)
-                           ? (path & ~beyond) | (paths[j] & beyond)
-                           : path;
-            const int half = window_half_of<COLUMNS>(j);
-            uint32_t energy = half % 2 ? present[half / 2] >> 16 : present[half / 2] & 0xffff;
-            if (KIND == MASKED)
-                energy = add_flags(energy, present_flags, FLAG_BITS * j, flag_costs);
-            costs[j] = KIND == MASKED ? __viaddmin_u32(least, energy, COST_WALL) : least + energy;
-        }
+        add_to_paths<WORDS, KIND>(costs, paths, present, present_flags, flag_costs, i, last);
     }
     for (int i = shape::STEP; BY_ROWS && i < shape::ROWS; i++) ask_window_row(window, i);
 }
