@@ -139,12 +139,13 @@ def test_converting_needs_no_step(page, photo, tmp_path):
     choose(page, type="webp", quality=50)
     size = size_shown(page, "webp")
     page.wait("document.documentElement.dataset.looked?.startsWith('webp ')", "the viewer shows the file")
-    assert page.text("#label-after") == "WebP, quality 50" and page.text("#label-before") == "Input"
+    page.wait("document.getElementById('label-after').textContent === 'WebP, quality 50'")  # written with the next frame
+    assert page.text("#label-before") == "Input"
     data = downloaded(page, "rocket.webp")
     assert data == written(photo, tmp_path / "expected.webp", "--quality", "50") and len(data) == size
     page.find("#saving-close").click()
     assert page.run("return document.activeElement.id") == "save"
-    assert not page.visible("#label-after"), "the panel's picture goes with it"
+    page.wait("document.getElementById('label-after').hidden", "the panel's picture goes with it")
 
 
 def test_the_last_choice_wins(page, photo):
