@@ -14,6 +14,7 @@ import { LiveWidth } from './live.js';
 import { hideNotice } from './notice.js';
 import { recovery, stopReading } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
+import { listenToPanels } from './panels.js';
 import { copyOf, offText, planText } from './plan.js';
 import {
     dropPreview,
@@ -188,6 +189,7 @@ function takeAddress() {
 
 /** Escape closes only the topmost thing. */
 function escape() {
+    if (byId('settings').matches(':popover-open')) return; // the browser closes it
     if (!closeSaving()) page.bench.leave();
 }
 
@@ -225,6 +227,7 @@ function listen() {
 }
 
 showFormats();
+listenToPanels();
 listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();

@@ -1,6 +1,7 @@
 // The notice of what went wrong, at its cause: the field, the mask, Save; else under the bar. It
 // goes with the next change, unless it lasts.
 import { byId, element } from './element.js';
+import { openPanel } from './panels.js';
 
 const box = byId('notice');
 let lasts = false;
@@ -20,6 +21,7 @@ export function showNotice({ title, detail, action, at = null, lasting = false }
         action ? element('button', { type: 'button', onclick: action.run }, action.text) : '',
         element('button', { ...close, title: 'Close' }, '✕'),
     );
+    if (at?.closest('#steps')) openPanel('steps');
     if (at) at.append(box);
     else goHome();
     box.hidden = false;

@@ -1,6 +1,7 @@
 // The palette of operators: groups with headings, the ones used last first, a search by name,
 // everyday name, names of other tools and summary. It is one tab stop; the arrow keys move in it.
 import { byId, element } from './element.js';
+import { openPanel } from './panels.js';
 import { STEPS_MAX } from './steps.js';
 
 const RECENT_MAX = 4;
@@ -72,7 +73,6 @@ export class Palette {
         this.input = byId('palette-search');
         this.fold = byId('palette-fold');
         this.approached = null; // called when a pointer or the focus comes here
-        this.fold.open = matchMedia('(min-width: 700px)').matches;
         this.listen();
     }
 
@@ -214,6 +214,7 @@ export class Palette {
     }
 
     enter() {
+        openPanel('steps');
         this.fold.open = true;
         this.fold.scrollIntoView({ block: 'start' });
         this.input.focus({ preventScroll: true });

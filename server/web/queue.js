@@ -8,6 +8,7 @@ import { writtenFormats } from './formats.js';
 import { sentenceOf } from './notice.js';
 import { open } from './opening.js';
 import { mark, page, say, state } from './page.js';
+import { openPanel } from './panels.js';
 import { filesOf, planText } from './plan.js';
 import { newRow, showQueue, showRow, showRowProgress, sizeText } from './queue_view.js';
 import { fullRun } from './runner.js';
@@ -183,12 +184,14 @@ function add(files) {
     });
     items.push(...added);
     byId('queue-list').append(...added.map(({ row }) => row));
+    openPanel('queue');
 }
 
 function close() {
     items = [];
     byId('queue-list').replaceChildren();
-    byId('queue').hidden = true;
+    byId('queue').hidden = byId('tab-queue').hidden = true;
+    if (document.documentElement.dataset.tab === 'queue') openPanel('steps');
     byId('open').focus();
 }
 

@@ -39,7 +39,7 @@ function summary(items, working) {
 
 /** HOW: the steps and the type in words. OPENED: the file that is on the page. */
 export function showQueue(items, { working, how, opened }) {
-    byId('queue').hidden = !items.length;
+    byId('queue').hidden = byId('tab-queue').hidden = !items.length;
     byId('queue-title').textContent = `${whole(items.length)} pictures`;
     byId('queue-how').textContent = how;
     byId('queue-sum').textContent = summary(items, working);

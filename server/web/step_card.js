@@ -5,6 +5,8 @@ import { settings } from './plan.js';
 import { presetChoice } from './presets.js';
 import { ShapeLock } from './shape.js';
 
+const FIRST_MAX = 4; // fields of a form that are always shown
+
 /** Paths in a square of 16. */
 const icons = {
     on: 'M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8ZM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4Z',
@@ -56,7 +58,8 @@ function head(step, index, act) {
                 { ...title, 'aria-expanded': String(!folded) },
                 icon('fold'),
                 element('span', { className: 'number' }, `${index + 1} `),
-                operator.name,
+                operator.title ?? operator.name,
+                operator.title && element('span', { className: 'term' }, operator.name),
             ),
         ),
         iconButton(off ? 'off' : 'on', 'switch', ['Apply', which], act.toggle, state),
@@ -78,10 +81,23 @@ function form(step, { hasFiles, sizeOf, beside, fileField, above, ...act }) {
         if (lock && parameter.name === 'height') field.append(lock.element);
         return field;
     });
-    if (hasFiles)
-        fields.push(...step.operator.parts.map((part) => fileField(step, part)));
+    const files = hasFiles ? step.operator.parts.map((part) => fileField(step, part)) : [];
     const first = [presetChoice(step, act.refill), above(step)];
-    return element('div', { className: 'step-body' }, ...first, ...fields);
+    return element('div', { className: 'step-body' }, ...first, ...foldLater(step, fields), ...files);
+}
+
+/** Folds FIELDS after the first ones, unless one of them has a value of its own. */
+function foldLater(step, fields) {
+    const later = step.operator.parameters.slice(FIRST_MAX);
+    if (later.length < 2) return fields;
+    const open = step.more ?? later.some(({ name }) => step.values[name] !== undefined);
+    const more = element(
+        'details',
+        { className: 'more', open, ontoggle: () => (step.more = more.open) },
+        element('summary', {}, 'More settings'),
+        element('div', { className: 'fields' }, ...fields.slice(FIRST_MAX)),
+    );
+    return [...fields.slice(0, FIRST_MAX), more];
 }
 
 /**

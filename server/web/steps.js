@@ -3,6 +3,7 @@
 import { byId, element } from './element.js';
 import { sizesOf } from './geometry.js';
 import { hideNotice } from './notice.js';
+import { openPanel } from './panels.js';
 import { copyOf, fileStep, newStep } from './plan.js';
 import { stepCard } from './step_card.js';
 
@@ -78,6 +79,7 @@ export class StepList {
 
     /** Shows a card from its head on, and focuses its first field; a slider opens no keyboard. */
     enter(card) {
+        openPanel('steps');
         card.scrollIntoView({ block: 'start' });
         const coarse = matchMedia('(pointer: coarse)').matches;
         const first = card.querySelector(coarse ? '.field input[type="range"]' : '.field input');
