@@ -4,7 +4,7 @@ import { byId } from './element.js';
 
 const { look } = globalThis;
 const phone = matchMedia('(max-width: 699.9px)');
-const STOPS = [0, 44, 80]; // heights at which the sheet rests, in hundredths of the window's
+const STOPS = [0, 44, 72]; // heights at which the sheet rests, in hundredths of the window's
 const TABS = ['steps', 'statistics', 'queue'];
 const ARROW = 16; // pixels
 
@@ -65,7 +65,7 @@ class Splitter {
         this.box.setAttribute('aria-valuenow', Math.min(most, Math.max(least, this.value())));
     }
 
-    /** As wide as the style sheet has it. */
+    /** Takes the style sheet's width. */
     usual() {
         look.set(this.name, look.usual[this.name]);
         this.show();

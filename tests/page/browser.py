@@ -113,6 +113,10 @@ class Browser:
     def add_step(self, operator):
         self.run("document.querySelector(`#palette [data-operator=\"${arguments[0]}\"]`).click()", operator)
 
+    def unfold(self):
+        """Shows the later fields of all forms."""
+        self.run("for (const more of document.querySelectorAll('.more')) more.open = true")
+
     def shown(self, text):
         """The result of exactly these steps is on the screen."""
         self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown")

@@ -155,7 +155,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
         text = name + (":" + ",".join(begun) if begun else "")
         page.shown(text)
         assert page.find(f'.step[data-operator="{name}"]')
-        fields = page.run("return [...document.querySelectorAll('.step-body > .field')].length")
+        fields = page.run("return [...document.querySelectorAll('.step-body .field')].length")
         assert fields == len(operator["parameters"]) + len(operator["parts"])
         if operator.get("values"):
             assert page.visible("#values table") and name in page.text("#values")

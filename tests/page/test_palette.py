@@ -141,11 +141,3 @@ def test_a_full_pipeline_takes_no_more(fresh):
     assert fresh.run("return document.querySelectorAll('.step').length") == 10
     assert fresh.text("#palette-found") == "A plan has at most 10 steps."
     assert fresh.run("return [...document.querySelectorAll('#palette button')].every((button) => button.disabled)")
-
-
-def test_folded_on_a_telephone(fresh):
-    fresh.size(375, 812)
-    fresh.open_page(fresh.url, "#")
-    assert not fresh.run("return document.getElementById('palette-fold').open")
-    press(fresh, "/")
-    assert focused(fresh) == "palette-search" and fresh.run("return document.getElementById('palette-fold').open")

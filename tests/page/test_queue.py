@@ -284,10 +284,10 @@ def test_the_end_leaves_the_focus(page, tmp_path):
     page.find("#queue-run").click()
     page.wait("held.length === 2")
     assert page.run("return document.activeElement.id") == "queue-cancel"
-    page.run("document.getElementById('device').focus(); held.forEach((go) => go())")
+    page.run("document.getElementById('compare').focus(); held.forEach((go) => go())")
     page.wait("document.documentElement.dataset.queue === '2 of 2'")
     archive(page)
-    assert page.run("return document.activeElement.id") == "device"
+    assert page.run("return document.activeElement.id") == "compare"
 
 
 def test_cancel_while_waiting_for_room(page, tmp_path):

@@ -172,6 +172,7 @@ def test_parameters_that_exclude_each_other(page, photo):
     page.opened()
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
+    page.unfold()
     page.find('.step [data-name="position"] input[value="north"]').click()
     page.shown("resize:width=240,height=160,position=north")
     page.set_field("resize", "x", 30)
@@ -181,7 +182,7 @@ def test_parameters_that_exclude_each_other(page, photo):
     page.shown("resize:width=240,height=160,position=west")
     assert page.run("return document.querySelector('.step input[name=x]').value") == ""
     if "carve" in operators():
-        page.find('.step [aria-label^="Remove"]').click()
+        page.run("document.querySelector('.step .remove').click()")
         page.add_step("carve")
         page.set_field("carve", "dx", -20)
         page.shown("carve:dx=-20")

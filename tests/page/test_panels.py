@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The panels beside the picture, the sheet of a telephone, and the colour scheme."""
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from browser import needs_browser
+from test_page_browser import in_sight
+
+pytest_plugins = "page_fixtures"
+pytestmark = needs_browser
+
+
+@pytest.fixture
+def fresh(page):
+    """The page as somebody sees it who was never here, and leaves it."""
+    page.run("localStorage.clear()")
+    page.open_page(page.url, "#")
+    yield page
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    page.run("localStorage.clear()")
+
+
+def box(page, selector):
+    return page.run("const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.top, b.width, b.height]", selector)
+
+
+def drag(page, selector, across, down):
+    ActionChains(page.driver).click_and_hold(page.find(selector)).move_by_offset(across, down).release().perform()
+
+
+def press(page, *keys):
+    page.driver.switch_to.active_element.send_keys(*keys)
+
+
+# ---- colours
+
+def test_dark_by_the_system_and_by_choice(fresh):
+    """The choice stays, also after the page is loaded again."""
+    def grounds():
+        return fresh.run("const style = getComputedStyle(document.body); return [style.backgroundColor, style.colorScheme]")
+
+    def system(scheme):
+        fresh.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        fresh.wait(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+
+    system("light")
+    light = grounds()
+    system("dark")
+    fresh.wait("document.documentElement.dataset.theme === 'dark'")
+    dark = grounds()
+    assert (light[1], dark[1]) == ("light", "dark") and light[0] != dark[0]
+    fresh.find("#settings-open").click()
+    assert fresh.run("return document.querySelector('[name=scheme]:checked').value") == "system"
+    fresh.find("#settings [value=light]").click()
+    assert grounds() == light
+    fresh.open_page(fresh.url, "#")
+    assert grounds() == light
+    fresh.find("#settings-open").click()
+    press(fresh, Keys.ESCAPE)
+    assert not fresh.run("return document.getElementById('settings').matches(':popover-open')")
+    fresh.find("#settings-open").click()
+    fresh.find("#settings [value=system]").click()
+    assert grounds() == dark
+
+
+@pytest.mark.parametrize("stored", ["{", "7", "null", '{"scheme": 1, "stepsWidth": "x", "sheet": null}', '{"scheme": "pink", "steps": "ajar", "stepsWidth": 1e9}'])
+def test_any_storage(fresh, stored):
+    fresh.run("localStorage.setItem('burin-look', arguments[0])", stored)
+    fresh.open_page(fresh.url, "#")
+    assert fresh.visible("#steps-panel") and box(fresh, "#view")[2] > 400 and box(fresh, "#steps-panel")[2] >= 220
+
+
+# ---- beside the picture
+
+def test_panels_are_hidden_and_shown(fresh, photo):
+    fresh.choose_file(photo)
+    fresh.opened()
+    before = box(fresh, "#view")[2]
+    wide = before
+    for name in ("steps", "statistics"):
+        width = box(fresh, f"#{name}-panel")[2]
+        fresh.find(f"#show-{name}").click()
+        assert box(fresh, f"#{name}-panel")[2] == 0 and box(fresh, "#view")[2] == wide + width
+        assert fresh.run("return document.getElementById(arguments[0]).ariaExpanded", f"show-{name}") == "false"
+        wide += width
+    fresh.open_page(fresh.url, "#steps=flip")
+    assert box(fresh, "#view")[2] == wide == 1440
+    press(fresh, "/")
+    assert in_sight(fresh, "#palette-search") and fresh.run("return document.activeElement.id") == "palette-search"
+    fresh.find("#show-statistics").click()
+    assert box(fresh, "#view")[2] == before
+
+
+def test_a_message_at_a_step_opens_the_panel(fresh, photo):
+    fresh.choose_file(photo)
+    fresh.opened()
+    fresh.add_step("carve")
+    fresh.shown("carve")
+    fresh.find("#show-steps").click()
+    assert box(fresh, "#steps-panel")[2] == 0
+    fresh.set_field("carve", "dx", -480)
+    fresh.wait("!document.getElementById('notice').hidden")
+    assert in_sight(fresh, "#notice")
+    assert all("pipeline" in line["message"] for line in fresh.errors())
+
+
+@pytest.mark.parametrize("name, sign", [("steps", 1), ("statistics", -1)])
+def test_panels_are_dragged_wider(fresh, name, sign):
+    panel, line = f"#{name}-panel", f"#split-{name}"
+    usual = box(fresh, panel)[2]
+    drag(fresh, line, sign * 60, 0)
+    assert box(fresh, panel)[2] == usual + 60
+    fresh.run("document.querySelector(arguments[0]).focus()", line)
+    press(fresh, Keys.ARROW_LEFT if sign > 0 else Keys.ARROW_RIGHT)
+    assert box(fresh, panel)[2] == usual + 44
+    assert fresh.run("return document.querySelector(arguments[0]).ariaValueNow", line) == str(int(usual + 44))
+    fresh.open_page(fresh.url, "#")
+    assert box(fresh, panel)[2] == usual + 44
+    drag(fresh, line, sign * 700, 0)
+    assert box(fresh, panel)[2] == 0.4 * 1440
+    drag(fresh, line, -sign * 560, 0)
+    assert box(fresh, panel)[2] == 220
+    ActionChains(fresh.driver).double_click(fresh.find(line)).perform()
+    assert box(fresh, panel)[2] == usual
+
+
+def test_a_narrow_window_keeps_room_for_the_picture(fresh):
+    drag(fresh, "#split-steps", 250, 0)
+    fresh.size(768, 1024)
+    fresh.wait("innerWidth === 768")
+    assert box(fresh, "#view")[2] >= 0.6 * 768 - 1
+
+
+# ---- the sheet
+
+@pytest.fixture
+def phone(fresh):
+    fresh.size(390, 844)
+    fresh.wait("innerWidth === 390")
+    return fresh
+
+
+def sheet(page):
+    """What is shown of it: the panel's name, and the height of all in hundredths of the window's."""
+    shown = page.run("""return ['steps-panel', 'statistics-panel', 'queue'].filter((id) => document.getElementById(id).getClientRects().length)""")
+    return shown, round((844 - box(page, "#sheet-head")[1]) / 8.44)
+
+
+def test_the_sheet_and_its_tabs(phone, photo):
+    """The picture is always in sight above it."""
+    phone.choose_file(photo)
+    phone.opened()
+    assert sheet(phone) == (["steps-panel"], 44)
+    phone.find("#tab-statistics").click()
+    assert sheet(phone) == (["statistics-panel"], 44)
+    phone.find("#tab-statistics").click()
+    shown, height = sheet(phone)
+    assert shown == [] and height < 10
+    high = box(phone, "#view")[3]
+    assert high > 500
+    phone.find("#tab-steps").click()
+    assert sheet(phone) == (["steps-panel"], 44) and 200 < box(phone, "#view")[3] < high
+    phone.find("#tab-steps").send_keys(Keys.ARROW_RIGHT)
+    assert sheet(phone)[0] == ["statistics-panel"] and phone.run("return document.activeElement.id") == "tab-statistics"
+    assert phone.run("return [document.documentElement.scrollHeight, document.documentElement.scrollWidth]") == [844, 390]
+
+
+def test_the_sheet_is_dragged(phone):
+    drag(phone, "#split-sheet", 0, -200)
+    assert sheet(phone) == (["steps-panel"], 72), "it rests at the nearest height"
+    drag(phone, "#split-sheet", 0, 620)
+    assert sheet(phone)[0] == []
+    phone.find("#split-sheet").click()
+    assert sheet(phone) == (["steps-panel"], 44), "a click opens it"
+    phone.run("document.getElementById('split-sheet').focus()")
+    press(phone, Keys.ARROW_UP)
+    assert sheet(phone)[1] == 46
+    press(phone, Keys.END)
+    assert sheet(phone)[0] == []
+    press(phone, Keys.HOME)
+    assert sheet(phone)[1] == 72
+
+
+def test_a_step_opens_the_sheet(phone, photo):
+    phone.choose_file(photo)
+    phone.opened()
+    drag(phone, "#split-sheet", 0, 350)
+    assert sheet(phone)[0] == []
+    press(phone, "/")
+    assert sheet(phone) == (["steps-panel"], 44) and in_sight(phone, "#palette-search")
+    phone.find("#tab-statistics").click()
+    phone.add_step("blur")
+    phone.shown("blur")
+    assert sheet(phone)[0] == ["steps-panel"] and in_sight(phone, ".step .step-head")
+
+
+def test_several_pictures_have_a_tab(phone, photo):
+    assert not phone.visible("#tab-queue")
+    phone.choose_file(f"{photo}\n{photo}")
+    phone.opened()
+    assert phone.visible("#tab-queue") and sheet(phone)[0] == ["queue"]
+    assert phone.run("return document.getElementById('tab-queue').ariaSelected") == "true"
+    phone.find("#queue-close").click()
+    assert not phone.visible("#tab-queue") and sheet(phone)[0] == ["steps-panel"]
