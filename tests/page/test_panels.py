@@ -169,7 +169,7 @@ def test_the_sheet_and_its_tabs(phone, photo):
 def test_the_sheet_is_dragged(phone):
     drag(phone, "#split-sheet", 0, -200)
     assert sheet(phone) == (["steps-panel"], 72), "it rests at the nearest height"
-    drag(phone, "#split-sheet", 0, 620)
+    drag(phone, "#split-sheet", 0, 590)
     assert sheet(phone)[0] == []
     phone.find("#split-sheet").click()
     assert sheet(phone) == (["steps-panel"], 44), "a click opens it"
