@@ -16,6 +16,7 @@ media_type() {
     *.css) echo "text/css; charset=utf-8" ;;
     *.js) echo "text/javascript; charset=utf-8" ;;
     *.svg) echo "image/svg+xml" ;;
+    *.webp) echo "image/webp" ;;
     *) echo "web_files.sh: $1 is of no type that the page is made of" >&2 && exit 1 ;;
     esac
 }

@@ -20,6 +20,7 @@ export function listenForFiles(take) {
         if (input.files.length) take(plain(input.files));
         input.value = ''; // the same file may be chosen again
     });
+    byId('open-sample').addEventListener('click', () => openSample(take).catch(failed));
     listenForDrop(take);
     addEventListener('paste', (event) => {
         const files = [...(event.clipboardData?.files ?? [])];
@@ -33,6 +34,11 @@ export const isPicture = (file) =>
     readFormats.some(({ endings }) =>
         endings.some((end) => file.name.toLowerCase().endsWith(`.${end}`)),
     );
+
+async function openSample(take) {
+    const blob = await (await fetch('/web/coffee.webp')).blob();
+    take(plain([new File([blob], 'coffee.webp', { type: blob.type })]));
+}
 
 /** Shows the formats that can be opened as a sentence. */
 export function showFormats() {

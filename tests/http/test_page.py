@@ -16,7 +16,7 @@ WEB = pathlib.Path(__file__).parents[2] / "server/web"
 FILES = sorted(path.name for path in WEB.iterdir())
 RECORDS = pathlib.Path(__file__).parents[2] / "pipeline/codecs"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-         ".svg": "image/svg+xml"}
+         ".svg": "image/svg+xml", ".webp": "image/webp"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "Accept-Encoding": "gzip, deflate, br"}
 GZIPPED_MAX = 150_000  # bytes of all files together
 

@@ -142,3 +142,11 @@ def test_another_picture_is_read_first(page, photo, tmp_path):
     page.wait("document.getElementById('file').textContent === 'other.png 90 × 70'")
     page.shown("flop")
     check_canvas(page, smooth(90, 70)[:, ::-1])
+
+
+def test_the_sample_is_a_picture_like_any_other(page):
+    page.find("#open-sample").click()
+    page.opened()
+    assert "coffee.webp" in page.text("#file") and "480 × 320" in page.text("#file")
+    page.add_step("histeq")
+    page.shown("histeq")
