@@ -146,7 +146,7 @@ def test_files_name_each_other_and_nothing_outside():
     """Every file is used, every named file exists, and no file names an address outside the daemon."""
     named = {"index.html"}
     for name in FILES:
-        text = (WEB / name).read_text(encoding="utf-8")
+        text = (WEB / name).read_text(encoding="utf-8", errors="replace")
         found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""from '\./([\w.]+)'""", text))
         named |= found
         assert found <= {*FILES, "formats.js"}, (name, found - set(FILES))
