@@ -1,6 +1,7 @@
 // A mask of a picture: a sample for each pixel, 255 where it is set and 0 elsewhere. Strokes set or
-// clear it; files are read into it, and it is written as one.
+// clear it; files are read into it at any size, and it is written as one.
 import { writeGrayPng } from './png_write.js';
+import { decode } from './pnm.js';
 
 export const SET = 255;
 const HALF = 128; // the daemon takes a sample from here on as set
@@ -69,12 +70,16 @@ export class Mask {
 
 const luma = (data, i) => (77 * data[i] + 150 * data[i + 1] + 29 * data[i + 2] + 128) >> 8;
 
-/** Reads BLOB as a mask of SIZE: returns it, and the file's own size. */
-export async function readMask(blob, size) {
-    const how = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
-    const bitmap = await createImageBitmap(blob, how);
+const ownSizes = new WeakMap(); // by file that was read: its picture's { width, height }
+const fits = new WeakMap(); // by file: { size, made }, the one of another size that was made last
+
+export const isSameSize = (one, other) => one.width === other.width && one.height === other.height;
+
+/** Reads FILE as a mask of SIZE. */
+export async function readMask(file, size) {
+    const { bitmap } = await decode(file);
     const { width, height } = size;
-    const own = { width: bitmap.width, height: bitmap.height };
+    ownSizes.set(file, { width: bitmap.width, height: bitmap.height });
     const mask = new Mask(size);
     const rows = Math.max(1, Math.min(height, Math.floor(STRIP_PIXELS / width)));
     const context = new OffscreenCanvas(width, rows).getContext('2d', { willReadFrequently: true });
@@ -87,5 +92,24 @@ export async function readMask(blob, size) {
             mask.samples[to++] = luma(data, i) >= HALF ? SET : 0;
     }
     bitmap.close();
-    return { mask, own };
+    return mask;
+}
+
+/** FILE, or if its picture does not have SIZE, a promise of one that has it. */
+export async function fitted(file, size) {
+    const isFit = () => ownSizes.has(file) && isSameSize(ownSizes.get(file), size);
+    if (isFit()) return file;
+    const last = fits.get(file);
+    if (last && isSameSize(last.size, size)) return last.made;
+    const write = (mask) => (isFit() ? file : mask.file(file.name));
+    const made = readMask(file, size).then(write).catch(() => file); // the daemon will say why
+    fits.set(file, { size, made });
+    return made;
+}
+
+/** A remark on a file for a picture of SIZE; '': none. */
+export function noteOn(file, size) {
+    const own = ownSizes.get(file);
+    if (!own || !size || isSameSize(own, size)) return '';
+    return `Scaled from ${own.width} × ${own.height}.`;
 }

@@ -1,32 +1,12 @@
 // The masks of the step that takes files: read from its files, painted, and kept as its files.
 import { failed } from './connection.js';
-import { Mask, readMask, SET } from './mask.js';
+import { isSameSize, Mask, readMask, SET } from './mask.js';
 import { MaskLayer } from './mask_layer.js';
 import { page, stepList } from './page.js';
 import { fileStep } from './plan.js';
 
 /** The kind of a mask, which has a colour; any part but `rmask` is as `mask`. */
 export const kindOf = (part) => (part === 'rmask' ? 'remove' : 'keep');
-
-const isSameSize = (one, other) => one.width === other.width && one.height === other.height;
-
-/** By file: the size that it had before it was scaled, as { width, height }. */
-const scaledFrom = new WeakMap();
-
-/** A remark on a file; '': none. */
-export function noteOn(file) {
-    const own = scaledFrom.get(file);
-    return own ? `Scaled from ${own.width} × ${own.height}.` : '';
-}
-
-/** FILE, or if its picture does not have SIZE, a mask of that size made from it. */
-export async function fitted(file, size) {
-    const read = size && (await readMask(file, size).catch(() => null)); // the daemon will say why
-    if (!read || isSameSize(read.own, size)) return file;
-    const made = await read.mask.file(file.name);
-    scaledFrom.set(made, read.own);
-    return made;
-}
 
 export class Masks {
     constructor() {
@@ -65,7 +45,7 @@ export class Masks {
     async read(part, file, size) {
         const held = { file, mask: null, changed: false };
         this.held.set(part, held);
-        if (file) held.mask = (await readMask(file, size).catch(() => null))?.mask ?? null;
+        if (file) held.mask = await readMask(file, size).catch(() => null);
     }
 
     drop() {

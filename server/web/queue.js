@@ -40,7 +40,7 @@ async function request({ file, row }, { steps, device, type, options }, signal) 
         const now = await progress(requestId).catch(() => null);
         if (now) showRowProgress(row, now);
     }, PROGRESS_MS);
-    const input = { blob: file };
+    const input = { blob: file, picture: page.input?.picture }; // masks are for the open one
     return fullRun({ input, steps, device }, { type, options, requestId, signal }).finally(() =>
         clearInterval(asking),
     );

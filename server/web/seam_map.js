@@ -7,7 +7,7 @@ import { LivePicture } from './live_picture.js';
 import { openPlan } from './picture.js';
 import { fileStep, filesOf, operations, parameterOf, planText, stepText } from './plan.js';
 import { pngHead } from './png.js';
-import { previewFiles } from './runner.js';
+import { fittedFiles } from './runner.js';
 import { scaledSteps } from './scaled_plan.js';
 import { newRequestId, progress, run } from './service.js';
 
@@ -50,7 +50,7 @@ export function subjectOf({ input, steps }, step) {
 async function pictureBefore({ input, steps, device }, step, { scale, image, bytes, signal }) {
     const list = before(steps, step);
     const small = scale < 1 ? scaledSteps(list, input.preview) : list;
-    const files = scale < 1 ? await previewFiles(list, input) : filesOf(list);
+    const files = await fittedFiles(small, scale < 1 ? input.preview : input.picture);
     const plan = { operations: operations(small), files, type: 'png' };
     return (await run({ ...plan, image, bytes, device, raw: true, signal })).bytes;
 }
@@ -66,13 +66,13 @@ function checkSize({ width, height }) {
 }
 
 /** Returns the map, with seams for half the columns of PNG, as a PNG too. */
-async function mapOf(png, { input, steps, device }, step, { scale, signal, requestId }) {
+async function mapOf(png, { steps, device }, step, { signal, requestId }) {
     const size = pngHead(png);
     checkSize(size);
     const dx = String(-Math.min(size.width >> 1, size.width - 1));
     const only = { ...step, values: { ...step.values, width: undefined, dx, show: 'map' } };
     const mine = fileStep(steps) === step ? [step] : [];
-    const files = scale < 1 ? await previewFiles(mine, input, size) : filesOf(mine);
+    const files = await fittedFiles(mine, size);
     const plan = { operations: operations([only]), files, type: 'png' };
     return (await run({ ...plan, bytes: png, device, raw: true, signal, requestId })).bytes;
 }

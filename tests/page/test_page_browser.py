@@ -289,6 +289,28 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
     page.shown("rotate;carve:dx=-80")
 
 
+@pytest.mark.parametrize("kind", ["png", "pgm"])
+def test_masks_follow_a_dragged_size_in_a_preview(page, tmp_path, kind):
+    """A PGM too, which the browser itself does not read."""
+    mask = np.zeros((1200, 1600), np.uint8)
+    mask[:, 200:280] = 255
+    path = tmp_path / f"remove.{kind}"
+    Image.fromarray(mask).save(path)
+    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "flip")
+    for name in ("resize", "carve"):
+        page.add_step(name)
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.wait("document.documentElement.dataset.shown?.endsWith(';carve')")
+    page.run("delete document.documentElement.dataset.previewMs")
+    page.run("""const box = document.querySelector('.step input[name=width]'); let width = 700;
+        window.dragging = setInterval(() => { box.value = width += 3; box.dispatchEvent(new Event('input')); }, 100);""")
+    page.wait("document.documentElement.dataset.previewMs", "a preview with the mask")
+    page.run("clearInterval(dragging)")
+    page.set_field("resize", "width", 900)
+    page.wait("/^flip;resize:.*width=900.*;carve$/.test(document.documentElement.dataset.shown)")
+
+
+
 def test_steps_are_moved_and_removed(page, photo, tmp_path):
     page.size(1440, 1400)  # one drag, without scrolling
     page.choose_file(photo)

@@ -214,6 +214,49 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-20"))
 
 
+def test_a_mask_follows_the_size_that_its_step_gets(opened, photo, tmp_path):
+    """A chosen file and a painted one; back at the first size nothing is lost, not even a line of one pixel."""
+    page = opened
+    keep = np.zeros((HEIGHT, WIDTH), np.uint8)
+    keep[:, 100:140], keep[:, 301] = 255, 255
+    path = tmp_path / "keep.png"
+    Image.fromarray(keep).save(path)
+    page.add_step("resize")
+    page.run("document.querySelector('.step .lock input').click()")
+    page.set_field("resize", "height", "")
+    page.set_field("resize", "width", WIDTH)
+    page.add_step("carve")
+    page.set_field("carve", "dx", -20)
+    page.find('.step input[name="mask"]').send_keys(str(path))
+    points = [(200, 90), (216, 180)]
+    page.shown(f"resize:width={WIDTH};carve:dx=-20")
+    paint(page, "rmask", 30, *points)
+    first = {part: saved(page, part) for part in ("mask", "rmask")}
+    assert (first["mask"] == np.where(first["rmask"], 0, keep)).all()
+    page.find(".painting [name=done]").click()
+    page.set_field("resize", "width", WIDTH // 2)
+    page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
+    page.wait("document.getElementById('status').textContent.startsWith('Done')")
+    assert page.text(".mask:has([name=rmask]) .help").startswith(f"Scaled from {WIDTH} × {HEIGHT}.")
+    small = {part: saved(page, part) for part in ("mask", "rmask")}
+    assert all(mask.shape == (HEIGHT // 2, WIDTH // 2) for mask in small.values())
+    far = near([(x / 2, y / 2) for x, y in points], 7.5, (HEIGHT // 2, WIDTH // 2))
+    assert (small["rmask"][far < -1] == 255).all() and not small["rmask"][far > 1].any()
+    assert (small["mask"] == keep[::2, ::2])[:, :140][far[:, :140] > 1].all()
+    files = [word for part in small for word in (f"--{part}", str(page.downloads / f"kept-{part}.png"))]
+    out = tmp_path / "expected.png"
+    subprocess.run([BURIN, "run", f"resize:width={WIDTH // 2}", "carve:dx=-20", *files, "--device", "cpu", str(photo), str(out)], check=True)
+    check_canvas(page, np.array(Image.open(out).convert("RGB")))
+    page.find("#undo").click()
+    for _ in range(2):
+        page.shown(f"resize:width={WIDTH};carve:dx=-20")
+        assert all((saved(page, part) == mask).all() for part, mask in first.items())
+        page.set_field("resize", "width", WIDTH // 2)
+        page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
+        page.set_field("resize", "width", WIDTH)
+    page.find("#undo").click()
+
+
 def test_after_another_step(opened, photo, tmp_path):
     """What is painted on is the picture that the step gets."""
     page = opened
