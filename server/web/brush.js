@@ -2,7 +2,7 @@
 // buttons in the step's form. Each stroke is one edit.
 import { byId, element } from './element.js';
 import { saveBlob } from './files.js';
-import { fitted, noteOn } from './mask.js';
+import { fitted, madeFor, noteOn } from './mask.js';
 import { maskField } from './mask_field.js';
 import { kindOf, Masks } from './masks.js';
 import { page, stepList, viewer } from './page.js';
@@ -219,14 +219,16 @@ export class Brush {
 
     async saveFile(step, name) {
         const file = step.files[name];
-        const size = stepList.sizeBefore(step);
-        saveBlob(size ? await fitted(file, size) : file, file.name);
+        const frame = stepList.sizeBefore(step);
+        saveBlob(frame ? await fitted(file, frame) : file, file.name);
     }
 
     /** Replaces the part's file by FILE; null: removes it. */
     takeFile(step, name, file) {
-        if (file) step.files[name] = file;
-        else delete step.files[name];
+        if (file) {
+            madeFor(file, stepList.sizeBefore(step));
+            step.files[name] = file;
+        } else delete step.files[name];
         page.changed(false);
     }
 }

@@ -71,22 +71,42 @@ export class Mask {
 const luma = (data, i) => (77 * data[i] + 150 * data[i + 1] + 29 * data[i + 2] + 128) >> 8;
 
 const ownSizes = new WeakMap(); // by file that was read: its picture's { width, height }
-const fits = new WeakMap(); // by file: { size, made }, the one of another size that was made last
+const frames = new WeakMap(); // by file: the frame that it was made for
+const fits = new WeakMap(); // by file: { frame, made }, the one of another frame that was made last
+const ALL = [0, 0, 1, 1];
 
-export const isSameSize = (one, other) => one.width === other.width && one.height === other.height;
+const isSame = (one, other) => one?.every((share, i) => Math.abs(share - other?.[i]) < 1e-6) ?? !other;
 
-/** Reads FILE as a mask of SIZE. */
-export async function readMask(file, size) {
+/** FRAMES: a size, and a part of the input: see frameOf. */
+export const isSameFrame = (one, other) =>
+    one.width === other.width && one.height === other.height && isSame(one.part, other.part);
+
+/** FILE is a mask for what a step gets now. */
+export function madeFor(file, frame) {
+    if (frame) frames.set(file, frame);
+}
+
+/** The part of a file's picture that FRAME shows, in shares; all of it if that is not known. */
+function partIn(file, { part }) {
+    const own = frames.get(file)?.part;
+    if (!own || !part) return ALL;
+    return part.map((share, i) => (i < 2 ? share - own[i] : share) / own[2 + (i % 2)]);
+}
+
+/** Reads FILE as a mask for FRAME: it stays where it is on the input. */
+export async function readMask(file, frame) {
     const { bitmap } = await decode(file);
-    const { width, height } = size;
+    const { width, height } = frame;
     ownSizes.set(file, { width: bitmap.width, height: bitmap.height });
-    const mask = new Mask(size);
+    const [left, top, across, down] = partIn(file, frame);
+    const place = [(-left / across) * width, (-top / down) * height];
+    const mask = new Mask(frame);
     const rows = Math.max(1, Math.min(height, Math.floor(STRIP_PIXELS / width)));
     const context = new OffscreenCanvas(width, rows).getContext('2d', { willReadFrequently: true });
     context.imageSmoothingQuality = 'high';
     for (let y = 0; y < height; y += rows) {
         context.clearRect(0, 0, width, rows);
-        context.drawImage(bitmap, 0, -y, width, height);
+        context.drawImage(bitmap, place[0], place[1] - y, width / across, height / down);
         const { data } = context.getImageData(0, 0, width, Math.min(rows, height - y));
         for (let i = 0, to = y * width; i < data.length; i += 4)
             mask.samples[to++] = luma(data, i) >= HALF ? SET : 0;
@@ -95,21 +115,26 @@ export async function readMask(file, size) {
     return mask;
 }
 
-/** FILE, or if its picture does not have SIZE, a promise of one that has it. */
-export async function fitted(file, size) {
-    const isFit = () => ownSizes.has(file) && isSameSize(ownSizes.get(file), size);
-    if (isFit()) return file;
+const isFit = (file, frame) => {
+    const own = ownSizes.get(file);
+    const alike = own?.width === frame.width && own.height === frame.height;
+    return alike && isSame(partIn(file, frame), ALL);
+};
+
+/** FILE, or if it does not fit FRAME, a promise of one made from it. */
+export async function fitted(file, frame) {
+    if (isFit(file, frame)) return file;
     const last = fits.get(file);
-    if (last && isSameSize(last.size, size)) return last.made;
-    const write = (mask) => (isFit() ? file : mask.file(file.name));
-    const made = readMask(file, size).then(write).catch(() => file); // the daemon will say why
-    fits.set(file, { size, made });
+    if (last && isSameFrame(last.frame, frame)) return last.made;
+    const write = (mask) => (isFit(file, frame) ? file : mask.file(file.name));
+    const made = readMask(file, frame).then(write).catch(() => file); // the daemon will say why
+    fits.set(file, { frame, made });
     return made;
 }
 
-/** A remark on a file for a picture of SIZE; '': none. */
-export function noteOn(file, size) {
+/** A remark on a file for FRAME; '': none. */
+export function noteOn(file, frame) {
     const own = ownSizes.get(file);
-    if (!own || !size || isSameSize(own, size)) return '';
-    return `Scaled from ${own.width} × ${own.height}.`;
+    if (!own || !frame || isFit(file, frame)) return '';
+    return `Fitted from ${own.width} × ${own.height}.`;
 }

@@ -86,7 +86,7 @@ async function make(item, job, signal) {
         item.made = { blob, crc: await crcOf(blob), causes: job.causes, saved: false };
     } catch (error) {
         const text = signal.aborted ? '' : await explain(error, item);
-        const damaged = error.code === 'corrupt';
+        const damaged = error.code === 'corrupt' && !item.damaged;
         if (!signal.aborted) item.failed = { text, causes: job.causes, damaged };
     }
     item.working = false;

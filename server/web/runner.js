@@ -1,7 +1,7 @@
 // Runs the pipeline after changes: on the preview at once while a value is dragged, in full when it
 // rests. At most one run of each kind is in progress: a new full run replaces the old one; a
 // preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
-import { sizesOf } from './geometry.js';
+import { frameOf, sizesOf } from './geometry.js';
 import { fitted } from './mask.js';
 import { openPicture } from './picture.js';
 import { fileStep, filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
@@ -172,12 +172,11 @@ export class Runner {
     }
 }
 
-/** The files of STEPS, with the size of what their step gets if the first step gets SIZE. */
+/** The files of STEPS, fitted to what their step gets if the first step gets SIZE. */
 export async function fittedFiles(steps, size) {
-    const before = steps.slice(0, steps.indexOf(fileStep(steps)));
-    const wanted = sizesOf(before, size).at(-1);
+    const frame = frameOf(steps.slice(0, steps.indexOf(fileStep(steps))), size);
     const files = { ...filesOf(steps) };
-    if (wanted) for (const name in files) files[name] = await fitted(files[name], wanted);
+    if (frame) for (const name in files) files[name] = await fitted(files[name], frame);
     return files;
 }
 

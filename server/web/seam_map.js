@@ -46,11 +46,17 @@ export function subjectOf({ input, steps }, step) {
     return [input, planText(before(steps, step)), textButWidth(step), mask, rmask];
 }
 
+/** The files of STEPS for a picture of that scale. */
+const filesAt = (scale, input, steps) =>
+    scale < 1
+        ? fittedFiles(scaledSteps(steps, input.preview), input.preview)
+        : fittedFiles(steps, input.picture);
+
 /** Returns the picture that the step gets, as a PNG. */
 async function pictureBefore({ input, steps, device }, step, { scale, image, bytes, signal }) {
     const list = before(steps, step);
     const small = scale < 1 ? scaledSteps(list, input.preview) : list;
-    const files = await fittedFiles(small, scale < 1 ? input.preview : input.picture);
+    const files = await filesAt(scale, input, list);
     const plan = { operations: operations(small), files, type: 'png' };
     return (await run({ ...plan, image, bytes, device, raw: true, signal })).bytes;
 }
@@ -66,13 +72,12 @@ function checkSize({ width, height }) {
 }
 
 /** Returns the map, with seams for half the columns of PNG, as a PNG too. */
-async function mapOf(png, { steps, device }, step, { signal, requestId }) {
+async function mapOf(png, { input, steps, device }, step, { scale, signal, requestId }) {
     const size = pngHead(png);
     checkSize(size);
     const dx = String(-Math.min(size.width >> 1, size.width - 1));
     const only = { ...step, values: { ...step.values, width: undefined, dx, show: 'map' } };
-    const mine = fileStep(steps) === step ? [step] : [];
-    const files = await fittedFiles(mine, size);
+    const files = fileStep(steps) === step ? await filesAt(scale, input, steps) : {};
     const plan = { operations: operations([only]), files, type: 'png' };
     return (await run({ ...plan, bytes: png, device, raw: true, signal, requestId })).bytes;
 }

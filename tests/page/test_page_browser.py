@@ -92,8 +92,7 @@ def test_samples_are_shown_as_they_are(page, tmp_path):
     turned = tmp_path / "turned.jpg"
     Image.fromarray(picture).save(turned, exif=exif, quality=90)
     page.choose_file(turned)
-    page.opened()
-    assert "80 × 120" in page.text("#file")
+    page.wait("document.getElementById('file').textContent.includes('80 × 120')")
     page.add_step("edge")
     page.shown("edge")
     check_canvas(page, run_pixels(tmp_path, turned, "edge"))
