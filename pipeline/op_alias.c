@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An alias stands between two blanks. */
+/* An alias stands between two blanks. A search finds nothing by those that no operator can do. */
 static const struct {
     const char *names, *instead;
 } aliases[] = {
@@ -28,7 +28,8 @@ static const struct {
     { " cover contain downscale inside scale shrink size thumb thumbnail thumbs upscale ",
       "use resize" },
     { " border embed extend frame letterbox pad ", "use resize with fit=contain" },
-    { " autocrop trim ", "no operator looks for borders; crop and extract cut" },
+    { " autocrop trim ",
+      "crop and extract cut, smartcrop where most is to be seen; no operator looks for borders" },
     { " cut region ", "use extract or crop" },
     { " mosaic pixelate pixelize ",
       "use /pipeline: resize to a small width with kernel=box, then zoom" },
@@ -36,8 +37,8 @@ static const struct {
     { " fliphorizontal hflip mirror ", "use flop" },
     { " flipvertical vflip ", "use flip" },
     { " rot90 transpose turn ", "use rotate" },
-    { " denoise despeckle median noise ", "no operator is a median filter; blur smooths" },
-    { " boxblur gaussian gaussianblur smooth ", "use blur" },
+    { " despeckle median noise ", "no operator is a median filter; blur smooths" },
+    { " boxblur denoise gaussian gaussianblur smooth ", "use blur" },
     { " unsharp unsharpmask usm ", "use sharpen" },
     { " canny outline prewitt sobel ", "use edge" },
     { " convolution emboss filter kernel laplace laplacian ", "use convolve with taps" },
@@ -80,6 +81,8 @@ static bool has_word(const char *text, const char *name) {
 const char *op_alias_words(const char *name, int place) {
     if (!builtin_op_find(name)) return NULL; /* a user's operator may be called "use" */
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (has_word(aliases[i].instead, name) && place-- == 0) return aliases[i].names + 1;
+        if (strncmp(aliases[i].instead, "no ", 3) && has_word(aliases[i].instead, name) &&
+            place-- == 0)
+            return aliases[i].names + 1;
     return NULL;
 }

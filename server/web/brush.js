@@ -2,8 +2,9 @@
 // buttons in the step's form. Each stroke is one edit.
 import { byId, element } from './element.js';
 import { saveBlob } from './files.js';
+import { fitted, madeFor, noteOn } from './mask.js';
 import { maskField } from './mask_field.js';
-import { fitted, kindOf, Masks, noteOn } from './masks.js';
+import { kindOf, Masks } from './masks.js';
 import { page, stepList, viewer } from './page.js';
 import { showPictures } from './stages.js';
 
@@ -21,7 +22,6 @@ export class Brush {
         this.masks = new Masks();
         this.part = null; // what a stroke sets; null: it clears
         this.from = null; // the part whose button has begun the painting
-        this.lastFiles = new Map(); // by part: the file chosen last
         this.stroke = null; // { id, last } while the pointer is down
         this.diameter = 1;
         this.bar = element('div', { className: 'painting', role: 'group', hidden: true });
@@ -80,7 +80,10 @@ export class Brush {
 
     /** After a change of the plan or of the picture. */
     changed() {
-        this.masks.follow(() => showPictures());
+        this.masks.follow(() => {
+            stepList.refresh(); // the files' sizes are known
+            showPictures();
+        });
     }
 
     /** The masks as the viewer shows them over a picture after COUNT steps; null: not over that. */
@@ -206,21 +209,26 @@ export class Brush {
             verb: wordsOf(name).verb,
             canPaint: () => page.input !== null,
             isPainted: () => this.isOn && this.part === name,
-            note: noteOn,
+            note: (file) => noteOn(file, stepList.sizeBefore(step)),
             paint: () => (this.isOn && this.part === name ? page.bench.leave() : this.start(name)),
             choose: (file) => this.takeFile(step, name, file),
-            save: () => saveBlob(step.files[name], step.files[name].name),
+            save: () => this.saveFile(step, name),
             remove: () => this.takeFile(step, name, null),
         });
     }
 
-    /** Replaces the part's file by FILE, scaled to the picture; null: removes it. */
-    async takeFile(step, name, file) {
-        this.lastFiles.set(name, file);
-        const kept = file && (await fitted(file, stepList.sizeBefore(step)));
-        if (!stepList.steps.includes(step) || this.lastFiles.get(name) !== file) return;
-        if (kept) step.files[name] = kept;
-        else delete step.files[name];
+    async saveFile(step, name) {
+        const file = step.files[name];
+        const frame = stepList.sizeBefore(step);
+        saveBlob(frame ? await fitted(file, frame) : file, file.name);
+    }
+
+    /** Replaces the part's file by FILE; null: removes it. */
+    takeFile(step, name, file) {
+        if (file) {
+            madeFor(file, stepList.sizeBefore(step));
+            step.files[name] = file;
+        } else delete step.files[name];
         page.changed(false);
     }
 }

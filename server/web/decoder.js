@@ -2,24 +2,12 @@
 // no canvas has to scale 64 megapixels; then its histograms and its copy for previews.
 import { countStrip, newCounts } from './histogram_counts.js';
 import { readPng } from './png.js';
-import { isPnm, pnmPixels, writePnm } from './pnm.js';
+import { asItIs, decode, pnmPixels, writePnm } from './pnm.js';
 import { makePlan } from './retarget.js';
 
 const TILE = 2048; // pixels: graphics hardware accepts this as one texture
 const SMALLEST = 512; // pixels of the longer side of the smallest copy
 const STRIP_PIXELS = 1 << 20;
-
-/** Keeps the file's samples: no colour management, and no multiplication by alpha. */
-const asItIs = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
-
-/** Returns { bitmap, pixels }; pixels only for a PNM. */
-async function decode(file) {
-    const blob = file instanceof Blob ? file : null; // else an ArrayBuffer
-    const head = new Uint8Array(blob ? await blob.slice(0, 2).arrayBuffer() : file, 0, 2);
-    if (!isPnm(head)) return { bitmap: await createImageBitmap(blob ?? new Blob([file]), asItIs) };
-    const pixels = pnmPixels(new Uint8Array(blob ? await blob.arrayBuffer() : file));
-    return { bitmap: await createImageBitmap(pixels, asItIs), pixels };
-}
 
 async function cut(bitmap) {
     const tiles = [];
@@ -106,26 +94,6 @@ async function previewOf(bitmap, pixels, { transparent, gray }) {
         width: small.canvas.width,
         height: small.canvas.height,
     };
-}
-
-/**
- * Resizes a mask (see resizedMask). The daemon rounds half-white pixels to white, and numbers of
- * pixels in steps in the same way.
- */
-async function resize({ id, blob, from, to }) {
-    const { bitmap } = await decode(blob);
-    const whole = !from || (bitmap.width === from.width && bitmap.height === from.height);
-    const scaled = (pixels) => Math.max(1, Math.round((pixels * to.width) / from.width));
-    const width = whole ? to.width : scaled(bitmap.width);
-    const height = whole ? to.height : scaled(bitmap.height);
-    const canvas = new OffscreenCanvas(width, height);
-    const context = canvas.getContext('2d');
-    context.drawImage(bitmap, 0, 0, width, height);
-    postMessage({
-        id,
-        part: 'resized',
-        blob: new Blob([writePnm(context.getImageData(0, 0, width, height), true)]),
-    });
 }
 
 const channelsOf = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
@@ -234,10 +202,10 @@ async function work() {
     working = false;
 }
 
-const kinds = { open, resize, seams, plan, digest };
+const kinds = { open, seams, plan, digest };
 
 onmessage = ({ data }) => {
-    const list = data.kind === 'open' || data.kind === 'resize' ? urgent : rest;
+    const list = data.kind === 'open' ? urgent : rest;
     list.push({ id: data.id, run: () => kinds[data.kind](data) });
     work();
 };

@@ -83,41 +83,40 @@ async function compare(state, out) {
     out.replaceChildren(...comparison(runs, await sameBytes(runs)));
 }
 
+/** OUT gets the digest of the result's file. */
+async function showDigest(out, { blob }) {
+    const text = await digestOf(blob).catch(() => null);
+    const none = 'This browser computes digests only on https and localhost.';
+    out.replaceChildren(element('p', { className: 'digest' }, text ? `sha256 ${text}` : none));
+}
+
+/** Without a GPU to compare with: the digest, to compare it elsewhere. */
+function digestBlock(result, out, open) {
+    const then = result.isWhole
+        ? 'The same run on a GPU has this digest:'
+        : 'At 100 % the digest stands here.';
+    const ontoggle = () => result.isWhole && !out.firstChild && showDigest(out, result);
+    return element(
+        'details',
+        { className: 'table', open, ontoggle },
+        element('summary', {}, 'CPU and GPU'),
+        element('p', { className: 'hint' }, `This daemon has no GPU to compare with. ${then}`),
+        out,
+    );
+}
+
 /** FACTS: { ready, state, result }; FAILED is called with the error of a run. */
-export async function showDevices(box, { ready, state, result }, failed) {
+export function showDevices(box, { ready, state, result }, failed) {
     if (!result || result.only) return box.replaceChildren();
     const out = element('div', { 'aria-live': 'polite' });
     const { gpus } = deviceNames(ready);
     const both = gpus.length && ready.workers.some((worker) => worker.device.startsWith('cpu'));
-    const button = element(
-        'button',
-        { type: 'button', id: 'compare-devices', onclick: () => compare(state, out).catch(failed) },
-        'Run on both and compare',
-    );
-    box.replaceChildren(
+    if (!both) return box.replaceChildren(digestBlock(result, out, box.querySelector('details')?.open));
+    const onclick = () => compare(state, out).catch(failed);
+    const button = { type: 'button', id: 'compare-devices', onclick };
+    return box.replaceChildren(
         element('h3', {}, 'CPU and GPU'),
-        both
-            ? button
-            : element(
-                  'p',
-                  { className: 'hint' },
-                  result.isWhole
-                      ? 'This daemon has no GPU to compare with. The same run on a GPU has this digest:'
-                      : 'This daemon has no GPU to compare with. At 100 % the digest stands here.',
-              ),
+        element('button', button, 'Run on both and compare'),
         out,
     );
-    if (!result.isWhole) return undefined; // its file is another
-    const text = await digestOf(result.blob).catch(() => null);
-    if (!both && box.contains(out))
-        out.replaceChildren(
-            element(
-                'p',
-                { className: 'digest' },
-                text
-                    ? `sha256 ${text}`
-                    : 'This browser computes digests only on https and localhost.',
-            ),
-        );
-    return undefined;
 }

@@ -36,9 +36,11 @@ export const byId = (id) => document.getElementById(id);
 const grouped = new Intl.NumberFormat('en');
 export const whole = (number) => grouped.format(Math.round(number));
 
+/** A time of MS in three digits: in ms up to 999, in s from there on. */
 export function milliseconds(ms) {
-    if (ms >= 10000) return `${(ms / 1000).toFixed(1)} s`;
-    return `${ms.toFixed(ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 0.1 ? 2 : 3)} ms`;
+    const [time, unit] = ms < 999.5 ? [ms, 'ms'] : [ms / 1000, 's'];
+    if (time >= 999.5) return `${whole(time)} ${unit}`;
+    return `${time < 0.1 ? time.toFixed(3) : time.toPrecision(3)} ${unit}`;
 }
 
 export function byteCount(bytes) {

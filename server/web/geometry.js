@@ -238,6 +238,20 @@ export function coverOf(steps, size) {
     return cover ?? (alike ? same(size).part : null);
 }
 
+/**
+ * Returns { width, height, part } of the result of STEPS on a picture of SIZE: `part` is the one of
+ * that picture that it shows, [left, top, width, height] in shares of its sides, or null. Null: the
+ * daemon would refuse the steps.
+ */
+export function frameOf(steps, size) {
+    const last = size && sizesOf(steps, size).at(-1);
+    if (!last) return null;
+    const cover = coverOf(steps, size);
+    const shares = ({ left, top, width, height }) =>
+        [left, top, width, height].map((length, i) => length / (i % 2 ? size.height : size.width));
+    return { width: last.width, height: last.height, part: cover && shares(cover) };
+}
+
 /** PART of a picture of SIZE that lies in OUTER. */
 function inner(outer, part, size) {
     const across = outer.width / size.width,

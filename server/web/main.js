@@ -10,6 +10,7 @@ import { byId } from './element.js';
 import { encodingFor } from './encoding.js';
 import { guardLeaving, listenForFiles, showFormats } from './files.js';
 import { Handles } from './handles.js';
+import { areKeysOpen, listenToKeys, showKeys } from './keys.js';
 import { LiveWidth } from './live.js';
 import { hideNotice } from './notice.js';
 import { recovery, stopReading } from './opening.js';
@@ -194,6 +195,7 @@ function escape() {
 }
 
 function key(event) {
+    if (areKeysOpen()) return;
     const command = event.ctrlKey || event.metaKey;
     const typing = event.target.closest?.('input, select, textarea');
     const text = event.target.closest?.('[type=number], [type=search], [type=text], textarea');
@@ -206,6 +208,7 @@ function key(event) {
     else if (letter === 'z') travel(event.shiftKey ? 1 : -1);
     else if (letter === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();
+    else if (!command && !typing && event.key === '?') showKeys();
     else return;
     event.preventDefault();
 }
@@ -232,6 +235,7 @@ listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();
 listenToZoom();
+listenToKeys();
 guardLeaving(() => unsaved() || isQueueUnsaved());
 listen();
 page.device = readAddress().device;

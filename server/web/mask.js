@@ -1,6 +1,7 @@
 // A mask of a picture: a sample for each pixel, 255 where it is set and 0 elsewhere. Strokes set or
-// clear it; files are read into it, and it is written as one.
+// clear it; files are read into it at any size, and it is written as one.
 import { writeGrayPng } from './png_write.js';
+import { decode } from './pnm.js';
 
 export const SET = 255;
 const HALF = 128; // the daemon takes a sample from here on as set
@@ -69,23 +70,71 @@ export class Mask {
 
 const luma = (data, i) => (77 * data[i] + 150 * data[i + 1] + 29 * data[i + 2] + 128) >> 8;
 
-/** Reads BLOB as a mask of SIZE: returns it, and the file's own size. */
-export async function readMask(blob, size) {
-    const how = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
-    const bitmap = await createImageBitmap(blob, how);
-    const { width, height } = size;
-    const own = { width: bitmap.width, height: bitmap.height };
-    const mask = new Mask(size);
+const ownSizes = new WeakMap(); // by file that was read: its picture's { width, height }
+const frames = new WeakMap(); // by file: the frame that it was made for
+const fits = new WeakMap(); // by file: { frame, made }, the one of another frame that was made last
+const ALL = [0, 0, 1, 1];
+
+const isSame = (one, other) => one?.every((share, i) => Math.abs(share - other?.[i]) < 1e-6) ?? !other;
+
+/** FRAMES: a size, and a part of the input: see frameOf. */
+export const isSameFrame = (one, other) =>
+    one.width === other.width && one.height === other.height && isSame(one.part, other.part);
+
+/** FILE is a mask for what a step gets now. */
+export function madeFor(file, frame) {
+    if (frame) frames.set(file, frame);
+}
+
+/** The part of a file's picture that FRAME shows, in shares; all of it if that is not known. */
+function partIn(file, { part }) {
+    const own = frames.get(file)?.part;
+    if (!own || !part) return ALL;
+    return part.map((share, i) => (i < 2 ? share - own[i] : share) / own[2 + (i % 2)]);
+}
+
+/** Reads FILE as a mask for FRAME: it stays where it is on the input. */
+export async function readMask(file, frame) {
+    const { bitmap } = await decode(file);
+    const { width, height } = frame;
+    ownSizes.set(file, { width: bitmap.width, height: bitmap.height });
+    const [left, top, across, down] = partIn(file, frame);
+    const place = [(-left / across) * width, (-top / down) * height];
+    const mask = new Mask(frame);
     const rows = Math.max(1, Math.min(height, Math.floor(STRIP_PIXELS / width)));
     const context = new OffscreenCanvas(width, rows).getContext('2d', { willReadFrequently: true });
     context.imageSmoothingQuality = 'high';
     for (let y = 0; y < height; y += rows) {
         context.clearRect(0, 0, width, rows);
-        context.drawImage(bitmap, 0, -y, width, height);
+        context.drawImage(bitmap, place[0], place[1] - y, width / across, height / down);
         const { data } = context.getImageData(0, 0, width, Math.min(rows, height - y));
         for (let i = 0, to = y * width; i < data.length; i += 4)
             mask.samples[to++] = luma(data, i) >= HALF ? SET : 0;
     }
     bitmap.close();
-    return { mask, own };
+    return mask;
+}
+
+const isFit = (file, frame) => {
+    const own = ownSizes.get(file);
+    const alike = own?.width === frame.width && own.height === frame.height;
+    return alike && isSame(partIn(file, frame), ALL);
+};
+
+/** FILE, or if it does not fit FRAME, a promise of one made from it. */
+export async function fitted(file, frame) {
+    if (isFit(file, frame)) return file;
+    const last = fits.get(file);
+    if (last && isSameFrame(last.frame, frame)) return last.made;
+    const write = (mask) => (isFit(file, frame) ? file : mask.file(file.name));
+    const made = readMask(file, frame).then(write).catch(() => file); // the daemon will say why
+    fits.set(file, { frame, made });
+    return made;
+}
+
+/** A remark on a file for FRAME; '': none. */
+export function noteOn(file, frame) {
+    const own = ownSizes.get(file);
+    if (!own || !frame || isFit(file, frame)) return '';
+    return `Fitted from ${own.width} × ${own.height}.`;
 }

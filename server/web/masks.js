@@ -1,6 +1,6 @@
 // The masks of the step that takes files: read from its files, painted, and kept as its files.
 import { failed } from './connection.js';
-import { Mask, readMask, SET } from './mask.js';
+import { isSameFrame, madeFor, Mask, readMask, SET } from './mask.js';
 import { MaskLayer } from './mask_layer.js';
 import { page, stepList } from './page.js';
 import { fileStep } from './plan.js';
@@ -8,29 +8,10 @@ import { fileStep } from './plan.js';
 /** The kind of a mask, which has a colour; any part but `rmask` is as `mask`. */
 export const kindOf = (part) => (part === 'rmask' ? 'remove' : 'keep');
 
-const isSameSize = (one, other) => one.width === other.width && one.height === other.height;
-
-/** By file: the size that it had before it was scaled, as { width, height }. */
-const scaledFrom = new WeakMap();
-
-/** A remark on a file; '': none. */
-export function noteOn(file) {
-    const own = scaledFrom.get(file);
-    return own ? `Scaled from ${own.width} × ${own.height}.` : '';
-}
-
-/** FILE, or if its picture does not have SIZE, a mask of that size made from it. */
-export async function fitted(file, size) {
-    const read = size && (await readMask(file, size).catch(() => null)); // the daemon will say why
-    if (!read || isSameSize(read.own, size)) return file;
-    const made = await read.mask.file(file.name);
-    scaledFrom.set(made, read.own);
-    return made;
-}
-
 export class Masks {
     constructor() {
         this.layer = null;
+        this.frame = null; // of the picture that the step gets: see frameOf
         this.held = new Map(); // by part: { file, mask, changed }; mask: null if there is none
         this.keeping = Promise.resolve(); // the work of earlier strokes
     }
@@ -46,26 +27,26 @@ export class Masks {
     /** Reads the files after a change of the plan or of the picture. SHOWN is called when done. */
     async follow(shown) {
         const { step } = this;
-        const size = step && stepList.sizeBefore(step);
-        if (!size) return void this.drop();
-        const old = this.layer;
-        if (!old || !isSameSize({ width: old.fullWidth, height: old.fullHeight }, size)) {
+        const frame = step && stepList.sizeBefore(step);
+        if (!frame) return void this.drop();
+        if (!this.layer || !isSameFrame(this.frame, frame)) {
             this.held.clear();
-            this.layer = new MaskLayer(size, this.parts.map((part) => `--mask-${kindOf(part)}`));
+            this.frame = frame;
+            this.layer = new MaskLayer(frame, this.parts.map((part) => `--mask-${kindOf(part)}`));
         }
         const { layer } = this;
         const isHeld = (part) => this.held.has(part) && this.held.get(part).file === step.files[part];
         const changed = this.parts.filter((part) => !isHeld(part));
-        await Promise.all(changed.map((part) => this.read(part, step.files[part], size)));
+        await Promise.all(changed.map((part) => this.read(part, step.files[part], frame)));
         if (layer !== this.layer || !changed.length) return;
         this.draw();
         shown();
     }
 
-    async read(part, file, size) {
+    async read(part, file, frame) {
         const held = { file, mask: null, changed: false };
         this.held.set(part, held);
-        if (file) held.mask = (await readMask(file, size).catch(() => null))?.mask ?? null;
+        if (file) held.mask = await readMask(file, frame).catch(() => null);
     }
 
     drop() {
@@ -109,7 +90,7 @@ export class Masks {
      * come meanwhile, as by the browser's Back, has other files, and does not get them.
      */
     keep() {
-        const { layer } = this;
+        const { layer, frame } = this;
         const { files } = this.step;
         const painted = this.parts
             .map((part) => [part, this.held.get(part)])
@@ -117,7 +98,9 @@ export class Masks {
         const writing = painted.map(async ([part, held]) => {
             held.changed = false;
             const isEmpty = !held.mask || held.mask.isEmpty;
-            return [part, held, isEmpty ? undefined : await held.mask.file(fileName(part))];
+            const file = isEmpty ? undefined : await held.mask.file(fileName(part));
+            if (file) madeFor(file, frame);
+            return [part, held, file];
         });
         const take = ([, ...written]) => {
             if (!written.length || layer !== this.layer) return;

@@ -11,7 +11,7 @@ import { Gone, headOf, run } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
 
 const PREVIEW_PIXELS = 500000;
-const BUSY_MS = 200;
+const BUSY_MS = 300; // what is read sooner shows no bar
 const HEAD_BYTES = 4096; // enough to know the type
 
 // ---- the type

@@ -1,7 +1,7 @@
 // A decoded picture: tiles of its pixels and of smaller copies, drawn at any scale. Its histograms
 // and its copy for previews come later.
 
-const LAST_PARTS = ['end', 'error', 'resized', 'digest', 'plan']; // no more messages follow
+const LAST_PARTS = ['end', 'error', 'digest', 'plan']; // no more messages follow
 
 class Decoder {
     constructor() {
@@ -171,18 +171,6 @@ export function digestOf(blob) {
     return new Promise((resolve, reject) => {
         decoders.result.ask({ kind: 'digest', blob }, (data) =>
             data.part === 'digest' ? resolve(data.text) : reject(new Error(data.text)),
-        );
-    });
-}
-
-/**
- * Resizes a mask, as a PGM: to the size of TO if it is as large as FROM or FROM is null; else by
- * the ratio of TO to FROM.
- */
-export function resizedMask(blob, from, to) {
-    return new Promise((resolve, reject) => {
-        decoders.preview.ask({ kind: 'resize', blob, from, to }, (data) =>
-            data.part === 'resized' ? resolve(data.blob) : reject(new Error(data.text)),
         );
     });
 }

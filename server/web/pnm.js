@@ -1,6 +1,10 @@
-// PNM, which no browser reads: P5 and P6, 8 and 16 bits, of which the upper eight are shown.
+// Decodes files. PNM, which no browser reads: P5 and P6, 8 and 16 bits, of which the upper eight are
+// shown.
 
-export const isPnm = (bytes) => bytes[0] === 0x50 && (bytes[1] === 0x35 || bytes[1] === 0x36);
+/** Keeps the file's samples: no colour management, and no multiplication by alpha. */
+export const asItIs = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
+
+const isPnm = (bytes) => bytes[0] === 0x50 && (bytes[1] === 0x35 || bytes[1] === 0x36);
 
 const isSpace = (byte) => byte === 32 || (byte >= 9 && byte <= 13);
 
@@ -56,6 +60,15 @@ export function pnmPixels(bytes) {
         to[i + 3] = 255;
     }
     return pixels;
+}
+
+/** Returns { bitmap, pixels }; pixels only for a PNM. */
+export async function decode(file) {
+    const blob = file instanceof Blob ? file : null; // else an ArrayBuffer
+    const head = new Uint8Array(blob ? await blob.slice(0, 2).arrayBuffer() : file, 0, 2);
+    if (!isPnm(head)) return { bitmap: await createImageBitmap(blob ?? new Blob([file]), asItIs) };
+    const pixels = pnmPixels(new Uint8Array(blob ? await blob.arrayBuffer() : file));
+    return { bitmap: await createImageBitmap(pixels, asItIs), pixels };
 }
 
 /** Writes a P6, or a P5 for a gray picture. */

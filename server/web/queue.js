@@ -1,7 +1,7 @@
 // Several pictures: the steps and the choice of Save hold for all of them, and one ZIP file comes
 // out. One of them is open on the page.
 import { gone } from './connection.js';
-import { byId, byteCount, whole } from './element.js';
+import { byId, byteCount, element, whole } from './element.js';
 import { choice, describe, encodingFor } from './encoding.js';
 import { isPicture, saveBlob } from './files.js';
 import { writtenFormats } from './formats.js';
@@ -20,9 +20,10 @@ const AT_A_TIME = 4; // requests: a browser has six connections
 const PROGRESS_MS = 400;
 const TRIES_MAX = 20; // while the daemon has no room
 
-let items = []; // { file, path, row, working, made, failed }
-// made: { blob, crc, causes, saved }; failed: { text, causes }
-let work = null; // { job, control }, with an AbortController
+let items = []; // { file, path, row, accept, damaged, working, made, failed }
+// accept: the button that takes what can be read of a damaged picture, damaged: it was pressed;
+// made: { blob, crc, causes, saved }; failed: { text, causes, damaged }
+let work = null; // { job, left, control }, with an AbortController
 
 // ---- the work
 
@@ -35,16 +36,15 @@ function jobNow() {
     return { steps, device, type, options, causes: [...facts, ...Object.values(filesOf(steps))] };
 }
 
-async function request({ file, row }, { steps, device, type, options }, signal) {
+async function request({ file, row, damaged }, { steps, device, type, options }, signal) {
     const requestId = newRequestId();
     const asking = setInterval(async () => {
         const now = await progress(requestId).catch(() => null);
         if (now) showRowProgress(row, now);
     }, PROGRESS_MS);
-    const input = { blob: file };
-    return fullRun({ input, steps, device }, { type, options, requestId, signal }).finally(() =>
-        clearInterval(asking),
-    );
+    const input = { blob: file, picture: page.input?.picture }; // masks are for the open one
+    const more = { type, options, requestId, signal, damaged: damaged && 'accept' };
+    return fullRun({ input, steps, device }, more).finally(() => clearInterval(asking));
 }
 
 /** Ends early if SIGNAL aborts. */
@@ -87,7 +87,8 @@ async function make(item, job, signal) {
         item.made = { blob, crc: await crcOf(blob), causes: job.causes, saved: false };
     } catch (error) {
         const text = signal.aborted ? '' : await explain(error, item);
-        if (!signal.aborted) item.failed = { text, causes: job.causes };
+        const damaged = error.code === 'corrupt' && !item.damaged;
+        if (!signal.aborted) item.failed = { text, causes: job.causes, damaged };
     }
     item.working = false;
     return queueChanged();
@@ -104,23 +105,45 @@ function setWork(now) {
     if (isFocused) byId(to).focus();
 }
 
-/** Makes what is not made yet, and then the ZIP file. */
-async function run() {
+/** Makes what is not made yet of SOME, and returns the job; null: it was cancelled. */
+async function makeAll(some) {
     const job = jobNow();
     const control = new AbortController();
     const { signal } = control;
-    const left = items.filter((item) => !isMade(item, job));
+    const left = some.filter((item) => !isMade(item, job));
     for (const item of left) item.failed = null;
-    setWork({ job, control });
+    setWork({ job, left, control });
     const worker = async () => {
         for (let item; !signal.aborted && (item = left.shift());) await make(item, job, signal);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, worker));
     setWork(null);
-    const made = items.filter((item) => isMade(item, job));
-    if (!signal.aborted) return finish(made, job);
+    if (!signal.aborted) return job;
     const why = signal.reason instanceof Gone ? signal.reason.message : 'Cancelled.';
-    return say(`${why} ${whole(made.length)} of ${whole(items.length)} pictures are done and kept.`);
+    const count = whole(items.filter((item) => isMade(item, job)).length);
+    say(`${why} ${count} of ${whole(items.length)} pictures are done and kept.`);
+    return null;
+}
+
+/** Makes what is not made yet, and then the ZIP file. */
+async function run() {
+    const job = await makeAll(items);
+    if (job) finish(items.filter((item) => isMade(item, job)), job);
+}
+
+/** Takes what can be read of a damaged picture. */
+async function accept(item) {
+    item.damaged = true;
+    item.row.firstChild.focus(); // the button goes
+    if (work) {
+        item.failed = null;
+        work.left.push(item);
+        return queueChanged();
+    }
+    const job = await makeAll([item]);
+    if (job && isMade(item, job))
+        say(`${item.file.name} is made of what can be read. Save all as ZIP takes it in.`);
+    return undefined;
 }
 
 /** An ending by the file's own type: the daemon chooses one if none is asked for. */
@@ -161,10 +184,11 @@ function howText({ steps, type, options }) {
 
 /** Shows what JOB has made of the item. */
 function showItem(item, job) {
-    const { file, row, working, made, failed } = item;
+    const { file, row, working, made, failed, accept: button } = item;
     if (working) return;
     if (isMade(item, job)) showRow(row, 'done', sizeText(file.size, made.blob.size));
-    else if (failed && isSame(failed.causes, job.causes)) showRow(row, 'failed', failed.text);
+    else if (failed && isSame(failed.causes, job.causes))
+        showRow(row, 'failed', failed.text, failed.damaged && button);
     else showRow(row, 'waiting', byteCount(file.size));
 }
 
@@ -179,8 +203,11 @@ export function queueChanged() {
 
 function add(files) {
     const added = files.map(({ file, path }) => {
-        const row = newRow(path.replace(/^\//, ''), () => open(file));
-        return { file, path, row, working: false, made: null, failed: null };
+        const item = { file, path, damaged: false, working: false, made: null, failed: null };
+        item.row = newRow(path.replace(/^\//, ''), () => open(file, item.damaged));
+        const onclick = () => accept(item);
+        item.accept = element('button', { type: 'button', onclick }, 'Use what can be read');
+        return item;
     });
     items.push(...added);
     byId('queue-list').append(...added.map(({ row }) => row));

@@ -8,10 +8,12 @@ export function newRow(path, choose) {
     return element('li', {}, name, bar, element('span', { className: 'queue-state' }));
 }
 
-/** STATE: waiting, working, done or failed. */
-export function showRow(row, state, text = '') {
+/** STATE: waiting, working, done or failed. BUTTON: stands after the text. */
+export function showRow(row, state, text = '', button = '') {
     row.dataset.state = state;
-    row.querySelector('.queue-state').textContent = text;
+    const box = row.querySelector('.queue-state');
+    const isSame = box.lastElementChild === (button || null) && box.firstChild?.data === text;
+    if (!isSame) box.replaceChildren(...[text, button].filter(Boolean)); // a button keeps its focus
     const bar = row.querySelector('progress');
     bar.hidden = state !== 'working' || text !== '';
     bar.removeAttribute('value');

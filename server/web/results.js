@@ -2,7 +2,7 @@
 import { showTimes } from './times.js';
 import { failed } from './connection.js';
 import { showDevices } from './devices.js';
-import { byId, milliseconds, whole } from './element.js';
+import { byId, byteCount, milliseconds, whole } from './element.js';
 import { hideNotice } from './notice.js';
 import { histograms, mark, page, say, state, stepList } from './page.js';
 import { isSamePlan } from './plan.js';
@@ -23,7 +23,7 @@ export function showBusy(now) {
             now?.state === 'waiting'
                 ? 'Waiting in the queue…'
                 : page.reading
-                  ? 'Reading…'
+                  ? `Reading ${byteCount(page.reading.file.size)}…`
                   : 'Working…';
         return;
     }

@@ -1,9 +1,10 @@
 // Runs the pipeline after changes: on the preview at once while a value is dragged, in full when it
 // rests. At most one run of each kind is in progress: a new full run replaces the old one; a
 // preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
-import { sizesOf } from './geometry.js';
-import { resizedMask, openPicture } from './picture.js';
-import { filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
+import { frameOf, sizesOf } from './geometry.js';
+import { fitted } from './mask.js';
+import { openPicture } from './picture.js';
+import { fileStep, filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
 import { scaledSteps } from './scaled_plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 import { takeWindow, windowRun } from './window_run.js';
@@ -171,40 +172,33 @@ export class Runner {
     }
 }
 
-/** Runs STEPS on the whole picture; the result is a PNG unless MORE has a different type. */
-export function fullRun({ input, steps, device }, more) {
-    const plan = { operations: operations(steps), files: filesOf(steps) };
-    return run({ ...plan, image: input.blob, type: 'png', device, ...more });
+/** The files of STEPS, fitted to what their step gets if the first step gets SIZE. */
+export async function fittedFiles(steps, size) {
+    const frame = frameOf(steps.slice(0, steps.indexOf(fileStep(steps))), size);
+    const files = { ...filesOf(steps) };
+    if (frame) for (const name in files) files[name] = await fitted(files[name], frame);
+    return files;
 }
 
-const masks = new WeakMap(); // smaller files, by file: { key, blob }
-
-/** The steps' files, scaled like the preview; SIZE: the required size, if it is known. */
-export async function previewFiles(steps, { picture, preview }, size = null) {
-    if (preview.scale === 1) return filesOf(steps);
-    const to = { width: (size ?? preview).width, height: (size ?? preview).height };
-    const from = size ? null : { width: picture.width, height: picture.height };
-    const key = JSON.stringify([from, to]);
-    const files = {};
-    for (const [name, file] of Object.entries(filesOf(steps))) {
-        if (masks.get(file)?.key !== key)
-            masks.set(file, { key, blob: await resizedMask(file, from, to) });
-        files[name] = masks.get(file).blob;
-    }
-    return files;
+/** Runs STEPS on the whole picture; the result is a PNG unless MORE has a different type. */
+export async function fullRun({ input, steps, device }, more) {
+    const files = await fittedFiles(steps, input.picture);
+    const plan = { operations: operations(steps), files };
+    return run({ ...plan, image: input.blob, type: 'png', device, ...more });
 }
 
 /** Runs STEPS on the input's preview, and returns the result in units of the full picture. */
 export async function previewOf({ input, steps, device, signal }, counts) {
     const { bytes, type, width, height } = input.preview;
+    const small = scaledSteps(steps, input.preview);
     const answer = await run({
-        operations: operations(scaledSteps(steps, input.preview)),
+        operations: operations(small),
         bytes,
         type,
         device,
         signal,
         raw: true,
-        files: await previewFiles(steps, input),
+        files: await fittedFiles(small, input.preview),
     });
     const picture = await openPicture(answer.bytes, {
         role: 'preview',

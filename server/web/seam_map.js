@@ -7,7 +7,7 @@ import { LivePicture } from './live_picture.js';
 import { openPlan } from './picture.js';
 import { fileStep, filesOf, operations, parameterOf, planText, stepText } from './plan.js';
 import { pngHead } from './png.js';
-import { previewFiles } from './runner.js';
+import { fittedFiles } from './runner.js';
 import { scaledSteps } from './scaled_plan.js';
 import { newRequestId, progress, run } from './service.js';
 
@@ -46,11 +46,17 @@ export function subjectOf({ input, steps }, step) {
     return [input, planText(before(steps, step)), textButWidth(step), mask, rmask];
 }
 
+/** The files of STEPS for a picture of that scale. */
+const filesAt = (scale, input, steps) =>
+    scale < 1
+        ? fittedFiles(scaledSteps(steps, input.preview), input.preview)
+        : fittedFiles(steps, input.picture);
+
 /** Returns the picture that the step gets, as a PNG. */
 async function pictureBefore({ input, steps, device }, step, { scale, image, bytes, signal }) {
     const list = before(steps, step);
     const small = scale < 1 ? scaledSteps(list, input.preview) : list;
-    const files = scale < 1 ? await previewFiles(list, input) : filesOf(list);
+    const files = await filesAt(scale, input, list);
     const plan = { operations: operations(small), files, type: 'png' };
     return (await run({ ...plan, image, bytes, device, raw: true, signal })).bytes;
 }
@@ -71,8 +77,7 @@ async function mapOf(png, { input, steps, device }, step, { scale, signal, reque
     checkSize(size);
     const dx = String(-Math.min(size.width >> 1, size.width - 1));
     const only = { ...step, values: { ...step.values, width: undefined, dx, show: 'map' } };
-    const mine = fileStep(steps) === step ? [step] : [];
-    const files = scale < 1 ? await previewFiles(mine, input, size) : filesOf(mine);
+    const files = fileStep(steps) === step ? await filesAt(scale, input, steps) : {};
     const plan = { operations: operations([only]), files, type: 'png' };
     return (await run({ ...plan, bytes: png, device, raw: true, signal, requestId })).bytes;
 }

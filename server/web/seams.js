@@ -4,7 +4,7 @@
 import { drawing, element } from './element.js';
 import { openSeams } from './picture.js';
 import { operations, parameterOf } from './plan.js';
-import { previewFiles } from './runner.js';
+import { fittedFiles } from './runner.js';
 import { scaledSteps } from './scaled_plan.js';
 import { run } from './service.js';
 
@@ -65,7 +65,7 @@ export async function seamsOf({ input, steps, device }) {
     const { bytes, width, height } = input.preview;
     const change = changeOf(steps[at], input.picture);
     if (isNothing(change, steps[at])) return null;
-    const files = await previewFiles(steps, input);
+    const files = await fittedFiles(scaledSteps(steps, input.preview), input.preview);
     const ask = async (share) => {
         const list = [...steps.slice(0, at), partOf(steps[at], change, share)];
         const masks = share || !steps[at].files.rmask ? files : {};

@@ -1,7 +1,7 @@
 // The list of steps. A step is dragged by its handle or moved by keys; it can be switched off,
 // folded, duplicated, reset and removed.
 import { byId, element } from './element.js';
-import { sizesOf } from './geometry.js';
+import { frameOf } from './geometry.js';
 import { hideNotice } from './notice.js';
 import { openPanel } from './panels.js';
 import { copyOf, fileStep, newStep } from './plan.js';
@@ -29,11 +29,11 @@ export class StepList {
         return this.steps.length >= STEPS_MAX;
     }
 
-    /** The size of the picture that a step gets; null: not known. */
+    /** The size of the picture that a step gets, and its part of the input: see frameOf. */
     sizeBefore(step) {
         const index = this.steps.indexOf(step);
         const before = this.steps.slice(0, index < 0 ? this.steps.length : index);
-        return this.picture && sizesOf(before.filter(({ off }) => !off), this.picture).at(-1);
+        return frameOf(before.filter(({ off }) => !off), this.picture);
     }
 
     /** The steps that are not switched off. */

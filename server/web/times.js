@@ -1,5 +1,6 @@
-// The times of the report in X-Burin-Timing: a row for every stage, operator and kernel, with a bar
-// from its beginning to its end. It is a table, so that it is readable without the bars.
+// The times of the report in X-Burin-Timing: a row for every stage, operator and kernel that took
+// time, with a bar from its beginning to its end. It is a table, so that it is readable without the
+// bars.
 import { byteCount, drawing, element, milliseconds, whole } from './element.js';
 
 const stages = ['receive', 'queue', 'decode', 'upload', 'compute', 'download', 'encode', 'wait'];
@@ -14,7 +15,7 @@ export function rowsOf(ms) {
         rows.push(...kernelRows(ms[`${stage}_kernels`] ?? [], start, 1));
         start += ms[stage] ?? 0;
     }
-    return rows;
+    return rows.filter((row) => row.ms > 0);
 }
 
 /**
@@ -47,44 +48,39 @@ function bar(row, total) {
     return drawing(
         'svg',
         { viewBox: '0 0 1000 12', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-        row.ms
-            ? drawing('rect', {
-                  x,
-                  y: 1.5,
-                  width: Math.min(width, 1000 - x),
-                  height: 9,
-                  class: `bar-${row.level}`,
-              })
-            : null,
+        drawing('rect', {
+            x,
+            y: 1.5,
+            width: Math.min(width, 1000 - x),
+            height: 9,
+            class: `bar-${row.level}`,
+        }),
     );
 }
 
 /** The tooltip of a row. */
 function detail({ name, ms }, report) {
     const share = `${((100 * ms) / Math.max(report.ms.total, 1e-6)).toFixed(1)} % of the total`;
-    return ms ? `${name}: ${share}, ${megapixelsPerSecond(report, ms)}` : name;
+    return `${name}: ${share}, ${megapixelsPerSecond(report, ms)}`;
 }
 
 function tableRow(row, total, report) {
     return element(
         'tr',
-        {
-            className: `level-${row.level}${row.ms ? '' : ' none'}`,
-            title: detail(row, report),
-        },
+        { className: `level-${row.level}`, title: detail(row, report) },
         element('th', { scope: 'row' }, row.name),
         element('td', {}, bar(row, total)),
-        element('td', { className: 'ms' }, row.ms ? milliseconds(row.ms) : '0'),
+        element('td', { className: 'ms' }, milliseconds(row.ms)),
     );
 }
 
-function figure(name, value, rate = '') {
+function figure(name, value, hint) {
     return element(
         'div',
         {},
         element('dt', {}, name),
         element('dd', {}, value),
-        element('dd', { className: 'hint' }, rate),
+        element('dd', { className: 'hint' }, hint),
     );
 }
 
@@ -107,6 +103,7 @@ export function megapixelsPerSecond(report, ms) {
 export function showTimes(box, report, pageMs) {
     const { ms } = report;
     const total = Math.max(ms.total, 1e-6);
+    const added = `+ ${milliseconds(Math.max(0, pageMs - ms.total))} transfer and decoding`;
     box.replaceChildren(
         element(
             'h3',
@@ -119,7 +116,7 @@ export function showTimes(box, report, pageMs) {
             { className: 'figures' },
             figure('Total', milliseconds(ms.total), megapixelsPerSecond(report, ms.total)),
             figure('Compute', milliseconds(ms.compute), megapixelsPerSecond(report, ms.compute)),
-            pageMs === undefined ? null : figure('To the screen', milliseconds(pageMs)),
+            figure('To the screen', milliseconds(pageMs), added),
         ),
         element(
             'table',

@@ -46,7 +46,8 @@ def test_words_of_other_tools(daemon, name):
 
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
-                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract"}), ("saturation", set())])
+                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
+                                         ("median", set()), ("noise", set()), ("saturation", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
     assert {op["name"] for op in listed if word in op.get("aliases", [])} == found & operators()

@@ -131,9 +131,13 @@ def test_another_picture_is_read_first(page, photo, tmp_path):
         Worker.prototype.postMessage = function (message, ...rest) {
             if (message.kind === 'open' && message.preview) later.push(() => post.call(this, message, ...rest));
             else post.call(this, message, ...rest); };""")
+    page.run("""document.getElementById('file-input').addEventListener('change', () => (window.begun = performance.now()), { capture: true });
+        new MutationObserver(() => (window.waited ??= performance.now() - begun)).observe(document.getElementById('busy'), { attributes: true });""")
     page.choose_file(path)
     page.wait("later.length === 1 && !document.getElementById('busy').hidden")
-    assert page.text("#busy-text") == "Reading…" and page.text("#file") == ROCKET_IS_OPEN
+    assert page.text("#busy-text") == f"Reading {path.stat().st_size / 1000:.1f} kB…" and page.text("#file") == ROCKET_IS_OPEN
+    assert page.run("return waited") >= 299, "what is read at once shows no bar"
+    assert page.run("return document.getElementById('progress').hasAttribute('value')") is False
     page.find("#cancel").click()
     assert page.text("#status") == "Cancelled." and not page.visible("#busy")
     page.choose_file(path)

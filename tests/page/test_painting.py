@@ -193,7 +193,7 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
     page.set_field("carve", "dx", -20)
     page.shown("carve:dx=-20")
     page.find('.step input[name="rmask"]').send_keys(str(path))
-    page.wait("document.querySelector('.mask:has([name=rmask])').textContent.includes('Scaled from 48 × 32.')")
+    page.wait("document.querySelector('.mask:has([name=rmask])').textContent.includes('Fitted from 48 × 32.')")
     mask = saved(page, "rmask")
     assert mask.shape == (HEIGHT, WIDTH) and set(np.unique(mask)) == {0, 255}
     assert (mask[:, 205:235] == 255).all() and not mask[:, :195].any() and not mask[:, 245:].any()
@@ -212,6 +212,81 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
     page.shown("carve:dx=-20")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-20"))
+
+
+def test_a_mask_follows_the_size_that_its_step_gets(opened, photo, tmp_path):
+    """A chosen file and a painted one; back at the first size nothing is lost, not even a line of one pixel."""
+    page = opened
+    keep = np.zeros((HEIGHT, WIDTH), np.uint8)
+    keep[:, 100:140], keep[:, 301] = 255, 255
+    path = tmp_path / "keep.png"
+    Image.fromarray(keep).save(path)
+    page.add_step("resize")
+    page.run("document.querySelector('.step .lock input').click()")
+    page.set_field("resize", "height", "")
+    page.set_field("resize", "width", WIDTH)
+    page.add_step("carve")
+    page.set_field("carve", "dx", -20)
+    page.find('.step input[name="mask"]').send_keys(str(path))
+    points = [(200, 90), (216, 180)]
+    page.shown(f"resize:width={WIDTH};carve:dx=-20")
+    paint(page, "rmask", 30, *points)
+    first = {part: saved(page, part) for part in ("mask", "rmask")}
+    assert (first["mask"] == np.where(first["rmask"], 0, keep)).all()
+    page.find(".painting [name=done]").click()
+    page.set_field("resize", "width", WIDTH // 2)
+    page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
+    page.wait("document.getElementById('status').textContent.startsWith('Done')")
+    assert page.text(".mask:has([name=rmask]) .help").startswith(f"Fitted from {WIDTH} × {HEIGHT}.")
+    small = {part: saved(page, part) for part in ("mask", "rmask")}
+    assert all(mask.shape == (HEIGHT // 2, WIDTH // 2) for mask in small.values())
+    far = near([(x / 2, y / 2) for x, y in points], 7.5, (HEIGHT // 2, WIDTH // 2))
+    assert (small["rmask"][far < -1] == 255).all() and not small["rmask"][far > 1].any()
+    assert (small["mask"] == keep[::2, ::2])[:, :140][far[:, :140] > 1].all()
+    files = [word for part in small for word in (f"--{part}", str(page.downloads / f"kept-{part}.png"))]
+    out = tmp_path / "expected.png"
+    subprocess.run([BURIN, "run", f"resize:width={WIDTH // 2}", "carve:dx=-20", *files, "--device", "cpu", str(photo), str(out)], check=True)
+    check_canvas(page, np.array(Image.open(out).convert("RGB")))
+    page.find("#undo").click()
+    for _ in range(2):
+        page.shown(f"resize:width={WIDTH};carve:dx=-20")
+        assert all((saved(page, part) == mask).all() for part, mask in first.items())
+        page.set_field("resize", "width", WIDTH // 2)
+        page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
+        page.set_field("resize", "width", WIDTH)
+    page.find("#undo").click()
+
+
+def test_a_mask_stays_where_it_is_on_the_picture(opened, photo, tmp_path):
+    """A part that is cut out has the mask of that part; also a painted one, and a part of the same size at another place."""
+    page = opened
+    keep = np.zeros((HEIGHT, WIDTH), np.uint8)
+    keep[50:70, 100:140], keep[200, 301] = 255, 255
+    path = tmp_path / "keep.png"
+    Image.fromarray(keep).save(path)
+    page.add_step("crop")
+    page.set_field("crop", "height", HEIGHT)
+    page.set_field("crop", "width", WIDTH)
+    page.add_step("carve")
+    page.set_field("carve", "dx", -20)
+    page.find('.step input[name="mask"]').send_keys(str(path))
+    page.shown(f"crop:width={WIDTH},height={HEIGHT};carve:dx=-20")
+    paint(page, "rmask", 30, (300, 90), (316, 180))
+    first = {part: saved(page, part) for part in ("mask", "rmask")}
+    page.find(".painting [name=done]").click()
+    for gravity, left in (("", 20), ("west", 0), ("east", 40)):
+        page.set_field("crop", "width", WIDTH - 40)
+        page.run("document.querySelector(`.step[data-operator=crop] [value=${arguments[0]}]`).click()", gravity or "centre")
+        text = f"crop:width={WIDTH - 40},height={HEIGHT}" + (f",gravity={gravity}" if gravity else "") + ";carve:dx=-20"
+        page.shown(text)
+        page.wait("document.getElementById('status').textContent.startsWith('Done')")
+        now = {part: saved(page, part) for part in first}
+        assert all((now[part] == first[part][:, left:left + WIDTH - 40]).all() for part in first), gravity
+        files = [word for part in now for word in (f"--{part}", str(page.downloads / f"kept-{part}.png"))]
+        check_canvas(page, carved(tmp_path, photo, text.split(";")[0], "carve:dx=-20", *files))
+    page.set_field("crop", "width", WIDTH)
+    page.shown(f"crop:width={WIDTH},height={HEIGHT},gravity=east;carve:dx=-20")
+    assert all((saved(page, part) == mask).all() for part, mask in first.items())
 
 
 def test_after_another_step(opened, photo, tmp_path):

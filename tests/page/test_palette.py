@@ -64,6 +64,18 @@ def test_search_by_anybodys_word(fresh):
         assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "Nothing found.")
 
 
+def test_each_word_of_other_tools_finds_its_operator(fresh, daemon):
+    """And a word for what no operator does finds none, whatever hint the daemon has for it."""
+    listed = [[op["name"], word] for op in daemon.get("/ops").json["operators"] for word in op.get("aliases", [])]
+    assert len(listed) > 80
+    missed, found = fresh.driver.execute_async_script("""const [listed, none, done] = arguments;
+        Promise.all([import('/web/palette.js'), import('/web/page.js')]).then(([{ search }, { page }]) => {
+            const names = (word) => search(page.operators, word).map(({ name }) => name);
+            done([listed.filter(([name, word]) => !names(word).includes(name)), none.filter((word) => names(word).length)]); });""",
+                                                    listed, ["median", "despeckle", "saturation", "sepia", "vignette", "posterize", "watermark", "composite"])
+    assert missed == [] and found == []
+
+
 def test_everything_by_the_keyboard(fresh, photo):
     """/ searches, Enter adds the first; the palette is one tab stop, in which the arrow keys move."""
     fresh.choose_file(photo)

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from browser import needs_browser
-from conftest import BURIN, Daemon, encode, noise, smooth, wait_until
+from conftest import BURIN, Daemon, encode, noise, operators, smooth, wait_until
 from window import check_canvas
 
 pytest_plugins = "page_fixtures"
@@ -333,6 +333,95 @@ def test_a_file_that_is_gone(page, tmp_path):
     archive(page)
     assert "Saved 2 of 3 pictures" in page.text("#status")
     page.errors()
+
+
+def torn(path, size=(300, 200)):
+    """Half a JPEG."""
+    whole = encode(smooth(*size), "JPEG", quality=90)
+    path.write_bytes(whole[:len(whole) // 2])
+    return path
+
+
+ACCEPT = "#queue-list li:nth-child(2) .queue-state button"
+
+
+def test_what_can_be_read_of_a_damaged_picture(page, tmp_path):
+    """Its row offers that, the others are made; it is made as `burin run --damaged accept` makes it, and joins the archive."""
+    paths = pictures(tmp_path / "in", 2)
+    paths.insert(1, torn(tmp_path / "torn.jpg"))
+    drop(page, *paths, torn(tmp_path / "other.jpg", (90, 60)))
+    page.opened()
+    page.add_step("flip")
+    page.shown("flip")
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '2 of 4'")
+    assert archive(page).namelist() == ["p0.png", "p1.png"]
+    assert [state for _, state, _ in rows(page)] == ["done", "failed", "done", "failed"] and "--damaged" not in rows(page)[1][2]
+    button = page.find(ACCEPT)
+    assert button.text == "Use what can be read"
+    page.run("document.querySelector(arguments[0]).focus(); document.querySelector(arguments[0]).click()", ACCEPT)
+    page.wait("document.querySelector('#queue-list li:nth-child(2)').dataset.state === 'done' && !document.getElementById('queue-run').hidden")
+    assert page.run("return document.activeElement.textContent") == "torn.jpg"
+    assert [state for _, state, _ in rows(page)] == ["done", "done", "done", "failed"], "the other one was not asked for"
+    assert page.text("#status") == "torn.jpg is made of what can be read. Save all as ZIP takes it in." and page.run(ASKS_TO_SAVE)
+    assert list(page.downloads.glob("*.zip")) == []
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '3 of 4'")
+    found = archive(page)
+    assert found.namelist() == ["p0.png", "torn.jpg", "p1.png"]
+    out = tmp_path / "expected.jpg"
+    subprocess.run([BURIN, "run", "flip", "--damaged", "accept", str(paths[1]), str(out)], check=True, capture_output=True)
+    assert found.read("torn.jpg") == out.read_bytes()
+    page.find("#queue-list li:nth-child(2) .link").click()
+    page.wait("document.getElementById('file').textContent === 'torn.jpg 300 × 200'")
+    assert not page.visible("#notice")
+    assert all("422" in line["message"] for line in page.errors())
+
+
+def test_a_damaged_picture_is_accepted_while_others_are_made(page, tmp_path):
+    paths = pictures(tmp_path / "in", 7)
+    paths.insert(1, torn(tmp_path / "torn.jpg"))
+    drop(page, *paths)
+    page.opened()
+    page.run(HELD)
+    page.find("#queue-run").click()
+    page.wait("held.length === 4")
+    page.run("held[1]()")
+    page.wait(f"document.querySelector('{ACCEPT}')")
+    page.find(ACCEPT).click()
+    page.run("window.fetch = real; held.forEach((go) => go())")
+    page.wait("document.documentElement.dataset.queue === '8 of 8'")
+    assert archive(page).namelist() == ["p0.png", "torn.jpg", *(f"p{i}.png" for i in range(1, 7))]
+    assert all("422" in line["message"] for line in page.errors())
+
+
+def test_a_mask_in_a_queue(page, tmp_path):
+    """It has the size of what its step gets."""
+    if "carve" not in operators():
+        pytest.skip("this program was built without carve")
+    paths = pictures(tmp_path / "in", 1)
+    paths.append(tmp_path / "twin.png")
+    paths[1].write_bytes(encode(smooth(80, 60)[::-1], "PNG"))
+    mask = np.zeros((60, 80), np.uint8)
+    mask[:, 40:60] = 255
+    Image.fromarray(mask).save(tmp_path / "mask.png")
+    Image.fromarray(mask[::2, ::2]).save(tmp_path / "half.png")
+    drop(page, *paths)
+    page.opened()
+    for name in ("resize", "carve"):
+        page.add_step(name)
+    page.set_field("resize", "width", 40)
+    page.set_field("carve", "dx", -5)
+    page.find('.step input[name="rmask"]').send_keys(str(tmp_path / "mask.png"))
+    page.wait("document.documentElement.dataset.shown?.endsWith(';carve:dx=-5')")
+    steps = page.run("return document.documentElement.dataset.shown").split(";")
+    page.find("#queue-run").click()
+    page.wait("document.documentElement.dataset.queue === '2 of 2'")
+    found = archive(page)
+    for name, path in zip(found.namelist(), paths):
+        out = tmp_path / "expected.png"
+        subprocess.run([BURIN, "run", *steps, "--rmask", str(tmp_path / "half.png"), str(path), str(out)], check=True, capture_output=True)
+        assert found.read(name) == out.read_bytes()
 
 
 def test_a_drop_that_cannot_be_read(page):

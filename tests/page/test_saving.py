@@ -4,6 +4,7 @@ command lines beside it write the same.
 
 covers: server/http/handle_document.c"""
 import base64
+import io
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import BURIN, Daemon, encode, noise, smooth, wait_until
-from window import run_pixels
+from window import check_canvas, run_pixels
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -255,22 +256,67 @@ def test_slow_steps_are_not_run_again(page, tmp_path):
         assert not any(page.run("return plans"))
 
 
-def test_copy(page, photo, tmp_path):
+@pytest.fixture
+def clipboard(page):
+    """The page may use the system's clipboard. Returns what reads the picture in it, as RGB."""
+    facts = {"origin": page.url.rstrip("/"), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", facts)
+    yield lambda: np.array(Image.open(io.BytesIO(base64.b64decode(page.driver.execute_async_script("""const done = arguments[0];
+        navigator.clipboard.read().then(async ([item]) => {
+            const reader = new FileReader();
+            reader.onload = () => done(reader.result.split(',')[1]);
+            reader.readAsDataURL(await item.getType('image/png'));
+        }, (error) => done(String(error)));""")))).convert("RGB"))
+    page.driver.execute_cdp_cmd("Browser.resetPermissions", {})
+
+
+def test_copy(page, clipboard, photo, tmp_path):
+    """Into the real clipboard, as a PNG whatever type is chosen."""
     page.choose_file(photo)
     page.opened()
     page.add_step("edge")
     page.shown("edge")
-    page.run("""window.ClipboardItem = class { constructor(parts) { this.parts = parts; } };
-        Object.defineProperty(navigator, 'clipboard', { value: { write: async ([item]) => {
-            const bytes = new Uint8Array(await (await item.parts['image/png']).arrayBuffer());
-            window.copied = btoa(String.fromCharCode(...bytes.slice(0, 60000))); window.length = bytes.length; } } });""")
     page.find("#save").click()
-    choose(page, type="jpeg")
+    choose(page, type="jpeg", quality=20)
     size_shown(page, "jpeg")
     page.find("#copy-picture").click()
     page.wait("document.getElementById('copy-picture').textContent === 'Copied'")
-    data = written(photo, tmp_path / "expected.png", "edge")
-    assert page.run("return window.length") == len(data) and base64.b64decode(page.run("return copied")) == data[:60000]
+    assert (clipboard() == run_pixels(tmp_path, photo, "edge")).all()
+    page.wait("document.getElementById('copy-picture').textContent === 'Copy as PNG'")
+
+
+def test_copy_is_not_allowed(page, photo):
+    page.driver.execute_cdp_cmd("Browser.setPermission", {"permission": {"name": "clipboard-write"}, "setting": "denied", "origin": page.url.rstrip("/")})
+    try:
+        page.choose_file(photo)
+        page.opened()
+        page.find("#save").click()
+        size_shown(page, "png")
+        page.find("#copy-picture").click()
+        page.wait("document.getElementById('copy-picture').textContent === 'Not copied'")
+    finally:
+        page.driver.execute_cdp_cmd("Browser.resetPermissions", {})
+
+
+def test_what_was_copied_is_pasted(page, clipboard, photo, tmp_path):
+    """By Ctrl+V, with the steps that are there."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("flip")
+    page.shown("flip")
+    page.find("#save").click()
+    size_shown(page, "png")
+    page.find("#copy-picture").click()
+    page.wait("document.getElementById('copy-picture').textContent === 'Copied'")
+    page.find("#saving-close").click()
+    page.run("document.getElementById('canvas').focus(); delete document.documentElement.dataset.opened")
+    key = {"key": "v", "code": "KeyV", "windowsVirtualKeyCode": 86, "modifiers": 2}
+    page.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "commands": ["paste"], **key})
+    page.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **key})
+    page.opened()
+    assert page.text("#file").endswith("480 × 320") and page.text("#file") != "rocket.png 480 × 320"
+    page.shown("flip")
+    check_canvas(page, np.array(Image.open(photo).convert("RGB")))
 
 
 def test_the_lines_write_the_same(page, photo, tmp_path):

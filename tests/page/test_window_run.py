@@ -63,6 +63,7 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
     x, y = WIDTH // 2 - 200, HEIGHT // 2 - 150
     assert (middle_pixels(page, 400, 300)[:, :, :3] == whole[y:y + 300, x:x + 400]).all()
     assert page.run(readout) == [False]
+    page.find("#devices summary").click()
     page.wait("document.querySelector('#devices .digest')")
     page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
 
