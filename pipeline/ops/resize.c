@@ -347,7 +347,7 @@ static enum status resize_run(struct op_call *call) {
 
 const struct op op_resize = {
     .name = "resize",
-    .title = "Resize, thumbnail",
+    .title = "Resize",
     .group = OP_SIZE,
     .summary = "A new size: cut, with background around, stretched, or with seams taken out",
     .unit = "seams",

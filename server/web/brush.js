@@ -45,9 +45,9 @@ export class Brush {
         return page.bench.tool === this;
     }
 
-    /** Paints a part of a step by OPERATOR, which is added if no step takes files. */
-    begin(operator, part) {
-        if (!this.step) stepList.add(operator);
+    /** Paints a part of a step by OPERATOR, which is added for TASK if no step takes files. */
+    begin(operator, part, task) {
+        if (!this.step) stepList.add(operator, { task });
         if (page.input && this.step) this.start(part);
     }
 
@@ -123,7 +123,7 @@ export class Brush {
         this.bar.replaceChildren(
             ...this.masks.parts.toReversed().map((part) => choice(part, wordsOf(part).title)),
             choice(null, 'Erase'),
-            size,
+            element('label', {}, 'Brush ', size),
             act('Clear', 'clear', () => (this.masks.clear(), this.masks.keep())),
             act('Done', 'done', () => page.bench.leave()),
         );

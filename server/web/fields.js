@@ -105,6 +105,7 @@ class NumberField {
             clearTimeout(this.typing);
             this.changed(false);
         });
+        box.addEventListener('focus', () => box.select());
         box.addEventListener('blur', () => this.show());
         return box;
     }

@@ -25,7 +25,9 @@ export class Handles {
         this.layer = null; // nothing is drawn over the picture by the viewer
         this.drag = null; // { edges, from, rectangle } while the pointer is down
         this.done = element('button', { type: 'button', name: 'done', onclick: () => page.bench.leave() }, 'Done');
-        this.bar = element('div', { className: 'painting', role: 'group', hidden: true }, this.done);
+        this.hint = element('span', { className: 'hint' });
+        const bar = { className: 'painting', role: 'group', hidden: true };
+        this.bar = element('div', bar, this.hint, this.done);
         this.bar.setAttribute('aria-label', 'Handles');
         this.box = element('div', { className: 'cut', hidden: true });
         byId('view').append(this.box, this.bar);
@@ -57,6 +59,9 @@ export class Handles {
         this.index = stepList.steps.indexOf(step);
         this.operator = step.operator;
         if (!(await page.bench.enter(this))) return;
+        this.hint.textContent = this.shape.isPoint
+            ? 'Drag the point onto what is to stay'
+            : 'Drag the edges, the corners, or the whole';
         this.bar.hidden = false;
         stepList.refresh();
         showPictures();

@@ -8,7 +8,7 @@ globalThis.look = (() => {
     const usual = {
         scheme: 'system', // or light, dark
         steps: 'open', // the panels: or closed
-        statistics: 'open',
+        statistics: innerWidth < 1180 ? 'closed' : 'open', // there is no room beside the picture
         stepsWidth: 0, // in pixels; 0: as the style sheet has them
         statisticsWidth: 0,
         sheet: 44, // its height on a telephone, in hundredths of the window's

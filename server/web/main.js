@@ -32,6 +32,7 @@ import {
 import { isQueueUnsaved, listenToQueue, queueChanged, take } from './queue.js';
 import { Runner } from './runner.js';
 import { closeSaving, listenToSaving, saveByKey, savingChanged } from './saving.js';
+import { keepWhileScrolling } from './slider.js';
 import { choose, drawStrip, forgetBetween, setComparing, showPictures } from './stages.js';
 import { listenToZoom } from './window_run.js';
 
@@ -197,8 +198,8 @@ function escape() {
 function key(event) {
     if (areKeysOpen()) return;
     const command = event.ctrlKey || event.metaKey;
-    const typing = event.target.closest?.('input, select, textarea');
     const text = event.target.closest?.('[type=number], [type=search], [type=text], textarea');
+    const typing = text && text.type !== 'number'; // a number has no letters
     const letter = command && event.key.toLowerCase();
     if (event.key === 'Escape') return void escape();
     // A step's field is part of the plan; the browser undoes what is typed elsewhere.
@@ -231,6 +232,7 @@ function listen() {
 
 showFormats();
 listenToPanels();
+keepWhileScrolling();
 listenToSaving(showState);
 listenForFiles(take);
 listenToQueue();

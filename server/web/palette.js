@@ -110,7 +110,10 @@ export class Palette {
 
     /** Headings with operators: [name, operators]... */
     sections() {
-        if (this.input.value.trim()) return [['Found', search(this.operators, this.input.value)]];
+        if (this.input.value.trim()) {
+            const found = search(this.operators, this.input.value);
+            return found.length ? [['Found', found]] : [];
+        }
         const known = (name) => this.operators.find((operator) => operator.name === name);
         const recent = this.recent.map(known).filter(Boolean);
         const others = this.operators.filter((operator) => !recent.includes(operator));
@@ -205,7 +208,7 @@ export class Palette {
         this.box.addEventListener('keydown', (event) => this.key(event));
         this.box.addEventListener('focusin', ({ target }) => this.offer(target.closest('button')));
         addEventListener('keydown', (event) => {
-            const typing = event.target.closest?.('input, select, textarea, dialog');
+            const typing = event.target.closest?.('[type=search], [type=text], textarea, dialog');
             if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
             event.preventDefault();
             this.enter();
@@ -217,6 +220,7 @@ export class Palette {
         openPanel('steps');
         this.fold.open = true;
         this.fold.scrollIntoView({ block: 'start' });
+        if (matchMedia('(pointer: coarse)').matches) return; // the keyboard would cover the list
         this.input.focus({ preventScroll: true });
         this.input.select();
     }

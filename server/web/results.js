@@ -73,7 +73,7 @@ export function showResult(result, ms) {
     showTimes(byId('times'), result.report, ms);
     showValues(byId('values'), result.report);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
-    const names = result.steps.map((step) => step.operator.name).join(', ');
+    const names = result.steps.map(({ operator }) => operator.title ?? operator.name).join(', ');
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
     mark('resultMs', ms.toFixed(1));
     mark('shown', result.text);

@@ -2,9 +2,10 @@
 // it cannot be made. Download hands out these very bytes, and Copy the picture as a PNG.
 import { outputName } from './commands.js';
 import { gone } from './connection.js';
-import { byId, byteCount, element } from './element.js';
+import { byId, byteCount, element, whole } from './element.js';
 import { choice, describe, encodingFor, formatOf } from './encoding.js';
 import { saveBlob } from './files.js';
+import { sizesOf } from './geometry.js';
 import { sentenceOf, titleOf } from './notice.js';
 import { mark, page, say, state } from './page.js';
 import { openPicture } from './picture.js';
@@ -17,6 +18,7 @@ import { showPictures, showViewer } from './stages.js';
 
 const REST_MS = 200; // without a change, until the daemon is asked
 const LOOK_PIXELS = 12e6; // a larger picture is not decoded only to be looked at
+const ANSWER_MS = 1500; // a button's answer is shown
 const AGAIN_MS = 200; // steps that take longer are not run again for another encoding
 
 const panel = byId('saving');
@@ -117,15 +119,26 @@ function showFile({ blob, quality, input, steps, type }) {
     const fitted = quality === undefined ? '' : `, quality ${quality}`;
     byId('saving-size').textContent = byteCount(blob.size);
     byId('saving-share').textContent = `${share} of the original${fitted}`;
-    byId('saving-name').textContent = outputName(input.name, steps, type);
+    const size = input.picture && sizesOf(steps, input.picture).at(-1);
+    const pixels = size ? `, ${whole(size.width)} × ${whole(size.height)}` : '';
+    byId('saving-name').textContent = outputName(input.name, steps, type) + pixels;
     mark('saving', `${type} ${blob.size}`);
 }
 
+/** The buttons stay: a press waits for the file. */
 function showWaiting(on) {
     panel.setAttribute('aria-busy', String(on));
     byId('saving-progress').hidden = !on;
-    byId('download').disabled = on;
-    byId('copy-picture').disabled = on;
+    byId('download').disabled = false;
+}
+
+/** Shows for a moment that BUTTON has done its work. */
+function answer(button, text) {
+    const usual = button.dataset.usual ?? button.textContent;
+    button.dataset.usual = usual;
+    button.textContent = text;
+    clearTimeout(button.back);
+    button.back = setTimeout(() => (button.textContent = usual), ANSWER_MS);
 }
 
 /** Shows the picture as the file has it, right of the divider. */
@@ -207,6 +220,7 @@ export async function save() {
         saveBlob(blob, name);
         if (page.result && isShown({ input, steps })) page.result.saved = true;
         say(`Saved as ${name}, ${byteCount(blob.size)}.`);
+        answer(byId('download'), 'Saved');
     } catch {
         open();
         refresh(); // shows the cause
@@ -223,11 +237,10 @@ async function copy() {
     const button = byId('copy-picture');
     try {
         await navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng() })]);
-        button.textContent = 'Copied';
+        answer(button, 'Copied');
     } catch {
-        button.textContent = 'Not copied';
+        answer(button, 'Not copied');
     }
-    setTimeout(() => (button.textContent = 'Copy as PNG'), 1500);
 }
 
 // ---- open and close

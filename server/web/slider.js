@@ -1,5 +1,25 @@
 // The filled part of a slider: from its zero, or else its left end, to its value.
 
+/** A finger that scrolls the panel passes over sliders: each keeps its value. */
+export function keepWhileScrolling() {
+    let touched = null; // { slider, value } before the touch
+    const slider = (event) => event.target.closest?.('input[type=range]');
+    const end = () => (touched = null);
+    addEventListener('pointerdown', (event) => {
+        if (event.pointerType === 'touch' && slider(event))
+            touched = { slider: slider(event), value: slider(event).value };
+    }, true);
+    addEventListener('pointerup', end, true);
+    addEventListener('pointercancel', () => {
+        if (touched && touched.slider.value !== touched.value) {
+            touched.slider.value = touched.value;
+            for (const name of ['input', 'change'])
+                touched.slider.dispatchEvent(new Event(name, { bubbles: true }));
+        }
+        end();
+    }, true);
+}
+
 /** POSITION of the zero on the slider; null: there is no value, and nothing is filled. */
 export function fillSlider(slider, position) {
     const [min, max] = [Number(slider.min), Number(slider.max)];

@@ -91,7 +91,7 @@ function stages() {
         const { operator, number } = shownSteps()[count - 1];
         if (operator.values) continue;
         const picture = page.between.get(stepText(count))?.picture ?? null;
-        const name = `${number} ${operator.name}`;
+        const name = `${number} ${operator.title ?? operator.name}`;
         stages.push({ name, picture, size: sizes[count], key: `step-${count}` });
     }
     const picture = result?.picture ?? preview;

@@ -44,7 +44,8 @@ function head(step, index, act) {
         title: 'Drag, or press the arrow keys, to move',
         'aria-label': `Move ${which}: arrow keys`,
     };
-    const title = { type: 'button', className: 'fold', title: operator.summary, onclick: act.fold };
+    const about = operator.title ? `${operator.name}: ${operator.summary}` : operator.summary;
+    const title = { type: 'button', className: 'fold', title: about, onclick: act.fold };
     const state = { role: 'switch', 'aria-checked': String(!off) };
     return element(
         'div',
@@ -58,12 +59,7 @@ function head(step, index, act) {
                 { ...title, 'aria-expanded': String(!folded) },
                 icon('fold'),
                 element('span', { className: 'number' }, `${index + 1} `),
-                element(
-                    'span',
-                    {},
-                    operator.title ?? operator.name,
-                    operator.title && element('span', { className: 'term' }, ` ${operator.name}`),
-                ),
+                step.task?.title ?? operator.title ?? operator.name,
             ),
         ),
         iconButton(off ? 'off' : 'on', 'switch', ['Apply', which], act.toggle, state),
@@ -86,22 +82,26 @@ function form(step, { hasFiles, sizeOf, beside, fileField, above, ...act }) {
         return field;
     });
     const files = hasFiles ? step.operator.parts.map((part) => fileField(step, part)) : [];
-    const first = [presetChoice(step, act.refill), above(step)];
-    return element('div', { className: 'step-body' }, ...first, ...foldLater(step, fields), ...files);
+    const body = (...children) => element('div', { className: 'step-body' }, ...children);
+    if (step.task) {
+        const advice = element('p', { className: 'help' }, step.task.advice);
+        return body(advice, ...files.reverse(), foldLater(step, [above(step), ...fields], 0));
+    }
+    return body(presetChoice(step, act.refill), above(step), ...foldLater(step, fields, FIRST_MAX), ...files);
 }
 
-/** Folds FIELDS after the first ones, unless one of them has a value of its own. */
-function foldLater(step, fields) {
-    const later = step.operator.parameters.slice(FIRST_MAX);
+/** Folds all but the first COUNT of FIELDS, unless one of them has a value of its own. */
+function foldLater(step, fields, count) {
+    const later = step.operator.parameters.slice(count);
     if (later.length < 2) return fields;
     const open = step.more ?? later.some(({ name }) => step.values[name] !== undefined);
     const more = element(
         'details',
         { className: 'more', open, ontoggle: () => (step.more = more.open) },
         element('summary', {}, 'More settings'),
-        element('div', { className: 'fields' }, ...fields.slice(FIRST_MAX)),
+        element('div', { className: 'fields' }, ...fields.slice(count)),
     );
-    return [...fields.slice(0, FIRST_MAX), more];
+    return [...fields.slice(0, count), more];
 }
 
 /**

@@ -69,9 +69,11 @@ export class StepList {
         this.draw();
     }
 
-    add(operator) {
+    /** TASK: the one of the palette that the step is for. VALUES: in place of those at first. */
+    add(operator, { task, values } = {}) {
         if (this.isFull) return;
-        this.steps.push(newStep(operator, this.sizeBefore(null)));
+        const step = { ...newStep(operator, this.sizeBefore(null)), task };
+        this.steps.push(values ? { ...step, values } : step);
         this.draw();
         this.changed(false);
         this.enter(this.list.lastElementChild);

@@ -1,21 +1,42 @@
-// Tasks in the palette, beside the operators: a step alone does not do them. Their records are like
-// those of operators, with START in place of adding a step.
-import { page } from './page.js';
+// Tasks in the palette, beside the operators: what people come for, in their words. Their records are
+// like those of operators, with START in place of adding a step.
+import { byId } from './element.js';
+import { page, stepList } from './page.js';
+
+const thumbnail = {
+    name: 'thumbnail',
+    title: 'Thumbnail',
+    summary: 'A small copy, 320 pixels wide',
+    aliases: ['thumb', 'thumbs', 'miniature', 'preview', 'small', 'smaller', 'icon'],
+};
 
 const removal = {
     name: 'remove-object',
     title: 'Remove an object',
     summary: 'Paint over somebody or something, and the picture closes there',
+    advice:
+        'Paint over it on the picture. It is cut out, and the picture closes around it: lines that run behind it may shift.',
     aliases: ['delete', 'erase', 'person', 'retouch', 'inpaint', 'heal', 'stamp'],
 };
 
+const compression = {
+    name: 'compress',
+    title: 'Compress',
+    term: 'Save…',
+    summary: 'Save with the type, the quality or the size that you choose',
+    aliases: ['filesize', 'convert', 'export', 'format', 'kilobytes', 'megabytes', 'optimize', 'quality'],
+    start: () => byId(page.input ? 'save' : 'open').click(),
+};
+
 /** The tasks that OPERATORS, the records of GET /ops, can do. */
-export const tasksOf = (operators) =>
-    operators
-        .filter(({ parts }) => parts.some(({ name }) => name === 'rmask'))
-        .map((operator) => ({
-            ...removal,
-            term: operator.name,
-            group: operator.group,
-            start: () => page.brush.begin(operator, 'rmask'),
-        }));
+export function tasksOf(operators) {
+    const resize = operators.find(({ name }) => name === 'resize');
+    const remover = operators.find(({ parts }) => parts.some(({ name }) => name === 'rmask'));
+    const by = (task, operator, start) =>
+        operator ? [{ ...task, term: operator.name, group: operator.group, start }] : [];
+    return [
+        ...by(removal, remover, () => page.brush.begin(remover, 'rmask', removal)),
+        ...by(thumbnail, resize, () => stepList.add(resize, { values: { width: '320' } })),
+        ...by(compression, resize, compression.start).map((task) => ({ ...task, term: compression.term })),
+    ];
+}

@@ -90,7 +90,7 @@ def test_the_line_below_is_about_now(page, photo, tmp_path):
     page.opened()
     page.add_step("histeq")
     page.shown("histeq")
-    assert page.text("#status").startswith("Done: histeq")
+    assert page.text("#status").startswith("Done: Auto contrast")
     page.run("document.querySelector('.step [aria-label^=Remove]').click()")
     assert page.text("#status") == ""
     page.add_step("flop")
@@ -100,5 +100,5 @@ def test_the_line_below_is_about_now(page, photo, tmp_path):
     page.choose_file(other)
     page.wait("document.getElementById('file').textContent.startsWith('other.png')")
     page.shown("flop")
-    assert page.text("#status").startswith("Done: flop")
+    assert page.text("#status").startswith("Done: Mirror left-right")
     check_canvas(page, run_pixels(tmp_path, other, "flop"))

@@ -331,7 +331,7 @@ def test_steps_are_moved_and_removed(page, photo, tmp_path):
     page.shown("threshold;edge;histeq")
     page.find('.step[data-operator="edge"] [aria-label^="Remove"]').click()
     page.shown("threshold;histeq")
-    assert page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)") == ["Input", "1 threshold", "Output"]
+    assert page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)") == ["Input", "1 Threshold", "Output"]
 
 
 def test_the_address_is_enough(page, daemon, photo, tmp_path):
@@ -474,7 +474,7 @@ def test_the_strip_is_the_outputs(page, photo):
         page.add_step(name)
     page.set_field("carve", "dx", -9)
     page.shown("brightness;carve:dx=-9;mean;histogram")
-    assert strip(page) == ["Input", "1 brightness", "Output"]
+    assert strip(page) == ["Input", "1 Brightness", "Output"]
     page.find('#filmstrip [data-key="step-1"]').click()
     page.wait("document.getElementById('label-before').textContent === 'After step 1'")
     page.set_field("brightness", "shift", 20)
@@ -482,7 +482,7 @@ def test_the_strip_is_the_outputs(page, photo):
     page.wait("!document.getElementById('notice').hidden")
     assert page.text("#status") == "Not done: the previous output is still shown."
     assert page.text("#notice").startswith("carve cannot take this dx carve: dx must be")
-    assert strip(page) == ["Input", "1 brightness", "Output"] and page.text("#label-before") == "After step 1"
+    assert strip(page) == ["Input", "1 Brightness", "Output"] and page.text("#label-before") == "After step 1"
     assert page.run("return [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent.includes('×'))")
     assert all("pipeline" in line["message"] for line in page.errors())
 

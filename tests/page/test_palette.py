@@ -40,8 +40,8 @@ def fresh(page):
 def test_groups_are_the_records(fresh, daemon):
     listed = daemon.get("/ops").json
     assert headings(fresh) == listed["groups"]
-    tasks = [name for name in names(fresh) if name == "remove-object"]
-    assert len(tasks) == ("carve" in operators())
+    tasks = [name for name in names(fresh) if name in ("remove-object", "thumbnail", "compress")]
+    assert len(tasks) == ("carve" in operators()) + 2
     assert [name for name in names(fresh) if name not in tasks] == [op["name"] for group in listed["groups"] for op in listed["operators"] if op["group"] == group]
     for op in listed["operators"]:
         text = fresh.text(f'#palette [data-operator="{op["name"]}"]')
@@ -51,7 +51,8 @@ def test_groups_are_the_records(fresh, daemon):
 
 
 SEARCHES = [
-    ("auto contrast", "histeq"), ("local contrast", "clahe"), ("remove object", "remove-object"), ("person", "remove-object"), ("content-aware", "carve"), ("thumbnail", "resize"),
+    ("auto contrast", "histeq"), ("local contrast", "clahe"), ("remove object", "remove-object"), ("person", "remove-object"), ("content-aware", "carve"), ("thumbnail", "thumbnail"), ("downscale", "resize"),
+    ("outlines", "edge"), ("equalization", "histeq"), ("make it smaller", "thumbnail"), ("compress", "compress"),
     ("mirror left", "flop"), ("placeholder", "blurhash"), ("own filter", "convolve"), ("rotate left", "rotate"), ("filter", "convolve"), ("CLAHE", "clahe"), ("sobel", "edge"),
     ("unsharp", "sharpen"), ("quarters", "rotate"), ("  edge ", "edge"), ("bw", "grayscale"), ("xyzzy", None)]
 
@@ -153,3 +154,17 @@ def test_a_full_pipeline_takes_no_more(fresh):
     assert fresh.run("return document.querySelectorAll('.step').length") == 10
     assert fresh.text("#palette-found") == "A plan has at most 10 steps."
     assert fresh.run("return [...document.querySelectorAll('#palette button')].every((button) => button.disabled)")
+
+
+def test_tasks_in_everyday_words(fresh, photo):
+    fresh.choose_file(photo)
+    fresh.opened()
+    for words, name, text in (("miniature", "thumbnail", "resize:width=320"), ("outlines", "edge", "resize:width=320;edge")):
+        fresh.find("#palette-search").send_keys(words, Keys.ENTER)
+        fresh.shown(text)
+        assert fresh.run("return document.querySelector('.step:last-child').dataset.operator") == {"thumbnail": "resize"}.get(name, name)
+    fresh.find("#palette-search").send_keys("compress", Keys.ENTER)
+    fresh.wait("document.documentElement.dataset.saving")
+    fresh.find("#saving-close").click()
+    fresh.find("#palette-search").send_keys("xyzzy")
+    assert headings(fresh) == [] and fresh.text("#palette-found") == "Nothing found."

@@ -389,3 +389,20 @@ def test_steps_that_only_report_leave_the_picture(page, photo, tmp_path):
     data = downloaded(page, "rocket.jpg")
     assert data == written(photo, tmp_path / "expected.jpg")
     assert (np.array(Image.open(tmp_path / "expected.jpg")).shape) == run_pixels(tmp_path, photo).shape
+
+
+def test_download_right_after_typing(page, photo, tmp_path):
+    """The press leaves the box, which is a change, and is not lost while the file is made."""
+    page.choose_file(photo)
+    page.opened()
+    page.find("#save").click()
+    choose(page, type="jpeg")
+    size_shown(page, "jpeg")
+    page.find('[name="save-max_bytes"], #save-max_bytes').send_keys("9")
+    page.find("#download").click()
+    assert wait_until(lambda: (page.downloads / "rocket.jpg").exists())
+    page.wait("document.getElementById('download').textContent === 'Saved'")
+    assert 4000 < (page.downloads / "rocket.jpg").stat().st_size <= 9000
+    (page.downloads / "rocket.jpg").unlink()
+    page.wait("document.getElementById('saving-name').textContent === 'rocket.jpg, 480 × 320'")
+    page.wait("document.getElementById('download').textContent === 'Download'")

@@ -116,7 +116,7 @@ def test_leaving_a_box_runs_nothing(page, photo, text, height):
     page.run("document.getElementById('canvas').focus()")
     page.run("return new Promise((done) => setTimeout(done, 350))")  # longer than a value rests before it is run
     assert len(page.run("return runs")) == ran
-    assert page.text("#status").startswith("Done: resize")
+    assert page.text("#status").startswith("Done: Resize")
 
 
 def test_leaving_a_box_runs_what_waits(page, photo):
@@ -213,3 +213,47 @@ def test_sliders_end_where_the_picture_does(page, photo):
     page.set_field("resize", "width", 280)
     page.shown("resize:width=280,height=200;extract:left=150,width=100,height=100")
     assert [ends(name) for name in ("left", "width")] == [[0, 180], [1, 130]]
+
+
+def test_a_number_is_replaced_by_typing(page, photo):
+    """The first box of a new step has the focus, and its number is selected; / searches from there."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    press = page.driver.switch_to.active_element.send_keys
+    press("120")
+    assert page.run("return document.activeElement.value") == "120"
+    press("/")
+    assert page.run("return document.activeElement.id") == "palette-search"
+    page.shown("resize:width=120,height=80")
+
+
+def test_a_finger_scrolls_across_sliders(page, photo):
+    """Their values stay; a finger that moves along a slider sets it."""
+    page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page.size(390, 844)
+        page.wait("innerWidth === 390")
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("threshold")
+        page.shown("threshold")
+        slider = ".step .field input[type=range]"
+        x, y, width = page.run("const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.top + b.height / 2, b.width]", slider)
+        scrolled = page.run("return document.getElementById('steps-panel').scrollTop")
+
+        def gesture(at, across, down):
+            page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": at, "y": y}]})
+            for i in range(1, 9):
+                page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": at + across * i / 8, "y": y + down * i / 8}]})
+            page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+        gesture(x + 0.9 * width, 0, -80)
+        page.wait(f"document.getElementById('steps-panel').scrollTop > {scrolled}", "the panel scrolls")
+        assert page.run("return document.querySelector(arguments[0]).value", slider) == "128"
+        assert page.run("return document.documentElement.dataset.shown") == "threshold"
+        page.run("document.getElementById('steps-panel').scrollTop = arguments[0]", scrolled)
+        gesture(x + 0.5 * width, 0.4 * width, 0)
+        page.wait("Number(document.querySelector('.step .field input[type=range]').value) > 200")
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})

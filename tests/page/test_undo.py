@@ -249,7 +249,7 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
     assert lines[1] == "burin run flip rocket.png rocket-flip.png"
     press(page, "z")
     page.shown("brightness:shift=50;flip")
-    assert strip(page) == ["Input", "1 brightness", "Output"]
+    assert strip(page) == ["Input", "1 Brightness", "Output"]
     page.find(".step:nth-child(2) .switch").click()
     page.shown("brightness:shift=50;grayscale;flip")
     for number in (1, 2, 3):
