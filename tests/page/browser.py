@@ -39,6 +39,7 @@ class Browser:
                  # Processes are expensive: as few as possible.
                  "--disable-site-isolation-trials", "--process-per-site", "--in-process-gpu", "--enable-features=NetworkServiceInProcess2",
                  "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",
+                 "--incognito",  # the cache of files is in memory
                  "--force-prefers-reduced-motion",  # each frame of a transition is drawn by the processor
                  "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
         if os.getuid() == 0:
@@ -53,6 +54,7 @@ class Browser:
         self.driver.set_script_timeout(3 * PATIENCE_S)
         self.daemons = []  # daemons whose pages were open
         self.asked = []  # addresses requested by pages that are closed
+        self.address = None  # of the daemon whose page is open
         self.size(1440, 900)
 
     def quit(self):
@@ -89,6 +91,7 @@ class Browser:
         return self.run("const e = document.querySelector(arguments[0]); return Boolean(e && !e.closest('[hidden]'))", selector)
 
     def size(self, width, height):
+        self.sized = (width, height)
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
@@ -97,11 +100,11 @@ class Browser:
     def open_page(self, url, address=""):
         self.daemons.append(url)
         self.asked += self.requests()
-        if address:  # an address that differs only in its fragment is the same page, and is not loaded again
+        if address and url == self.address:  # an address that differs only in its fragment is the same page, and is not loaded again
             self.driver.get("about:blank")
+        self.address = url
         self.driver.get(url + address)
-        self.run("performance.setResourceTimingBufferSize(1e6)")
-        self.wait("document.documentElement.hasAttribute('data-ready')", "the page is ready")
+        self.wait("performance.setResourceTimingBufferSize(1e6) || document.documentElement.hasAttribute('data-ready')", "the page is ready")
 
     def choose_file(self, path):
         """Like the file dialog: the file is given to its input."""

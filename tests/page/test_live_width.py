@@ -286,7 +286,8 @@ def test_keys_move_it(page, photo, tmp_path):
     page.shown("carve:width=511")
 
 
-def test_a_step_that_enlarges_before_it_may_be_too_much(page, photo):
+def test_a_step_that_enlarges_before_it_may_be_too_much(site, photo):
+    page = site
     page.open_page(page.url, "#steps=resize:width=1800;carve")
     page.choose_file(photo)
     page.opened()

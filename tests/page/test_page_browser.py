@@ -24,8 +24,9 @@ pytestmark = needs_browser
 
 
 @pytest.mark.parametrize("policy", [True, False])
-def test_a_request_to_another_server_is_seen(page, policy):
+def test_a_request_to_another_server_is_seen(site, policy):
     """At each test's end: the page's policy refuses it, and without a policy it is among the requests."""
+    page = site
     page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": not policy})
     try:
         page.open_page(page.url)
@@ -245,8 +246,9 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}40"
 
 
-def test_a_step_of_the_address_has_what_stands_there(page, photo, tmp_path):
+def test_a_step_of_the_address_has_what_stands_there(site, photo, tmp_path):
     """The step gets no initial values: without a height it follows the width."""
+    page = site
     page.open_page(page.url, "#steps=resize:width=100")
     page.choose_file(photo)
     page.opened()
@@ -311,7 +313,8 @@ def test_steps_are_moved_and_removed(page, photo, tmp_path):
     assert page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)") == ["Input", "1 threshold", "Output"]
 
 
-def test_the_address_is_enough(page, daemon, photo, tmp_path):
+def test_the_address_is_enough(site, daemon, photo, tmp_path):
+    page = site
     text = "edge:threshold=40,binary=true;brightness:shift=9"
     page.open_page(page.url, f"#steps={text}&device=cpu")
     assert page.run("return document.getElementById('device').value") == "cpu"
@@ -474,7 +477,7 @@ def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
     """A preview has fewer pixels; its plot is as high. A cancelled run leaves the output's histogram."""
     last_row = "document.querySelector('.readout tr:last-child td')?.textContent === '%s'"
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(smooth(4600, 3500), "JPEG", quality=80))
+    path.write_bytes(encode(np.tile(smooth(230, 175), (20, 20, 1)), "JPEG", quality=80))
     open_live(page, path)
     page.add_step("carve")
     page.shown("carve")
@@ -526,8 +529,9 @@ def test_the_table_is_the_report(page, photo):
     assert len(digest.split()[-1]) == 64
 
 
-def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
+def test_the_codec_of_a_gpu_has_its_kernels(site, photo):
     """They stand below their stage. This machine has no GPU: a GPU's kernels are put into the daemon's report."""
+    page = site
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const parse = JSON.parse;
         JSON.parse = (text, ...rest) => {
@@ -698,7 +702,7 @@ def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
 
 def test_cancel_and_progress(page, daemon, tmp_path):
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
+    path.write_bytes(encode(np.tile(smooth(260, 200), (10, 10, 1)), "JPEG", quality=80))
     page.choose_file(path)
     page.opened()
     page.add_step("carve")
@@ -726,8 +730,9 @@ def test_a_refusal_says_what_to_do(page, photo):
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
-def test_a_file_that_is_too_large(page, tmp_path):
+def test_a_file_that_is_too_large(site, tmp_path):
     """The page refuses it before reading it, and says so; it does not report a lost daemon."""
+    page = site
     daemon = Daemon("--body-bytes-max", "1000000")
     path = tmp_path / "large.png"
     path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
@@ -741,7 +746,8 @@ def test_a_file_that_is_too_large(page, tmp_path):
         daemon.stop()
 
 
-def test_the_daemon_goes_and_comes_back(page, photo, tmp_path):
+def test_the_daemon_goes_and_comes_back(site, photo, tmp_path):
+    page = site
     first = Daemon()
     try:
         page.open_page(f"http://127.0.0.1:{first.port}/")
@@ -785,7 +791,7 @@ static unsigned char named(unsigned char pixel, int index, names n) {
 
 
 @pytest.fixture
-def with_users(page, tmp_path):
+def with_users(site, tmp_path):
     """The page of a daemon with users' operators."""
     if not any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ["PATH"].split(":") for name in ("cc", "tcc")):
         pytest.skip("no compiler for users' operators")
@@ -793,8 +799,8 @@ def with_users(page, tmp_path):
     folder.mkdir(mode=0o755)
     (folder / "users.c").write_text(USERS)
     daemon = Daemon("--operators-dir", str(folder), "--operators-cache-dir", str(tmp_path / "cache"))
-    page.url = f"http://127.0.0.1:{daemon.port}/"
-    yield page
+    site.url = f"http://127.0.0.1:{daemon.port}/"
+    yield site
     daemon.stop()
 
 
@@ -934,8 +940,9 @@ def test_seams_without_an_order(page, photo):
         assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
 
 
-def test_cpu_and_gpu_side_by_side(page, photo):
+def test_cpu_and_gpu_side_by_side(site, photo):
     """The page offers both where /readyz names both. There is no GPU here: the page sees one, and the CPU does its work."""
+    page = site
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const real = window.fetch;
         window.fetch = async (target, options) => {
@@ -1036,8 +1043,9 @@ def axe(tmp_path_factory):
     return (npm_packages(tmp_path_factory.mktemp("axe")) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
-def test_axe_finds_nothing(page, photo, axe):
+def test_axe_finds_nothing(site, photo, axe):
     """In a large window, a telephone's, and in the dark: the schemes differ in colours alone, so only the colour rules run there."""
+    page = site
     def look():
         for width, scheme, rules in ((1440, "light", {}), (390, "light", {}), (1440, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}})):
             page.size(width, 900)

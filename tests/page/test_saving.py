@@ -220,7 +220,8 @@ def test_why_it_cannot_be_saved(page, tmp_path, kind, choices, size, title, deta
     assert all("pipeline" in line["message"] and "422" in line["message"] for line in page.errors())
 
 
-def test_too_large_for_avif(page, photo):
+def test_too_large_for_avif(site, photo):
+    page = site
     daemon = Daemon("--avif-pixels-max", "100000")
     try:
         page.open_page(f"http://127.0.0.1:{daemon.port}/")

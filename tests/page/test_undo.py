@@ -19,9 +19,9 @@ pytestmark = needs_browser
 
 
 @pytest.fixture
-def tab(page):
+def tab(site):
     """A tab of its own, with a short history: a browser keeps some 50 entries, and lets those go first that no hand has made."""
-    first = page.driver.current_window_handle
+    page, first = site, site.driver.current_window_handle
     page.driver.switch_to.new_window("tab")
     page.size(1440, 900)
     page.open_page(page.url)
@@ -308,8 +308,9 @@ def test_undo_in_a_search_is_of_its_text(opened):
     assert edits(page) == [False, True] and not page.visible(".step")
 
 
-def test_an_address_waits_for_the_daemon(page):
+def test_an_address_waits_for_the_daemon(site):
     """Its steps stay in it while the daemon does not answer."""
+    page = site
     page.driver.get("about:blank")
     page.driver.execute_cdp_cmd("Network.enable", {})
     page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/ops"]})
