@@ -65,16 +65,18 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition, what=None, patience_s=PATIENCE_S):
-        """Waits until the JavaScript expression is true; returns its value."""
+    def wait(self, condition, what=None, patience_s=PATIENCE_S, painted=False):
+        """Waits until the JavaScript expression is true; returns its value. PAINTED: and until the viewer has drawn what it shows
+        then, with its labels, zoom, divider and frames: all follow with the next frame."""
         value = self.driver.execute_async_script(f"""
-            const [patience, done] = arguments, end = performance.now() + patience;
+            const [patience, painted, done] = arguments, end = performance.now() + patience;
             (function look() {{
                 let value;
                 try {{ value = {condition}; }} catch (problem) {{ return done([String(problem)]); }}
-                if (value || performance.now() > end) done([null, value]);
-                else setTimeout(look, 5);
-            }})();""", 1000 * patience_s)
+                if (!value && performance.now() < end) setTimeout(look, 5);
+                else if (value && painted) requestAnimationFrame(() => done([null, value]));
+                else done([null, value]);
+            }})();""", 1000 * patience_s, painted)
         assert value[0] is None, f"{condition}: {value[0]}"
         if value[1]:
             return value[1]
@@ -95,6 +97,12 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
+    def resize(self, width, height):
+        """The window has another size, and the viewer fills its part of it."""
+        self.size(width, height)
+        self.wait(f"innerWidth === {width} && ['Width', 'Height'].every((side) => canvas['client' + side] === canvas[side.toLowerCase()])",
+                  painted=True)
+
     # ---- the page
 
     def open_page(self, url, address=""):
@@ -108,17 +116,18 @@ class Browser:
 
     def choose_file(self, path):
         """Like the file dialog: the file is given to its input."""
+        self.run("delete document.documentElement.dataset.opened")  # by the picture before
         self.find("#file-input").send_keys(str(path))
 
     def opened(self):
-        self.wait("document.documentElement.dataset.opened", "a picture is open")
+        self.wait("document.documentElement.dataset.opened", "a picture is open", painted=True)
 
     def add_step(self, operator):
         self.run("document.querySelector(`#palette [data-operator=\"${arguments[0]}\"]`).click()", operator)
 
     def shown(self, text):
         """The result of exactly these steps is on the screen."""
-        self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown")
+        self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown", painted=True)
 
     def set_field(self, operator, name, value):
         """Like a person who types and leaves the field."""

@@ -144,8 +144,7 @@ def test_no_text_is_smaller_than_13_pixels(site, photo):
     open_step(site, photo, "histeq;mean;dominant;histogram")
     site.wait("document.querySelectorAll('#histograms svg').length === 2")
     for width in (375, 768, 1440, 2560):
-        site.size(width, 900)
-        site.wait(f"innerWidth === {width}")
+        site.resize(width, 900)
         check_texts(site, width)
 
 

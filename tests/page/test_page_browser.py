@@ -17,7 +17,7 @@ from PIL import Image, PngImagePlugin
 from browser import needs_browser
 from conftest import BURIN, LONG, Daemon, encode, noise, pnm, smooth, wait_until
 from npm import npm_packages
-from window import canvas_picture, check_canvas, middle_pixels, open_live, run_pixels, show_output_alone, strip
+from window import canvas_picture, check_canvas, choose_mask, middle_pixels, open_live, run_pixels, show_output_alone, strip
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -264,7 +264,7 @@ def test_masks(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
     out = tmp_path / "out.png"
@@ -280,7 +280,7 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
     Image.fromarray(mask).save(path)
     open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "rotate")
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.shown("rotate;carve")
     page.run("delete document.documentElement.dataset.previewMs")
     page.run("""const box = document.querySelector('.step input[name=dx]'); let dx = -60;
@@ -756,7 +756,6 @@ def test_the_daemon_goes_and_comes_back(site, photo, tmp_path):
         assert first.stop() == 0
         page.add_step("histeq")
         page.wait("document.getElementById('notice').textContent.includes('does not answer')")
-        page.run("document.documentElement.dataset.opened = ''")
         page.choose_file(photo)
         page.opened()
         assert page.visible("#notice"), "another picture does not bring the daemon back"
@@ -867,8 +866,7 @@ def test_a_preview_scales_parameters_in_pixels(page, tmp_path):
 
 def carved_from(page, width, height, result):
     """The picture that a carve to RESULT columns gets, beside it; the gap is a fiftieth of the longer side."""
-    page.size(2000, 900)
-    page.wait("innerWidth === 2000 && document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
+    page.resize(2000, 900)
     whole = middle_pixels(page, width + int(np.ceil(max(width, height) / 50)) + result, height)
     return whole[:, :width, :3]
 
@@ -911,7 +909,7 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
     page.find("#show-seams").click()
@@ -980,8 +978,7 @@ def test_nothing_is_wider_than_the_screen(page, photo):
     page.add_step("histogram")
     page.shown("carve;histogram")
     for width, height in ((390, 844), (820, 1180), (1440, 900)):
-        page.size(width, height)
-        page.wait(f"innerWidth === {width}")
+        page.resize(width, height)
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert page.run("return document.getElementById('canvas').clientHeight") > 200
 
@@ -998,8 +995,7 @@ def test_what_went_wrong_is_in_sight(page, photo):
     page.choose_file(photo)
     page.opened()
     for width, height in ((390, 844), (768, 1024), (1000, 520), (1280, 800)):
-        page.size(width, height)
-        page.wait(f"innerWidth === {width}")
+        page.resize(width, height)
         page.run("scrollTo(0, 0)")
         for name in ("carve", "edge", "histogram"):
             page.add_step(name)

@@ -352,8 +352,7 @@ def test_it_fits_the_window(page, tmp_path):
     drop(page, *pictures(tmp_path / "in", 12))
     page.opened()
     for width, height in ((375, 700), (768, 1024), (1440, 900), (2560, 1440)):
-        page.size(width, height)
-        page.wait(f"innerWidth === {width}")
+        page.resize(width, height)
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert page.run("return document.getElementById('canvas').clientHeight") >= 180
         places = page.run("""return ['view', 'queue', 'status'].map((id) => document.getElementById(id).getBoundingClientRect())

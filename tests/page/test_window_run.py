@@ -84,8 +84,7 @@ def test_colours_of_a_smaller_picture_are_about(page, large):
 
 def test_the_window_grows(page, large):
     open_live(page, large)
-    page.size(800, 720)
-    page.wait("innerWidth === 800")
+    page.resize(800, 720)
     page.add_step("blur")
     page.shown("blur")
     assert page.run("return document.documentElement.dataset.whole") == "false"
