@@ -34,7 +34,7 @@ class Browser:
         self.downloads.mkdir()
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
-        flags = ["--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
+        flags = ["--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", "--disable-gpu",
                  # Processes are expensive: as few as possible.
                  "--disable-site-isolation-trials", "--process-per-site", "--in-process-gpu", "--enable-features=NetworkServiceInProcess2",
@@ -42,6 +42,9 @@ class Browser:
                  "--incognito",  # the cache of files is in memory
                  "--force-prefers-reduced-motion",  # each frame of a transition is drawn by the processor
                  "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+        memory = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+        if not memory or memory.f_bavail * memory.f_frsize < 1 << 30:  # a container has little; otherwise it is quicker than files
+            flags.append("--disable-dev-shm-usage")
         if os.getuid() == 0:
             flags.append("--no-sandbox")
         for flag in flags:
