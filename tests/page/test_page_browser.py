@@ -923,6 +923,34 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     assert (shown[seams] != before[seams]).any(axis=1).mean() > 0.99
 
 
+def test_seams_wait_for_the_smaller_copy(site, photo):
+    """A press before the picture's copy for previews is there shows them when it is."""
+    page = site
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const real = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage').set;
+        window.held = [];
+        Object.defineProperty(Worker.prototype, 'onmessage', { set(act) {
+            let holds = false;
+            real.call(this, (event) => {
+                holds ||= event.data.part === 'preview';
+                return holds ? held.push(() => act(event)) : act(event);
+            }); } });"""})
+    try:
+        page.open_page(page.url)
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("carve")
+        page.set_field("carve", "dx", -9)
+        page.shown("carve:dx=-9")
+        page.find("#show-seams").click()
+        page.wait("held.length")
+        assert not page.run("return document.documentElement.dataset.seams")
+        page.run("for (const pass of held) pass()")
+        page.wait("document.documentElement.dataset.seams === 'carve:dx=-9'")
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 def test_seams_without_an_order(page, photo):
     page.choose_file(photo)
     page.opened()
