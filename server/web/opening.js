@@ -8,7 +8,7 @@ import { offerSamples } from './palette_samples.js';
 import { openPicture } from './picture.js';
 import { dropResult, showBusy } from './results.js';
 import { Gone, headOf, run } from './service.js';
-import { fillStrip, forgetBetween, showPictures } from './stages.js';
+import { fillStrip, forgetBetween, showPictures, updateSeams } from './stages.js';
 
 const PREVIEW_PIXELS = 500000;
 const BUSY_MS = 300; // what is read sooner shows no bar
@@ -158,5 +158,7 @@ function later(input, part) {
     if (!part.bytes) return;
     mark('live', '');
     page.live.refresh();
-    if (page.result) fillStrip();
+    if (!page.result) return;
+    fillStrip();
+    updateSeams();
 }

@@ -34,13 +34,17 @@ class Browser:
         self.downloads.mkdir()
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
-        flags = ["--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
+        flags = ["--hide-scrollbars", "--force-device-scale-factor=1",
                  "--window-size=1440,900", "--disable-gpu",
                  # Processes are expensive: as few as possible.
                  "--disable-site-isolation-trials", "--process-per-site", "--in-process-gpu", "--enable-features=NetworkServiceInProcess2",
                  "--disable-features=BackForwardCache,IsolateOrigins,site-per-process",
+                 "--incognito",  # the cache of files is in memory
                  "--force-prefers-reduced-motion",  # each frame of a transition is drawn by the processor
                  "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+        memory = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+        if not memory or memory.f_bavail * memory.f_frsize < 1 << 30:  # a container has little; otherwise it is quicker than files
+            flags.append("--disable-dev-shm-usage")
         if os.getuid() == 0:
             flags.append("--no-sandbox")
         for flag in flags:
@@ -53,6 +57,7 @@ class Browser:
         self.driver.set_script_timeout(3 * PATIENCE_S)
         self.daemons = []  # daemons whose pages were open
         self.asked = []  # addresses requested by pages that are closed
+        self.address = None  # of the daemon whose page is open
         self.size(1440, 900)
 
     def quit(self):
@@ -63,16 +68,18 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition, what=None, patience_s=PATIENCE_S):
-        """Waits until the JavaScript expression is true; returns its value."""
+    def wait(self, condition, what=None, patience_s=PATIENCE_S, painted=False):
+        """Waits until the JavaScript expression is true; returns its value. PAINTED: and until the viewer has drawn what it shows
+        then, with its labels, zoom, divider and frames: all follow with the next frame."""
         value = self.driver.execute_async_script(f"""
-            const [patience, done] = arguments, end = performance.now() + patience;
+            const [patience, painted, done] = arguments, end = performance.now() + patience;
             (function look() {{
                 let value;
                 try {{ value = {condition}; }} catch (problem) {{ return done([String(problem)]); }}
-                if (value || performance.now() > end) done([null, value]);
-                else setTimeout(look, 5);
-            }})();""", 1000 * patience_s)
+                if (!value && performance.now() < end) setTimeout(look, 5);
+                else if (value && painted) requestAnimationFrame(() => done([null, value]));
+                else done([null, value]);
+            }})();""", 1000 * patience_s, painted)
         assert value[0] is None, f"{condition}: {value[0]}"
         if value[1]:
             return value[1]
@@ -89,26 +96,34 @@ class Browser:
         return self.run("const e = document.querySelector(arguments[0]); return Boolean(e && !e.closest('[hidden]'))", selector)
 
     def size(self, width, height):
+        self.sized = (width, height)
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def resize(self, width, height):
+        """The window has another size, and the viewer fills its part of it."""
+        self.size(width, height)
+        self.wait(f"innerWidth === {width} && ['Width', 'Height'].every((side) => canvas['client' + side] === canvas[side.toLowerCase()])",
+                  painted=True)
 
     # ---- the page
 
     def open_page(self, url, address=""):
         self.daemons.append(url)
         self.asked += self.requests()
-        if address:  # an address that differs only in its fragment is the same page, and is not loaded again
+        if address and url == self.address:  # an address that differs only in its fragment is the same page, and is not loaded again
             self.driver.get("about:blank")
+        self.address = url
         self.driver.get(url + address)
-        self.run("performance.setResourceTimingBufferSize(1e6)")
-        self.wait("document.documentElement.hasAttribute('data-ready')", "the page is ready")
+        self.wait("performance.setResourceTimingBufferSize(1e6) || document.documentElement.hasAttribute('data-ready')", "the page is ready")
 
     def choose_file(self, path):
         """Like the file dialog: the file is given to its input."""
+        self.run("delete document.documentElement.dataset.opened")  # by the picture before
         self.find("#file-input").send_keys(str(path))
 
     def opened(self):
-        self.wait("document.documentElement.dataset.opened", "a picture is open")
+        self.wait("document.documentElement.dataset.opened", "a picture is open", painted=True)
 
     def add_step(self, operator):
         self.run("document.querySelector(`#palette [data-operator=\"${arguments[0]}\"]`).click()", operator)
@@ -119,7 +134,7 @@ class Browser:
 
     def shown(self, text):
         """The result of exactly these steps is on the screen."""
-        self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown")
+        self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown", painted=True)
 
     def set_field(self, operator, name, value):
         """Like a person who types and leaves the field."""

@@ -38,6 +38,14 @@ def shop(tmp_path_factory):
     server.server_close()
 
 
+@pytest.fixture(autouse=True)
+def clean(browser):
+    """A page of another test finds nothing of what these do."""
+    yield
+    browser.address = None
+    browser.errors(), browser.strangers()
+
+
 @pytest.fixture
 def serve(request):
     def serve(*flags):

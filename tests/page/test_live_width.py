@@ -15,7 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import PATIENCE_S, encode, noise, operators, pnm, smooth
-from window import check_canvas, middle_digest, middle_pixels, open_live, run_pixels, show_output_alone
+from window import check_canvas, choose_mask, middle_digest, middle_pixels, open_live, run_pixels, show_output_alone
 
 pytest_plugins = "page_fixtures"
 pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
@@ -184,7 +184,7 @@ def test_every_kind_of_picture(page, photo, tmp_path, kind):
     page.add_step("carve")
     page.shown("carve")
     press(page)
-    page.size(2000, 900)
+    page.resize(2000, 900)
     size = before.shape[1::-1]
     check_widths(page, "carve:width=%d", size, (size[0] // 2, size[0] - 7, size[0] + 1, size[0] * 3 // 2))
 
@@ -199,7 +199,7 @@ def test_other_steps_and_masks(page, photo, tmp_path):
     page.opened()
     page.add_step("rotate")
     page.add_step("carve")
-    page.find('.step input[name="mask"]').send_keys(str(path))
+    choose_mask(page, "mask", path)
     page.shown("rotate;carve")
     page.unfold()
     page.find('.step[data-operator="carve"] [data-name="energy"] input[value="sobel3"]').click()
@@ -267,7 +267,7 @@ def test_a_different_seam_search_has_a_different_map(page, photo, tmp_path):
 
 
 def test_keys_move_it(page, photo, tmp_path):
-    """Each key shows its width, and the last width also comes from the daemon."""
+    """Each key shows its width, and the last width also comes from the daemon; on a slow machine one more where the keys rest."""
     from selenium.webdriver.common.keys import Keys
     page.choose_file(photo)
     page.opened()
@@ -276,19 +276,22 @@ def test_keys_move_it(page, photo, tmp_path):
     page.run("document.querySelector('.live-of button').focus()")
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     page.wait("document.documentElement.dataset.liveWidth")
-    page.run("document.querySelector('.step input[type=range]').focus()")
+    page.run("""const slider = document.querySelector('.step input[type=range]'); slider.focus();
+        window.moves = []; slider.addEventListener('input', () => moves.push(performance.now()));""")
     count_requests(page)
     page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT * 3)
     page.shown("carve:width=477")
     check_canvas(page, run_pixels(tmp_path, photo, "carve:width=477"))
-    assert len([path for path in page.run("return asked") if path.startswith("/pipeline")]) == 1
+    rests = sum(np.diff(page.run("return moves")) > 200)
+    assert 1 <= len([path for path in page.run("return asked") if path.startswith("/pipeline")]) <= 1 + rests
     page.driver.switch_to.active_element.send_keys(Keys.HOME)
     page.shown("carve:width=240")
     page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # the field keeps the focus
     page.shown("carve:width=511")
 
 
-def test_a_step_that_enlarges_before_it_may_be_too_much(page, photo):
+def test_a_step_that_enlarges_before_it_may_be_too_much(site, photo):
+    page = site
     page.open_page(page.url, "#steps=resize:width=1800;carve")
     page.choose_file(photo)
     page.opened()

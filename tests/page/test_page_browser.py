@@ -19,15 +19,16 @@ from PIL import Image, PngImagePlugin
 from browser import needs_browser
 from conftest import BURIN, LONG, Daemon, encode, noise, pnm, smooth, wait_until
 from npm import npm_packages
-from window import canvas_picture, check_canvas, middle_pixels, open_live, run_pixels, show_output_alone, strip
+from window import canvas_picture, check_canvas, choose_mask, middle_pixels, open_live, run_pixels, show_output_alone, strip
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
 @pytest.mark.parametrize("policy", [True, False])
-def test_a_request_to_another_server_is_seen(page, policy):
+def test_a_request_to_another_server_is_seen(site, policy):
     """At each test's end: the page's policy refuses it, and without a policy it is among the requests."""
+    page = site
     page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": not policy})
     try:
         page.open_page(page.url)
@@ -246,8 +247,9 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
     assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}40"
 
 
-def test_a_step_of_the_address_has_what_stands_there(page, photo, tmp_path):
+def test_a_step_of_the_address_has_what_stands_there(site, photo, tmp_path):
     """The step gets no initial values: without a height it follows the width."""
+    page = site
     page.open_page(page.url, "#steps=resize:width=100")
     page.choose_file(photo)
     page.opened()
@@ -263,7 +265,7 @@ def test_masks(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
     out = tmp_path / "out.png"
@@ -279,7 +281,7 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
     Image.fromarray(mask).save(path)
     open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "rotate")
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.shown("rotate;carve")
     page.run("delete document.documentElement.dataset.previewMs")
     page.run("""const box = document.querySelector('.step input[name=dx]'); let dx = -60;
@@ -334,7 +336,8 @@ def test_steps_are_moved_and_removed(page, photo, tmp_path):
     assert page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)") == ["Input", "1 Threshold", "Output"]
 
 
-def test_the_address_is_enough(page, daemon, photo, tmp_path):
+def test_the_address_is_enough(site, daemon, photo, tmp_path):
+    page = site
     text = "edge:threshold=40,binary=true;brightness:shift=9"
     page.open_page(page.url, f"#steps={text}&device=cpu")
     assert page.run("return document.getElementById('device').value") == "cpu"
@@ -497,7 +500,7 @@ def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
     """A preview has fewer pixels; its plot is as high. A cancelled run leaves the output's histogram."""
     last_row = "document.querySelector('.readout tr:last-child td')?.textContent === '%s'"
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(smooth(4600, 3500), "JPEG", quality=80))
+    path.write_bytes(encode(np.tile(smooth(230, 175), (20, 20, 1)), "JPEG", quality=80))
     open_live(page, path)
     page.add_step("carve")
     page.shown("carve")
@@ -584,8 +587,9 @@ def test_the_digest_is_folded_where_there_is_no_gpu(page, photo, tmp_path):
         page.wait(f"document.querySelector('#devices .digest')?.textContent === 'sha256 {digest}'")
 
 
-def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
+def test_the_codec_of_a_gpu_has_its_kernels(site, photo):
     """They stand below their stage. This machine has no GPU: a GPU's kernels are put into the daemon's report."""
+    page = site
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const parse = JSON.parse;
         JSON.parse = (text, ...rest) => {
@@ -759,7 +763,7 @@ def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
 
 def test_cancel_and_progress(page, daemon, tmp_path):
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
+    path.write_bytes(encode(np.tile(smooth(260, 200), (10, 10, 1)), "JPEG", quality=80))
     page.choose_file(path)
     page.opened()
     page.add_step("carve")
@@ -787,8 +791,9 @@ def test_a_refusal_says_what_to_do(page, photo):
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
-def test_a_file_that_is_too_large(page, tmp_path):
+def test_a_file_that_is_too_large(site, tmp_path):
     """The page refuses it before reading it, and says so; it does not report a lost daemon."""
+    page = site
     daemon = Daemon("--body-bytes-max", "1000000")
     path = tmp_path / "large.png"
     path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
@@ -802,7 +807,8 @@ def test_a_file_that_is_too_large(page, tmp_path):
         daemon.stop()
 
 
-def test_the_daemon_goes_and_comes_back(page, photo, tmp_path):
+def test_the_daemon_goes_and_comes_back(site, photo, tmp_path):
+    page = site
     first = Daemon()
     try:
         page.open_page(f"http://127.0.0.1:{first.port}/")
@@ -811,7 +817,6 @@ def test_the_daemon_goes_and_comes_back(page, photo, tmp_path):
         assert first.stop() == 0
         page.add_step("histeq")
         page.wait("document.getElementById('notice').textContent.includes('does not answer')")
-        page.run("document.documentElement.dataset.opened = ''")
         page.choose_file(photo)
         page.opened()
         assert page.visible("#notice"), "another picture does not bring the daemon back"
@@ -846,7 +851,7 @@ static unsigned char named(unsigned char pixel, int index, names n) {
 
 
 @pytest.fixture
-def with_users(page, tmp_path):
+def with_users(site, tmp_path):
     """The page of a daemon with users' operators."""
     if not any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ["PATH"].split(":") for name in ("cc", "tcc")):
         pytest.skip("no compiler for users' operators")
@@ -854,8 +859,8 @@ def with_users(page, tmp_path):
     folder.mkdir(mode=0o755)
     (folder / "users.c").write_text(USERS)
     daemon = Daemon("--operators-dir", str(folder), "--operators-cache-dir", str(tmp_path / "cache"))
-    page.url = f"http://127.0.0.1:{daemon.port}/"
-    yield page
+    site.url = f"http://127.0.0.1:{daemon.port}/"
+    yield site
     daemon.stop()
 
 
@@ -922,8 +927,7 @@ def test_a_preview_scales_parameters_in_pixels(page, tmp_path):
 
 def carved_from(page, width, height, result):
     """The picture that a carve to RESULT columns gets, beside it; the gap is a fiftieth of the longer side."""
-    page.size(2000, 900)
-    page.wait("innerWidth === 2000 && document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
+    page.resize(2000, 900)
     whole = middle_pixels(page, width + int(np.ceil(max(width, height) / 50)) + result, height)
     return whole[:, :width, :3]
 
@@ -966,7 +970,7 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
     page.find("#show-seams").click()
@@ -978,6 +982,34 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     assert seams.sum() >= 40 * 320 and not seams[20:, :150].any()
     assert (shown[20:][~seams[20:]] == before[20:][~seams[20:]]).all()
     assert (shown[seams] != before[seams]).any(axis=1).mean() > 0.99
+
+
+def test_seams_wait_for_the_smaller_copy(site, photo):
+    """A press before the picture's copy for previews is there shows them when it is."""
+    page = site
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const real = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage').set;
+        window.held = [];
+        Object.defineProperty(Worker.prototype, 'onmessage', { set(act) {
+            let holds = false;
+            real.call(this, (event) => {
+                holds ||= event.data.part === 'preview';
+                return holds ? held.push(() => act(event)) : act(event);
+            }); } });"""})
+    try:
+        page.open_page(page.url)
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("carve")
+        page.set_field("carve", "dx", -9)
+        page.shown("carve:dx=-9")
+        page.find("#show-seams").click()
+        page.wait("held.length")
+        assert not page.run("return document.documentElement.dataset.seams")
+        page.run("for (const pass of held) pass()")
+        page.wait("document.documentElement.dataset.seams === 'carve:dx=-9'")
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def test_seams_without_an_order(page, photo):
@@ -995,8 +1027,9 @@ def test_seams_without_an_order(page, photo):
         assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
 
 
-def test_cpu_and_gpu_side_by_side(page, photo):
+def test_cpu_and_gpu_side_by_side(site, photo):
     """The page offers both where /readyz names both. There is no GPU here: the page sees one, and the CPU does its work."""
+    page = site
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
         const real = window.fetch;
         window.fetch = async (target, options) => {
@@ -1034,8 +1067,7 @@ def test_nothing_is_wider_than_the_screen(page, photo):
     page.add_step("histogram")
     page.shown("carve;histogram")
     for width, height in ((390, 844), (820, 1180), (1440, 900)):
-        page.size(width, height)
-        page.wait(f"innerWidth === {width}")
+        page.resize(width, height)
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert page.run("return document.getElementById('canvas').clientHeight") > 200
 
@@ -1052,8 +1084,7 @@ def test_what_went_wrong_is_in_sight(page, photo):
     page.choose_file(photo)
     page.opened()
     for width, height in ((390, 844), (768, 1024), (1000, 520), (1280, 800)):
-        page.size(width, height)
-        page.wait(f"innerWidth === {width}")
+        page.resize(width, height)
         page.run("scrollTo(0, 0)")
         for name in ("carve", "edge", "histogram"):
             page.add_step(name)
@@ -1097,8 +1128,9 @@ def axe(tmp_path_factory):
     return (npm_packages(tmp_path_factory.mktemp("axe")) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
-def test_axe_finds_nothing(page, photo, axe):
+def test_axe_finds_nothing(site, photo, axe):
     """In a large window, a telephone's, and in the dark: the schemes differ in colours alone, so only the colour rules run there."""
+    page = site
     def look():
         for width, scheme, rules in ((1440, "light", {}), (390, "light", {}), (1440, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}})):
             page.size(width, 900)

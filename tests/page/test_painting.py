@@ -202,10 +202,13 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
     frame = page.run("const box = document.getElementById('frame-before').getBoundingClientRect(), c = document.getElementById('canvas').getBoundingClientRect();"
                      "return [box.left - c.left, box.top - c.top, box.width, box.height]")
     left, top, width, height = (round(x) for x in frame)
-    data = np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
-    red = np.array(RED, float) * 0.55
-    middle = data[10:-10, width * 220 // WIDTH, :3].astype(float) - red
-    assert middle.min() >= -2 and middle.max() <= 0.45 * 255 + 2
+
+    def is_red():
+        data = np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
+        middle = data[10:-10, width * 220 // WIDTH, :3].astype(float) - np.array(RED, float) * 0.55
+        return middle.min() >= -2 and middle.max() <= 0.45 * 255 + 2
+
+    assert wait_until(is_red)  # the page reads the mask for itself
     check_canvas(page, carved(tmp_path, photo, "carve:dx=-20", "--rmask", str(page.downloads / "kept-rmask.png")))
     page.run("document.querySelector('[aria-label=\"Remove rmask\"]').click()")
     page.wait("document.querySelector('[aria-label=\"Save rmask\"]').hidden")
@@ -349,12 +352,13 @@ def test_two_fingers_move_the_picture(opened):
     assert (middle_pixels(page, WIDTH, HEIGHT)[:, :, :3] == np.array(Image.open(page.photo))).all()
 
 
-# The next file of a mask comes late, or if `fails`, not at all.
+# The next file of a mask is made when goOn is called; or if `fails`, not at all.
 SLOWLY = """return import('/web/mask.js').then(({ Mask }) => {
     const real = Mask.prototype.file;
+    window.goOn = null;
     Mask.prototype.file = async function (name) {
         Mask.prototype.file = real;
-        await new Promise((resolve) => setTimeout(resolve, 600));
+        await new Promise((resolve) => { window.goOn = resolve; });
         if (window.fails) throw new Error('no memory');
         return real.call(this, name);
     }; });"""
@@ -368,7 +372,8 @@ def test_an_undo_just_after_a_stroke_undoes_it(opened):
     one, count = saved(page, "rmask"), edit(page)
     page.run(SLOWLY)
     drag(page, *second)
-    page.run("document.getElementById('undo').click()")
+    page.wait("Boolean(window.goOn)")
+    page.run("document.getElementById('undo').click(); goOn()")
     page.wait("!document.getElementById('redo').disabled")
     assert (saved(page, "rmask") == one).all() and edit(page) in (count, count + 1)  # the browser follows later
     page.find("#redo").click()
@@ -377,8 +382,10 @@ def test_an_undo_just_after_a_stroke_undoes_it(opened):
     page.wait(f"history.state.edit === {count + 1}")
     page.run(SLOWLY)
     drag(page, (200, 100), (240, 100))
+    page.wait("Boolean(window.goOn)")
     page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
-    page.driver.execute_async_script("setTimeout(arguments[0], 900)")
+    page.wait(f"history.state.edit === {count}")
+    page.run("goOn(); return import('/web/page.js').then(({ page }) => page.brush.masks.keeping)")
     assert (saved(page, "rmask") == one).all() and edit(page) == count
     paint(page, "rmask", 20, (400, 60), (420, 60))
     assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
@@ -392,6 +399,8 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     page.run("window.fails = true")
     page.run(SLOWLY)
     drag(page, *first)
+    page.wait("Boolean(window.goOn)")
+    page.run("goOn()")
     page.wait("document.getElementById('notice').textContent.includes('No memory')")
     paint(page, "rmask", 20, *second)
     mask = saved(page, "rmask")
@@ -440,11 +449,13 @@ def test_the_mask_file_chosen_last_stays(opened, tmp_path):
         Image.fromarray(small).save(tmp_path / f"{name}.png")
     page.add_step("carve")
     page.run("""const real = window.createImageBitmap; window.createImageBitmap = async (...all) => {
-        if (all[0].name === 'first.png') await new Promise((resolve) => setTimeout(resolve, 600));
+        if (all[0].name === 'first.png') await new Promise((resolve) => { window.goOn = resolve; });
         window.read = all[0].name;
         return real(...all); };""")
     for name in ("first", "last"):
         page.find('.step input[name="rmask"]').send_keys(str(tmp_path / f"{name}.png"))
+    page.wait("document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('last.png')")
+    page.run("goOn()")
     page.wait("window.read === 'first.png'")
     page.driver.execute_async_script("setTimeout(arguments[0], 300)")
     assert page.text(".mask:has([name=rmask]) .unit").strip() == "last.png"

@@ -29,12 +29,12 @@ def focused(page):
 
 
 @pytest.fixture
-def fresh(page):
+def fresh(site):
     """The page of somebody who has not used it before."""
-    page.run("localStorage.clear()")
-    page.open_page(page.url, "#")
-    yield page
-    page.run("localStorage.clear()")
+    site.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": site.url.rstrip("/"), "storageTypes": "local_storage"})
+    site.open_page(site.url, "#")
+    yield site
+    site.run("localStorage.clear()")
 
 
 def test_groups_are_the_records(fresh, daemon):

@@ -88,12 +88,17 @@ def test_a_failed_preview_is_shown(page, photo, tmp_path):
     open_live(page, path)
     page.add_step("threshold")
     page.shown("threshold")
-    page.run("""const real = window.fetch; window.refused = true;
-        window.fetch = (target, ...rest) => refused && String(target).includes('type=pnm')
-            ? Promise.resolve(new Response('{"message":"threshold: level must be 0..1, not 9","code":"bad_param"}', { status: 400 })) : real(target, ...rest);
+    page.run("""const real = window.fetch;
+        window.fetch = async (target, ...rest) => {
+            if (String(target).includes('type=pnm'))
+                return new Response('{"message":"threshold: level must be 0..1, not 9","code":"bad_param"}', { status: 400 });
+            if (String(target).startsWith('/pipeline')) await new Promise((go) => { window.goOn = go; });
+            return real(target, ...rest); };
         const slider = document.querySelector('.step input[type=range]'); slider.value = 90;
         slider.dispatchEvent(new Event('input'));""")
     page.wait("document.getElementById('notice').textContent.includes('threshold: level must be 0..1')")
+    page.wait("Boolean(window.goOn)")
+    page.run("goOn()")
     page.shown("threshold:level=90")
     assert not page.visible("#notice")
 
@@ -149,8 +154,7 @@ def test_a_cancelled_run_begins_only_by_a_change(page, photo):
 @pytest.mark.parametrize("width, height", [(1440, 700), (390, 844)])
 def test_a_new_step_is_shown_from_its_head_on(page, photo, width, height):
     """However long its form is; its first field has the focus."""
-    page.size(width, height)
-    page.wait(f"innerWidth === {width}")
+    page.resize(width, height)
     page.choose_file(photo)
     page.opened()
     for name, first in (("resize", "width"), ("edge", "kernel"), ("carve", "width"), ("flip", None)):

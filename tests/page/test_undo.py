@@ -12,16 +12,16 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import needs_browser
 from conftest import BURIN, operators
-from window import check_canvas, run_pixels, strip
+from window import check_canvas, choose_mask, run_pixels, strip
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
 @pytest.fixture
-def tab(page):
+def tab(site):
     """A tab of its own, with a short history: a browser keeps some 50 entries, and lets those go first that no hand has made."""
-    first = page.driver.current_window_handle
+    page, first = site, site.driver.current_window_handle
     page.driver.switch_to.new_window("tab")
     page.size(1440, 900)
     page.open_page(page.url)
@@ -181,7 +181,7 @@ def test_masks_come_back(opened, photo, tmp_path):
     Image.fromarray(mask).save(path)
     page.add_step("carve")
     page.set_field("carve", "dx", -40)
-    page.find('.step input[name="rmask"]').send_keys(str(path))
+    choose_mask(page, "rmask", path)
     now(page, "carve:dx=-40")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
     page.find('.step .remove').click()
@@ -308,19 +308,21 @@ def test_undo_in_a_search_is_of_its_text(opened):
     assert edits(page) == [False, True] and not page.visible(".step")
 
 
-def test_an_address_waits_for_the_daemon(page):
+def test_an_address_waits_for_the_daemon(site):
     """Its steps stay in it while the daemon does not answer."""
+    page = site
     page.driver.get("about:blank")
     page.driver.execute_cdp_cmd("Network.enable", {})
     page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/ops"]})
     try:
         page.driver.get(page.url + "#steps=flip;edge")
         page.wait("document.getElementById('notice').textContent.includes('does not answer')")
-        page.driver.execute_async_script("setTimeout(arguments[0], 2500)")  # it is asked twice
+        page.wait("performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/ops')).length >= 3")
         assert page.run("return location.hash") == "#steps=flip;edge" and page.visible("#notice")
         assert page.text("#status") == "Waiting for the daemon."
     finally:
         page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+        page.driver.execute_cdp_cmd("Network.disable", {})
     page.wait("document.documentElement.hasAttribute('data-ready')")
     assert page.run("return [...document.querySelectorAll('.step')].map((e) => e.dataset.operator)") == ["flip", "edge"]
     assert page.run("return location.hash") == "#steps=flip;edge" and not page.visible("#notice")

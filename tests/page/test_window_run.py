@@ -85,8 +85,7 @@ def test_colours_of_a_smaller_picture_are_about(page, large):
 
 def test_the_window_grows(page, large):
     open_live(page, large)
-    page.size(800, 720)
-    page.wait("innerWidth === 800")
+    page.resize(800, 720)
     page.add_step("blur")
     page.shown("blur")
     assert page.run("return document.documentElement.dataset.whole") == "false"
@@ -130,8 +129,9 @@ def test_the_file_is_that_of_the_result(page, large, tmp_path):
 
 
 @pytest.mark.parametrize("address, text", [("carve:dx=-20", "carve:dx=-20"), ("resize:width=1200", "resize:width=1200")])
-def test_what_is_asked_for_as_a_whole(page, large, tmp_path, address, text):
+def test_what_is_asked_for_as_a_whole(site, large, tmp_path, address, text):
     """Slow steps are run once, and a result that is not large is sent as it is."""
+    page = site
     page.open_page(page.url, f"#steps={address}")
     page.choose_file(large)
     page.shown(text)

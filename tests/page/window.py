@@ -36,7 +36,7 @@ def show_output_alone(page):
     """Shows the output at its own size, its middle in the middle of the canvas if it was fitted before."""
     if page.run("return document.getElementById('compare').ariaPressed") == "true":
         page.find("#compare").click()
-    if page.text("#zoom") != "100 %":
+    if page.wait("true", painted=True) and page.text("#zoom") != "100 %":
         page.find("#zoom-real").click()
         page.wait("document.getElementById('zoom').textContent === '100 %'")
 
@@ -63,6 +63,12 @@ def open_live(page, path):
     page.choose_file(path)
     page.opened()
     page.wait("document.documentElement.hasAttribute('data-live')")
+
+
+def choose_mask(page, part, path):
+    """Until the step has the file: the page reads it first, and the text of the steps is the same with and without it."""
+    page.find(f'.step input[name="{part}"]').send_keys(str(path))
+    page.wait(f"document.querySelector('.mask:has([name={part}]) .unit').textContent.includes('{path.name}')")
 
 
 def strip(page):
