@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # web_files.sh FILE... - the page's files as C, for server/http/handle_document.c: the bytes of each, plain and compressed, and a
-# table of them. The same files give the same text: gzip stores neither name nor time.
+# table of them. The same files give the same text: gzip stores neither name nor time. index.html names the others in a folder
+# whose name is a digest of all of them, so that a browser may keep them.
 set -eu
 
 bytes() { # NAME, from standard input
@@ -21,18 +22,27 @@ media_type() {
     esac
 }
 
+version=$(sha256sum "$@" | sed 's/ .*//' | sha256sum | cut -c1-24)
+content() { # FILE
+    case "$1" in
+    */index.html) sed "s|\"/web/|&$version/|" "$1" ;;
+    *) cat "$1" ;;
+    esac
+}
+
 count=0
 rows=
 for file in "$@"; do
-    bytes "web_$count" <"$file"
-    gzip -9nc "$file" | bytes "web_${count}_gzip"
-    digest=$(sha256sum <"$file" | cut -c1-24)
+    content "$file" | bytes "web_$count"
+    content "$file" | gzip -9nc | bytes "web_${count}_gzip"
+    digest=$(content "$file" | sha256sum | cut -c1-24)
     type=$(media_type "$file")
     rows="$rows    { \"${file##*/}\", \"$type\", web_$count, web_${count}_gzip, sizeof web_$count, sizeof web_${count}_gzip,
       \"\\\"$digest\\\"\", \"\\\"$digest-gzip\\\"\" },
 "
     count=$((count + 1))
 done
+echo "static const char page_version[] = \"$version\";"
 echo "static const struct page_file page_files[] = {"
 printf '%s' "$rows"
 echo "};"

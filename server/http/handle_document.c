@@ -127,14 +127,26 @@ struct page_file {
     const char *etag, *gzip_etag; /* with their quotes; they change with the content */
 };
 
-/* Made by server/web_files.sh: the bytes, and `static const struct page_file page_files[]`. */
+/* Made by server/web_files.sh: the bytes, `page_version`, a digest of all files in hexadecimal, and
+ * `static const struct page_file page_files[]`. */
 #include "web_files.inc"
 
-/* The file for PATH: / is the page, /web/NAME its parts. NULL: there is none. */
+enum { VERSION_LENGTH = sizeof page_version - 1 };
+
+/* The version in PATH, /web/VERSION/NAME; NULL: it has none. */
+static const char *version_in(const char *path) {
+    const char *version = path + strlen("/web/");
+    if (strncmp(path, "/web/", strlen("/web/")) != 0) return NULL;
+    if (strspn(version, "0123456789abcdef") != VERSION_LENGTH) return NULL;
+    return version[VERSION_LENGTH] == '/' ? version : NULL;
+}
+
+/* The file for PATH: / is the page, /web/NAME and /web/VERSION/NAME its parts. A page of another
+ * daemon may name a version that is not this one's. NULL: there is none. */
 static const struct page_file *find_file(const char *path) {
-    static const char folder[] = "/web/";
     const char *name = strcmp(path, "/") == 0 ? "index.html" : NULL;
-    if (!name && strncmp(path, folder, strlen(folder)) == 0) name = path + strlen(folder);
+    if (!name && strncmp(path, "/web/", strlen("/web/")) == 0) name = path + strlen("/web/");
+    if (version_in(path)) name = version_in(path) + VERSION_LENGTH + 1;
     for (size_t i = 0; name && i < sizeof page_files / sizeof *page_files; i++)
         if (strcmp(name, page_files[i].name) == 0) return &page_files[i];
     return NULL;
@@ -149,7 +161,8 @@ static const char content_security_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static struct reply file_reply(const struct page_file *file, bool gzip, bool known) {
+/* LASTING: the content at this address never changes. */
+static struct reply file_reply(const struct page_file *file, bool gzip, bool known, bool lasting) {
     const size_t length = gzip ? file->gzip_length : file->length;
     struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
                            .bytes = known ? 0 : length };
@@ -158,7 +171,8 @@ static struct reply file_reply(const struct page_file *file, bool gzip, bool kno
         length, (void *)(gzip ? file->gzip_bytes : file->bytes), MHD_RESPMEM_PERSISTENT);
     if (!reply.response) return reply;
     add(reply.response, MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);
-    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL,
+        lasting ? "public, max-age=31536000, immutable" : "no-cache");
     add(reply.response, "Content-Security-Policy", content_security_policy);
     add(reply.response, "Cross-Origin-Opener-Policy", "same-origin");
     add(reply.response, "Referrer-Policy", "no-referrer");
@@ -172,7 +186,10 @@ enum status handle_page(struct exchange *exchange, struct reply *reply, struct f
     (void)failure;
     const struct page_file *file = find_file(exchange->path);
     const bool gzip = takes_gzip(exchange);
-    *reply = file_reply(file, gzip, is_known(exchange, gzip ? file->gzip_etag : file->etag));
+    const bool known = is_known(exchange, gzip ? file->gzip_etag : file->etag);
+    const char *version = version_in(exchange->path);
+    *reply = file_reply(file, gzip, known,
+                        version && memcmp(version, page_version, VERSION_LENGTH) == 0);
     const bool is_page = strcmp(exchange->path, "/") == 0;
     if (reply->response)
         add(reply->response, MHD_HTTP_HEADER_VARY,

@@ -36,7 +36,7 @@ export const isPicture = (file) =>
     );
 
 async function openSample(take) {
-    const blob = await (await fetch('/web/coffee.webp')).blob();
+    const blob = await (await fetch(new URL('./coffee.webp', import.meta.url))).blob();
     take(plain([new File([blob], 'coffee.webp', { type: blob.type })]));
 }
 

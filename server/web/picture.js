@@ -5,7 +5,7 @@ const LAST_PARTS = ['end', 'error', 'digest', 'plan']; // no more messages follo
 
 class Decoder {
     constructor() {
-        this.worker = new Worker('/web/decoder.js', { type: 'module' });
+        this.worker = new Worker(new URL('./decoder.js', import.meta.url), { type: 'module' });
         this.waiting = new Map();
         this.count = 0;
         this.worker.onmessage = ({ data }) => this.waiting.get(data.id)?.(data);

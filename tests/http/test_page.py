@@ -21,6 +21,16 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
 GZIPPED_MAX = 150_000  # bytes of all files together
 
 
+def version_of(daemon):
+    """The folder in which the page names its files."""
+    return re.search(r'"/web/([0-9a-f]{24})/main.js"', daemon.get("/", Accept=BROWSER["Accept"]).body.decode())[1]
+
+
+def page_of(daemon):
+    """index.html with that folder."""
+    return (WEB / "index.html").read_bytes().replace(b'"/web/', f'"/web/{version_of(daemon)}/'.encode())
+
+
 def check_headers(headers):
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "script-src 'self';" in policy and "style-src 'self';" in policy
@@ -36,6 +46,8 @@ def check_headers(headers):
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_in_both_forms(daemon, name):
     content = (WEB / name).read_bytes()
+    if name == "index.html":
+        content = page_of(daemon)
     plain = daemon.get(f"/web/{name}")
     packed = daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"})
     assert plain.status == packed.status == 200
@@ -46,6 +58,20 @@ def test_every_file_in_both_forms(daemon, name):
         check_headers(answer.headers)
         assert answer.headers["Content-Type"] == TYPES[pathlib.Path(name).suffix]
         assert int(answer.headers["Content-Length"]) == len(answer.body)
+
+
+def test_a_file_of_this_version_is_kept(daemon):
+    """A browser asks for it once; a version of another daemon gets this one's file, and asks again."""
+    version, plain = version_of(daemon), daemon.get("/web/main.js")
+    kept = daemon.get(f"/web/{version}/main.js")
+    assert kept.status == 200 and kept.body == plain.body and kept.headers["ETag"] == plain.headers["ETag"]
+    assert kept.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert plain.headers["Cache-Control"] == daemon.get("/", **BROWSER).headers["Cache-Control"] == "no-cache"
+    other = daemon.get(f"/web/{'0' * 24}/main.js")
+    assert other.status == 200 and other.body == plain.body and other.headers["Cache-Control"] == "no-cache"
+    for path in (f"/web/{version}", f"/web/{version}/", f"/web/{version}/nothing.js", f"/web/{version}/{version}/main.js",
+                 f"/web/{version[1:]}/main.js", f"/web/{version}0/main.js", f"/web/{version.upper()}0/main.js", f"/web/{version}/../main.js"):
+        assert daemon.get(path).status == 404, path
 
 
 def test_formats_come_of_their_records(daemon):
@@ -78,7 +104,7 @@ def test_all_of_it_is_small(daemon):
 
 def test_the_page_is_for_browsers_and_json_for_programs(daemon):
     page = daemon.get("/", Accept=BROWSER["Accept"])
-    assert page.status == 200 and page.body == (WEB / "index.html").read_bytes()
+    assert page.status == 200 and page.body == page_of(daemon)
     check_headers(page.headers)
     for accept in (None, "*/*", "application/json", "text/plain"):
         answer = daemon.get("/", **({"Accept": accept} if accept else {}))
@@ -147,7 +173,7 @@ def test_files_name_each_other_and_nothing_outside():
     named = {"index.html"}
     for name in FILES:
         text = (WEB / name).read_text(encoding="utf-8", errors="replace")
-        found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""from '\./([\w.]+)'""", text))
+        found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""(?:from |URL\()'\./([\w.]+)'""", text))
         named |= found
         assert found <= {*FILES, "formats.js"}, (name, found - set(FILES))
         outside = set(re.findall(r"\bhttps?://[^\s'\"]+", text)) - {"http://www.w3.org/2000/svg"}

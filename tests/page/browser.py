@@ -55,6 +55,9 @@ class Browser:
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
         self.driver.set_script_timeout(3 * PATIENCE_S)
+        # For tests that import a module of the page: its address, which has the page's version.
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
+            "source": "window.web = (name) => new URL(name, document.querySelector('script[type=module]').src).href"})
         self.daemons = []  # daemons whose pages were open
         self.asked = []  # addresses requested by pages that are closed
         self.address = None  # of the daemon whose page is open

@@ -173,7 +173,7 @@ def test_sizes_are_the_daemons(page, daemon, photo, tmp_path):
     """The page's rules, for each operator that changes the size, against the result's own size; and what is refused."""
     here = [text for text in PLANS if all(step.split(":")[0] in operators() for step in text.split(";"))]
     found = page.run("""const [texts, all] = arguments;
-        return Promise.all([import('/web/geometry.js'), import('/web/plan.js')]).then(([{ sizesOf }, { readPlan }]) =>
+        return Promise.all([import(web('geometry.js')), import(web('plan.js'))]).then(([{ sizesOf }, { readPlan }]) =>
             texts.map((text) => sizesOf(readPlan(text, all).steps, { width: 480, height: 320 }).at(-1)));""",
                      here, daemon.get("/ops").json["operators"])
     source = encode(np.array(Image.open(photo)), "PNG")
@@ -192,7 +192,7 @@ REFUSED = ["crop:width=481", "extract:left=400,width=81,height=1", "extract:top=
 def test_what_would_be_refused_has_no_size(page, daemon, photo):
     here = [text for text in REFUSED if text.split(":")[0] in operators()]
     found = page.run("""const [texts, all] = arguments;
-        return Promise.all([import('/web/geometry.js'), import('/web/plan.js')]).then(([{ sizesOf }, { readPlan }]) =>
+        return Promise.all([import(web('geometry.js')), import(web('plan.js'))]).then(([{ sizesOf }, { readPlan }]) =>
             texts.map((text) => sizesOf(readPlan(text, all).steps, { width: 480, height: 320 }).at(-1)));""",
                      here, daemon.get("/ops").json["operators"])
     assert here and found == [None] * len(here)

@@ -30,7 +30,7 @@ def listened(source):
 def listed(page):
     """{part: its keys, without Ctrl and Shift}, as the module has them."""
     return page.driver.execute_async_script("""const done = arguments[0];
-        import('/web/keys.js').then(({ keyList }) => done(keyList.map(([part, rows]) => [part, rows.flatMap(([keys]) => keys)])));""")
+        import(web('keys.js')).then(({ keyList }) => done(keyList.map(([part, rows]) => [part, rows.flatMap(([keys]) => keys)])));""")
 
 
 def test_every_key_is_in_the_list(page):

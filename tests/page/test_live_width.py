@@ -58,8 +58,8 @@ def made_by_the_page(page, source, map_, widths):
         const [source, map, widths] = arguments;
         const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
         return (async () => {
-            const { readPng } = await import('/web/png.js');
-            const { makePlan, retarget } = await import('/web/retarget.js');
+            const { readPng } = await import(web('png.js'));
+            const { makePlan, retarget } = await import(web('retarget.js'));
             const plan = makePlan(await readPng(bytes(source)), await readPng(bytes(map)));
             return widths.map((width) => {
                 const words = new Uint32Array(width * plan.height + 1);

@@ -568,7 +568,7 @@ def test_one_style_of_times(page):
     """Three digits, in ms up to 999 and in s from there on."""
     times = {0.0004: "0.000 ms", 0.05: "0.050 ms", 0.1234: "0.123 ms", 4.4149: "4.41 ms", 9.999: "10.0 ms", 99.96: "100 ms", 999.4: "999 ms", 999.6: "1.00 s",
              6691: "6.69 s", 13040: "13.0 s", 999600: "1,000 s", 4e6: "4,000 s"}
-    assert page.driver.execute_async_script("const [list, done] = arguments; import('/web/element.js').then(({ milliseconds }) => done(list.map(milliseconds)));",
+    assert page.driver.execute_async_script("const [list, done] = arguments; import(web('element.js')).then(({ milliseconds }) => done(list.map(milliseconds)));",
                                             list(times)) == list(times.values())
 
 

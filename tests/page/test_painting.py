@@ -353,7 +353,7 @@ def test_two_fingers_move_the_picture(opened):
 
 
 # The next file of a mask is made when goOn is called; or if `fails`, not at all.
-SLOWLY = """return import('/web/mask.js').then(({ Mask }) => {
+SLOWLY = """return import(web('mask.js')).then(({ Mask }) => {
     const real = Mask.prototype.file;
     window.goOn = null;
     Mask.prototype.file = async function (name) {
@@ -385,7 +385,7 @@ def test_an_undo_just_after_a_stroke_undoes_it(opened):
     page.wait("Boolean(window.goOn)")
     page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
     page.wait(f"history.state.edit === {count}")
-    page.run("goOn(); return import('/web/page.js').then(({ page }) => page.brush.masks.keeping)")
+    page.run("goOn(); return import(web('page.js')).then(({ page }) => page.brush.masks.keeping)")
     assert (saved(page, "rmask") == one).all() and edit(page) == count
     paint(page, "rmask", 20, (400, 60), (420, 60))
     assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
@@ -396,6 +396,7 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     page.add_step("carve")
     first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
     paint(page, "rmask", 20, (200, 100), (240, 100))
+    page.shown("carve")  # a result that comes later would take the message away
     page.run("window.fails = true")
     page.run(SLOWLY)
     drag(page, *first)

@@ -70,7 +70,7 @@ def test_each_word_of_other_tools_finds_its_operator(fresh, daemon):
     listed = [[op["name"], word] for op in daemon.get("/ops").json["operators"] for word in op.get("aliases", [])]
     assert len(listed) > 80
     missed, found = fresh.driver.execute_async_script("""const [listed, none, done] = arguments;
-        Promise.all([import('/web/palette.js'), import('/web/page.js')]).then(([{ search }, { page }]) => {
+        Promise.all([import(web('palette.js')), import(web('page.js'))]).then(([{ search }, { page }]) => {
             const names = (word) => search(page.operators, word).map(({ name }) => name);
             done([listed.filter(([name, word]) => !names(word).includes(name)), none.filter((word) => names(word).length)]); });""",
                                                     listed, ["median", "despeckle", "saturation", "sepia", "vignette", "posterize", "watermark", "composite"])

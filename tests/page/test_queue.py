@@ -456,7 +456,7 @@ def test_the_archive(page):
     files = {"a.bin": b"", "δύση/b.bin": bytes(range(256)) * 300, "c d.bin": b"x", "e/f/g.bin": noise(300, 200, 3).tobytes()}
     data, crcs = page.driver.execute_async_script("""
         const [files, done] = arguments;
-        import('/web/zip.js').then(async ({ crcOf, zipOf }) => {
+        import(web('zip.js')).then(async ({ crcOf, zipOf }) => {
             const list = [];
             for (const [name, text] of files) {
                 const blob = new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]);
@@ -484,14 +484,14 @@ NAMES = [
 def test_names_in_an_archive(page):
     for paths, names in NAMES:
         found = page.driver.execute_async_script("""const [paths, done] = arguments;
-            import('/web/zip.js').then(({ uniqueNames }) => done(uniqueNames(paths.map((path) => ({ path, ending: 'jpg' })))));""", paths)
+            import(web('zip.js')).then(({ uniqueNames }) => done(uniqueNames(paths.map((path) => ({ path, ending: 'jpg' })))));""", paths)
         assert found == names
 
 
 def test_an_archive_has_an_end(page):
     """More than its 32 bits can say is refused, not written wrongly."""
     said = page.driver.execute_async_script("""const done = arguments[0];
-        import('/web/zip.js').then(({ zipOf }) => {
+        import(web('zip.js')).then(({ zipOf }) => {
             const blob = new Blob([new Uint8Array(1 << 20)]), all = new Blob(Array(4096).fill(blob));
             try { zipOf([{ name: 'a', blob: all, crc: 0 }]); done('written'); } catch (error) { done(error.message); }
         });""")

@@ -77,7 +77,7 @@ def test_sharpness_is_dragged_on_a_scale_of_three_places(page, photo, tmp_path):
     page.shown("blur")
     sent = [json.loads(page.run("return new URL(arguments[0], location).searchParams.get('operations')", target))[0]["params"]
             for target in page.run("return runs") if "type=pnm" in target]
-    width = page.run("return import('/web/page.js').then(({ page }) => page.input.preview.width)")
+    width = page.run("return import(web('page.js')).then(({ page }) => page.input.preview.width)")
     assert {params["sigma"] for params in sent} == {f"{width / 1301:.3f}"}
 
 
