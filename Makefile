@@ -283,7 +283,7 @@ $(OBJ)/pipeline/skeletons/embedded.o $(OBJ)/cuda/skeletons/embedded_kernels.o: $
 $(OBJ)/formats.js: server/formats_js.awk $(FORMATS:%=pipeline/codecs/%.c) $(OBJ)/formats.inc
 	@mkdir -p $(@D)
 	@awk -f $(filter-out %.inc,$^) >$@
-$(OBJ)/web_files.inc: server/web_files.sh server/web $(WEB) $(OBJ)/formats.js
+$(OBJ)/web_files.inc: server/web_files.sh server/http/handle_document.c server/web $(WEB) $(OBJ)/formats.js
 	@mkdir -p $(@D)
 	@$< $(WEB) $(OBJ)/formats.js >$@
 $(OBJ)/server/http/handle_document.o: $(OBJ)/web_files.inc

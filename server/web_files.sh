@@ -22,7 +22,8 @@ media_type() {
     esac
 }
 
-version=$(sha256sum "$@" | sed 's/ .*//' | sha256sum | cut -c1-24)
+# The headers belong to it: a worker has its own policy.
+version=$(sha256sum "$@" "${0%/*}/http/handle_document.c" | sed 's/ .*//' | sha256sum | cut -c1-24)
 content() { # FILE
     case "$1" in
     */index.html) sed "s|\"/web/|&$version/|" "$1" ;;

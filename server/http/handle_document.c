@@ -135,8 +135,8 @@ enum { VERSION_LENGTH = sizeof page_version - 1 };
 
 /* The version in PATH, /web/VERSION/NAME; NULL: it has none. */
 static const char *version_in(const char *path) {
-    const char *version = path + strlen("/web/");
     if (strncmp(path, "/web/", strlen("/web/")) != 0) return NULL;
+    const char *version = path + strlen("/web/");
     if (strspn(version, "0123456789abcdef") != VERSION_LENGTH) return NULL;
     return version[VERSION_LENGTH] == '/' ? version : NULL;
 }
@@ -188,8 +188,8 @@ enum status handle_page(struct exchange *exchange, struct reply *reply, struct f
     const bool gzip = takes_gzip(exchange);
     const bool known = is_known(exchange, gzip ? file->gzip_etag : file->etag);
     const char *version = version_in(exchange->path);
-    *reply = file_reply(file, gzip, known,
-                        version && memcmp(version, page_version, VERSION_LENGTH) == 0);
+    const bool is_own = version && memcmp(version, page_version, VERSION_LENGTH) == 0;
+    *reply = file_reply(file, gzip, known, is_own && strcmp(file->name, "index.html") != 0);
     const bool is_page = strcmp(exchange->path, "/") == 0;
     if (reply->response)
         add(reply->response, MHD_HTTP_HEADER_VARY,

@@ -55,6 +55,7 @@ export class Brush {
         const { isOn } = this;
         if (!(await page.bench.enter(this))) return;
         if (!isOn) await this.masks.follow(() => {});
+        if (!this.isOn) return; // left meanwhile
         if (!this.layer) return page.bench.leave();
         const { fullWidth, fullHeight } = this.layer;
         if (!isOn) this.diameter = Math.ceil(SHARE * Math.min(fullWidth, fullHeight));

@@ -38,7 +38,9 @@ export function readSteps(text, off) {
     steps.forEach((step, i) => {
         const old = stepList.steps[i];
         const kept = old?.operator.name === step.operator.name ? old : step;
-        Object.assign(step, { files: kept.files, folded: kept.folded, off: numbers.includes(i + 1) });
+        const { files, folded, more, task, keepsShape } = kept;
+        const own = { files, folded, more, task, keepsShape };
+        Object.assign(step, own, { off: numbers.includes(i + 1) });
     });
     stepList.set(steps);
     if (unknown.length)

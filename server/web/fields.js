@@ -119,17 +119,19 @@ class NumberField {
             this.set(this.box.value, true);
         });
         slider.addEventListener('change', () => this.changed(false));
+        slider.addEventListener('unset', () => this.clear());
         return slider;
     }
 
     makeReset() {
         const label = `Reset ${this.parameter.name}`;
         const button = { type: 'button', className: 'reset', title: label, 'aria-label': label };
-        const onclick = () => {
-            this.box.value = this.usual ?? '';
-            this.set('', false);
-        };
-        return element('button', { ...button, onclick }, '↺');
+        return element('button', { ...button, onclick: () => this.clear() }, '↺');
+    }
+
+    clear() {
+        this.box.value = this.usual ?? '';
+        this.set('', false);
     }
 
     /** Sets the slider's bounds { min, max, unset }; undefined: the usual ones. */

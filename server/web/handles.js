@@ -69,9 +69,13 @@ export class Handles {
         this.box.querySelector('button').focus();
     }
 
+    /** Returns what gets the focus; null: it stays. */
     left() {
+        const inside = this.bar.contains(document.activeElement);
+        const button = `li:nth-child(${this.index + 1}) .adjust button`;
         this.box.hidden = this.bar.hidden = true;
         this.drag = null;
+        return inside ? button : null;
     }
 
     /** The button in a step's form; null: the operator has no handles. */

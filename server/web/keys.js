@@ -58,7 +58,6 @@ export const keyList = [
             [['Enter'], 'To the next height of the sheet'],
         ],
     ],
-    ['A tab of the sheet', [[['ArrowLeft', 'ArrowRight'], 'To the tab beside it']]],
     [
         'A histogram',
         [

@@ -13,38 +13,41 @@ globalThis.look = (() => {
         statisticsWidth: 0,
         sheet: 44, // its height on a telephone, in hundredths of the window's
     };
-    const kept = { ...usual };
+    const chosen = {}; // of these; the others follow the window
     try {
         const stored = JSON.parse(localStorage.getItem(KEY)) ?? {};
         for (const name of Object.keys(usual))
-            if (typeof stored[name] === typeof usual[name]) kept[name] = stored[name];
+            if (typeof stored[name] === typeof usual[name]) chosen[name] = stored[name];
     } catch {
         // Storage may be forbidden or hold anything.
     }
 
+    const kept = () => ({ ...usual, ...chosen });
+
     function show() {
-        const isDark = kept.scheme === 'system' ? system.matches : kept.scheme === 'dark';
+        const { scheme, steps, statistics, sheet, ...widths } = kept();
+        const isDark = scheme === 'system' ? system.matches : scheme === 'dark';
         root.dataset.theme = isDark ? 'dark' : 'light';
-        root.dataset.stepsPanel = kept.steps;
-        root.dataset.statisticsPanel = kept.statistics;
+        root.dataset.stepsPanel = steps;
+        root.dataset.statisticsPanel = statistics;
         for (const name of ['steps', 'statistics']) {
-            const width = kept[`${name}Width`];
+            const width = widths[`${name}Width`];
             root.style.setProperty(`--${name}`, width ? `${width}px` : '');
         }
-        root.style.setProperty('--sheet', kept.sheet);
-        root.dataset.sheet = kept.sheet > LOW ? 'open' : 'closed';
+        root.style.setProperty('--sheet', sheet);
+        root.dataset.sheet = sheet > LOW ? 'open' : 'closed';
     }
 
     show();
     system.addEventListener('change', show);
     return {
         usual,
-        get: (name) => kept[name],
+        get: (name) => kept()[name],
         set(name, value) {
-            kept[name] = value;
+            chosen[name] = value;
             show();
             try {
-                localStorage.setItem(KEY, JSON.stringify(kept));
+                localStorage.setItem(KEY, JSON.stringify(chosen));
             } catch {
                 // The look lasts as long as the page.
             }

@@ -199,13 +199,13 @@ function key(event) {
     if (areKeysOpen()) return;
     const command = event.ctrlKey || event.metaKey;
     const text = event.target.closest?.('[type=number], [type=search], [type=text], textarea');
-    const typing = text && text.type !== 'number'; // a number has no letters
+    const typing = event.target.closest?.('select') || (text && text.type !== 'number'); // no letters there
     const letter = command && event.key.toLowerCase();
     if (event.key === 'Escape') return void escape();
     // A step's field is part of the plan; the browser undoes what is typed elsewhere.
     if (text && !text.closest('#steps') && ['z', 'y'].includes(letter)) return;
     if (command && event.key === 'o') byId('file-input').click();
-    else if (command && event.key === 's') saveByKey();
+    else if (command && event.key === 's') event.repeat || saveByKey();
     else if (letter === 'z') travel(event.shiftKey ? 1 : -1);
     else if (letter === 'y') travel(1);
     else if (!command && !typing && event.key === 'c') toggleComparing();

@@ -22,6 +22,7 @@ export function showNotice({ title, detail, action, at = null, lasting = false }
         element('button', { ...close, title: 'Close' }, '✕'),
     );
     if (at?.closest('#steps')) openPanel('steps');
+    at?.closest('details')?.setAttribute('open', '');
     if (at) at.append(box);
     else goHome();
     box.hidden = false;

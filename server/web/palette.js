@@ -58,6 +58,9 @@ export function search(operators, query) {
 
 // ---- the palette
 
+/** A user's operator may have a task's name. */
+const keyOf = ({ start, name }) => (start ? `task:${name}` : name);
+
 /** The summary up to its first semicolon. */
 const shortOf = (summary) => summary.split(';')[0];
 
@@ -79,7 +82,7 @@ export class Palette {
     /** OPERATORS, which may be tasks (tasks.js), and GROUPS as in the answer of GET /ops. */
     set({ operators, groups }) {
         Object.assign(this, { operators, groups });
-        this.made = new Map(operators.map((operator) => [operator.name, this.button(operator)]));
+        this.made = new Map(operators.map((operator) => [keyOf(operator), this.button(operator)]));
         this.draw();
     }
 
@@ -95,7 +98,8 @@ export class Palette {
     }
 
     choose(operator) {
-        this.recent = [operator.name, ...this.recent.filter((name) => name !== operator.name)].slice(
+        const key = keyOf(operator);
+        this.recent = [key, ...this.recent.filter((other) => other !== key)].slice(
             0,
             RECENT_MAX,
         );
@@ -114,7 +118,7 @@ export class Palette {
             const found = search(this.operators, this.input.value);
             return found.length ? [['Found', found]] : [];
         }
-        const known = (name) => this.operators.find((operator) => operator.name === name);
+        const known = (key) => this.operators.find((operator) => keyOf(operator) === key);
         const recent = this.recent.map(known).filter(Boolean);
         const others = this.operators.filter((operator) => !recent.includes(operator));
         return [
@@ -132,7 +136,8 @@ export class Palette {
             : null;
         const sections = this.sections();
         this.box.replaceChildren(...sections.map((section) => this.section(section)));
-        for (const button of this.buttons) button.disabled = this.steps.isFull;
+        for (const button of this.buttons)
+            button.disabled = this.steps.isFull && !button.matches('[data-adds-no-step]');
         this.offer(this.buttons.find((one) => one.dataset.operator === focused), focused);
         this.showFound(sections);
     }
@@ -143,7 +148,7 @@ export class Palette {
             'div',
             { role: 'group', 'aria-labelledby': id },
             element('h4', { id }, name),
-            ...operators.map(({ name }) => this.made.get(name)),
+            ...operators.map((operator) => this.made.get(keyOf(operator))),
         );
     }
 
@@ -154,6 +159,7 @@ export class Palette {
             {
                 type: 'button',
                 'data-operator': name,
+                'data-adds-no-step': operator.addsNoStep,
                 title: summary,
                 tabIndex: -1,
                 onclick: () => this.choose(operator),

@@ -12,23 +12,25 @@ const ARROW = 16; // pixels
 
 const isOpen = (name) => look.get(name) !== 'closed';
 
-function setOpen(name, on) {
-    look.set(name, on ? 'open' : 'closed');
+const isShown = (name) => document.documentElement.dataset.tab === name && isSheetOpen();
+
+function toggle(name) {
+    look.set(name, isOpen(name) ? 'closed' : 'open');
     showState();
 }
 
-/** Shows a panel or the sheet with its tab: 'steps', 'statistics' or 'queue'. */
+const isSheetOpen = () => document.documentElement.dataset.sheet === 'open';
+
+/** Shows a panel, or on a telephone the sheet with its tab: 'steps', 'statistics' or 'queue'. */
 export function openPanel(name) {
-    if (phone.matches) {
-        document.documentElement.dataset.tab = name;
-        if (!look.get('sheet')) look.set('sheet', STOPS[1]);
-        showState();
-    } else if (name !== 'queue' && !isOpen(name)) setOpen(name, true);
+    document.documentElement.dataset.tab = name;
+    if (phone.matches && !isSheetOpen()) look.set('sheet', STOPS[1]);
+    if (!phone.matches && name !== 'queue' && !isOpen(name)) look.set(name, 'open');
+    showState();
 }
 
 function toggleTab(name) {
-    const isShown = document.documentElement.dataset.tab === name && look.get('sheet') > 0;
-    if (isShown) look.set('sheet', STOPS[0]);
+    if (isShown(name)) look.set('sheet', STOPS[0]);
     else openPanel(name);
     showState();
 }
@@ -75,11 +77,12 @@ class Splitter {
         const { box } = this;
         let start = null; // { at, value, moved } of a drag
         box.addEventListener('pointerdown', (event) => {
+            if (event.button !== 0 || !event.isPrimary) return;
             box.setPointerCapture(event.pointerId);
             start = { at: this.place(event), value: this.value(), moved: false };
         });
         box.addEventListener('pointermove', (event) => {
-            if (!start) return;
+            if (!start || !event.isPrimary) return;
             const by = this.place(event) - start.at;
             start.moved ||= Math.abs(by) > 3;
             if (start.moved) this.set(start.value + by * this.along());
@@ -100,10 +103,10 @@ class Splitter {
             ArrowUp: -ARROW,
             ArrowRight: ARROW,
             ArrowDown: ARROW,
-            Home: -1e6,
-            End: 1e6,
         }[event.key];
+        const end = { Home: 0, End: 1 }[event.key];
         if (event.key === 'Enter') this.press?.();
+        else if (end !== undefined) this.set(this.bounds()[end]);
         else if (by) this.set(this.value() + by * this.along());
         else return;
         event.preventDefault();
@@ -144,30 +147,17 @@ let splitters = [];
 function showState() {
     for (const name of ['steps', 'statistics'])
         byId(`show-${name}`).setAttribute('aria-expanded', String(isOpen(name)));
-    const { tab } = document.documentElement.dataset;
     for (const name of TABS)
-        byId(`tab-${name}`).setAttribute('aria-selected', String(name === tab));
+        byId(`tab-${name}`).setAttribute('aria-expanded', String(isShown(name)));
     for (const splitter of splitters) splitter.show();
-}
-
-function listenToTabs() {
-    for (const name of TABS)
-        byId(`tab-${name}`).addEventListener('click', () => toggleTab(name));
-    byId('sheet-head').addEventListener('keydown', (event) => {
-        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const tabs = TABS.map((name) => byId(`tab-${name}`)).filter((tab) => !tab.hidden);
-        const to = tabs[tabs.indexOf(event.target) + by];
-        if (!by || !tabs.includes(event.target) || !to) return;
-        to.focus();
-        openPanel(to.id.slice('tab-'.length));
-    });
 }
 
 export function listenToPanels() {
     document.documentElement.dataset.tab = 'steps';
     for (const name of ['steps', 'statistics'])
-        byId(`show-${name}`).addEventListener('click', () => setOpen(name, !isOpen(name)));
-    listenToTabs();
+        byId(`show-${name}`).addEventListener('click', () => toggle(name));
+    for (const name of TABS)
+        byId(`tab-${name}`).addEventListener('click', () => toggleTab(name));
     splitters = [sidePanel('steps', 1), sidePanel('statistics', -1), sheet()];
     addEventListener('resize', showState);
     for (const input of document.querySelectorAll('[name=scheme]')) {

@@ -31,6 +31,9 @@ function beginning(parameter, picture) {
 /**
  * A step from the palette, with required parameters and examples. PICTURE: null if none is open.
  */
+/** In everyday words, if there are some. */
+export const titleOf = ({ task, operator }) => task?.title ?? operator.title ?? operator.name;
+
 export function newStep(operator, picture) {
     const step = emptyStep(operator);
     for (const parameter of operator.parameters)

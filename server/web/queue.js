@@ -33,16 +33,17 @@ function jobNow() {
     const steps = changing(all);
     const { type, options } = choice.type ? encodingFor(choice.type) : { options: {} };
     const facts = [planText(steps), device, type, JSON.stringify(options)];
-    return { steps, device, type, options, causes: [...facts, ...Object.values(filesOf(steps))] };
+    const { picture } = page.input ?? {}; // its masks are for this one
+    return { steps, device, type, options, picture, causes: [...facts, ...Object.values(filesOf(steps))] };
 }
 
-async function request({ file, row, damaged }, { steps, device, type, options }, signal) {
+async function request({ file, row, damaged }, { steps, device, type, options, picture }, signal) {
     const requestId = newRequestId();
     const asking = setInterval(async () => {
         const now = await progress(requestId).catch(() => null);
         if (now) showRowProgress(row, now);
     }, PROGRESS_MS);
-    const input = { blob: file, picture: page.input?.picture }; // masks are for the open one
+    const input = { blob: file, picture };
     const more = { type, options, requestId, signal, damaged: damaged && 'accept' };
     return fullRun({ input, steps, device }, more).finally(() => clearInterval(asking));
 }

@@ -5,7 +5,7 @@ import { showDevices } from './devices.js';
 import { byId, byteCount, milliseconds, whole } from './element.js';
 import { hideNotice } from './notice.js';
 import { histograms, mark, page, say, state, stepList } from './page.js';
-import { isSamePlan } from './plan.js';
+import { isSamePlan, titleOf } from './plan.js';
 import { dropSeams, fillStrip, showPictures, showViewer, updateSeams } from './stages.js';
 import { showValues } from './values.js';
 
@@ -73,7 +73,7 @@ export function showResult(result, ms) {
     showTimes(byId('times'), result.report, ms);
     showValues(byId('values'), result.report);
     showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
-    const names = result.steps.map(({ operator }) => operator.title ?? operator.name).join(', ');
+    const names = result.steps.map(titleOf).join(', ');
     say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
     mark('resultMs', ms.toFixed(1));
     mark('shown', result.text);

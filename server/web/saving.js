@@ -26,6 +26,7 @@ const isOpen = () => panel.matches(':popover-open');
 
 let file = null; // the last one that was asked for: see load()
 let looked = null; // its picture, while the viewer shows it
+let saving = false; // a press waits for the file
 let timer = 0;
 
 // ---- the file
@@ -213,7 +214,8 @@ function wait() {
 // ---- handing out
 
 export async function save() {
-    if (!page.input) return;
+    if (!page.input || saving) return;
+    saving = true;
     try {
         const { blob, input, steps, type } = await load().made;
         const name = outputName(input.name, steps, type);
@@ -222,8 +224,10 @@ export async function save() {
         say(`Saved as ${name}, ${byteCount(blob.size)}.`);
         answer(byId('download'), 'Saved');
     } catch {
-        open();
+        openSaving();
         refresh(); // shows the cause
+    } finally {
+        saving = false;
     }
 }
 
@@ -250,7 +254,7 @@ function place() {
     panel.style.setProperty('--top', `${Math.round(bottom + 6)}px`);
 }
 
-function open() {
+export function openSaving() {
     if (!page.input || isOpen()) return;
     place();
     panel.showPopover();
@@ -275,7 +279,7 @@ export function closeSaving() {
 /** The first press opens the panel, the second one saves. */
 export function saveByKey() {
     if (isOpen()) save();
-    else open();
+    else openSaving();
 }
 
 /** CHANGED is called after each choice. */
@@ -287,7 +291,7 @@ export function listenToSaving(changed) {
             wait();
         }),
     );
-    byId('save').addEventListener('click', () => closeSaving() || open());
+    byId('save').addEventListener('click', () => closeSaving() || openSaving());
     byId('saving-close').addEventListener('click', closeSaving);
     byId('saving-form').addEventListener('submit', (event) => {
         event.preventDefault();

@@ -2,19 +2,25 @@
 
 /** A finger that scrolls the panel passes over sliders: each keeps its value. */
 export function keepWhileScrolling() {
-    let touched = null; // { slider, value } before the touch
+    let touched = null; // { slider, value, isUnset } before the touch
     const slider = (event) => event.target.closest?.('input[type=range]');
     const end = () => (touched = null);
     addEventListener('pointerdown', (event) => {
         if (event.pointerType === 'touch' && slider(event))
-            touched = { slider: slider(event), value: slider(event).value };
+            touched = {
+                slider: slider(event),
+                value: slider(event).value,
+                isUnset: slider(event).classList.contains('unset'),
+            };
     }, true);
     addEventListener('pointerup', end, true);
     addEventListener('pointercancel', () => {
         if (touched && touched.slider.value !== touched.value) {
             touched.slider.value = touched.value;
-            for (const name of ['input', 'change'])
-                touched.slider.dispatchEvent(new Event(name, { bubbles: true }));
+            if (touched.isUnset) touched.slider.dispatchEvent(new Event('unset'));
+            else
+                for (const name of ['input', 'change'])
+                    touched.slider.dispatchEvent(new Event(name, { bubbles: true }));
         }
         end();
     }, true);

@@ -6,7 +6,7 @@ import { coverOf, sizesOf } from './geometry.js';
 import { failed } from './connection.js';
 import { mark, page, state, stepList, viewer } from './page.js';
 import { openPicture } from './picture.js';
-import { copyOf, planText } from './plan.js';
+import { copyOf, planText, titleOf } from './plan.js';
 import { fullRun, previewOf } from './runner.js';
 import { seamsOf, seamStep, showSeams } from './seams.js';
 
@@ -88,10 +88,10 @@ function stages() {
     if (!result && !page.runner.isWorking) return stages;
     const sizes = sizesOf(shownSteps(), input.picture);
     for (let count = 1; count < outputCount(); count++) {
-        const { operator, number } = shownSteps()[count - 1];
-        if (operator.values) continue;
+        const step = shownSteps()[count - 1];
+        if (step.operator.values) continue;
         const picture = page.between.get(stepText(count))?.picture ?? null;
-        const name = `${number} ${operator.title ?? operator.name}`;
+        const name = `${step.number} ${titleOf(step)}`;
         stages.push({ name, picture, size: sizes[count], key: `step-${count}` });
     }
     const picture = result?.picture ?? preview;

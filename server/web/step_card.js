@@ -1,7 +1,7 @@
 // The card of a step: its name, its buttons, and the form of its parameters.
 import { drawing, element } from './element.js';
 import { parameterField } from './fields.js';
-import { settings } from './plan.js';
+import { settings, titleOf } from './plan.js';
 import { presetChoice } from './presets.js';
 import { ShapeLock } from './shape.js';
 
@@ -59,7 +59,7 @@ function head(step, index, act) {
                 { ...title, 'aria-expanded': String(!folded) },
                 icon('fold'),
                 element('span', { className: 'number' }, `${index + 1} `),
-                step.task?.title ?? operator.title ?? operator.name,
+                titleOf(step),
             ),
         ),
         iconButton(off ? 'off' : 'on', 'switch', ['Apply', which], act.toggle, state),

@@ -52,12 +52,15 @@ export class StepList {
         this.draw();
     }
 
-    /** Takes the steps of an earlier plan; what is folded and where the focus is stay. */
+    /** Takes the steps of an earlier plan; what is folded stays, and where the focus is. */
     restore(steps) {
         const cards = [...this.list.children];
         const at = cards.findIndex((card) => card.contains(document.activeElement));
         const { name } = document.activeElement;
-        steps.forEach((step, i) => (step.folded = this.steps[i]?.folded));
+        steps.forEach((step, i) => {
+            const { folded, more } = this.steps[i] ?? {};
+            Object.assign(step, { folded, more });
+        });
         this.set(steps);
         const card = this.list.children[at];
         (card?.querySelector(`input[name="${name}"]`) ?? card?.querySelector('.handle'))?.focus();
@@ -84,7 +87,8 @@ export class StepList {
         openPanel('steps');
         card.scrollIntoView({ block: 'start' });
         const coarse = matchMedia('(pointer: coarse)').matches;
-        const first = card.querySelector(coarse ? '.field input[type="range"]' : '.field input');
+        const fields = card.querySelectorAll(coarse ? '.field input[type="range"]' : '.field input');
+        const first = [...fields].find((field) => !field.closest('.more:not([open])'));
         (first ?? card.querySelector('.handle')).focus({ preventScroll: true });
     }
 
@@ -102,7 +106,7 @@ export class StepList {
     duplicate(index) {
         if (this.isFull) return;
         const [copy] = copyOf([this.steps[index]]);
-        this.steps.splice(index + 1, 0, { ...copy, files: {}, folded: false });
+        this.steps.splice(index + 1, 0, { ...copy, files: {}, folded: false, task: undefined });
         this.draw();
         this.changed(false);
         this.enter(this.list.children[index + 1]);
@@ -118,8 +122,8 @@ export class StepList {
     /** Sets the values that the step would be added with. */
     reset(index) {
         const step = this.steps[index];
-        const { off, folded } = step;
-        this.steps[index] = { ...newStep(step.operator, this.sizeBefore(step)), off, folded };
+        const { off, folded, more, task } = step;
+        this.steps[index] = { ...newStep(step.operator, this.sizeBefore(step)), off, folded, more, task };
         this.draw();
         this.focus(index, 'reset-step');
         this.changed(false);
@@ -182,7 +186,7 @@ export class StepList {
         hideNotice(); // may stand in a card
         byId('steps-empty').hidden = this.steps.length > 0;
         this.list.replaceChildren(...this.steps.map((step, i) => this.card(step, i)));
-        for (const button of byId('palette').querySelectorAll('button'))
+        for (const button of byId('palette').querySelectorAll('button:not([data-adds-no-step])'))
             button.disabled = this.isFull;
     }
 

@@ -2,6 +2,7 @@
 // like those of operators, with START in place of adding a step.
 import { byId } from './element.js';
 import { page, stepList } from './page.js';
+import { openSaving } from './saving.js';
 
 const thumbnail = {
     name: 'thumbnail',
@@ -25,7 +26,8 @@ const compression = {
     term: 'Save…',
     summary: 'Save with the type, the quality or the size that you choose',
     aliases: ['filesize', 'convert', 'export', 'format', 'kilobytes', 'megabytes', 'optimize', 'quality'],
-    start: () => byId(page.input ? 'save' : 'open').click(),
+    addsNoStep: true,
+    start: () => (page.input ? openSaving() : byId('open').click()),
 };
 
 /** The tasks that OPERATORS, the records of GET /ops, can do. */

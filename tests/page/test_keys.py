@@ -14,7 +14,7 @@ WEB = pathlib.Path(__file__).parents[2] / "server/web"
 # The parts of the list in which a module's keys stand.
 PARTS = {"main.js": ["Everywhere"], "palette.js": ["Everywhere", "The palette"], "viewer.js": ["The picture", "The divider"],
          "steps.js": ["A step's ⋮⋮"], "handles.js": ["A handle on the picture"], "histogram.js": ["A histogram"],
-         "panels.js": ["A panel's edge", "A tab of the sheet"]}
+         "panels.js": ["A panel's edge"]}
 # The browser turns these into events of their own: paste, submit, close.
 BROWSERS = {("Everywhere", "Ctrl+V"), ("Save", "Enter")}
 

@@ -161,8 +161,6 @@ def test_the_sheet_and_its_tabs(phone, photo):
     assert high > 500
     phone.find("#tab-steps").click()
     assert sheet(phone) == (["steps-panel"], 44) and 200 < box(phone, "#view")[3] < high
-    phone.find("#tab-steps").send_keys(Keys.ARROW_RIGHT)
-    assert sheet(phone)[0] == ["statistics-panel"] and phone.run("return document.activeElement.id") == "tab-statistics"
     assert phone.run("return [document.documentElement.scrollHeight, document.documentElement.scrollWidth]") == [844, 390]
 
 
@@ -176,9 +174,14 @@ def test_the_sheet_is_dragged(phone):
     phone.run("document.getElementById('split-sheet').focus()")
     press(phone, Keys.ARROW_UP)
     assert sheet(phone)[1] == 46
-    press(phone, Keys.END)
-    assert sheet(phone)[0] == []
     press(phone, Keys.HOME)
+    assert sheet(phone)[0] == []
+    press(phone, Keys.ARROW_UP)
+    assert sheet(phone)[0] == []
+    phone.find("#tab-steps").click()
+    assert sheet(phone) == (["steps-panel"], 44), "a sheet too low for a panel counts as closed"
+    phone.run("document.getElementById('split-sheet').focus()")
+    press(phone, Keys.END)
     assert sheet(phone)[1] == 72
 
 
@@ -200,6 +203,31 @@ def test_several_pictures_have_a_tab(phone, photo):
     phone.choose_file(f"{photo}\n{photo}")
     phone.opened()
     assert phone.visible("#tab-queue") and sheet(phone)[0] == ["queue"]
-    assert phone.run("return document.getElementById('tab-queue').ariaSelected") == "true"
+    assert phone.run("return document.getElementById('tab-queue').ariaExpanded") == "true"
     phone.find("#queue-close").click()
     assert not phone.visible("#tab-queue") and sheet(phone)[0] == ["steps-panel"]
+
+
+def test_a_list_closed_in_a_wide_window(phone, photo):
+    """The tab of the list does not stay chosen."""
+    phone.choose_file(f"{photo}\n{photo}")
+    phone.opened()
+    phone.size(1440, 900)
+    phone.wait("innerWidth === 1440")
+    phone.find("#queue-close").click()
+    phone.size(390, 844)
+    phone.wait("innerWidth === 390")
+    assert sheet(phone)[0] == ["steps-panel"]
+
+
+@pytest.mark.parametrize("width", [320, 360, 390, 768])
+def test_the_painting_bar_fits(phone, photo, width):
+    phone.size(width, 800)
+    phone.wait(f"innerWidth === {width}")
+    phone.choose_file(photo)
+    phone.opened()
+    phone.run("document.querySelector('#palette [data-operator=remove-object]').click()")
+    phone.wait("document.querySelector('.painting [name=done]')?.getClientRects().length")
+    edges = phone.run("const view = document.getElementById('view').getBoundingClientRect(); return [...document.querySelectorAll('.painting:not([hidden]) :is(button, input)')]"
+                      ".map((e) => e.getBoundingClientRect()).flatMap((b) => [b.left - view.left, view.right - b.right])")
+    assert len(edges) == 12 and min(edges) >= 0

@@ -256,8 +256,48 @@ def test_a_finger_scrolls_across_sliders(page, photo):
         page.wait(f"document.getElementById('steps-panel').scrollTop > {scrolled}", "the panel scrolls")
         assert page.run("return document.querySelector(arguments[0]).value", slider) == "128"
         assert page.run("return document.documentElement.dataset.shown") == "threshold"
-        page.run("document.getElementById('steps-panel').scrollTop = arguments[0]", scrolled)
+        page.add_step("resize")
+        page.shown("threshold;resize:width=240,height=160")
+        page.run("document.querySelector('.step .remove').click(); document.getElementById('steps-panel').scrollTop = 0")
+        page.run("document.querySelector('.lock input').click()")
+        page.set_field("resize", "height", "")
+        page.shown("resize:width=240")
+        scrolled = page.run("return document.getElementById('steps-panel').scrollTop")
+        y = page.run("const b = document.querySelector('input[name=height]').closest('.field').querySelector('[type=range]').getBoundingClientRect(); return b.top + b.height / 2")
+        gesture(x + 0.9 * width, 0, -60)
+        page.wait(f"document.getElementById('steps-panel').scrollTop > {scrolled}", "the panel scrolls")
+        page.shown("resize:width=240")
+        page.run("document.getElementById('steps-panel').scrollTop = 0")
+        y = page.run("const b = document.querySelector(arguments[0]).getBoundingClientRect(); return b.top + b.height / 2", slider)
         gesture(x + 0.5 * width, 0.4 * width, 0)
-        page.wait("Number(document.querySelector('.step .field input[type=range]').value) > 200")
+        page.wait("Number(document.querySelector('.step .field input[type=range]').value) > 400")
     finally:
         page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def test_folded_settings_open_for_a_message(page, photo):
+    """They stay open when the step is undone and redone, and a task stays what it is."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("resize")
+    page.shown("resize:width=240,height=160")
+    page.unfold()
+    page.run("""document.querySelector('.more').open = false;
+        const real = window.fetch; window.fetch = async (target, options) => options?.body instanceof FormData
+            ? new Response(JSON.stringify({ message: 'resize: share must be 1..50', code: 'bad_param' }), { status: 400 })
+            : real(target, options);""")
+    page.set_field("resize", "share", 60)
+    page.wait("!document.getElementById('notice').hidden && document.querySelector('#notice').getClientRects().length")
+    page.find("#undo").click()
+    assert page.run("return document.querySelector('.more').open")
+    page.open_page(page.url, "#")
+    page.choose_file(photo)
+    page.opened()
+    page.run("document.querySelector('#palette [data-operator=remove-object]').click()")
+    page.wait("!document.querySelector('.painting').hidden")
+    named = "return document.querySelector('.step .fold').textContent"
+    assert page.run(named) == "1 Remove an object"
+    page.run("document.querySelector('.step .reset-step').click()")
+    assert page.run(named) == "1 Remove an object"
+    page.run("document.querySelector('.step .duplicate').click()")
+    assert page.run(named.replace(".step ", ".step:nth-child(2) ")) == "2 Content-aware resize"
