@@ -4,6 +4,7 @@ at its head.
 
 covers: server/http/handle_document.c"""
 import json
+import time
 
 import numpy as np
 import pytest
@@ -250,6 +251,7 @@ def test_a_finger_scrolls_across_sliders(page, photo):
             page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": at, "y": y}]})
             for i in range(1, 9):
                 page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": at + across * i / 8, "y": y + down * i / 8}]})
+            time.sleep(0.2)  # the finger rests before it leaves: the panel does not roll on
             page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
         gesture(x + 0.9 * width, 0, -80)
@@ -262,8 +264,9 @@ def test_a_finger_scrolls_across_sliders(page, photo):
         page.run("document.querySelector('.lock input').click()")
         page.set_field("resize", "height", "")
         page.shown("resize:width=240")
-        scrolled = page.run("return document.getElementById('steps-panel').scrollTop")
-        y = page.run("const b = document.querySelector('input[name=height]').closest('.field').querySelector('[type=range]').getBoundingClientRect(); return b.top + b.height / 2")
+        y, scrolled = page.run("""const slider = document.querySelector('input[name=height]').closest('.field').querySelector('[type=range]');
+            slider.scrollIntoView({ block: 'center' });
+            const box = slider.getBoundingClientRect(); return [box.top + box.height / 2, document.getElementById('steps-panel').scrollTop];""")
         gesture(x + 0.9 * width, 0, -60)
         page.wait(f"document.getElementById('steps-panel').scrollTop > {scrolled}", "the panel scrolls")
         page.shown("resize:width=240")
