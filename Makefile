@@ -189,9 +189,10 @@ $(COLLECTED): $(wildcard tests/http/*.py) | $(PROGRAM)
 http: $(if $(filter tests/%,$(PYTEST)),,$(COLLECTED)) $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	$(call run_pytest,tests/http,$$(($$(nproc) + 2)))
 
+# A browser often waits for a frame: three of them use two cores.
 page: $(PROGRAM) ## the tests of the page, in a browser that is installed if missing; PYTEST as above
 	@$(MAKE) --no-print-directory deps NEED="$(PAGE_PACKAGES)"
-	$(call run_pytest,tests/page,2)
+	$(call run_pytest,tests/page,3)
 
 # A file stays in one process: fixtures shared by all its tests are made once. Large pages: OpenCV allocates half a gigabyte
 # at a time. Niced, as tests with deadlines may run beside it.
