@@ -35,10 +35,10 @@ export function tasksOf(operators) {
     const resize = operators.find(({ name }) => name === 'resize');
     const remover = operators.find(({ parts }) => parts.some(({ name }) => name === 'rmask'));
     const by = (task, operator, start) =>
-        operator ? [{ ...task, term: operator.name, group: operator.group, start }] : [];
+        operator ? [{ term: operator.name, group: operator.group, start, ...task }] : [];
     return [
         ...by(removal, remover, () => page.brush.begin(remover, 'rmask', removal)),
         ...by(thumbnail, resize, () => stepList.add(resize, { values: { width: '320' } })),
-        ...by(compression, resize, compression.start).map((task) => ({ ...task, term: compression.term })),
+        ...by(compression, resize),
     ];
 }
