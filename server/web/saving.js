@@ -27,7 +27,7 @@ const isOpen = () => panel.matches(':popover-open');
 let file = null; // the last one that was asked for: see load()
 let looked = null; // its picture, while the viewer shows it
 let saving = false; // a press waits for the file
-let timer = 0;
+let timer = 0; // runs while a choice is younger than REST_MS; otherwise 0
 
 // ---- the file
 
@@ -169,7 +169,7 @@ function stopLooking() {
 
 /** Brings the panel up to date. */
 async function refresh() {
-    clearTimeout(timer);
+    stopWaiting();
     if (!isOpen() || !page.input) return;
     if (page.runner.isWorking) return void wait(); // its output may be what is encoded
     const now = load();
@@ -178,7 +178,7 @@ async function refresh() {
     try {
         await now.made;
     } catch (error) {
-        if (now.control.signal.aborted) return;
+        if (timer || now.control.signal.aborted) return;
         showWaiting(false);
         byId('download').disabled = true;
         byId('saving-size').textContent = '–';
@@ -188,7 +188,7 @@ async function refresh() {
         showProblem(error, now);
         return;
     }
-    if (now !== file || !isOpen()) return;
+    if (timer || now !== file || !isOpen()) return;
     showWaiting(false);
     showFile(now);
     if (page.input.picture && pixelsOf(page.input.picture) <= LOOK_PIXELS) look(now);
@@ -205,9 +205,14 @@ export function savingChanged() {
     wait();
 }
 
+function stopWaiting() {
+    clearTimeout(timer);
+    timer = 0;
+}
+
 function wait() {
     showWaiting(true);
-    clearTimeout(timer);
+    stopWaiting();
     timer = setTimeout(refresh, REST_MS);
 }
 
@@ -270,7 +275,7 @@ export function closeSaving() {
     const inside = panel.contains(document.activeElement);
     panel.hidePopover();
     byId('save').setAttribute('aria-expanded', 'false');
-    clearTimeout(timer);
+    stopWaiting();
     stopLooking();
     if (inside) byId('save').focus();
     return true;

@@ -180,6 +180,31 @@ def test_the_last_choice_wins(page, photo):
     assert len(downloaded(page, "rocket.jpg")) == size
 
 
+def test_an_answer_after_the_next_choice_is_not_shown(page, photo):
+    """While the daemon has not been asked for that choice, too."""
+    page.choose_file(photo)
+    page.opened()
+    page.find("#save").click()
+    choose(page, type="jpeg")
+    size_shown(page, "jpeg")
+    page.run("""const real = window.fetch;
+        window.fetch = async (target, options) => {
+            const answer = await real(target, options);
+            if (options?.body instanceof FormData && options.body.get('quality') === '30') await new Promise((go) => { window.late = go; });
+            return answer;
+        };""")
+    choose(page, quality=30)
+    page.wait("Boolean(window.late)")
+    page.run("""window.sizes = []; const panel = document.getElementById('saving');
+        new MutationObserver(() => {
+            if (panel.getAttribute('aria-busy') === 'false') sizes.push(document.documentElement.dataset.saving);
+        }).observe(panel, { attributes: true, attributeFilter: ['aria-busy'] });
+        const slider = document.querySelector('[data-option=quality] input[type=range]');
+        slider.value = 90; slider.dispatchEvent(new Event('change', { bubbles: true })); late();""")
+    page.wait("sizes.length")
+    assert page.run("return sizes") == [f"jpeg {len(downloaded(page, 'rocket.jpg'))}"]
+
+
 def test_the_choice_stays(page, photo, tmp_path):
     """For the next picture; without a choice each picture keeps its type."""
     other = tmp_path / "other.jpg"
