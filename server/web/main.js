@@ -248,3 +248,5 @@ page.connected = () => {
     mark('ready', '');
 };
 connect();
+
+export { page }; // for the browser's console

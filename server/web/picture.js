@@ -5,9 +5,12 @@ const LAST_PARTS = ['end', 'error', 'digest', 'plan']; // no more messages follo
 
 class Decoder {
     constructor() {
-        this.worker = new Worker(new URL('./decoder.js', import.meta.url), { type: 'module' });
         this.waiting = new Map();
         this.count = 0;
+    }
+
+    start() {
+        this.worker = new Worker(new URL('./decoder.js', import.meta.url), { type: 'module' });
         this.worker.onmessage = ({ data }) => this.waiting.get(data.id)?.(data);
     }
 
@@ -18,6 +21,7 @@ class Decoder {
             if (LAST_PARTS.includes(data.part)) this.waiting.delete(id);
             part(data);
         });
+        if (!this.worker) this.start();
         const given = Object.values(message).filter((value) => value instanceof ArrayBuffer);
         this.worker.postMessage({ ...message, id }, given);
     }
@@ -25,6 +29,7 @@ class Decoder {
 
 // A worker for each kind of pictures, so that none delays the others.
 const decoders = { input: new Decoder(), result: new Decoder(), preview: new Decoder() };
+decoders.input.start(); // is needed first
 
 export class Picture {
     constructor({ width, height, levels }) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the page is served: its files as in server/web/, in both codings, with the headers that a browser needs. What the page
+"""How the page is served: its files, made of those in server/web/, in both codings, with the headers that a browser needs. What the page
 does in a browser is tested in tests/page/.
 
 covers: server/http/handle_document.c"""
@@ -7,18 +7,21 @@ import gzip
 import json
 import pathlib
 import re
+import subprocess
 
 import pytest
 
 from conftest import check_problem
 
-WEB = pathlib.Path(__file__).parents[2] / "server/web"
-FILES = sorted(path.name for path in WEB.iterdir())
-RECORDS = pathlib.Path(__file__).parents[2] / "pipeline/codecs"
+ROOT = pathlib.Path(__file__).parents[2]
+WEB = ROOT / "server/web"
+SOURCES = sorted(path.name for path in WEB.iterdir())
+FILES = ["coffee.webp", "decoder.js", "icon.svg", "index.html", "look.js", "main.js", "page.css"]  # as they are served
+RECORDS = ROOT / "pipeline/codecs"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".svg": "image/svg+xml", ".webp": "image/webp"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "Accept-Encoding": "gzip, deflate, br"}
-GZIPPED_MAX = 150_000  # bytes of all files together
+GZIPPED_MAX = 90_000  # bytes of all files together
 
 
 def version_of(daemon):
@@ -45,19 +48,32 @@ def check_headers(headers):
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_in_both_forms(daemon, name):
-    content = (WEB / name).read_bytes()
-    if name == "index.html":
-        content = page_of(daemon)
     plain = daemon.get(f"/web/{name}")
     packed = daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"})
     assert plain.status == packed.status == 200
-    assert plain.body == gzip.decompress(packed.body) == content
+    assert plain.body == gzip.decompress(packed.body)
+    if name == "index.html":
+        assert plain.body == page_of(daemon)
+    elif not name.endswith((".js", ".css")):
+        assert plain.body == (WEB / name).read_bytes()
     assert plain.headers["Content-Encoding"] is None and packed.headers["Content-Encoding"] == "gzip"
     assert plain.headers["ETag"] != packed.headers["ETag"]
     for answer in (plain, packed):
         check_headers(answer.headers)
         assert answer.headers["Content-Type"] == TYPES[pathlib.Path(name).suffix]
         assert int(answer.headers["Content-Length"]) == len(answer.body)
+
+
+def test_scripts_and_styles_are_joined(daemon):
+    """A browser asks for one file of each kind: no module asks for another, and every rule is in the style sheet."""
+    styles = daemon.get("/web/page.css").body.decode()
+    sources = [path.read_text() for path in WEB.glob("*.css")]
+    assert all(source in styles for source in sources) and len(styles) == sum(map(len, sources)) and styles.startswith((WEB / "tokens.css").read_text())
+    scripts = "".join(daemon.get(f"/web/{name}").body.decode() for name in ("main.js", "decoder.js", "look.js"))
+    assert set(re.findall(r"""["'`]\./([\w.]+)""", scripts)) == {"coffee.webp", "decoder.js"}
+    for module in WEB.glob("*.js"):
+        words = re.findall(r"'([\w -]{4,})'", module.read_text())
+        assert not words or any(f'"{word}"' in scripts for word in words), module
 
 
 def test_a_file_of_this_version_is_kept(daemon):
@@ -76,7 +92,7 @@ def test_a_file_of_this_version_is_kept(daemon):
 
 def test_formats_come_of_their_records(daemon):
     """formats.js is made by server/formats_js.awk: what it says is what the daemon does."""
-    module = daemon.get("/web/formats.js").body.decode()
+    module = subprocess.run(["awk", "-f", ROOT / "server/formats_js.awk", *RECORDS.glob("*.c")], check=True, capture_output=True, text=True).stdout
     formats = {}
     for text in re.findall(r"\{\n(.*?)\n    \},", module, re.S):
         fields = dict(re.findall(r"^ +(\w+): (.*),$", text, re.M))
@@ -98,7 +114,7 @@ def test_formats_come_of_their_records(daemon):
 
 
 def test_all_of_it_is_small(daemon):
-    total = sum(len(daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"}).body) for name in [*FILES, "formats.js"])
+    total = sum(len(daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"}).body) for name in FILES)
     assert 0 < total < GZIPPED_MAX, total
 
 
@@ -142,7 +158,7 @@ def test_a_tag_of_one_form_is_none_of_the_other(daemon):
     assert daemon.get("/web/main.js", **{"Accept-Encoding": "gzip", "If-None-Match": tag}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/web", "/web/", "/web/nothing.js", "/web/../main.c", "/web/%2e%2e/main.c", "/web/main.js/",
+@pytest.mark.parametrize("path", ["/web", "/web/", "/web/nothing.js", "/web/../main.c", "/web/steps.js", "/web/formats.js", "/web/steps.css", "/web/%2e%2e/main.c", "/web/main.js/",
                                   "/web/MAIN.JS", "/web//main.js", "/web/index.html%00", "/main.js", "//"])
 def test_no_other_path(daemon, path):
     answer = daemon.get(path)
@@ -170,15 +186,15 @@ def test_not_on_the_admin_socket(start):
 
 def test_files_name_each_other_and_nothing_outside():
     """Every file is used, every named file exists, and no file names an address outside the daemon."""
-    named = {"index.html"}
-    for name in FILES:
+    named = {"index.html", *(name for name in SOURCES if name.endswith(".css"))}
+    for name in SOURCES:
         text = (WEB / name).read_text(encoding="utf-8", errors="replace")
         found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""(?:from |URL\()'\./([\w.]+)'""", text))
         named |= found
-        assert found <= {*FILES, "formats.js"}, (name, found - set(FILES))
+        assert found <= {*SOURCES, "formats.js"}, (name, found - set(SOURCES))
         outside = set(re.findall(r"\bhttps?://[^\s'\"]+", text)) - {"http://www.w3.org/2000/svg"}
         assert not outside, (name, outside)
         assert "innerHTML" not in text and "eval(" not in text, name
-    assert named == {*FILES, "formats.js"}, set(FILES) - named
+    assert named == {*SOURCES, "formats.js"}, set(SOURCES) - named
     page = (WEB / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<style|style=|<script(?![^>]* src=)|\son\w+=", page), "the policy forbids what stands inline"

@@ -8,6 +8,7 @@ import base64
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -22,6 +23,7 @@ try:
 except ImportError:
     webdriver = None
 
+WEB = pathlib.Path(__file__).parents[2] / "server/web"
 # Not the program of that name in the path: that is a script, which would end alone.
 CHROMIUM, DRIVER = shutil.which("chromium-headless-shell", path="/usr/lib/chromium"), shutil.which("chromedriver")
 missing = [name for name, found in (("python3-selenium", webdriver), ("chromium-headless-shell", CHROMIUM), ("chromium-driver", DRIVER)) if not found]
@@ -55,9 +57,6 @@ class Browser:
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
         self.driver.set_script_timeout(3 * PATIENCE_S)
-        # For tests that import a module of the page: its address, which has the page's version.
-        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
-            "source": "window.web = (name) => new URL(name, document.querySelector('script[type=module]').src).href"})
         self.daemons = []  # daemons whose pages were open
         self.asked = []  # addresses requested by pages that are closed
         self.address = None  # of the daemon whose page is open
@@ -92,6 +91,25 @@ class Browser:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def click(self, selector):
+        """A press in the middle of an element that nothing covers, at once: while selenium's own click is on its way, which takes ten
+        times as long, an element may move."""
+        hit = self.run("""const element = document.querySelector(arguments[0]);
+            element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+            const { left, top, width, height } = element.getBoundingClientRect();
+            const place = { clientX: left + width / 2, clientY: top + height / 2 };
+            const there = document.elementFromPoint(place.clientX, place.clientY);
+            if (!element.contains(there) && there?.closest('label')?.control !== element) return there?.outerHTML.slice(0, 100) ?? 'nothing';
+            const facts = { bubbles: true, cancelable: true, composed: true, detail: 1, ...place };
+            const send = (Kind, name, buttons) => there.dispatchEvent(new Kind(name, { ...facts, buttons, pointerId: 1, isPrimary: true }));
+            send(PointerEvent, 'pointerdown', 1);
+            if (send(MouseEvent, 'mousedown', 1)) there.closest('button, input, select, summary, a, [tabindex]')?.focus({ preventScroll: true });
+            send(PointerEvent, 'pointerup', 0);
+            send(MouseEvent, 'mouseup', 0);
+            if (!there.closest(':disabled')) send(PointerEvent, 'click', 0);
+            return '';""", selector)
+        assert not hit, f"{selector} is covered by {hit}"
+
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
@@ -110,6 +128,15 @@ class Browser:
                   painted=True)
 
     # ---- the page
+
+    def module(self, name):
+        """A copy of a module of the page, as a variable of its name. The page itself has all modules in one script."""
+        line = ["esbuild", "--bundle", "--format=iife", f"--global-name={name}", WEB / f"{name}.js"]
+        self.run(subprocess.run(line, check=True, capture_output=True, text=True).stdout + f"window.{name} = {name};")
+
+    def state(self, expression):
+        """The value of an expression of `page`, the state that the page's script keeps."""
+        return self.run("return import(document.querySelector('script[type=module]').src).then(({ page }) => " + expression + ")")
 
     def open_page(self, url, address=""):
         self.daemons.append(url)

@@ -149,7 +149,7 @@ def test_what_is_looked_at_stays_when_compare_is_switched(opened):
         canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 90, clientY: box.top + 200 }));
         return document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number);"""
     zoom, place = float(opened.text("#zoom").split()[0]), opened.run(pointed)
-    opened.find("#compare").click()
+    opened.click("#compare")
     opened.wait("document.getElementById('compare').ariaPressed === 'false'")
     alone = opened.run(pointed)
     assert abs(alone[0] - place[0]) <= 1 and abs(alone[1] - place[1]) <= 1
@@ -169,13 +169,18 @@ PLANS = [
 ]
 
 
+def sizes(page, texts, all_operators):
+    """The page's sizes of the outputs of these plans, from 480 x 320."""
+    page.module("geometry")
+    page.module("plan")
+    return page.run("return arguments[0].map((text) => geometry.sizesOf(plan.readPlan(text, arguments[1]).steps, { width: 480, height: 320 }).at(-1))",
+                    texts, all_operators)
+
+
 def test_sizes_are_the_daemons(page, daemon, photo, tmp_path):
     """The page's rules, for each operator that changes the size, against the result's own size; and what is refused."""
     here = [text for text in PLANS if all(step.split(":")[0] in operators() for step in text.split(";"))]
-    found = page.run("""const [texts, all] = arguments;
-        return Promise.all([import(web('geometry.js')), import(web('plan.js'))]).then(([{ sizesOf }, { readPlan }]) =>
-            texts.map((text) => sizesOf(readPlan(text, all).steps, { width: 480, height: 320 }).at(-1)));""",
-                     here, daemon.get("/ops").json["operators"])
+    found = sizes(page, here, daemon.get("/ops").json["operators"])
     source = encode(np.array(Image.open(photo)), "PNG")
     for text, size in zip(here, found, strict=True):
         steps = [{"operation": name, "params": dict(item.split("=") for item in rest.split(",") if item)}
@@ -191,10 +196,7 @@ REFUSED = ["crop:width=481", "extract:left=400,width=81,height=1", "extract:top=
 
 def test_what_would_be_refused_has_no_size(page, daemon, photo):
     here = [text for text in REFUSED if text.split(":")[0] in operators()]
-    found = page.run("""const [texts, all] = arguments;
-        return Promise.all([import(web('geometry.js')), import(web('plan.js'))]).then(([{ sizesOf }, { readPlan }]) =>
-            texts.map((text) => sizesOf(readPlan(text, all).steps, { width: 480, height: 320 }).at(-1)));""",
-                     here, daemon.get("/ops").json["operators"])
+    found = sizes(page, here, daemon.get("/ops").json["operators"])
     assert here and found == [None] * len(here)
     source = encode(np.array(Image.open(photo)), "PNG")
     for text in here:
@@ -215,7 +217,7 @@ def test_the_strip_has_the_plans_sizes(page, photo, tmp_path):
     page.wait("document.querySelectorAll('#filmstrip canvas').length === 4 && [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent !== '…')")
     sizes = page.run("return [...document.querySelectorAll('#filmstrip .size')].map((e) => e.textContent)")
     assert sizes == ["2,561 × 1,600", "1,280 × 800", "1,280 × 800", "1,001 × 800"]
-    page.find('#filmstrip [data-key="step-1"]').click()
+    page.click('#filmstrip [data-key="step-1"]')
     page.wait("document.getElementById('label-before').textContent === 'After step 1'")
 
 
@@ -245,8 +247,8 @@ def test_the_strip_marks_what_is_shown(opened):
     assert marked() == [["input", "before", "true"], ["step-1", "", "false"], ["output", "after", "true"]]
     colours = opened.run("return [...document.querySelectorAll('#filmstrip [data-side]:not([data-side=\"\"])')].map((b) => getComputedStyle(b).borderColor)")
     assert len(set(colours)) == 2
-    opened.find("#compare").click()
+    opened.click("#compare")
     assert marked() == [["input", "", "false"], ["step-1", "", "false"], ["output", "after", "true"]]
-    opened.find('#filmstrip [data-key="step-1"]').click()
+    opened.click('#filmstrip [data-key="step-1"]')
     opened.wait("document.getElementById('label-before').textContent === 'After step 1'")
     assert marked() == [["input", "", "false"], ["step-1", "before", "true"], ["output", "after", "true"]]

@@ -77,7 +77,7 @@ def test_extract(opened, photo, tmp_path):
     drag(page, "", (500, -250))  # no further than the picture
     assert values(page, "left", "top", "width", "height") == ["220", "0", "260", "130"]
     page.wait(f"history.state.edit === {first + 3}")
-    page.find("#undo").click()
+    page.click("#undo")
     page.wait("document.querySelector('.step input[name=left]').value === '70'")
     assert frame(page) == [70, 70, 260, 130]
     page.set_field("extract", "height", 50)
@@ -109,7 +109,7 @@ def test_crop(opened, photo, tmp_path):
     assert frame(page) == [220, 110, 260, 100] and sorted(edges(page)) == sorted(["", "n", "s", "w", "nw", "sw"])
     drag(page, "nw", (60, 20))
     assert values(page, "width", "height") == ["200", "60"] and frame(page) == [280, 130, 200, 60]
-    page.find(".cut:not([hidden]) ~ .painting:not([hidden]) [name=done]").click()
+    page.click(".cut:not([hidden]) ~ .painting:not([hidden]) [name=done]")
     text = "crop:width=200,height=60,gravity=east"
     page.shown(text)
     check_canvas(page, run_pixels(tmp_path, photo, text))

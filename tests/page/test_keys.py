@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of keys: how it opens and closes, and that it has every key to which a module of the page listens."""
-import pathlib
 import re
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import needs_browser
+from browser import WEB, needs_browser
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
-WEB = pathlib.Path(__file__).parents[2] / "server/web"
 # The parts of the list in which a module's keys stand.
 PARTS = {"main.js": ["Everywhere"], "palette.js": ["Everywhere", "The palette"], "viewer.js": ["The picture", "The divider"],
          "steps.js": ["A step's ⋮⋮"], "handles.js": ["A handle on the picture"], "histogram.js": ["A histogram"],
@@ -29,8 +27,8 @@ def listened(source):
 
 def listed(page):
     """{part: its keys, without Ctrl and Shift}, as the module has them."""
-    return page.driver.execute_async_script("""const done = arguments[0];
-        import(web('keys.js')).then(({ keyList }) => done(keyList.map(([part, rows]) => [part, rows.flatMap(([keys]) => keys)])));""")
+    page.module("keys")
+    return page.run("return keys.keyList.map(([part, rows]) => [part, rows.flatMap(([keys]) => keys)])")
 
 
 def test_every_key_is_in_the_list(page):
@@ -78,10 +76,10 @@ def test_it_opens_and_closes(page, photo):
     press(page, Keys.ESCAPE)
     assert not opened(page) and page.run("return document.activeElement.id") == "canvas"
     assert page.run("return !document.querySelector('.cut').hidden"), "the handles are still there"
-    page.find("#keys-open").click()
+    page.click("#keys-open")
     assert opened(page)
-    page.find("#keys button").click()
+    page.click("#keys button")
     assert not opened(page) and page.run("return document.activeElement.id") == "keys-open"
-    page.find("#palette-search").click()
+    page.click("#palette-search")
     press(page, "?")
     assert not opened(page) and page.run("return document.activeElement.value") == "?", "in a box it is a character"

@@ -54,16 +54,16 @@ def shown(data):
 
 def made_by_the_page(page, source, map_, widths):
     """RGBA in each width, made by the page's modules from the PNG SOURCE and the PNG of its map."""
+    page.module("png")
+    page.module("retarget")
     found = page.run("""
         const [source, map, widths] = arguments;
         const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
         return (async () => {
-            const { readPng } = await import(web('png.js'));
-            const { makePlan, retarget } = await import(web('retarget.js'));
-            const plan = makePlan(await readPng(bytes(source)), await readPng(bytes(map)));
+            const plan = retarget.makePlan(await png.readPng(bytes(source)), await png.readPng(bytes(map)));
             return widths.map((width) => {
                 const words = new Uint32Array(width * plan.height + 1);
-                retarget(plan, width, words);
+                retarget.retarget(plan, width, words);
                 return btoa(String.fromCharCode(...new Uint8Array(words.buffer, 0, 4 * width * plan.height)));
             });
         })();""", *(base64.b64encode(data).decode() for data in (source, map_)), widths)
@@ -202,7 +202,7 @@ def test_other_steps_and_masks(page, photo, tmp_path):
     choose_mask(page, "mask", path)
     page.shown("rotate;carve")
     page.unfold()
-    page.find('.step[data-operator="carve"] [data-name="energy"] input[value="sobel3"]').click()
+    page.click('.step[data-operator="carve"] [data-name="energy"] input[value="sobel3"]')
     page.shown("rotate;carve:energy=sobel3")
     press(page)
     check_widths(page, "rotate;carve:width=%d,energy=sobel3", (320, 480), (160, 300, 350, 480))
@@ -248,20 +248,20 @@ def test_a_different_seam_search_has_a_different_map(page, photo, tmp_path):
     page.shown("carve:dx=-40")
     press(page)
     page.unfold()
-    page.find('.step [data-name="energy"] input[value="sobel5"]').click()
+    page.click('.step [data-name="energy"] input[value="sobel5"]')
     page.wait("document.documentElement.dataset.liveWidth === 'carve:dx=-40,energy=sobel5'")
     page.shown("carve:dx=-40,energy=sobel5")
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (300, 500))  # in place of dx
     page.set_field("carve", "height", 300)
     page.shown("carve:width=500,height=300,energy=sobel5")
     assert page.text(".live-of .help") == "Works only for the width: reset height and dy."
-    page.find('.step [aria-label="Reset height"]').click()
+    page.click('.step [aria-label="Reset height"]')
     page.shown("carve:width=500,energy=sobel5")
     check_widths(page, "carve:width=%d,energy=sobel5", (480, 320), (310,))
     Image.new("L", (480, 320)).save(tmp_path / "remove.png")
     page.find('.step input[name="rmask"]').send_keys(str(tmp_path / "remove.png"))
     page.wait("document.querySelector('.live-of .help').textContent.startsWith('Works only without rmask')")
-    page.find(".live-of button").click()
+    page.click(".live-of button")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
     assert page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max].map(Number)") == [1, 960]
 
@@ -296,7 +296,7 @@ def test_a_step_that_enlarges_before_it_may_be_too_much(site, photo):
     page.choose_file(photo)
     page.opened()
     page.shown("resize:width=1800;carve")
-    page.find(".live-of button").click()
+    page.click(".live-of button")
     page.wait("!document.getElementById('notice').hidden")
     assert "limited to 2,097,152 pixels" in page.text("#notice") and "1,800 × 1,200" in page.text("#notice") and "resize" in page.text("#notice")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
@@ -317,11 +317,11 @@ def test_what_prevents_it(page, daemon, photo, tmp_path):
     page.run("""const real = window.fetch; let times = 1;
         window.fetch = (target, options) => /show%22%3A%22map/.test(target) && times-- > 0
             ? Promise.resolve(new Response('{"message":"no room for 3 more jobs"}', { status: 503 })) : real(target, options);""")
-    page.find(".live-of button").click()
+    page.click(".live-of button")
     page.wait("!document.getElementById('notice').hidden")
     assert "No room for 3 more jobs. The daemon has no room now. Try again in a moment." in page.text("#notice")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
-    page.find("#notice button").click()
+    page.click("#notice button")
     page.wait("document.documentElement.dataset.liveWidth")
     slide(page, 300)
     check_canvas(page, run_pixels(tmp_path, photo, "carve:width=300"))
@@ -337,9 +337,9 @@ def test_its_bounds_are_of_one_step(page, photo):
     usual = page.run(bounds, 0)
     press(page)
     assert page.run(bounds, 0) == ["240", "720"] != usual
-    page.find(".step .duplicate").click()
+    page.click(".step .duplicate")
     assert page.run(bounds, 1) == usual
-    page.find("#undo").click()
+    page.click("#undo")
     page.wait("document.querySelectorAll('.step').length === 1")
     assert page.run(bounds, 0) == usual
 
@@ -350,9 +350,9 @@ def test_giving_up_ends_the_work(page, daemon, tmp_path):
     open_live(page, path)
     page.add_step("carve")
     page.shown("carve")
-    page.find(".live-of button").click()
+    page.click(".live-of button")
     page.wait("document.querySelector('.live-of progress').value > 0 && document.querySelector('.live-of progress').max === 960")
-    page.find(".live-of button").click()
+    page.click(".live-of button")
     assert not page.visible(".live-of progress") and not page.run("return document.documentElement.dataset.liveWidth")
     assert daemon.becomes_idle()
     assert not page.visible("#notice")

@@ -54,7 +54,7 @@ def test_a_checkerboard_under_transparency_and_a_line_around(page, tmp_path):
     line = shown[top - 1, left + 5:left + 295]
     assert (line == line[0]).all() and tuple(line[0]) != token(page, "--surround")
     assert tuple(shown[top - 3, left + 5]) == token(page, "--surround")
-    page.find("#zoom-in").click()
+    page.click("#zoom-in")
     page.wait("document.getElementById('zoom').textContent === '150 %'")
     moved = screen(page)
     assert tuple(moved[top - 51, left + 5]) != (200, 200, 200) and tuple(moved[top - 50, left + 5]) == (200, 200, 200)
@@ -119,7 +119,7 @@ def test_a_logarithmic_scale(page, tmp_path):
     page.choose_file(path)
     page.opened()
     page.wait("document.querySelector('#histograms svg')")
-    page.find("#histograms .head button").click()
+    page.click("#histograms .head button")
     assert page.run("return document.activeElement.ariaPressed") == "true"
     heights = bars(page, "value")[[50, 100, 150, 200]]
     steps = -np.diff(heights)
@@ -174,7 +174,7 @@ def test_a_colour_is_shown_and_copied(site, tmp_path):
     shown = page.run("return [...document.querySelectorAll('.swatch')].map((e) => [e.querySelector('code').textContent, getComputedStyle(e.firstChild).backgroundColor])")
     assert shown == [["#283858", "rgb(40, 56, 88)"]] * 2 + [[f"#{luma:02x}" + f"{luma:02x}" * 2, f"rgb({luma}, {luma}, {luma})"]]
     page.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
-    page.find(".swatch button").click()
+    page.click(".swatch button")
     page.wait("['Copied', 'Selected'].includes(document.querySelector('.swatch button').textContent)")
 
 
@@ -288,7 +288,7 @@ def test_the_shape_is_kept_or_not(page, photo):
         page.set_field("resize", side, length)
         page.shown("resize:" + text)
     assert page.run("return document.querySelector('.step input[name=width]').value") == "150"
-    page.find(".lock input").click()
+    page.click(".lock input")
     page.set_field("resize", "width", 90)
     page.shown("resize:width=90,height=100")
     page.open_page(page.url, "#steps=resize:width=90,height=100")

@@ -71,7 +71,7 @@ def test_a_message_can_be_closed(opened):
     opened.add_step("crop")
     opened.set_field("crop", "width", 481)
     title(opened)
-    opened.find("#notice .close").click()
+    opened.click("#notice .close")
     assert not opened.visible("#notice")
     assert opened.run("return document.getElementById('notice').nextElementSibling.tagName") == "MAIN"
 

@@ -54,7 +54,7 @@ def test_a_type_that_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp
         assert page.text("#file") == ROCKET_IS_OPEN and page.run("return document.documentElement.dataset.shown") == "histeq"
     assert page.text("#status").endswith("rocket.png is still open.")
     check_canvas(page, run_pixels(tmp_path, photo, "histeq"))
-    page.find("#notice .close").click()
+    page.click("#notice .close")
     assert not page.visible("#notice")
     assert all("/info" in line and "415" in line for line in refuses(page))
 
@@ -96,12 +96,12 @@ def test_what_the_daemon_has_read_is_the_users_file(page, photo, truncated):
     """Its row is marked as open, and the share that Save shows is of its own bytes."""
     page.choose_file(f"{photo}\n{truncated}")
     page.opened()
-    page.find("#queue-list li:nth-child(2) button").click()
+    page.click("#queue-list li:nth-child(2) button")
     page.wait("document.querySelector('#notice strong')?.textContent === 'The picture is damaged'")
-    page.find("#notice button:not(.close)").click()
+    page.click("#notice button:not(.close)")
     page.wait("document.getElementById('file').textContent === 'torn photo.jpg 480 × 320'")
     assert page.run("return [...document.querySelectorAll('#queue-list button')].map((e) => e.ariaCurrent)") == ["false", "true"]
-    page.find("#save").click()
+    page.click("#save")
     page.wait("document.getElementById('saving').getAttribute('aria-busy') === 'false' && document.documentElement.dataset.saving?.startsWith('jpeg ')")
     size = int(page.run("return document.documentElement.dataset.saving").split()[1])
     assert page.text("#saving-share") == f"{round(100 * size / truncated.stat().st_size)} % of the original"
@@ -138,7 +138,7 @@ def test_another_picture_is_read_first(page, photo, tmp_path):
     assert page.text("#busy-text") == f"Reading {path.stat().st_size / 1000:.1f} kB…" and page.text("#file") == ROCKET_IS_OPEN
     assert page.run("return waited") >= 299, "what is read at once shows no bar"
     assert page.run("return document.getElementById('progress').hasAttribute('value')") is False
-    page.find("#cancel").click()
+    page.click("#cancel")
     assert page.text("#status") == "Cancelled." and not page.visible("#busy")
     page.choose_file(path)
     page.wait("later.length === 2")
@@ -149,7 +149,7 @@ def test_another_picture_is_read_first(page, photo, tmp_path):
 
 
 def test_the_sample_is_a_picture_like_any_other(page):
-    page.find("#open-sample").click()
+    page.click("#open-sample")
     page.opened()
     assert "coffee.webp" in page.text("#file") and "480 × 320" in page.text("#file")
     page.add_step("histeq")

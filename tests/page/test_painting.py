@@ -161,23 +161,23 @@ def test_a_stroke_is_an_edit(opened):
     paint(page, "rmask", 20, *first)
     paint(page, "rmask", 20, *second)
     both = saved(page, "rmask")
-    page.find("#undo").click()
+    page.click("#undo")
     one = saved(page, "rmask")
     check_mask(one, first, 10)
     paint(page, "rmask", 20, (200, 100), (240, 100))  # on what undo has restored
     third = saved(page, "rmask")
     assert (third[one == 255] == 255).all() and third[100, 220] == 255 and not third[near(second, 9) < 0].any()
     for _ in range(2):
-        page.find("#undo").click()
+        page.click("#undo")
     page.wait("!document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('png')")
     assert saved(page, "rmask") is None and not page.run("return document.querySelector('.painting').hidden")
-    page.find("#redo").click()
+    page.click("#redo")
     assert (saved(page, "rmask") == one).all() and (both != one).any()
     page.run("document.querySelector('.painting [name=clear]').click()")
     page.wait("document.querySelector('[aria-label=\"Save rmask\"]').hidden")
-    page.find("#undo").click()
+    page.click("#undo")
     page.wait("!document.querySelector('[aria-label=\"Save rmask\"]').hidden")
-    page.find("#undo").click()
+    page.click("#undo")
     page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert page.run("return document.querySelector('.painting').hidden")
 
@@ -236,7 +236,7 @@ def test_a_mask_follows_the_size_that_its_step_gets(opened, photo, tmp_path):
     paint(page, "rmask", 30, *points)
     first = {part: saved(page, part) for part in ("mask", "rmask")}
     assert (first["mask"] == np.where(first["rmask"], 0, keep)).all()
-    page.find(".painting [name=done]").click()
+    page.click(".painting [name=done]")
     page.set_field("resize", "width", WIDTH // 2)
     page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
@@ -250,14 +250,14 @@ def test_a_mask_follows_the_size_that_its_step_gets(opened, photo, tmp_path):
     out = tmp_path / "expected.png"
     subprocess.run([BURIN, "run", f"resize:width={WIDTH // 2}", "carve:dx=-20", *files, "--device", "cpu", str(photo), str(out)], check=True)
     check_canvas(page, np.array(Image.open(out).convert("RGB")))
-    page.find("#undo").click()
+    page.click("#undo")
     for _ in range(2):
         page.shown(f"resize:width={WIDTH};carve:dx=-20")
         assert all((saved(page, part) == mask).all() for part, mask in first.items())
         page.set_field("resize", "width", WIDTH // 2)
         page.shown(f"resize:width={WIDTH // 2};carve:dx=-20")
         page.set_field("resize", "width", WIDTH)
-    page.find("#undo").click()
+    page.click("#undo")
 
 
 def test_a_mask_stays_where_it_is_on_the_picture(opened, photo, tmp_path):
@@ -276,7 +276,7 @@ def test_a_mask_stays_where_it_is_on_the_picture(opened, photo, tmp_path):
     page.shown(f"crop:width={WIDTH},height={HEIGHT};carve:dx=-20")
     paint(page, "rmask", 30, (300, 90), (316, 180))
     first = {part: saved(page, part) for part in ("mask", "rmask")}
-    page.find(".painting [name=done]").click()
+    page.click(".painting [name=done]")
     for gravity, left in (("", 20), ("west", 0), ("east", 40)):
         page.set_field("crop", "width", WIDTH - 40)
         page.run("document.querySelector(`.step[data-operator=crop] [value=${arguments[0]}]`).click()", gravity or "centre")
@@ -348,20 +348,20 @@ def test_two_fingers_move_the_picture(opened):
     touch("touchEnd")
     page.wait("parseFloat(document.getElementById('zoom').textContent) > 150")
     assert edit(page) == count and saved(page, "mask") is None
-    page.find("#zoom-fit").click()
+    page.click("#zoom-fit")
     assert (middle_pixels(page, WIDTH, HEIGHT)[:, :, :3] == np.array(Image.open(page.photo))).all()
 
 
 # The next file of a mask is made when goOn is called; or if `fails`, not at all.
-SLOWLY = """return import(web('mask.js')).then(({ Mask }) => {
-    const real = Mask.prototype.file;
+SLOWLY = """(() => {
+    const { prototype } = page.brush.masks.held.get('rmask').mask.constructor, real = prototype.file;
     window.goOn = null;
-    Mask.prototype.file = async function (name) {
-        Mask.prototype.file = real;
+    prototype.file = async function (name) {
+        prototype.file = real;
         await new Promise((resolve) => { window.goOn = resolve; });
         if (window.fails) throw new Error('no memory');
         return real.call(this, name);
-    }; });"""
+    }; })()"""
 
 
 def test_an_undo_just_after_a_stroke_undoes_it(opened):
@@ -370,22 +370,23 @@ def test_an_undo_just_after_a_stroke_undoes_it(opened):
     first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
     paint(page, "rmask", 20, *first)
     one, count = saved(page, "rmask"), edit(page)
-    page.run(SLOWLY)
+    page.state(SLOWLY)
     drag(page, *second)
     page.wait("Boolean(window.goOn)")
     page.run("document.getElementById('undo').click(); goOn()")
     page.wait("!document.getElementById('redo').disabled")
     assert (saved(page, "rmask") == one).all() and edit(page) in (count, count + 1)  # the browser follows later
-    page.find("#redo").click()
+    page.click("#redo")
     both = saved(page, "rmask")
     assert (both[one == 255] == 255).all() and (both[near(second, 9) < 0] == 255).all()
     page.wait(f"history.state.edit === {count + 1}")
-    page.run(SLOWLY)
+    page.state(SLOWLY)
     drag(page, (200, 100), (240, 100))
     page.wait("Boolean(window.goOn)")
     page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
     page.wait(f"history.state.edit === {count}")
-    page.run("goOn(); return import(web('page.js')).then(({ page }) => page.brush.masks.keeping)")
+    page.run("goOn()")
+    page.state("page.brush.masks.keeping")
     assert (saved(page, "rmask") == one).all() and edit(page) == count
     paint(page, "rmask", 20, (400, 60), (420, 60))
     assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
@@ -398,7 +399,7 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     paint(page, "rmask", 20, (200, 100), (240, 100))
     page.shown("carve")  # a result that comes later would take the message away
     page.run("window.fails = true")
-    page.run(SLOWLY)
+    page.state(SLOWLY)
     drag(page, *first)
     page.wait("Boolean(window.goOn)")
     page.run("goOn()")
@@ -431,12 +432,12 @@ def test_escape_closes_one_thing_and_the_focus_goes_back(opened):
     page.add_step("carve")
     page.run("document.querySelector('.mask:has([name=rmask]) .paint').click()")
     page.wait("!document.querySelector('.painting').hidden")
-    page.find("#save").click()
+    page.click("#save")
     page.wait("document.getElementById('saving').matches(':popover-open')")
     page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert page.run("return document.getElementById('saving').matches(':popover-open')") is False
     assert page.visible(".painting")
-    page.find(".painting [name=done]").click()
+    page.click(".painting [name=done]")
     assert not page.visible(".painting")
     assert page.run("return document.activeElement === document.querySelector('.mask:has([name=rmask]) .paint')")
 

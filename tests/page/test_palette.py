@@ -69,11 +69,11 @@ def test_each_word_of_other_tools_finds_its_operator(fresh, daemon):
     """And a word for what no operator does finds none, whatever hint the daemon has for it."""
     listed = [[op["name"], word] for op in daemon.get("/ops").json["operators"] for word in op.get("aliases", [])]
     assert len(listed) > 80
-    missed, found = fresh.driver.execute_async_script("""const [listed, none, done] = arguments;
-        Promise.all([import(web('palette.js')), import(web('page.js'))]).then(([{ search }, { page }]) => {
-            const names = (word) => search(page.operators, word).map(({ name }) => name);
-            done([listed.filter(([name, word]) => !names(word).includes(name)), none.filter((word) => names(word).length)]); });""",
-                                                    listed, ["median", "despeckle", "saturation", "sepia", "vignette", "posterize", "watermark", "composite"])
+    fresh.module("palette")
+    missed, found = fresh.run("""const [operators, listed, none] = arguments;
+        const names = (word) => palette.search(operators, word).map(({ name }) => name);
+        return [listed.filter(([name, word]) => !names(word).includes(name)), none.filter((word) => names(word).length)];""",
+                              fresh.state("page.operators"), listed, ["median", "despeckle", "saturation", "sepia", "vignette", "posterize", "watermark", "composite"])
     assert missed == [] and found == []
 
 
@@ -86,14 +86,14 @@ def test_everything_by_the_keyboard(fresh, photo):
     press(fresh, "auto con", Keys.ENTER)
     fresh.shown("histeq")
     assert fresh.run("return document.getElementById('palette-search').value") == "" and headings(fresh)[0] == "used last"
-    fresh.find("#palette-search").click()
+    fresh.click("#palette-search")
     press(fresh, Keys.ARROW_DOWN)
     assert focused(fresh) == "histeq"
     press(fresh, Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     assert focused(fresh) == names(fresh)[2]
     press(fresh, Keys.TAB)
     assert not fresh.run("return document.getElementById('palette').contains(document.activeElement)")
-    fresh.find("#palette-search").click()
+    fresh.click("#palette-search")
     press(fresh, Keys.TAB)
     assert focused(fresh) == names(fresh)[2], "the tab stop stays where it was"
     press(fresh, Keys.END)
@@ -112,7 +112,7 @@ def test_long_forms_do_not_hide_it(fresh):
     for width in (1440, 375):
         fresh.size(width, 812)
         fresh.open_page(fresh.url, "#steps=resize;edge;carve")
-        fresh.find("#add-step").click()
+        fresh.click("#add-step")
         assert focused(fresh) == "palette-search"
         top, bottom = fresh.run("const box = document.activeElement.getBoundingClientRect(); return [box.top, box.bottom]")
         assert 0 <= top and bottom <= 812
@@ -165,6 +165,6 @@ def test_tasks_in_everyday_words(fresh, photo):
         assert fresh.run("return document.querySelector('.step:last-child').dataset.operator") == {"thumbnail": "resize"}.get(name, name)
     fresh.find("#palette-search").send_keys("compress", Keys.ENTER)
     fresh.wait("document.documentElement.dataset.saving")
-    fresh.find("#saving-close").click()
+    fresh.click("#saving-close")
     fresh.find("#palette-search").send_keys("xyzzy")
     assert headings(fresh) == [] and fresh.text("#palette-found") == "Nothing found."

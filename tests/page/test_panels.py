@@ -50,17 +50,17 @@ def test_dark_by_the_system_and_by_choice(fresh):
     fresh.wait("document.documentElement.dataset.theme === 'dark'")
     dark = grounds()
     assert (light[1], dark[1]) == ("light", "dark") and light[0] != dark[0]
-    fresh.find("#settings-open").click()
+    fresh.click("#settings-open")
     assert fresh.run("return document.querySelector('[name=scheme]:checked').value") == "system"
-    fresh.find("#settings [value=light]").click()
+    fresh.click("#settings [value=light]")
     assert grounds() == light
     fresh.open_page(fresh.url, "#")
     assert grounds() == light
-    fresh.find("#settings-open").click()
+    fresh.click("#settings-open")
     press(fresh, Keys.ESCAPE)
     assert not fresh.run("return document.getElementById('settings').matches(':popover-open')")
-    fresh.find("#settings-open").click()
-    fresh.find("#settings [value=system]").click()
+    fresh.click("#settings-open")
+    fresh.click("#settings [value=system]")
     assert grounds() == dark
 
 
@@ -80,7 +80,7 @@ def test_panels_are_hidden_and_shown(fresh, photo):
     wide = before
     for name in ("steps", "statistics"):
         width = box(fresh, f"#{name}-panel")[2]
-        fresh.find(f"#show-{name}").click()
+        fresh.click(f"#show-{name}")
         assert box(fresh, f"#{name}-panel")[2] == 0 and box(fresh, "#view")[2] == wide + width
         assert fresh.run("return document.getElementById(arguments[0]).ariaExpanded", f"show-{name}") == "false"
         wide += width
@@ -88,7 +88,7 @@ def test_panels_are_hidden_and_shown(fresh, photo):
     assert box(fresh, "#view")[2] == wide == 1440
     press(fresh, "/")
     assert in_sight(fresh, "#palette-search") and fresh.run("return document.activeElement.id") == "palette-search"
-    fresh.find("#show-statistics").click()
+    fresh.click("#show-statistics")
     assert box(fresh, "#view")[2] == before
 
 
@@ -97,7 +97,7 @@ def test_a_message_at_a_step_opens_the_panel(fresh, photo):
     fresh.opened()
     fresh.add_step("carve")
     fresh.shown("carve")
-    fresh.find("#show-steps").click()
+    fresh.click("#show-steps")
     assert box(fresh, "#steps-panel")[2] == 0
     fresh.set_field("carve", "dx", -480)
     fresh.wait("!document.getElementById('notice').hidden")
@@ -152,14 +152,14 @@ def test_the_sheet_and_its_tabs(phone, photo):
     phone.choose_file(photo)
     phone.opened()
     assert sheet(phone) == (["steps-panel"], 44)
-    phone.find("#tab-statistics").click()
+    phone.click("#tab-statistics")
     assert sheet(phone) == (["statistics-panel"], 44)
-    phone.find("#tab-statistics").click()
+    phone.click("#tab-statistics")
     shown, height = sheet(phone)
     assert shown == [] and height < 10
     high = box(phone, "#view")[3]
     assert high > 500
-    phone.find("#tab-steps").click()
+    phone.click("#tab-steps")
     assert sheet(phone) == (["steps-panel"], 44) and 200 < box(phone, "#view")[3] < high
     assert phone.run("return [document.documentElement.scrollHeight, document.documentElement.scrollWidth]") == [844, 390]
 
@@ -169,7 +169,7 @@ def test_the_sheet_is_dragged(phone):
     assert sheet(phone) == (["steps-panel"], 72), "it rests at the nearest height"
     drag(phone, "#split-sheet", 0, 590)
     assert sheet(phone)[0] == []
-    phone.find("#split-sheet").click()
+    phone.click("#split-sheet")
     assert sheet(phone) == (["steps-panel"], 44), "a click opens it"
     phone.run("document.getElementById('split-sheet').focus()")
     press(phone, Keys.ARROW_UP)
@@ -178,7 +178,7 @@ def test_the_sheet_is_dragged(phone):
     assert sheet(phone)[0] == []
     press(phone, Keys.ARROW_UP)
     assert sheet(phone)[0] == []
-    phone.find("#tab-steps").click()
+    phone.click("#tab-steps")
     assert sheet(phone) == (["steps-panel"], 44), "a sheet too low for a panel counts as closed"
     phone.run("document.getElementById('split-sheet').focus()")
     press(phone, Keys.END)
@@ -192,7 +192,7 @@ def test_a_step_opens_the_sheet(phone, photo):
     assert sheet(phone)[0] == []
     press(phone, "/")
     assert sheet(phone) == (["steps-panel"], 44) and in_sight(phone, "#palette-search")
-    phone.find("#tab-statistics").click()
+    phone.click("#tab-statistics")
     phone.add_step("blur")
     phone.shown("blur")
     assert sheet(phone)[0] == ["steps-panel"] and in_sight(phone, ".step .step-head")
@@ -204,7 +204,7 @@ def test_several_pictures_have_a_tab(phone, photo):
     phone.opened()
     assert phone.visible("#tab-queue") and sheet(phone)[0] == ["queue"]
     assert phone.run("return document.getElementById('tab-queue').ariaExpanded") == "true"
-    phone.find("#queue-close").click()
+    phone.click("#queue-close")
     assert not phone.visible("#tab-queue") and sheet(phone)[0] == ["steps-panel"]
 
 
@@ -214,7 +214,7 @@ def test_a_list_closed_in_a_wide_window(phone, photo):
     phone.opened()
     phone.size(1440, 900)
     phone.wait("innerWidth === 1440")
-    phone.find("#queue-close").click()
+    phone.click("#queue-close")
     phone.size(390, 844)
     phone.wait("innerWidth === 390")
     assert sheet(phone)[0] == ["steps-panel"]

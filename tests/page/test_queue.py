@@ -35,10 +35,10 @@ def rows(page):
 
 
 def choose_type(page, kind, quality):
-    page.find("#save").click()
+    page.click("#save")
     page.run("""document.querySelector(`#save-type input[value=${arguments[0]}]`).click();
         const box = document.getElementById('save-quality'); box.value = arguments[1]; box.dispatchEvent(new Event('change'));""", kind, quality)
-    page.find("#saving-close").click()
+    page.click("#saving-close")
 
 
 def archive(page):
@@ -79,7 +79,7 @@ def test_many_become_one_archive(page, tmp_path):
     choose_type(page, "jpeg", 60)
     assert page.text("#queue-how") == "Each as JPEG, quality 60, after histeq"
     page.run("most = 0")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue")
     assert 2 <= page.run("return most") <= 4
     found = archive(page)
@@ -103,7 +103,7 @@ def test_pictures_keep_their_types_until_one_is_chosen(page, tmp_path):
     (tmp_path / "c.webp").write_bytes(encode(smooth(60, 40), "WEBP", quality=80))
     page.choose_file("\n".join(str(tmp_path / name) for name in ("a.png", "b.jpg", "c.webp")))
     page.opened()
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue")
     found = archive(page)
     assert [(name, Image.open(io.BytesIO(found.read(name))).format) for name in found.namelist()] == [
@@ -120,7 +120,7 @@ def test_a_folder_and_its_paths(page, tmp_path):
     drop(page, folder)
     page.opened()
     assert [name for name, _, _ in rows(page)] == ["holiday/p0.png", "holiday/p1.png", "holiday/sea/p0.png"]
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue")
     assert archive(page).namelist() == ["holiday/p0.png", "holiday/p1.png", "holiday/sea/p0.png"]
     drop(page, tmp_path / "empty")
@@ -135,7 +135,7 @@ def test_another_one_is_opened(page, tmp_path):
     assert not page.visible("#queue")
     drop(page, *paths[:2])
     page.wait("document.querySelectorAll('#queue-list li').length === 2")
-    page.find("#queue-list li:nth-child(2) button").click()
+    page.click("#queue-list li:nth-child(2) button")
     page.wait("document.getElementById('file').textContent.startsWith('p1.png')")
     page.wait("document.querySelector('#queue-list [aria-current=true]')?.textContent === 'p1.png'")
     page.opened()
@@ -143,7 +143,7 @@ def test_another_one_is_opened(page, tmp_path):
     drop(page, paths[2])
     page.wait("document.getElementById('file').textContent.startsWith('p2.png')")
     assert [name for name, _, _ in rows(page)] == ["p0.png", "p1.png", "p2.png"]
-    page.find("#queue-close").click()
+    page.click("#queue-close")
     assert not page.visible("#queue") and "p2.png" in page.text("#file")
 
 
@@ -158,7 +158,7 @@ def test_cancel_and_go_on(page, daemon, tmp_path):
     page.add_step("carve")
     page.set_field("carve", "dx", -200)
     page.shown("carve:dx=-200")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.querySelector('#queue-list [data-state=done]') && (document.getElementById('queue-cancel').click(), true)")
     page.wait("!document.getElementById('queue-run').closest('[hidden]')")
     assert daemon.becomes_idle()
@@ -166,7 +166,7 @@ def test_cancel_and_go_on(page, daemon, tmp_path):
     assert 1 <= len(done) < 8 and all(state == "waiting" for name, state, _ in rows(page) if name not in done)
     page.run("window.asked = 0; const real = window.fetch; window.fetch = (target, options) => {"
              "if (options?.body instanceof FormData) asked++; return real(target, options); };")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '8 of 8'")
     assert page.run("return asked") == 8 - len(done)
     assert len(archive(page).namelist()) == 8
@@ -188,7 +188,7 @@ def test_room_is_waited_for(site, tmp_path):
         drop(page, *pictures(tmp_path / "in", 4))
         page.opened()
         page.run(refused)
-        page.find("#queue-run").click()
+        page.click("#queue-run")
         page.wait("document.documentElement.dataset.queue === '4 of 4'")
         assert page.run("return left") == 0 and len(archive(page).namelist()) == 4
     finally:
@@ -223,7 +223,7 @@ def test_what_is_in_the_archive_is_saved(page, tmp_path):
     page.add_step("flip")
     page.shown("flip")
     page.run(HELD)
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("held.length === 2")
     assert page.run(ASKS_TO_SAVE)
     page.run("window.fetch = real")
@@ -233,7 +233,7 @@ def test_what_is_in_the_archive_is_saved(page, tmp_path):
     page.wait("document.documentElement.dataset.queue === '2 of 2'")
     archive(page)
     assert page.run(ASKS_TO_SAVE), "the shown result is in no archive"
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.getElementById('queue-sum').textContent === '2 of 2 done' && !document.getElementById('queue-run').hidden")
     archive(page)
     assert not page.run(ASKS_TO_SAVE)
@@ -245,16 +245,16 @@ def test_leaving_asks_for_the_queue(page, tmp_path):
     page.opened()
     assert not page.run(ASKS_TO_SAVE)
     page.run(HELD)
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("held.length === 4")
     assert page.run(ASKS_TO_SAVE)
     page.run("held[0]()")
     page.wait("document.querySelector('#queue-list [data-state=done]')")
-    page.find("#queue-cancel").click()
+    page.click("#queue-cancel")
     page.run("window.fetch = real; held.forEach((go) => go())")
     page.wait("!document.getElementById('queue-run').hidden")
     assert "1 of 6 pictures are done" in page.text("#status") and page.run(ASKS_TO_SAVE)
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '6 of 6'")
     archive(page)
     assert not page.run(ASKS_TO_SAVE)
@@ -265,7 +265,7 @@ def test_rows_after_a_change_and_its_undo(page, tmp_path):
     letter.write_text("Dear Sir or Madam, this is not a picture.")
     drop(page, *pictures(tmp_path / "in", 2), letter)
     page.opened()
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '2 of 3'")
     archive(page)
     before = rows(page)
@@ -273,7 +273,7 @@ def test_rows_after_a_change_and_its_undo(page, tmp_path):
     page.add_step("flip")
     page.shown("flip")
     assert {state for _, state, _ in rows(page)} == {"waiting"}
-    page.find("#undo").click()
+    page.click("#undo")
     assert rows(page) == before
     assert page.errors()
 
@@ -282,7 +282,7 @@ def test_the_end_leaves_the_focus(page, tmp_path):
     drop(page, *pictures(tmp_path / "in", 2))
     page.opened()
     page.run(HELD)
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("held.length === 2")
     assert page.run("return document.activeElement.id") == "queue-cancel"
     page.run("document.getElementById('compare').focus(); held.forEach((go) => go())")
@@ -298,9 +298,9 @@ def test_cancel_while_waiting_for_room(page, tmp_path):
         if (!(options?.body instanceof FormData)) return real(target, options);
         refused++;
         return new Response(JSON.stringify({ message: 'the queue is full' }), { status: 503, headers: { 'Retry-After': '600' } }); };""")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.querySelectorAll('#queue-list li').length === 2 && refused === 2")
-    page.find("#queue-cancel").click()
+    page.click("#queue-cancel")
     page.wait("!document.getElementById('queue-run').hidden")
     assert {state for _, state, _ in rows(page)} == {"waiting"}
 
@@ -312,12 +312,12 @@ def test_a_lost_daemon_ends_the_work(page, tmp_path):
     page.run("""window.asked = 0; window.real = window.fetch; window.fetch = async (target, options) => {
         if (options?.body instanceof FormData && ++asked > 1) throw new TypeError('Failed to fetch');
         return real(target, options); };""")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("!document.getElementById('queue-run').hidden && document.querySelector('#notice strong')?.textContent === 'The daemon does not answer'")
     assert {state for _, state, _ in rows(page)} <= {"waiting", "done"} and not page.run("return document.documentElement.dataset.queue")
     page.run("window.fetch = real")
     page.wait("document.getElementById('status').textContent === 'The daemon is back.'")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '6 of 6'")
     assert len(archive(page).namelist()) == 6
 
@@ -328,7 +328,7 @@ def test_a_file_that_is_gone(page, tmp_path):
     drop(page, *paths)
     page.opened()
     paths[1].unlink()
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '2 of 3'")
     assert rows(page)[1][1:] == ["failed", "The file cannot be read any more."]
     archive(page)
@@ -354,7 +354,7 @@ def test_what_can_be_read_of_a_damaged_picture(page, tmp_path):
     page.opened()
     page.add_step("flip")
     page.shown("flip")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '2 of 4'")
     assert archive(page).namelist() == ["p0.png", "p1.png"]
     assert [state for _, state, _ in rows(page)] == ["done", "failed", "done", "failed"] and "--damaged" not in rows(page)[1][2]
@@ -366,14 +366,14 @@ def test_what_can_be_read_of_a_damaged_picture(page, tmp_path):
     assert [state for _, state, _ in rows(page)] == ["done", "done", "done", "failed"], "the other one was not asked for"
     assert page.text("#status") == "torn.jpg is made of what can be read. Save all as ZIP takes it in." and page.run(ASKS_TO_SAVE)
     assert list(page.downloads.glob("*.zip")) == []
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '3 of 4'")
     found = archive(page)
     assert found.namelist() == ["p0.png", "torn.jpg", "p1.png"]
     out = tmp_path / "expected.jpg"
     subprocess.run([BURIN, "run", "flip", "--damaged", "accept", str(paths[1]), str(out)], check=True, capture_output=True)
     assert found.read("torn.jpg") == out.read_bytes()
-    page.find("#queue-list li:nth-child(2) .link").click()
+    page.click("#queue-list li:nth-child(2) .link")
     page.wait("document.getElementById('file').textContent === 'torn.jpg 300 × 200'")
     assert not page.visible("#notice")
     assert all("422" in line["message"] for line in page.errors())
@@ -385,11 +385,11 @@ def test_a_damaged_picture_is_accepted_while_others_are_made(page, tmp_path):
     drop(page, *paths)
     page.opened()
     page.run(HELD)
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("held.length === 4")
     page.run("held[1]()")
     page.wait(f"document.querySelector('{ACCEPT}')")
-    page.find(ACCEPT).click()
+    page.click(ACCEPT)
     page.run("window.fetch = real; held.forEach((go) => go())")
     page.wait("document.documentElement.dataset.queue === '8 of 8'")
     assert archive(page).namelist() == ["p0.png", "torn.jpg", *(f"p{i}.png" for i in range(1, 7))]
@@ -416,7 +416,7 @@ def test_a_mask_in_a_queue(page, tmp_path):
     page.find('.step input[name="rmask"]').send_keys(str(tmp_path / "mask.png"))
     page.wait("document.documentElement.dataset.shown?.endsWith(';carve:dx=-5')")
     steps = page.run("return document.documentElement.dataset.shown").split(";")
-    page.find("#queue-run").click()
+    page.click("#queue-run")
     page.wait("document.documentElement.dataset.queue === '2 of 2'")
     found = archive(page)
     for name, path in zip(found.namelist(), paths):
@@ -454,10 +454,10 @@ def test_it_fits_the_window(page, tmp_path):
 def test_the_archive(page):
     """Files of all sizes and names, read back by zipfile; the digests are zlib's."""
     files = {"a.bin": b"", "δύση/b.bin": bytes(range(256)) * 300, "c d.bin": b"x", "e/f/g.bin": noise(300, 200, 3).tobytes()}
-    data, crcs = page.driver.execute_async_script("""
-        const [files, done] = arguments;
-        import(web('zip.js')).then(async ({ crcOf, zipOf }) => {
-            const list = [];
+    page.module("zip")
+    data, crcs = page.run("""const [files] = arguments;
+        return (async () => {
+            const { crcOf, zipOf } = zip, list = [];
             for (const [name, text] of files) {
                 const blob = new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]);
                 list.push({ name, blob, crc: await crcOf(blob) });
@@ -465,8 +465,8 @@ def test_the_archive(page):
             const bytes = new Uint8Array(await zipOf(list, new Date(2024, 1, 29, 13, 14, 16)).arrayBuffer());
             let text = '';
             for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
-            done([btoa(text), list.map(({ crc }) => crc)]);
-        });""", [[name, base64.b64encode(body).decode()] for name, body in files.items()])
+            return [btoa(text), list.map(({ crc }) => crc)];
+        })();""", [[name, base64.b64encode(body).decode()] for name, body in files.items()])
     found = zipfile.ZipFile(io.BytesIO(base64.b64decode(data)))
     assert found.testzip() is None and found.namelist() == list(files)
     assert {name: found.read(name) for name in files} == files
@@ -482,17 +482,14 @@ NAMES = [
 
 
 def test_names_in_an_archive(page):
+    page.module("zip")
     for paths, names in NAMES:
-        found = page.driver.execute_async_script("""const [paths, done] = arguments;
-            import(web('zip.js')).then(({ uniqueNames }) => done(uniqueNames(paths.map((path) => ({ path, ending: 'jpg' })))));""", paths)
-        assert found == names
+        assert page.run("return zip.uniqueNames(arguments[0].map((path) => ({ path, ending: 'jpg' })))", paths) == names
 
 
 def test_an_archive_has_an_end(page):
     """More than its 32 bits can say is refused, not written wrongly."""
-    said = page.driver.execute_async_script("""const done = arguments[0];
-        import(web('zip.js')).then(({ zipOf }) => {
-            const blob = new Blob([new Uint8Array(1 << 20)]), all = new Blob(Array(4096).fill(blob));
-            try { zipOf([{ name: 'a', blob: all, crc: 0 }]); done('written'); } catch (error) { done(error.message); }
-        });""")
+    page.module("zip")
+    said = page.run("""const blob = new Blob([new Uint8Array(1 << 20)]), all = new Blob(Array(4096).fill(blob));
+        try { zip.zipOf([{ name: 'a', blob: all, crc: 0 }]); return 'written'; } catch (error) { return error.message; }""")
     assert "4 GB" in said

@@ -30,7 +30,7 @@ def choose(page, **choices):
         if name == "type":
             page.run("document.querySelector(`#save-type input[value=${arguments[0]}]`).click()", value)
         elif isinstance(value, bool):
-            page.find(f"#save-{name}").click()
+            page.click(f"#save-{name}")
         else:
             page.run("""const box = document.getElementById('save-' + arguments[0]);
                 box.focus(); box.value = arguments[1];
@@ -47,7 +47,7 @@ def size_shown(page, kind):
 def downloaded(page, name):
     """The bytes of the file that a press of Download gives."""
     path = page.downloads / name
-    page.find("#download").click()
+    page.click("#download")
     assert wait_until(lambda: path.exists() and path.stat().st_size), list(page.downloads.iterdir())
     data = path.read_bytes()
     path.unlink()
@@ -81,7 +81,7 @@ def test_what_is_saved_is_what_is_shown(page, photo, tmp_path, kind, choices, wo
     page.add_step("histeq")
     page.shown("histeq")
     assert page.run(ASKS_TO_SAVE)
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type=kind, **choices)
     size = size_shown(page, kind)
     data = downloaded(page, f"rocket-histeq.{ENDINGS[kind]}")
@@ -98,7 +98,7 @@ def test_each_type_has_its_options(page, daemon, photo):
     """The fields are those that the daemon names for the type, with its ranges and defaults."""
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     described = daemon.get("/openapi.json").json["components"]["parameters"]
     titles = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP", "avif": "AVIF", "pnm": "PNM"}
     for kind, title in titles.items():
@@ -122,7 +122,7 @@ def test_the_file_is_shown_after_a_drag(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("brightness")
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg", quality=40)
     size_shown(page, "jpeg")
     page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
@@ -135,7 +135,7 @@ def test_the_file_is_shown_after_a_drag(page, photo):
 def test_converting_needs_no_step(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     assert size_shown(page, "png") > 0
     choose(page, type="webp", quality=50)
     size = size_shown(page, "webp")
@@ -144,7 +144,7 @@ def test_converting_needs_no_step(page, photo, tmp_path):
     assert page.text("#label-before") == "Input"
     data = downloaded(page, "rocket.webp")
     assert data == written(photo, tmp_path / "expected.webp", "--quality", "50") and len(data) == size
-    page.find("#saving-close").click()
+    page.click("#saving-close")
     assert page.run("return document.activeElement.id") == "save"
     page.wait("document.getElementById('label-after').hidden", "the panel's picture goes with it")
 
@@ -153,7 +153,7 @@ def test_the_last_choice_wins(page, photo):
     """The daemon is asked once for values that follow each other, and an answer that is not wanted any more is not shown."""
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg")
     size_shown(page, "jpeg")
     page.run("""window.asked = []; const real = window.fetch;
@@ -184,7 +184,7 @@ def test_an_answer_after_the_next_choice_is_not_shown(page, photo):
     """While the daemon has not been asked for that choice, too."""
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg")
     size_shown(page, "jpeg")
     page.run("""const real = window.fetch;
@@ -211,7 +211,7 @@ def test_the_choice_stays(page, photo, tmp_path):
     other.write_bytes(encode(smooth(60, 50), "JPEG", quality=90))
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     size_shown(page, "png")
     page.choose_file(other)
     page.wait("document.getElementById('file').textContent.startsWith('other.jpg')")
@@ -237,7 +237,7 @@ def test_why_it_cannot_be_saved(page, tmp_path, kind, choices, size, title, deta
     path.write_bytes(encode(smooth(*size), "PNG"))
     page.choose_file(path)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type=kind, **choices)
     page.wait("document.querySelector('#saving-problem strong')")
     assert page.text("#saving-problem strong") == title and detail in page.text("#saving-problem span")
@@ -255,7 +255,7 @@ def test_too_large_for_avif(site, photo):
         page.open_page(f"http://127.0.0.1:{daemon.port}/")
         page.choose_file(photo)
         page.opened()
-        page.find("#save").click()
+        page.click("#save")
         choose(page, type="avif")
         page.wait("document.querySelector('#saving-problem strong')")
         assert page.text("#saving-problem strong") == "Too large for AVIF" and "at most 100000" in page.text("#saving-problem span")
@@ -277,7 +277,7 @@ def test_slow_steps_are_not_run_again(page, tmp_path):
     page.shown("carve:dx=-300")
     page.run("window.plans = []; const real = window.fetch; window.fetch = (target, options) => {"
              "if (options?.body instanceof FormData) plans.push(options.body.has('operations')); return real(target, options); };")
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg", quality=50)
     size_shown(page, "jpeg")
     assert downloaded(page, "large-carve.jpg") == written(path, tmp_path / "expected.jpg", "carve:dx=-300", "--quality", "50")
@@ -304,10 +304,10 @@ def test_copy(page, clipboard, photo, tmp_path):
     page.opened()
     page.add_step("edge")
     page.shown("edge")
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg", quality=20)
     size_shown(page, "jpeg")
-    page.find("#copy-picture").click()
+    page.click("#copy-picture")
     page.wait("document.getElementById('copy-picture').textContent === 'Copied'")
     assert (clipboard() == run_pixels(tmp_path, photo, "edge")).all()
     page.wait("document.getElementById('copy-picture').textContent === 'Copy as PNG'")
@@ -318,9 +318,9 @@ def test_copy_is_not_allowed(page, photo):
     try:
         page.choose_file(photo)
         page.opened()
-        page.find("#save").click()
+        page.click("#save")
         size_shown(page, "png")
-        page.find("#copy-picture").click()
+        page.click("#copy-picture")
         page.wait("document.getElementById('copy-picture').textContent === 'Not copied'")
     finally:
         page.driver.execute_cdp_cmd("Browser.resetPermissions", {})
@@ -332,11 +332,11 @@ def test_what_was_copied_is_pasted(page, clipboard, photo, tmp_path):
     page.opened()
     page.add_step("flip")
     page.shown("flip")
-    page.find("#save").click()
+    page.click("#save")
     size_shown(page, "png")
-    page.find("#copy-picture").click()
+    page.click("#copy-picture")
     page.wait("document.getElementById('copy-picture').textContent === 'Copied'")
-    page.find("#saving-close").click()
+    page.click("#saving-close")
     page.run("document.getElementById('canvas').focus(); delete document.documentElement.dataset.opened")
     key = {"key": "v", "code": "KeyV", "windowsVirtualKeyCode": 86, "modifiers": 2}
     page.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "commands": ["paste"], **key})
@@ -353,7 +353,7 @@ def test_the_lines_write_the_same(page, photo, tmp_path):
     path = f"{os.path.dirname(os.path.abspath(BURIN))}:{os.environ['PATH']}"
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     for steps in ("", "histeq", "histeq;flip"):
         if steps:
             page.add_step(steps.split(";")[-1])
@@ -394,7 +394,7 @@ def test_the_panel_fits_the_window(page, photo):
     page.opened()
     for width, height in ((375, 700), (768, 1024), (1440, 900), (1000, 420)):
         page.resize(width, height)
-        page.find("#save").click()
+        page.click("#save")
         choose(page, type="webp")
         size_shown(page, "webp")
         box = page.run("const b = document.getElementById('saving').getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]")
@@ -402,7 +402,7 @@ def test_the_panel_fits_the_window(page, photo):
         page.run("document.getElementById('download').scrollIntoView()")
         button = page.run("const b = document.getElementById('download').getBoundingClientRect(); return [b.top, b.bottom]")
         assert box[1] <= button[0] and button[1] <= box[3]
-        page.find("#saving-close").click()
+        page.click("#saving-close")
 
 
 def test_steps_that_only_report_leave_the_picture(page, photo, tmp_path):
@@ -410,7 +410,7 @@ def test_steps_that_only_report_leave_the_picture(page, photo, tmp_path):
     page.opened()
     page.add_step("mean")
     page.shown("mean")
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg")
     size_shown(page, "jpeg")
     data = downloaded(page, "rocket.jpg")
@@ -422,11 +422,11 @@ def test_download_right_after_typing(page, photo, tmp_path):
     """The press leaves the box, which is a change, and is not lost while the file is made."""
     page.choose_file(photo)
     page.opened()
-    page.find("#save").click()
+    page.click("#save")
     choose(page, type="jpeg")
     size_shown(page, "jpeg")
     page.find('[name="save-max_bytes"], #save-max_bytes').send_keys("9")
-    page.find("#download").click()
+    page.click("#download")
     assert wait_until(lambda: (page.downloads / "rocket.jpg").exists())
     page.wait("document.getElementById('download').textContent === 'Saved'")
     assert 4000 < (page.downloads / "rocket.jpg").stat().st_size <= 9000

@@ -78,7 +78,7 @@ def test_sharpness_is_dragged_on_a_scale_of_three_places(page, photo, tmp_path):
     page.shown("blur")
     sent = [json.loads(page.run("return new URL(arguments[0], location).searchParams.get('operations')", target))[0]["params"]
             for target in page.run("return runs") if "type=pnm" in target]
-    width = page.run("return import(web('page.js')).then(({ page }) => page.input.preview.width)")
+    width = page.state("page.input.preview.width")
     assert {params["sigma"] for params in sent} == {f"{width / 1301:.3f}"}
 
 
@@ -145,10 +145,10 @@ def test_a_cancelled_run_begins_only_by_a_change(page, photo):
         ? new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(new DOMException('', 'AbortError')))) : real(target, options);""")
     page.set_field("brightness", "shift", 5)
     page.wait("!document.getElementById('busy').hidden")
-    page.find("#cancel").click()
+    page.click("#cancel")
     page.run("held = false; document.querySelector('.step input[name=shift]').dispatchEvent(new Event('change'))")
     assert page.text("#status") == "Cancelled. Run again"
-    page.find("#status button").click()
+    page.click("#status button")
     page.shown("brightness:shift=5")
 
 
@@ -178,12 +178,12 @@ def test_parameters_that_exclude_each_other(page, photo):
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
     page.unfold()
-    page.find('.step [data-name="position"] input[value="north"]').click()
+    page.click('.step [data-name="position"] input[value="north"]')
     page.shown("resize:width=240,height=160,position=north")
     page.set_field("resize", "x", 30)
     page.shown("resize:width=240,height=160,x=30")
     assert page.run("return document.querySelector('.step [data-name=position] input:checked').value") == "centre"
-    page.find('.step [data-name="position"] input[value="west"]').click()
+    page.click('.step [data-name="position"] input[value="west"]')
     page.shown("resize:width=240,height=160,position=west")
     assert page.run("return document.querySelector('.step input[name=x]').value") == ""
     if "carve" in operators():
@@ -205,7 +205,7 @@ def test_sliders_end_where_the_picture_does(page, photo):
     page.choose_file(photo)
     page.opened()
     page.add_step("resize")
-    page.find(".lock input").click()
+    page.click(".lock input")
     page.set_field("resize", "width", 300)
     page.set_field("resize", "height", 200)
     page.add_step("extract")
@@ -291,7 +291,7 @@ def test_folded_settings_open_for_a_message(page, photo):
             : real(target, options);""")
     page.set_field("resize", "share", 60)
     page.wait("!document.getElementById('notice').hidden && document.querySelector('#notice').getClientRects().length")
-    page.find("#undo").click()
+    page.click("#undo")
     assert page.run("return document.querySelector('.more').open")
     page.open_page(page.url, "#")
     page.choose_file(photo)

@@ -69,7 +69,7 @@ def test_every_way_to_undo(opened, photo, tmp_path):
     press(page, "z")
     now(page, "brightness:shift=40")
     check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=40"))
-    page.find("#undo").click()
+    page.click("#undo")
     now(page, "brightness")
     page.driver.back()
     now(page, "")
@@ -82,10 +82,10 @@ def test_every_way_to_undo(opened, photo, tmp_path):
     page.driver.forward()
     now(page, "brightness:shift=40;edge")
     assert edits(page) == [True, False]
-    page.find("#undo").click()
-    page.find("#undo").click()
+    page.click("#undo")
+    page.click("#undo")
     now(page, "brightness")
-    page.find("#redo").click()
+    page.click("#redo")
     now(page, "brightness:shift=40")
     check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=40"))
 
@@ -113,7 +113,7 @@ def test_more_edits_than_a_browser_remembers(tab):
     tab.wait("location.hash === ''")
     tab.run("for (let i = 0; i < 61; i++) document.getElementById('undo').click()")
     tab.wait("location.hash === '#steps=flip' && document.querySelector('.step .switch').ariaChecked === 'true'")
-    tab.find("#undo").click()
+    tab.click("#undo")
     tab.wait("location.hash === '' && !document.querySelector('.step')")
     assert edits(tab) == [False, True]
     tab.run("for (let i = 0; i < 62; i++) document.getElementById('redo').click()")
@@ -184,7 +184,7 @@ def test_masks_come_back(opened, photo, tmp_path):
     choose_mask(page, "rmask", path)
     now(page, "carve:dx=-40")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
-    page.find('.step .remove').click()
+    page.click('.step .remove')
     now(page, "")
     press(page, "z")
     now(page, "carve:dx=-40")
@@ -236,13 +236,13 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
         page.add_step(name)
     page.set_field("brightness", "shift", 50)
     page.shown("brightness:shift=50;grayscale;flip")
-    page.find(".step:nth-child(2) .switch").click()
+    page.click(".step:nth-child(2) .switch")
     page.shown("brightness:shift=50;flip")
     assert page.run("return document.activeElement.className") == "switch"
     check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=50", "flip"))
     assert page.run("return decodeURIComponent(location.hash)") == "#steps=brightness:shift=50;grayscale;flip&off=2"
     assert page.run("return document.querySelector('.step:nth-child(2) .switch').ariaChecked") == "false"
-    page.find(".step:nth-child(1) .switch").click()
+    page.click(".step:nth-child(1) .switch")
     page.shown("flip")
     assert strip(page) == ["Input", "Output"]
     lines = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
@@ -250,10 +250,10 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
     press(page, "z")
     page.shown("brightness:shift=50;flip")
     assert strip(page) == ["Input", "1 Brightness", "Output"]
-    page.find(".step:nth-child(2) .switch").click()
+    page.click(".step:nth-child(2) .switch")
     page.shown("brightness:shift=50;grayscale;flip")
     for number in (1, 2, 3):
-        page.find(f".step:nth-child({number}) .switch").click()
+        page.click(f".step:nth-child({number}) .switch")
     page.wait("document.getElementById('statistics-empty').hidden === false")
     assert strip(page) == ["Input"]
 
@@ -261,14 +261,14 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
 def test_a_step_is_duplicated_and_reset(opened):
     page = opened
     page.add_step("resize")
-    page.find(".lock input").click()
+    page.click(".lock input")
     page.set_field("resize", "width", 300)
     page.set_field("resize", "height", 100)
     page.shown("resize:width=300,height=100")
-    page.find(".step .duplicate").click()
+    page.click(".step .duplicate")
     now(page, "resize:width=300,height=100;resize:width=300,height=100")
     assert page.run("return [...document.querySelectorAll('.step')].findIndex((card) => card.contains(document.activeElement))") == 1
-    page.find(".step:nth-child(2) .reset-step").click()
+    page.click(".step:nth-child(2) .reset-step")
     now(page, "resize:width=300,height=100;resize:width=150,height=50")  # half of what it gets
     press(page, "z")
     now(page, "resize:width=300,height=100;resize:width=300,height=100")
@@ -281,7 +281,7 @@ def test_a_step_is_folded(opened):
     page.set_field("edge", "threshold", 30)
     page.shown("edge:threshold=30")
     possible = edits(page)
-    page.find(".step .fold").click()
+    page.click(".step .fold")
     assert page.run("return [document.querySelector('.step .field'), document.querySelector('.step .fold').ariaExpanded]") == [None, "false"]
     assert page.text(".step-summary") == "threshold 30" and page.run("return document.documentElement.dataset.shown") == "edge:threshold=30"
     assert edits(page) == possible
@@ -300,9 +300,9 @@ def test_undo_in_a_search_is_of_its_text(opened):
     press(page, "z")
     page.driver.execute_async_script("setTimeout(arguments[0], 100)")
     assert edits(page) == [True, False] and page.visible(".step")
-    page.find("#undo").click()
+    page.click("#undo")
     now(page, "")
-    page.find("#palette-search").click()
+    page.click("#palette-search")
     press(page, "y")
     page.driver.execute_async_script("setTimeout(arguments[0], 100)")
     assert edits(page) == [False, True] and not page.visible(".step")

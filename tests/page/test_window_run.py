@@ -54,16 +54,16 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
         canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 60, clientY: box.top + canvas.height / 2 }));
         return document.getElementById('pixel').textContent.split('  ')[1].split(' → ').map((text) => text.startsWith('≈ #'));"""
     assert page.run(readout) == [False, True]
-    page.find("#compare").click()
+    page.click("#compare")
     expected = run_pixels(tmp_path, large, "blur", f"resize:width={width},height={height},fit=fill").astype(int)
     shown = middle_pixels(page, width, height)
     assert (shown[:, :, 3] == 255).all() and np.abs(shown[:, :, :3] - expected).mean() < 2
-    page.find("#zoom-real").click()
+    page.click("#zoom-real")
     page.wait("document.documentElement.dataset.whole === 'true'")
     x, y = WIDTH // 2 - 200, HEIGHT // 2 - 150
     assert (middle_pixels(page, 400, 300)[:, :, :3] == whole[y:y + 300, x:x + 400]).all()
     assert page.run(readout) == [False]
-    page.find("#devices summary").click()
+    page.click("#devices summary")
     page.wait("document.querySelector('#devices .digest')")
     page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
 
@@ -77,7 +77,7 @@ def test_colours_of_a_smaller_picture_are_about(page, large):
         {point}.dispatchEvent(new PointerEvent('pointermove', {{ bubbles: true, clientX: box.left + box.width / 2 + 40, clientY: box.top + box.height / 2 }}));"""
     page.run(move)
     assert re.fullmatch(r"[\d, ]+  #\w{6} → ≈ #\w{6}", page.text("#pixel"))
-    page.find("#zoom-real").click()
+    page.click("#zoom-real")
     page.wait("document.documentElement.dataset.whole === 'true'")
     page.run(move)
     assert re.fullmatch(r"[\d, ]+  #\w{6} → #\w{6}", page.text("#pixel"))
@@ -102,7 +102,7 @@ def test_transparency_stays(page, tmp_path):
     page.add_step("brightness")
     page.shown("brightness")
     assert page.run("return document.documentElement.dataset.whole") == "false"
-    page.find("#compare").click()
+    page.click("#compare")
     width, height = window_size(page)
     shown = middle_pixels(page, width, height)
     assert (shown[:, :width // 2 - 4, 3] == 0).all() and (shown[:, width // 2 + 4:, 3] == 255).all()
@@ -112,9 +112,9 @@ def test_the_file_is_that_of_the_result(page, large, tmp_path):
     open_live(page, large)
     page.add_step("blur")
     page.shown("blur")
-    page.find("#save").click()
+    page.click("#save")
     page.wait("document.documentElement.dataset.saving?.startsWith('jpeg ')")
-    page.find("#download").click()
+    page.click("#download")
     saved = page.downloads / "large-blur.jpg"
     expected = tmp_path / "expected.jpg"
     subprocess.run([BURIN, "run", "blur", str(large), str(expected)], check=True)
@@ -122,8 +122,8 @@ def test_the_file_is_that_of_the_result(page, large, tmp_path):
     saved.unlink()
     asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
     assert not page.run(asks)
-    page.find("#saving-close").click()
-    page.find("#zoom-real").click()
+    page.click("#saving-close")
+    page.click("#zoom-real")
     page.wait("document.documentElement.dataset.whole === 'true'")
     assert not page.run(asks), "the whole of the saved result is saved"
 
@@ -137,8 +137,8 @@ def test_what_is_asked_for_as_a_whole(site, large, tmp_path, address, text):
     page.shown(text)
     assert page.run("return document.documentElement.dataset.whole") == "true"
     if text.startswith("resize"):
-        page.find("#compare").click()
-        page.find("#zoom-real").click()
+        page.click("#compare")
+        page.click("#zoom-real")
         found = run_pixels(tmp_path, large, text)
         shown = middle_pixels(page, 400, 300)[:, :, :3]
         assert (shown == found[250:550, 400:800]).all()
@@ -162,9 +162,9 @@ def test_it_is_asked_for_once(page, large):
         if (!(options?.body instanceof FormData)) return real(target, options);
         asked++;
         return new Response(JSON.stringify({ message: 'too late', code: 'deadline' }), { status: 504 }); };""")
-    page.find("#zoom-real").click()
+    page.click("#zoom-real")
     page.wait("!document.getElementById('notice').hidden")
-    page.find("#zoom-in").click()
+    page.click("#zoom-in")
     page.driver.execute_async_script("setTimeout(arguments[0], 300)")
     assert page.run("return asked") == 1
 

@@ -35,9 +35,9 @@ def middle_digest(page, width, height):
 def show_output_alone(page):
     """Shows the output at its own size, its middle in the middle of the canvas if it was fitted before."""
     if page.run("return document.getElementById('compare').ariaPressed") == "true":
-        page.find("#compare").click()
+        page.click("#compare")
     if page.wait("true", painted=True) and page.text("#zoom") != "100 %":
-        page.find("#zoom-real").click()
+        page.click("#zoom-real")
         page.wait("document.getElementById('zoom').textContent === '100 %'")
 
 
