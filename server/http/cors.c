@@ -8,11 +8,13 @@
 /* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
     "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
-    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width";
+    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width, "
+    "traceparent, tracestate";
 
 /* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =
-    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, *";
+    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, "
+    "traceparent, tracestate, *";
 
 static bool is_on(const struct exchange *exchange) {
     return exchange->front->service.config->cors_origins[0] && !exchange->listener->admin;

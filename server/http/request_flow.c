@@ -38,9 +38,13 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
 /* Frees the body, however long the client reads the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     struct cors_field fields[CORS_FIELDS_MAX];
+    struct trace_fields trace;
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    exchange_trace(exchange, &trace);
+    MHD_add_response_header(reply.response, "traceparent", trace.parent);
+    if (*trace.state) MHD_add_response_header(reply.response, "tracestate", trace.state);
     const int count = cors_fields(exchange, fields);
     for (int i = 0; i < count; i++)
         MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
@@ -340,6 +344,8 @@ static void write_log(const struct exchange *exchange, double total_ms) {
     json_writer_key_string(&line, "event", "request");
     client_print(&exchange->request.client, client);
     json_writer_key_string(&line, "id", exchange->request.id);
+    json_writer_key_string(&line, "trace_id", exchange->request.trace.id);
+    json_writer_key_string(&line, "span_id", exchange->request.trace.span);
     json_writer_key_string(&line, "client", client);
     json_writer_key_string(&line, "method", exchange->method);
     json_writer_key_string(&line, "op", exchange->request.label);
