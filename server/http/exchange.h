@@ -22,6 +22,12 @@ enum exchange_state {
     EXCHANGE_LINGERING /* refused on the socket; the rest is read and dropped for a while */
 };
 
+/* An image, for the log. */
+struct image_facts {
+    char type[32];          /* a media type; "": not known */
+    uint32_t width, height; /* 0: not known, or several */
+};
+
 struct exchange {
     struct request request; /* its owner is this exchange */
     struct front *front;
@@ -44,6 +50,7 @@ struct exchange {
     struct timing timing;
     char device[DEVICE_NAME_MAX]; /* "": no worker got it */
     uint64_t pixels;              /* of the input image */
+    struct image_facts input, output;
 };
 
 /* A request has come: its exchange, in the connection's memory. NULL: the connection has none. */
