@@ -52,7 +52,7 @@ enum status user_operators_load(const char *path, struct failure *failure) {
 
 static void log_sentence(void *context, const char *sentence) {
     (void)context;
-    log_event(LOG_ERROR, "%s", sentence);
+    log_event(LOG_ERROR, "operators_problem", "%s", sentence);
 }
 
 static void print_sentence(void *context, const char *sentence) {
@@ -179,10 +179,12 @@ static bool check(const struct reading *reading, const struct source *source) {
     else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure)) {
         char *rest = output;
         for (char *line; (line = strsep(&rest, "\n"));)
-            if (*line) log_event(LOG_ERROR, "%s", line);
+            if (*line) log_event(LOG_ERROR, "operators_problem", "%s", line);
     } else if (failure.status != STATUS_CANCELLED)
         why = failure.message;
-    if (why) log_event(LOG_ERROR, "%s: not used: it could not be checked: %s", path, why);
+    if (why)
+        log_event(LOG_ERROR, "operators_problem", "%s: not used: it could not be checked: %s", path,
+                  why);
     if (fd >= 0) close(fd);
     free(output);
     return good;
@@ -217,7 +219,7 @@ static bool add(const struct reading *reading, const char *path, const char *byt
     if (file && names_are_free(&reading->fresh->ops, file, &diagnostics)) {
         twin_fill(file);
         if (generation_add(reading->fresh, file, path, bytes, length)) return true;
-        log_event(LOG_ERROR, "%s: not used: out of memory", path);
+        log_event(LOG_ERROR, "operators_problem", "%s: not used: out of memory", path);
     }
     operators_dir_report(&options, &diagnostics);
     reader_destroy(file);
@@ -230,8 +232,9 @@ static bool add(const struct reading *reading, const char *path, const char *byt
 static bool is_unchecked(const struct reading *reading, const struct source *source) {
     const size_t most = (size_t)reading->config->operators_source_bytes_max;
     if (source->bytes && !source->same && source->length > most)
-        log_event(LOG_ERROR, "%s: not used: it is longer than operators_source_bytes_max, %zu",
-                  source->path, most);
+        log_event(LOG_ERROR, "operators_problem",
+                  "%s: not used: it is longer than operators_source_bytes_max, %zu", source->path,
+                  most);
     return source->bytes && !source->same && source->length <= most;
 }
 
@@ -269,8 +272,8 @@ static void check_one(void *context, int index) {
     source->right = check(reading, source);
     pthread_mutex_lock(&reading->lock);
     if (++reading->checked % PROGRESS == 0)
-        log_event(LOG_INFO, "operators_dir: %d of %d files are checked", reading->checked,
-                  reading->unchecked_count);
+        log_event(LOG_INFO, "operators_checked", "operators_dir: %d of %d files are checked",
+                  reading->checked, reading->unchecked_count);
     pthread_mutex_unlock(&reading->lock);
 }
 
@@ -281,7 +284,7 @@ static void check_all(struct reading *reading) {
     const int threads = many < reading->unchecked_count ? many : reading->unchecked_count;
     struct pool *pool = threads > 1 ? pool_create(threads) : NULL; /* NULL: one after the other */
     if (reading->unchecked_count >= PROGRESS)
-        log_event(LOG_INFO, "operators_dir: checking %d files, %d at a time",
+        log_event(LOG_INFO, "operators_checked", "operators_dir: checking %d files, %d at a time",
                   reading->unchecked_count, pool_threads(pool));
     pool_run(pool, check_one, reading, reading->unchecked_count);
     pool_destroy(pool);
@@ -292,10 +295,12 @@ static void take(const struct reading *reading, const struct source *source) {
         add(reading, source->path, source->before.text, source->length);
     } else if (source->right && add(reading, source->path, source->bytes, source->length)) {
         const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
-        log_event(LOG_INFO, "%s: %d operator%s", source->path, count, count == 1 ? "" : "s");
+        log_event(LOG_INFO, "operators_accepted", "%s: %d operator%s", source->path, count,
+                  count == 1 ? "" : "s");
     } else if (source->before.text &&
                add(reading, source->path, source->before.text, source->before.length)) {
-        log_event(LOG_ERROR, "%s: its operators as read before stay in use", source->path);
+        log_event(LOG_ERROR, "operators_kept", "%s: its operators as read before stay in use",
+                  source->path);
     }
 }
 
@@ -304,8 +309,9 @@ static bool read_folder(struct reading *reading, struct failure *failure) {
     const char *folder = reading->config->operators_dir;
     const bool read = operators_dir_each(folder, &options, collect, reading, failure);
     if (reading->left_out)
-        log_event(LOG_ERROR, "operators_dir: %d files are not used: at most %d are read",
-                  reading->left_out, OP_SET_ADDED_MAX);
+        log_event(LOG_ERROR, "operators_problem",
+                  "operators_dir: %d files are not used: at most %d are read", reading->left_out,
+                  OP_SET_ADDED_MAX);
     if (read) check_all(reading);
     for (int i = 0; i < reading->count; i++) {
         if (read && !is_interrupted(reading)) take(reading, &reading->sources[i]);
@@ -320,7 +326,7 @@ static void log_removed(const struct generation *before, const struct generation
     const char *at = before->texts;
     while (at && generation_next_text(&at, before->texts + before->texts_length, &text))
         if (!generation_find_text(fresh, text.path, &found))
-            log_event(LOG_INFO, "%s: its operators are removed", text.path);
+            log_event(LOG_INFO, "operators_removed", "%s: its operators are removed", text.path);
 }
 
 /* Logs a cache that cannot be used: each new sandbox would compile everything again. */
@@ -328,7 +334,8 @@ static void check_cache(const struct config *config) {
     const char *folder = config->operators_cache_dir;
     const char *trouble = *config->operators_dir && *folder ? twin_cache_trouble(folder) : NULL;
     if (trouble)
-        log_event(LOG_ERROR, "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
+        log_event(LOG_ERROR, "operators_cache_unused",
+                  "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
 }
 
 struct generation *user_operators_read(const struct config *config, const struct generation *before,

@@ -167,7 +167,7 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
     while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
         wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
     if (!first && !signals_seen)
-        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz shows why");
+        log_event(LOG_ERROR, "no_worker", "no worker is ready yet; GET /readyz shows why");
 }
 
 /* ---- reading operators_dir again */
@@ -198,20 +198,22 @@ static void reload(struct service *service, const struct config *config) {
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!*config->operators_dir)
-        log_event(LOG_INFO, "SIGHUP: operators_dir is not set, so there is nothing to read again");
+        log_event(LOG_INFO, "reloaded",
+                  "SIGHUP: operators_dir is not set, so there is nothing to read again");
     else if (!front_reload(service->front, &watch, &failure))
-        log_event(LOG_ERROR, "operators_dir: all operators stay as they were: %s", failure.message);
+        log_event(LOG_ERROR, "reload_failed", "operators_dir: all operators stay as they were: %s",
+                  failure.message);
     notify_serving(service, failure.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
-    log_event(LOG_INFO, "stopping: finishing accepted requests");
+    log_event(LOG_INFO, "stopping", "stopping: finishing accepted requests");
     say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing accepted requests",
         config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     systemd_watchdog_stop(service->watchdog);
     front_destroy(service->front);
-    log_event(LOG_INFO, "stopped");
+    log_event(LOG_INFO, "stopped", "stopped");
 }
 
 /* ---- the daemon */
@@ -246,8 +248,9 @@ static int wait_for_stop(struct service *service, const struct config *config,
     }
     pthread_sigmask(SIG_SETMASK, before, NULL);
     if (crippled)
-        log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
-                             "the daemon finishes accepted requests and ends; start it again");
+        log_event(LOG_ERROR, "launcher_lost",
+                  "the process that starts workers has ended: none can be replaced, so "
+                  "the daemon finishes accepted requests and ends; start it again");
     return crippled ? 1 : 0;
 }
 

@@ -82,7 +82,7 @@ int command_worker(int argc, char **argv) {
     }
     if (!slots || !prepare(slots, gpu, sandbox, &failure) ||
         device_choose(argv[2], &driver, &index, &failure)) {
-        log_event(LOG_ERROR, "worker: %s", failure.message);
+        log_event(LOG_ERROR, "worker_failed", "worker: %s", failure.message);
         slots_destroy(slots);
         return WORKER_FAILED;
     }

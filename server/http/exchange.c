@@ -3,6 +3,7 @@
 
 #include "server/http/identity.h"
 #include "server/http/route.h"
+#include "server/log/log.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -51,7 +52,10 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     struct front *front = listener->front;
     struct connection *connection = connection_of(library);
     const char *id = connection_header(library, "X-Request-ID");
-    if (!connection || !connection->filter) return NULL;
+    if (!connection || !connection->filter) {
+        log_event(LOG_ERROR, "no_memory", "a connection was closed: there is no memory for it");
+        return NULL;
+    }
     struct exchange *exchange = (struct exchange *)connection->memory;
     clear(exchange);
     exchange->front = front;

@@ -209,7 +209,7 @@ static void limit_connections(struct front *front, const struct front_sockets *s
         find_limits(front->service.config, front->io_threads, has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
-        log_event(LOG_ERROR,
+        log_event(LOG_ERROR, "connections_limited",
                   "connections_max is %ld, but the limit of open files, %ld, leaves room for %d "
                   "connections: no more are accepted at a time; raise it (ulimit -n, "
                   "LimitNOFILE=) or lower connections_max",

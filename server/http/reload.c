@@ -35,7 +35,7 @@ static enum status wait_and_start(struct front *front, struct generation *next,
         if (interrupted()) return stopped(failure);
         const int64_t waited_ms = (clock_ns() - start) / 1000000;
         if (waited_ms >= report_ms) {
-            log_event(report_ms == REPORT_MS ? LOG_INFO : LOG_ERROR,
+            log_event(report_ms == REPORT_MS ? LOG_INFO : LOG_ERROR, "reload_waits",
                       "operators_dir: some requests still use the operators of the last reload but "
                       "one; the new ones have waited %lld s for them",
                       (long long)(waited_ms / 1000));
@@ -76,8 +76,8 @@ static enum status put_in_force(struct front *front, struct generation *next,
     metrics_add_operators(front->service.metrics, &next->ops);
     const int count = next->ops.added_count;
     generations_replace(&front->service.generations, next);
-    log_event(LOG_INFO, "operators_dir was read again: %d operator%s in force", count,
-              count == 1 ? "" : "s");
+    log_event(LOG_INFO, "operators_loaded", "operators_dir was read again: %d operator%s in force",
+              count, count == 1 ? "" : "s");
     return STATUS_OK;
 }
 
@@ -88,7 +88,8 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {
-        log_event(LOG_INFO, "operators_dir was read again: nothing has changed");
+        log_event(LOG_INFO, "operators_unchanged",
+                  "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
     return next && (same || !put_in_force(front, next, watch->interrupted, failure));

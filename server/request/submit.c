@@ -256,6 +256,7 @@ static void fill_job(struct request *request, const struct work *work) {
     const struct settings *settings = &request->settings;
     job->io_thread = request->io_thread;
     snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
+    memcpy(job->trace_id, request->trace.id, sizeof job->trace_id);
     memcpy(job->device, settings->device, sizeof job->device);
     job->client = client_unit(&request->client);
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
