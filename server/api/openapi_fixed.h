@@ -256,6 +256,7 @@ static const char openapi_service_paths[] =
                 "'503':" OPENAPI_JSON("Not now; status gives the reason", "Readiness")) ","
     OPENAPI_GET("/metrics", "get-metrics", "Counters in the text format of Prometheus",
                 "'200':{'description':'Counters','content':{'text/plain':{'schema':{"
+                "'type':'string'}},'application/openmetrics-text':{'schema':{"
                 "'type':'string'}}}}");
 
 // clang-format on

@@ -58,6 +58,16 @@ enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct
     return STATUS_OK;
 }
 
+/* A scraper that knows OpenMetrics names the type in Accept. */
+static bool wants_open_metrics(const struct exchange *exchange) {
+    struct header_lines lines;
+    bool wants = false;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
+    for (int i = 0; i < lines.count; i++)
+        wants |= strstr(lines.values[i], "application/openmetrics-text") != NULL;
+    return wants;
+}
+
 enum status handle_metrics(struct exchange *exchange, struct reply *reply,
                            struct failure *failure) {
     (void)failure;
@@ -77,6 +87,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
             log_lines_dropped() +
             __atomic_load_n(slots_log_dropped(front->service.slots), __ATOMIC_RELAXED),
         .version = version_text(),
+        .open_metrics = wants_open_metrics(exchange),
     };
     supervisor_jobs(front->service.supervisor, &now.queued);
     deadline_thread_counts(front->deadlines, &now.connections);
@@ -86,7 +97,11 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     if (!out) return STATUS_OK; /* no memory: the reply stays empty */
     metrics_print(front->service.metrics, &now, out);
     fclose(out);
-    *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
+    *reply =
+        reply_text(now.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                    : "text/plain; version=0.0.4",
+                   "no-cache", text);
+    if (reply->response) MHD_add_response_header(reply->response, MHD_HTTP_HEADER_VARY, "Accept");
     return STATUS_OK;
 }
 

@@ -347,8 +347,9 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     const bool answered = exchange->state == EXCHANGE_LINGERING; /* the rest does not matter */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
-        metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
-                        total_ms, exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+        metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
+                        exchange->http_status, total_ms,
+                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     access_log_write(exchange, total_ms);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
