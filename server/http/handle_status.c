@@ -43,7 +43,8 @@ static const char *why_not_ready(const struct service *service, const struct wor
 
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    const struct service *service = &exchange->front->service;
+    struct front *front = exchange->front;
+    const struct service *service = &front->service;
     struct worker_facts workers[WORKERS_MAX];
     const int worker_count = supervisor_workers(service->supervisor, workers);
     int waiting;
@@ -51,10 +52,14 @@ enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct
     const char *why_not = why_not_ready(service, workers, worker_count, waiting);
     json_t *list = json_array();
     for (int i = 0; i < worker_count; i++) json_array_append_new(list, worker_json(&workers[i]));
-    *reply = reply_json(why_not ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
-                        json_pack("{s:s, s:i, s:i, s:o}", "status", why_not ? why_not : "ready",
-                                  "queued", waiting, "queue_jobs", (int)service->config->queue_jobs,
-                                  "workers", list));
+    pthread_mutex_lock(&front->outcome_lock);
+    json_t *outcome = json_deep_copy(front->outcome);
+    pthread_mutex_unlock(&front->outcome_lock);
+    *reply =
+        reply_json(why_not ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+                   json_pack("{s:s, s:i, s:i, s:o, s:o*}", "status", why_not ? why_not : "ready",
+                             "queued", waiting, "queue_jobs", (int)service->config->queue_jobs,
+                             "workers", list, "reload", outcome));
     return STATUS_OK;
 }
 

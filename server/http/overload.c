@@ -8,6 +8,7 @@
 #include "pipeline/timing.h"
 #include "server/api/json_writer.h"
 #include "server/http/exchange.h"
+#include "server/http/front.h"
 #include "server/http/identity.h"
 #include "server/http/problem.h"
 #include "server/http/route.h"
@@ -180,8 +181,8 @@ static void add_fields(const struct front *front, const struct request_head *req
     trace_join_state(problem->trace, lines.values, lines.count, state);
     if (*state) problem_add_field(problem, "tracestate", state);
     read_lines(request, MHD_HTTP_HEADER_ORIGIN, &lines);
-    const int count = cors_fields_for(front->service.config->cors_origins,
-                                      lines.count == 1 ? lines.values[0] : NULL, fields);
+    const int count =
+        cors_fields_for(front_origins(front), lines.count == 1 ? lines.values[0] : NULL, fields);
     for (int i = 0; i < count; i++) problem_add_field(problem, fields[i].name, fields[i].value);
     snprintf(seconds, sizeof seconds, "%d", supervisor_retry_after_s(front->service.supervisor));
     problem_add_field(problem, MHD_HTTP_HEADER_RETRY_AFTER, seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_reload: reads operators_dir again while the daemon serves.
+/* Changes while the daemon serves. front_reload reads operators_dir again.
  *
  * How it works. The next generation is made from the folder, its workers start beside the present
  * ones, and when they are healthy it replaces the present generation. No request waits for a worker
@@ -11,6 +11,8 @@
 #include "server/http/front_state.h"
 #include "server/log/log.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,4 +95,28 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
         generation_release(next);
     }
     return next && (same || !put_in_force(front, next, watch->interrupted, failure));
+}
+
+/* ---- what all requests see */
+
+bool front_set_origins(struct front *front, const char *list) {
+    struct origins *next = calloc(1, sizeof *next);
+    if (!next) return false;
+    next->before = front->origins;
+    snprintf(next->list, sizeof next->list, "%s", list);
+    __atomic_store_n(&front->origins, next, __ATOMIC_RELEASE);
+    return true;
+}
+
+const char *front_origins(const struct front *front) {
+    return __atomic_load_n(&front->origins, __ATOMIC_ACQUIRE)->list;
+}
+
+void front_set_outcome(struct front *front, json_t *outcome, json_t *problems) {
+    pthread_mutex_lock(&front->outcome_lock);
+    json_decref(front->outcome);
+    json_decref(front->problems);
+    front->outcome = outcome;
+    front->problems = problems;
+    pthread_mutex_unlock(&front->outcome_lock);
 }

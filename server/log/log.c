@@ -38,19 +38,24 @@
 enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 1024 };
 
 static bool as_json;
-static enum log_level threshold = LOG_ERROR;
-static uint64_t own_dropped;     /* atomic */
+static enum log_level threshold = LOG_ERROR; /* atomic */
+static uint64_t own_dropped;                 /* atomic */
 static uint64_t *shared_dropped; /* the pointer and the counter are atomic; may be NULL */
 
 void log_open(const char *format, const char *level) {
     as_json = strcmp(format, "json") == 0;
-    threshold = strcmp(level, "info") == 0    ? LOG_INFO
-                : strcmp(level, "error") == 0 ? LOG_ERROR
-                                              : LOG_OFF;
+    log_set_level(level);
+}
+
+void log_set_level(const char *level) {
+    const enum log_level new = strcmp(level, "info") == 0    ? LOG_INFO
+                               : strcmp(level, "error") == 0 ? LOG_ERROR
+                                                             : LOG_OFF;
+    __atomic_store_n(&threshold, new, __ATOMIC_RELAXED);
 }
 
 bool log_wants(enum log_level level) {
-    return level <= threshold;
+    return level <= __atomic_load_n(&threshold, __ATOMIC_RELAXED);
 }
 
 bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out) {
@@ -65,7 +70,7 @@ bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out) {
     return true;
 }
 
-static void stamp(char *text, size_t size) {
+void log_time(char *text, size_t size) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     struct tm utc;
@@ -105,7 +110,7 @@ static void add_logfmt(struct json_writer *line, const char *fields) {
 static size_t make_line(char *memory, enum log_level level, const char *fields) {
     char when[48];
     struct json_writer line = json_writer_in(memory, LINE_BYTES - 2);
-    stamp(when, sizeof when);
+    log_time(when, sizeof when);
     json_writer_add(&line, as_json ? "{\"time\":\"" : "time=");
     json_writer_add(&line, when);
     json_writer_add(&line, as_json ? "\",\"level\":\"" : " level=");
@@ -424,7 +429,7 @@ void log_event_of(enum log_level level, const char *event, const char *id, const
 }
 
 void log_start(size_t buffer_bytes, uint64_t *dropped) {
-    if (threshold == LOG_OFF || current) return;
+    if (current) return; /* also if the level is off: it may change */
     __atomic_store_n(&shared_dropped, dropped, __ATOMIC_RELEASE);
     struct writer *started = writer_start(STDERR_FILENO, buffer_bytes);
     if (!started)

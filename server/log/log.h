@@ -24,6 +24,9 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
 /* FORMAT "json", or "text" for logfmt; LEVEL "info", "error" or "off". Until then: text, errors. */
 void log_open(const char *format, const char *level);
 
+/* Changes the level while threads log. */
+void log_set_level(const char *level);
+
 /* Starts a thread that writes, with a buffer of BUFFER_BYTES for waiting lines. Without it the
  * caller of log_event writes its line at once, or the line is lost if standard error would block.
  * The thread inherits its creator's priority and rights. DROPPED: an additional counter of lost
@@ -37,6 +40,9 @@ void log_stop(void);
 uint64_t log_lines_dropped(void);
 
 bool log_wants(enum log_level level);
+
+/* Writes the time as lines have it: UTC with milliseconds. */
+void log_time(char *text, size_t size);
 
 /* Logs a line with the name EVENT, on which programs rely (README.md lists all), and a sentence for
  * people. ID, TRACE_ID: of its job, as a worker may have written them; NULL: none. */

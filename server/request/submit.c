@@ -271,8 +271,9 @@ static void fill_job(struct request *request, const struct work *work) {
 static enum status check_still(const struct request *request, const struct job_output *output,
                                struct failure *failure) {
     const struct config *config = request->service->config;
-    const bool deadline = config->processing_ms < config->encode_still_ms;
-    const double most = (double)(deadline ? config->processing_ms : config->encode_still_ms);
+    const bool deadline = config->processing_ms < config_now(&config->encode_still_ms);
+    const double most =
+        (double)(deadline ? config->processing_ms : config_now(&config->encode_still_ms));
     struct encode_options options = output->encode;
     options.format = output->type;
     const double ms = codec_still_ms(&output->image, &options);
@@ -290,7 +291,8 @@ static enum status check_still(const struct request *request, const struct job_o
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const uint64_t pixels = image_pixels(&output->image);
-    const uint64_t most = (uint64_t)request->service->config->result_pixels_max[output->type];
+    const uint64_t most =
+        (uint64_t)config_now(&request->service->config->result_pixels_max[output->type]);
     const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);

@@ -111,7 +111,7 @@ TABLE = [
     ("where no worker is healthy jobs are queued first", "dispatch/worker_list.c",
      "if (hope) return STATUS_OK;", "if (served) return STATUS_OK;", "unit dispatch/worker_list"),
     ("a job that cannot end in time is tried", "dispatch/forecast.c",
-     "least_ms <= (double)config->refuse_times * allowed_ms", "least_ms <= 1e12", "unit dispatch/forecast"),
+     "least_ms <= (double)times * allowed_ms", "least_ms <= 1e12", "unit dispatch/forecast"),
     ("users' operators may fill the queue", "dispatch/dispatcher.c",
      "waiting < (share > 1 ? share : 1)", "waiting >= 0", "unit dispatch/dispatcher_walk"),
     ("jobs ahead do not count in the forecast", "dispatch/dispatcher.c",
