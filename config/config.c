@@ -296,6 +296,49 @@ enum status config_load(struct config *config, const char *path, int *argc, char
     return status;
 }
 
+const char *config_file(void) {
+    return loaded.file;
+}
+
+/* Whether KEY may change while the daemon runs: requests or the end read it each time, and nothing
+ * was laid out by it, but for slots by body_bytes_max, which may therefore only become smaller. */
+static bool may_change(const struct key *key, const struct config *first,
+                       const struct config *next) {
+    static const char *const names[] = { "cors_origins",    "log_level",      "body_bytes_max",
+                                         "avif_pixels_max", "parts_max",      "encode_still_ms",
+                                         "refuse_times",    "drain_delay_ms", "drain_timeout_ms",
+                                         "drain_client_ms" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], key->name) == 0)
+            return i != 2 || next->body_bytes_max <= first->body_bytes_max;
+    return false;
+}
+
+void config_take(struct config *config, const struct config *next, char *restart, size_t size) {
+    static struct config first; /* as it was at the start */
+    static bool known;
+    size_t length = 0;
+    if (!known) first = *config;
+    known = true;
+    *restart = '\0';
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key *key = keys_at(i);
+        char now[KEY_VALUE_MAX], then[KEY_VALUE_MAX];
+        void *to = (char *)config + key->offset;
+        key_print(key, config, now);
+        key_print(key, next, then);
+        if (loaded.source[i] == FROM_FLAG || strcmp(now, then) == 0) continue;
+        if (!may_change(key, &first, next))
+            length += length < size ? (size_t)snprintf(restart + length, size - length, "%s%s",
+                                                       length ? ", " : "", key->name)
+                                    : 0;
+        else if (key->type == KEY_TEXT || key->type == KEY_CHOICE)
+            memcpy(to, (const char *)next + key->offset, key->size);
+        else /* other threads read it */
+            __atomic_store_n((long *)to, key_number(key, next), __ATOMIC_RELAXED);
+    }
+}
+
 /* ---- printing */
 
 static json_t *value_json(const struct key *key, const struct config *config) {

@@ -23,13 +23,13 @@ enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 /* A body larger than queue_bytes can never be accepted; after a 503 its client would retry
  * forever. */
 static long largest_body(const struct config *config) {
-    return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
-                                                        : config->queue_bytes;
+    const long most = config_now(&config->body_bytes_max);
+    return most < config->queue_bytes ? most : config->queue_bytes;
 }
 
 static enum status too_large(const struct service *service, struct failure *failure) {
     const long most = largest_body(service->config);
-    const bool held = most < service->config->body_bytes_max;
+    const bool held = most < config_now(&service->config->body_bytes_max);
     if (held) metrics_reject(service->metrics, REJECTED_BYTES);
     return fail(failure, STATUS_BODY_TOO_LARGE,
                 "the body is larger than %ld bytes; send a smaller one, or raise %s", most,
@@ -39,7 +39,7 @@ static enum status too_large(const struct service *service, struct failure *fail
 static enum status open_form(struct request *request, const char *type, struct failure *failure) {
     const struct config *config = request->service->config;
     const struct multipart_limits limits = {
-        .parts_max = (int)config->parts_max,
+        .parts_max = (int)config_now(&config->parts_max),
         .part_headers_bytes = (size_t)config->part_headers_bytes,
     };
     request->upload.multipart = true;
@@ -124,10 +124,11 @@ static enum status store_image(struct request *request, const uint8_t *bytes, si
                                struct failure *failure) {
     struct job *job = request_job(request);
     if (job->body_length + length >
-        (uint64_t)request->service->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
+        (uint64_t)config_now(&request->service->config->body_bytes_max) +
+            (1 + OP_AUX_MAX) * IMAGE_ALIGN)
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
-                    request->service->config->body_bytes_max);
+                    config_now(&request->service->config->body_bytes_max));
     uint8_t *place = next_byte(request);
     if (place != bytes) memmove(place, bytes, length); /* may overlap, after upload_buffer */
     job->body_length += length;
