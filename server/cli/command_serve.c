@@ -194,18 +194,12 @@ static void say_checking(void *context, const char *path) {
  * change. RESTART becomes the names of keys that a restart would change. */
 static enum status read_config(struct service *service, struct config *config, char *restart,
                                size_t size, struct failure *failure) {
-    struct config next[2]; /* with room for a NUL */
-    char *const arguments[] = { "burin", "worker", "--config", (char *)config_file(), NULL };
+    struct config next;
     const struct process_limits limits = { SPARE_MS, stopping };
-    bool good;
     *restart = '\0';
     if (!*config_file()) return STATUS_OK;
-    if (process_check(arguments, -1, &limits, (char *)next, sizeof next, &good, failure))
-        return failure->status;
-    if (!good)
-        return fail(failure, STATUS_BAD_PARAM, "%.*s", (int)strcspn((char *)next, "\n"),
-                    (char *)next);
-    config_take(config, next, restart, size);
+    if (process_read_config(config_file(), &limits, &next, failure)) return failure->status;
+    config_take(config, &next, restart, size);
     log_set_level(config->log_level);
     if (strcmp(front_origins(service->front), config->cors_origins) == 0 ||
         front_set_origins(service->front, config->cors_origins))

@@ -25,14 +25,6 @@ static int usage(void) {
     return 2;
 }
 
-/* Prints the configuration as it is in memory, or the mistake: the daemon can open no file. */
-static int load_config(const char *path) {
-    struct config config;
-    struct failure failure = { 0 };
-    if (config_load(&config, path, NULL, NULL, &failure)) return puts(failure.message), 1;
-    return fwrite(&config, sizeof config, 1, stdout) != 1;
-}
-
 /* Loads the operators, whose texts follow the configuration in the preamble. Fails if one is
  * missing, since this worker would then refuse jobs that the daemon accepts; a new worker may find
  * the folder or the memory that this one lacked. */
@@ -63,7 +55,7 @@ int command_worker(int argc, char **argv) {
         printf("%d\n", device_cuda.count());
         return 0;
     }
-    if (argc == 3 && strcmp(argv[1], "--config") == 0) return load_config(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--config") == 0) return process_print_config(argv[2]);
     if (argc == 8 && strcmp(argv[1], "--check") == 0) return user_operators_check(argv + 2);
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;

@@ -2,7 +2,7 @@
 """The configuration's file read again on SIGHUP: some keys change at once, the others are named, a mistake changes nothing, and
 GET /readyz has the outcome.
 
-covers: config/config.c server/http/reload.c server/cli/command_worker.c server/process/launcher_process.c"""
+covers: config/config.c server/http/reload.c server/cli/command_worker.c server/process/launcher_process.c server/process/process.c"""
 import json
 import re
 import signal
@@ -143,3 +143,14 @@ def test_requests_go_on(configured):
         thread.join()
     assert statuses == {200} and seen == {SHOP, None}
 
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+def test_a_line_of_the_loader_changes_nothing(start, tmp_path, sandbox):
+    """A process that starts may write to standard error before it is Burin; the configuration stays whole."""
+    path = tmp_path / "burin.json"
+    path.write_text(json.dumps({"body_bytes_max": "1MiB", "parts_max": 1}))
+    daemon = start("--config", str(path), "--sandbox", sandbox, env={"LD_PRELOAD": "/nonexistent.so"})
+    daemon.file = path
+    now = reload(daemon, body_bytes_max="1MiB", parts_max=2)
+    assert (now["ok"], now["errors"]) == (True, []) and not now["restart_needed_for"]
+    assert daemon.works() and "ld.so" in daemon.log_text()
