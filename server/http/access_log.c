@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The line is written when the request has ended. A query may hold secrets of other
+ * services, by a client's mistake too, and no list of their names is complete: so the line has the
+ * values of those names alone that Burin gives a meaning, within lists of steps too. */
 #include "server/http/access_log.h"
 
+#include "pipeline/builtin_ops.h"
 #include "pipeline/format.h"
 #include "server/api/json_writer.h"
 #include "server/http/route.h"
@@ -8,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* Bytes of texts that a client chooses. */
 enum { SHOWN_METHOD = 16, SHOWN_PATH = 256, SHOWN_QUERY = 1024, SHOWN_AGENT = 160 };
@@ -29,24 +32,80 @@ static void add_escaped(struct json_writer *to, const char *text) {
     }
 }
 
-/* Whether an argument of that name may be a secret, now or in a client's mistake. */
-static bool is_secret(const char *name) {
-    static const char *const words[] = { "sign", "key", "token", "secret", "pass", "auth" };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasestr(name, words[i])) return true;
-    return strcasecmp(name, "sig") == 0;
+/* Whether Burin gives NAME a meaning. Parameters of a user's operator count for that OPERATION
+ * alone: their author chose the names. */
+static bool is_known(const struct op_set *ops, const char *operation, const char *name) {
+    const char *shared;
+    if (imaginary_knows(name)) return true;
+    for (int i = 0; (shared = settings_shared_name(i)); i++)
+        if (strcmp(shared, name) == 0) return true;
+    for (int i = 0; i < op_set_count(ops); i++) {
+        const struct op *op = op_set_at(ops, i);
+        if (i >= builtin_op_count() && strcmp(op->name, operation) != 0) continue;
+        for (const struct param *param = op->params; param && param->name; param++)
+            if (strcmp(param->name, name) == 0) return true;
+    }
+    return false;
 }
 
+/* Whether VALUE may hold an address with a query, or several arguments in one. */
+static bool has_arguments(const char *value) {
+    return strpbrk(value, "?=&") != NULL;
+}
+
+/* Whether a list of steps or of outputs has known names alone. */
+static bool is_plain(const struct op_set *ops, const char *operation, const json_t *json) {
+    static const char words[] = " operation params ignore_failure name ";
+    const char *name, *step = json_string_value(json_object_get(json, "operation"));
+    char word[PARAM_SHOWN_MAX];
+    json_t *value;
+    size_t i;
+    if (step) operation = step;
+    json_object_foreach ((json_t *)json, name, value) {
+        snprintf(word, sizeof word, " %s ", name);
+        if (!strstr(words, word) && !is_known(ops, operation, name)) return false;
+        if (!is_plain(ops, operation, value)) return false;
+    }
+    json_array_foreach (json, i, value)
+        if (!is_plain(ops, operation, value)) return false;
+    return !json_is_string(json) || !has_arguments(json_string_value(json));
+}
+
+struct address {
+    struct json_writer *query;
+    const struct op_set *ops;
+    const char *operation;
+};
+
+/* Whether the value of NAME holds no secret, even by a client's mistake. */
+static bool is_shown(const struct address *address, const char *name, const char *value) {
+    if (!is_known(address->ops, address->operation, name)) return false;
+    if (!settings_names_operators(name)) return !has_arguments(value);
+    char why[PARAM_SHOWN_MAX];
+    json_t *steps = operations_load(value, why);
+    const bool plain = json_is_array(steps) && is_plain(address->ops, "", steps);
+    json_decref(steps);
+    return plain;
+}
+
+/* An address of another service is cut before its query. */
 static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *name,
                                     const char *value) {
     (void)kind;
-    struct json_writer *query = context;
+    const struct address *address = context;
+    struct json_writer *query = address->query;
+    char place[SHOWN_PATH];
     if (query->full) return MHD_NO;
     if (query->length) json_writer_add(query, "&");
+    if (!value && *name) return add_escaped(query, "REDACTED"), MHD_YES;
     add_escaped(query, name);
     if (!value) return MHD_YES;
     json_writer_add(query, "=");
-    add_escaped(query, is_secret(name) ? "REDACTED" : value);
+    snprintf(place, sizeof place, "%.*s", (int)strcspn(value, "?#%&;"), value);
+    if (strcmp(name, "url") == 0 && !strchr(place, '@'))
+        add_escaped(query, place);
+    else
+        add_escaped(query, is_shown(address, name, value) ? value : "REDACTED");
     return MHD_YES;
 }
 
@@ -68,7 +127,12 @@ static void add_address(struct json_writer *line, const struct exchange *exchang
     if (path.full) strcpy(memory + path.length, cut);
     add_text(line, "path", memory, sizeof memory);
     struct json_writer query = json_writer_in(memory, SHOWN_QUERY);
-    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &query);
+    struct generation *operators = generations_hold(&exchange->front->service.generations);
+    struct address address = { &query, &operators->ops,
+                               exchange->path && *exchange->path ? route_name(exchange->path)
+                                                                 : "" };
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &address);
+    generation_release(operators);
     if (query.full) strcpy(memory + query.length, cut);
     add_text(line, "query", memory, sizeof memory);
 }
