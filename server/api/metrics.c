@@ -33,10 +33,11 @@ static const char *const codec_reasons[CODEC_PLACES] = {
 
 /* A request that is in a bucket. TAKEN, atomic: one thread has it; others do without. */
 struct exemplar {
-    bool taken, sampled;
+    bool taken;
     char trace_id[TRACE_ID_MAX];
     double seconds;
-    int64_t at_ms; /* since 1970; 0: there is none; atomic */
+    int64_t at_ms;      /* since 1970; 0: there is none */
+    int64_t next_ms[2]; /* when a request may replace it, by trace.sampled; atomic */
 };
 
 struct histogram {
@@ -114,20 +115,22 @@ void metrics_destroy(struct metrics *metrics) {
 
 /* ---- counting */
 
-enum { EXEMPLAR_MS = 1000 };
+enum { EXEMPLAR_MS = 1000, RECORDED_MS = 60000 };
 
-/* Makes the request in TRACE the bucket's exemplar: at most one a second, so that threads do not
- * write the same memory all the time, and one that its caller records rather than others. */
+/* Makes the request in TRACE the bucket's exemplar: at most one a second, so that threads seldom
+ * write the same memory; one that its caller records stays for a minute before others. */
 static void note(struct exemplar *exemplar, const struct trace *trace, double ms, int64_t now_ms) {
-    const int64_t age = now_ms - __atomic_load_n(&exemplar->at_ms, __ATOMIC_RELAXED);
-    if (age >= 0 && age < EXEMPLAR_MS) return; /* below 0: the clock was set back */
+    const int64_t wait_ms =
+        __atomic_load_n(&exemplar->next_ms[trace->sampled], __ATOMIC_RELAXED) - now_ms;
+    if (wait_ms > 0 && wait_ms <= RECORDED_MS) return; /* more: the clock was set back */
     if (__atomic_exchange_n(&exemplar->taken, true, __ATOMIC_ACQUIRE)) return;
-    if (trace->sampled || !exemplar->sampled) {
-        exemplar->sampled = trace->sampled;
-        memcpy(exemplar->trace_id, trace->id, sizeof exemplar->trace_id);
-        exemplar->seconds = ms / 1000;
-        __atomic_store_n(&exemplar->at_ms, now_ms, __ATOMIC_RELAXED);
-    }
+    memcpy(exemplar->trace_id, trace->id, sizeof exemplar->trace_id);
+    exemplar->seconds = ms / 1000;
+    exemplar->at_ms = now_ms;
+    for (int sampled = 0; sampled < 2; sampled++)
+        __atomic_store_n(&exemplar->next_ms[sampled],
+                         now_ms + (trace->sampled && !sampled ? RECORDED_MS : EXEMPLAR_MS),
+                         __ATOMIC_RELAXED);
     __atomic_store_n(&exemplar->taken, false, __ATOMIC_RELEASE);
 }
 
@@ -137,7 +140,7 @@ static void observe(struct histogram *histogram, double ms, const struct trace *
     while (bucket < BUCKETS && ms > bounds_s[bucket] * 1000) bucket++;
     add(&histogram->buckets[bucket], 1);
     add(&histogram->nanoseconds, (uint64_t)(ms * 1e6));
-    note(&histogram->exemplars[bucket], trace, ms, now_ms);
+    if (trace) note(&histogram->exemplars[bucket], trace, ms, now_ms);
 }
 
 void metrics_request(struct metrics *metrics, const struct trace *trace, const char *label,

@@ -31,8 +31,9 @@ void metrics_destroy(struct metrics *metrics);
 /* Counts requests for OPS by their names from now on. */
 void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
 
-/* Counts an answered request. LABEL: an operator's name, "pipeline", "info"; other labels count as
- * "other". TIMING may be NULL; PIXELS is 0 if no image was processed. */
+/* Counts an answered request. TRACE: NULL if the log has no line of it. LABEL: an operator's name,
+ * "pipeline", "info"; others count as "other". TIMING may be NULL; PIXELS is 0 if no image was
+ * processed. */
 void metrics_request(struct metrics *metrics, const struct trace *trace, const char *label,
                      int http_status, double total_ms, const struct timing *timing,
                      uint64_t pixels);

@@ -109,16 +109,17 @@ static bool keeps_alive(const struct request_head *request, const struct request
            strncasecmp(header->value, word, header->value_length) == 0;
 }
 
+/* Without an exemplar, since the log has no line for each. */
 static void count_request(struct front *front, const struct request_head *request,
-                          const struct trace *trace, enum rejection reason) {
+                          enum rejection reason) {
     char path[64] = "/";
     const char *query = memchr(request->target.bytes, '?', request->target.length);
     const size_t length = query ? (size_t)(query - request->target.bytes) : request->target.length;
     snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path),
              request->target.bytes);
     metrics_reject(front->service.metrics, reason);
-    metrics_request(front->service.metrics, trace, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE,
-                    0, NULL, 0);
+    metrics_request(front->service.metrics, NULL, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0,
+                    NULL, 0);
 }
 
 enum { LINES_MAX = 8 };
@@ -211,7 +212,7 @@ size_t overload_refusal(void *context, const struct client *client,
     add_fields(front, request, &problem);
     const size_t length = problem_print(&problem, out, size);
     if (length == 0) return 0;
-    count_request(front, request, &trace, reason);
+    count_request(front, request, reason);
     note_refusal(front);
     return length;
 }

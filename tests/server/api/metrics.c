@@ -7,10 +7,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 static const struct trace trace = { .id = "0af7651916cd43dd8448eb211c80319c" };
+
+static int64_t ahead_s; /* of the system's clock */
+
+/* In place of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    const int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec += ahead_s;
+    return failed;
+}
 
 /* The caller frees the text. */
 static char *print(const struct worker_facts *workers, int count) {
@@ -200,6 +212,54 @@ static void exemplars_name_traces(void **state) {
     metrics_destroy(metrics);
 }
 
+/* The id of the exemplar after a request in each trace at its time; "": none. */
+static void one_exemplar(void **state) {
+    (void)state;
+    enum { NOBODY, A, B, R, S };
+    static const struct trace traces[] = {
+        [A] = { .id = "0000000000000000000000000000000a" },
+        [B] = { .id = "0000000000000000000000000000000b" },
+        [R] = { .id = "000000000000000000000000000000c1", .sampled = true },
+        [S] = { .id = "000000000000000000000000000000c2", .sampled = true },
+    };
+    static const struct {
+        int64_t at_s;
+        int trace, shown;
+    } rows[] = {
+        { 0, NOBODY, NOBODY },
+        { 0, A, A },
+        { 0, B, A },
+        { 5, B, B },
+        { 10, R, R },
+        { 15, A, R },
+        { 60, A, R },
+        { 60, S, S },
+        { 115, A, S },
+        { 125, A, A },
+        { 126, NOBODY, A },
+        { 130, R, R },
+        { 20, B, B } /* the clock was set back */,
+    };
+    struct metrics *metrics = metrics_create();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct metrics_now now = { .version = "1", .open_metrics = true };
+        char *text = NULL;
+        size_t length = 0;
+        ahead_s = rows[i].at_s;
+        metrics_request(metrics, rows[i].trace ? &traces[rows[i].trace] : NULL, "histeq", 503, 3,
+                        NULL, 0);
+        FILE *out = open_memstream(&text, &length);
+        metrics_print(metrics, &now, out);
+        fclose(out);
+        for (int t = A; t <= S; t++)
+            if ((strstr(text, traces[t].id) != NULL) != (t == rows[i].shown))
+                fail_msg("row %zu, trace %d", i, t);
+        free(text);
+    }
+    ahead_s = 0;
+    metrics_destroy(metrics);
+}
+
 /* Counted by operator name, however often it is added; a removed operator keeps its line. */
 static void operators_of_users_come_and_go(void **state) {
     (void)state;
@@ -275,6 +335,7 @@ int main(void) {
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
         cmocka_unit_test(histograms_are_in_form),
         cmocka_unit_test(exemplars_name_traces),
+        cmocka_unit_test(one_exemplar),
         cmocka_unit_test(operators_of_users_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
