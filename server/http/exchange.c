@@ -68,6 +68,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     exchange->method = method;
     exchange->request.client = find_client(library, &front->trusted_proxies);
     exchange->request.slot = -1;
+    exchange->request.upload.bytes_max = config_now(&front->service.config->body_bytes_max);
     exchange->request.start_ns = connection->start_ns;
     strcpy(exchange->request.label, "other");
     exchange_make_id(id, id ? strlen(id) : 0, exchange->request.id);

@@ -201,8 +201,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
 
 static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) {
     exchange->request.upload.bytes += length;
-    const uint64_t most =
-        2 * (uint64_t)config_now(&exchange->front->service.config->body_bytes_max);
+    const uint64_t most = 2 * (uint64_t)exchange->request.upload.bytes_max;
     const bool enough = clock_ns() - exchange->request.received_ns > LINGER_MS * INT64_C(1000000);
     return enough || exchange->request.upload.bytes > most ? MHD_NO : MHD_YES;
 }
@@ -211,11 +210,10 @@ static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) 
 static enum status drop_unwanted(struct exchange *exchange, size_t length,
                                  struct failure *failure) {
     exchange->request.upload.bytes += length;
-    const uint64_t most =
-        (uint64_t)config_now(&exchange->front->service.config->body_bytes_max) + DROP_MAX;
+    const uint64_t most = (uint64_t)exchange->request.upload.bytes_max + DROP_MAX;
     if (exchange->request.upload.bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_BODY_TOO_LARGE, "the body is larger than %ld bytes",
-                config_now(&exchange->front->service.config->body_bytes_max));
+                exchange->request.upload.bytes_max);
 }
 
 /* A slow body must not delay a reload for long. */

@@ -154,3 +154,23 @@ def test_a_line_of_the_loader_changes_nothing(start, tmp_path, sandbox):
     now = reload(daemon, body_bytes_max="1MiB", parts_max=2)
     assert (now["ok"], now["errors"]) == (True, []) and not now["restart_needed_for"]
     assert daemon.works() and "ld.so" in daemon.log_text()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_began_before_keeps_its_limit(configured, chunked):
+    """A reload that lowers body_bytes_max meanwhile holds for the next request."""
+    daemon = configured(body_bytes_max="1MiB")
+    large = pnm(noise(400, 300))
+    pieces = [large[i:i + 30000] for i in range(0, len(large), 30000)]
+    framed = [b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece for piece in pieces]
+    length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(large)}"
+    with daemon.socket() as s:
+        s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\n{length}\r\nConnection: close\r\n\r\n".encode() + framed[0])
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        assert reload(daemon, body_bytes_max="64KiB")["ok"]
+        check_problem(daemon.post("/histeq", large), 413, "65536")
+        for piece in framed[1:]:
+            s.sendall(piece)
+        s.sendall(b"0\r\n\r\n" if chunked else b"")
+        answer = b"".join(iter(lambda: s.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200 ")
