@@ -194,17 +194,18 @@ static void say_checking(void *context, const char *path) {
  * change. RESTART becomes the names of keys that a restart would change. */
 static enum status read_config(struct service *service, struct config *config, char *restart,
                                size_t size, struct failure *failure) {
-    struct config next;
+    struct config next, after = *config;
     const struct process_limits limits = { SPARE_MS, stopping };
     *restart = '\0';
     if (!*config_file()) return STATUS_OK;
     if (process_read_config(config_file(), &limits, &next, failure)) return failure->status;
-    config_take(config, &next, restart, size);
+    config_take(&after, &next, restart, size);
+    if (strcmp(front_origins(service->front), after.cors_origins) != 0 &&
+        !front_set_origins(service->front, after.cors_origins))
+        return fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
+    config_take(config, &next, restart, size); /* now that nothing can fail */
     log_set_level(config->log_level);
-    if (strcmp(front_origins(service->front), config->cors_origins) == 0 ||
-        front_set_origins(service->front, config->cors_origins))
-        return STATUS_OK;
-    return fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
+    return STATUS_OK;
 }
 
 /* Appends the sentence of a failure. */
