@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,13 +313,11 @@ static bool may_change(const struct key *key, const struct config *first,
     return false;
 }
 
-void config_take(struct config *config, const struct config *next, char *restart, size_t size) {
+void config_take(struct config *config, const struct config *next, json_t *restart) {
     static struct config first; /* as it was at the start */
     static bool known;
-    size_t length = 0;
     if (!known) first = *config;
     known = true;
-    *restart = '\0';
     for (int i = 0; i < keys_count(); i++) {
         const struct key *key = keys_at(i);
         char now[KEY_VALUE_MAX], then[KEY_VALUE_MAX];
@@ -329,9 +326,7 @@ void config_take(struct config *config, const struct config *next, char *restart
         key_print(key, next, then);
         if (loaded.source[i] == FROM_FLAG || strcmp(now, then) == 0) continue;
         if (!may_change(key, &first, next))
-            length += length < size ? (size_t)snprintf(restart + length, size - length, "%s%s",
-                                                       length ? ", " : "", key->name)
-                                    : 0;
+            json_array_append_new(restart, json_string(key->name));
         else if (key->type == KEY_TEXT || key->type == KEY_CHOICE)
             memcpy(to, (const char *)next + key->offset, key->size);
         else /* other threads read it */

@@ -18,6 +18,7 @@
 #include "pipeline/format.h"
 #include "pipeline/status.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,9 +124,9 @@ static inline long config_now(const long *key) {
 const char *config_file(void);
 
 /* Takes over the keys of NEXT, which another process has loaded from the same file, that may change
- * now and that no flag sets. RESTART becomes the names of the others that differ. The main thread.
- */
-void config_take(struct config *config, const struct config *next, char *restart, size_t size);
+ * now and that no flag sets. Adds the names of the others that differ to RESTART, a list or NULL.
+ * The main thread. */
+void config_take(struct config *config, const struct config *next, json_t *restart);
 
 /* Prints for each key the name, the value in force, and its source in the last config_load
  * (default, file, environment, flag). For `burin config`; JSON with AS_JSON. */

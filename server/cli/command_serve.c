@@ -29,6 +29,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -191,19 +192,18 @@ static void say_checking(void *context, const char *path) {
 }
 
 /* Reads the file in another process, since this one can open none by now, and takes over what may
- * change. RESTART becomes the names of keys that a restart would change. */
-static enum status read_config(struct service *service, struct config *config, char *restart,
-                               size_t size, struct failure *failure) {
+ * change. Adds the names of keys that a restart would change to RESTART. */
+static enum status read_config(struct service *service, struct config *config, json_t *restart,
+                               struct failure *failure) {
     struct config next, after = *config;
     const struct process_limits limits = { SPARE_MS, stopping };
-    *restart = '\0';
     if (!*config_file()) return STATUS_OK;
     if (process_read_config(config_file(), &limits, &next, failure)) return failure->status;
-    config_take(&after, &next, restart, size);
+    config_take(&after, &next, NULL);
     if (strcmp(front_origins(service->front), after.cors_origins) != 0 &&
         !front_set_origins(service->front, after.cors_origins))
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
-    config_take(config, &next, restart, size); /* now that nothing can fail */
+    config_take(config, &next, restart); /* now that nothing can fail */
     log_set_level(config->log_level);
     return STATUS_OK;
 }
@@ -214,9 +214,9 @@ static void add_error(json_t *errors, struct failure *failure) {
     if (failure->status) json_array_append_new(errors, json_string(failure->message));
 }
 
-/* CONFIG, OPERATORS: the failures, or zeroed. */
+/* CONFIG, OPERATORS: the failures, or zeroed. Takes over RESTART and PROBLEMS. */
 static void report(struct front *front, struct failure *config, struct failure *operators,
-                   const char *restart, json_t *problems) {
+                   json_t *restart, json_t *problems) {
     static int generation; /* readings that were right */
     char at[48];
     json_t *errors = json_array();
@@ -226,26 +226,33 @@ static void report(struct front *front, struct failure *config, struct failure *
     const bool good = !config->status && !operators->status;
     generation += good;
     front_set_outcome(front,
-                      json_pack("{s:i, s:s, s:b, s:o, s:s}", "generation", generation, "at", at,
+                      json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
                                 "ok", good, "errors", errors, "restart_needed_for", restart),
                       problems);
+}
+
+static void log_reloaded(const json_t *restart) {
+    const bool needed = json_array_size(restart);
+    char *names = needed ? json_dumps(restart, 0) : NULL;
+    log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
+              needed ? "; a restart is needed for " : "", names ? names : "");
+    free(names);
 }
 
 /* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
 static void reload(struct service *service, struct config *config) {
     struct failure failure = { 0 }, operators = { 0 };
-    char restart[512];
+    json_t *restart = json_array();
     json_t *problems = json_array();
     const struct user_operators_watch watch = { stopping, say_checking, service, problems };
     service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
-    if (read_config(service, config, restart, sizeof restart, &failure))
+    if (read_config(service, config, restart, &failure))
         log_event(LOG_ERROR, "reload_failed", "all keys stay as they were: %s", failure.message);
     else
-        log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
-                  *restart ? "; a restart is needed for " : "", restart);
+        log_reloaded(restart);
     if (*config->operators_dir && !front_reload(service->front, &watch, &operators))
         log_event(LOG_ERROR, "reload_failed", "operators_dir: all operators stay as they were: %s",
                   operators.message);
@@ -357,7 +364,7 @@ static int serve(struct config *config) {
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
-    report(service.front, &failure, &(struct failure){ 0 }, "", problems);
+    report(service.front, &failure, &(struct failure){ 0 }, json_array(), problems);
     launcher_narrow();
     sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);

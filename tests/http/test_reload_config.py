@@ -48,7 +48,7 @@ def allowed(daemon, origin):
 
 def test_the_outcome_at_the_start(daemon):
     now = outcome(daemon)
-    assert now["generation"] == 1 and now["ok"] is True and now["errors"] == [] and now["restart_needed_for"] == ""
+    assert now["generation"] == 1 and now["ok"] is True and now["errors"] == [] and now["restart_needed_for"] == []
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", now["at"])
 
 
@@ -58,7 +58,7 @@ def test_keys_change_at_once(configured):
     large = pnm(noise(400, 300))
     assert daemon.post("/histeq", large).status == 200
     now = reload(daemon, cors_origins=f"{OTHER}", parts_max=1, log_level="error", body_bytes_max="64KiB")
-    assert (now["generation"], now["ok"], now["errors"], now["restart_needed_for"]) == (2, True, [], "")
+    assert (now["generation"], now["ok"], now["errors"], now["restart_needed_for"]) == (2, True, [], [])
     assert (allowed(daemon, SHOP), allowed(daemon, OTHER)) == (None, OTHER)
     check_problem(daemon.post("/histeq", large), 413, "65536")
     check_problem(daemon.post_form("/histeq", [("image", PICTURE, "a.pgm"), ("bins", "9", None)]), 400, "more than 1 parts")
@@ -84,16 +84,32 @@ def test_keys_that_need_a_restart_are_named(configured):
     """They stay as they are; so does body_bytes_max where it would grow: slots were laid out for it."""
     daemon = configured(queue_jobs=256, body_bytes_max="64KiB")
     now = reload(daemon, queue_jobs=5, body_bytes_max="1MiB", pixels_max=1000, refuse_times=7)
-    assert now["ok"] and set(now["restart_needed_for"].split(", ")) == {"queue_jobs", "body_bytes_max", "pixels_max"}
+    assert now["ok"] and set(now["restart_needed_for"]) == {"queue_jobs", "body_bytes_max", "pixels_max"}
     assert daemon.get("/readyz").json["queue_jobs"] == 256
     check_problem(daemon.post("/histeq", pnm(noise(400, 300))), 413, "65536")
     assert '"event":"reloaded"' in daemon.log_text() and "a restart is needed for" in daemon.log_text()
-    assert reload(daemon, body_bytes_max="64KiB")["restart_needed_for"] == ""
+    assert reload(daemon, body_bytes_max="64KiB")["restart_needed_for"] == []
+
+
+def test_all_keys_that_need_a_restart_are_named(configured):
+    """However long the list is."""
+    fresh = {"header_ms": 9001, "body_ms": 9002, "body_rate_bytes": 9003, "pressed_rate_bytes": 9004, "write_ms": 9005, "write_rate_bytes": 9006,
+             "keep_alive_ms": 9007, "slot_idle_ms": 9008, "queue_jobs": 90, "queue_bytes": "90MiB", "answer_bytes": "91MiB", "pixels_max": 9009,
+             "many_lanes": 2, "codec_threads": 3, "batch": 5, "staging_bytes": "92MiB", "idle_bytes": "93MiB", "cpu_memory_bytes": "940MiB",
+             "arena_bytes": "95MiB", "pinned_pool_bytes": "96MiB", "device_pool_bytes": "97MiB", "worker_start_ms": 9010, "self_test_ms": 9011,
+             "launcher_still_ms": 9012, "no_worker_ms": 9013, "operators_source_bytes_max": 9014, "operators_compile_ms": 9015,
+             "operators_compile_bytes": "980MiB", "log_buffer_bytes": "99KiB", "part_headers_bytes": 901, "operators_dir": "/nowhere",
+             "operators_cache_dir": "/nowhere", "trusted_proxies": "10.0.0.1", "devices": "cuda:0", "connections_max": 900, "io_threads": 3}
+    daemon = configured()
+    now = reload(daemon, **fresh)
+    assert now["errors"] == []
+    assert set(now["restart_needed_for"]) == set(fresh) - {"devices"}, "the flag of the tests wins"
+    assert len(now["restart_needed_for"]) == len(fresh) - 1 and len(", ".join(fresh)) > 512
 
 
 def test_flags_win_as_they_did_at_the_start(configured):
     daemon = configured("--cors-origins", SHOP, log_level="info")
-    assert reload(daemon, cors_origins=OTHER, slots=500)["restart_needed_for"] == ""
+    assert reload(daemon, cors_origins=OTHER, slots=500)["restart_needed_for"] == []
     assert allowed(daemon, SHOP) == SHOP
 
 
