@@ -215,9 +215,7 @@ static bool check(struct reading *reading, const struct source *source) {
             if (*line) problem(reading, "%s", line);
     } else if (failure.status != STATUS_CANCELLED)
         why = failure.message;
-    if (why)
-        log_event(LOG_ERROR, "operators_problem", "%s: not used: it could not be checked: %s", path,
-                  why);
+    if (why) problem(reading, "%s: not used: it could not be checked: %s", path, why);
     if (fd >= 0) close(fd);
     free(output);
     return good;

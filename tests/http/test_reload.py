@@ -515,6 +515,16 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
     assert wait_until(taken), daemon.log_text()
 
 
+def test_a_check_that_crashes_is_a_problem_of_its_file(start, tmp_path):
+    """GET /ops has it as the log does."""
+    daemon = compiling(start, tmp_path)
+    os.kill(next(pid for pid in daemon.children() if "--check" in open(f"/proc/{pid}/cmdline").read()), signal.SIGKILL)
+    (tmp_path / "slow").unlink()
+    assert wait_until(lambda: any(problem.startswith("white.c: not used: it could not be checked: its process crashed")
+                                  for problem in daemon.get("/ops").json["problems"])), daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+
+
 def test_signals_from_the_first_moment(tmp_path, start):
     """They neither end it nor are lost."""
     path = folder(tmp_path, white=add(1))
