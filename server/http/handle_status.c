@@ -4,6 +4,7 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
+#include "server/request/negotiation.h"
 #include "server/version.h"
 
 #include <malloc.h>
@@ -63,14 +64,21 @@ enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct
     return STATUS_OK;
 }
 
+static int weight_of(const struct header_lines *lines, const char *media_type) {
+    int most = 0;
+    for (int i = 0; i < lines->count; i++) {
+        const int weight = negotiation_weight(lines->values[i], media_type);
+        if (weight > most) most = weight;
+    }
+    return most;
+}
+
 /* A scraper that knows OpenMetrics names the type in Accept. */
 static bool wants_open_metrics(const struct exchange *exchange) {
     struct header_lines lines;
-    bool wants = false;
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
-    for (int i = 0; i < lines.count; i++)
-        wants |= strstr(lines.values[i], "application/openmetrics-text") != NULL;
-    return wants;
+    const int weight = weight_of(&lines, "application/openmetrics-text");
+    return weight > 0 && weight >= weight_of(&lines, "text/plain");
 }
 
 enum status handle_metrics(struct exchange *exchange, struct reply *reply,

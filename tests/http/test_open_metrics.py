@@ -92,6 +92,16 @@ def test_the_older_text_has_the_same_series(daemon, text):
     assert "trace_id" not in body and "# EOF" not in body
 
 
+@pytest.mark.parametrize("accept, wanted", [
+    (ACCEPT, True), ("Application/OpenMetrics-Text", True), ("text/html, application/openmetrics-text; version=1.0.0; q=0.001", True),
+    ("text/plain, application/openmetrics-text", True), ("application/openmetrics-text;q=0", False), ("application/openmetrics-text ; Q=0.000, */*", False),
+    ("application/openmetrics-text;q=0.5, text/plain;q=0.6", False), ("application/openmetrics-texts", False), ("application/openmetrics", False),
+    ("x-application/openmetrics-text", False), ("text/plain;a=\"application/openmetrics-text\"", False), ("*/*", False), ("", False)])
+def test_who_gets_it(daemon, accept, wanted):
+    kind = daemon.get("/metrics", Accept=accept).headers["Content-Type"]
+    assert kind == ("application/openmetrics-text; version=1.0.0; charset=utf-8" if wanted else "text/plain; version=0.0.4")
+
+
 @pytest.mark.parametrize("family", ["burin_request_duration_seconds", "burin_queue_wait_seconds", "burin_stage_seconds"])
 def test_buckets_double(text, family):
     """From half a millisecond to 32 seconds; they are cumulative, and each exemplar lies in its bucket."""
