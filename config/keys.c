@@ -318,11 +318,11 @@ static const struct key keys[] = {
              "up to pressed_rate_bytes, so that no client delays the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
-      .why = "how log lines on stderr look: json for machines, text for people" },
+      .why = "how log lines on stderr look: json, or text: logfmt, with the same names" },
     { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
       .why = "info: one line per request; error: only errors of the daemon itself; off: nothing" },
     { FIELD(log_buffer_bytes, KEY_SIZE), .def = MIB, .min = 16 * KIB, .max = GIB, .unit = "bytes",
-      .why = "log lines of a process, some 3000, that wait while nobody reads stderr; no request "
+      .why = "log lines of a process, some 2000, that wait while nobody reads stderr; no request "
              "waits for the log: further lines are lost and counted" },
 };
 /* clang-format on */

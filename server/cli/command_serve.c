@@ -4,8 +4,8 @@
  * How it works. Only the main thread receives signals. A first SIGTERM or SIGINT ends the process
  * while operators are checked, ends the wait for the first worker, or later begins the drain. A
  * service manager that started the daemon is sent its state (systemd.h). On SIGHUP the main thread,
- * on which no request waits, reads operators_dir again; another SIGHUP meanwhile repeats that. The
- * configuration is read once. When the launcher has ended, no worker can be replaced: the daemon
+ * on which no request waits, reads the configuration and operators_dir again; another SIGHUP
+ * meanwhile repeats that. When the launcher has ended, no worker can be replaced: the daemon
  * drains and exits with 1, so that its service manager restarts it.
  *
  * The sandbox closes in three steps: the launcher is forked before any limit; files and privileges
@@ -29,6 +29,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -84,8 +85,9 @@ static void usage(FILE *out) {
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows the values in force.\n\n"
-          "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
-          "Ctrl-C finish the accepted requests; a second one ends at once.\n\n",
+          "SIGHUP reads the files of operators_dir again, and of the file the keys that\n"
+          "server/README.md lists. SIGTERM and Ctrl-C finish the accepted requests; a\n"
+          "second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -167,10 +169,10 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
     while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
         wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
     if (!first && !signals_seen)
-        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz shows why");
+        log_event(LOG_ERROR, "no_worker", "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- reading operators_dir again */
+/* ---- reading the configuration and operators_dir again */
 
 static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
@@ -189,29 +191,83 @@ static void say_checking(void *context, const char *path) {
     say(&service->systemd, what, service->check_ms + service->then_ms);
 }
 
+/* Reads the file in another process, since this one can open none by now, and takes over what may
+ * change. Adds the names of keys that a restart would change to RESTART. */
+static enum status read_config(struct service *service, struct config *config, json_t *restart,
+                               struct failure *failure) {
+    struct config next, after = *config;
+    const struct process_limits limits = { SPARE_MS, stopping };
+    if (!*config_file()) return STATUS_OK;
+    if (process_read_config(config_file(), &limits, &next, failure)) return failure->status;
+    config_take(&after, &next, NULL);
+    if (strcmp(front_origins(service->front), after.cors_origins) != 0 &&
+        !front_set_origins(service->front, after.cors_origins))
+        return fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
+    config_take(config, &next, restart); /* now that nothing can fail */
+    log_set_level(config->log_level);
+    return STATUS_OK;
+}
+
+/* Appends the sentence of a failure. */
+static void add_error(json_t *errors, struct failure *failure) {
+    utf8_clean(failure->message);
+    if (failure->status) json_array_append_new(errors, json_string(failure->message));
+}
+
+/* CONFIG, OPERATORS: the failures, or zeroed. Takes over RESTART and PROBLEMS. */
+static void report(struct front *front, struct failure *config, struct failure *operators,
+                   json_t *restart, json_t *problems) {
+    static int generation; /* readings that were right */
+    char at[48];
+    json_t *errors = json_array();
+    log_time(at, sizeof at);
+    add_error(errors, config);
+    add_error(errors, operators);
+    const bool good = !config->status && !operators->status;
+    generation += good;
+    front_set_outcome(front,
+                      json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
+                                "ok", good, "errors", errors, "restart_needed_for", restart),
+                      problems);
+}
+
+static void log_reloaded(const json_t *restart) {
+    const bool needed = json_array_size(restart);
+    char *names = needed ? json_dumps(restart, 0) : NULL;
+    log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
+              needed ? "; a restart is needed for " : "", names ? names : "");
+    free(names);
+}
+
 /* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
-static void reload(struct service *service, const struct config *config) {
-    struct failure failure = { 0 };
-    const struct user_operators_watch watch = { stopping, say_checking, service };
+static void reload(struct service *service, struct config *config) {
+    struct failure failure = { 0 }, operators = { 0 };
+    json_t *restart = json_array();
+    json_t *problems = json_array();
+    const struct user_operators_watch watch = { stopping, say_checking, service, problems };
     service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
-    if (!*config->operators_dir)
-        log_event(LOG_INFO, "SIGHUP: operators_dir is not set, so there is nothing to read again");
-    else if (!front_reload(service->front, &watch, &failure))
-        log_event(LOG_ERROR, "operators_dir: all operators stay as they were: %s", failure.message);
-    notify_serving(service, failure.message);
+    if (read_config(service, config, restart, &failure))
+        log_event(LOG_ERROR, "reload_failed", "all keys stay as they were: %s", failure.message);
+    else
+        log_reloaded(restart);
+    if (*config->operators_dir && !front_reload(service->front, &watch, &operators))
+        log_event(LOG_ERROR, "reload_failed", "operators_dir: all operators stay as they were: %s",
+                  operators.message);
+    report(service->front, &failure, &operators, restart, problems);
+    notify_serving(service, failure.status ? failure.message : operators.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
-    log_event(LOG_INFO, "stopping: finishing accepted requests");
+    log_event(LOG_INFO, "stopping", "stopping: finishing accepted requests");
     say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing accepted requests",
         config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     systemd_watchdog_stop(service->watchdog);
     front_destroy(service->front);
-    log_event(LOG_INFO, "stopped");
+    log_event(LOG_INFO, "stopped", "stopped");
 }
 
 /* ---- the daemon */
@@ -228,8 +284,7 @@ static sigset_t block_signals(void) {
 }
 
 /* Returns the exit status: 0 after a signal, 1 if the launcher has ended. */
-static int wait_for_stop(struct service *service, const struct config *config,
-                         const sigset_t *before) {
+static int wait_for_stop(struct service *service, struct config *config, const sigset_t *before) {
     sigset_t blocked;
     bool crippled = false;
     while (!signals_seen && !crippled) {
@@ -246,8 +301,9 @@ static int wait_for_stop(struct service *service, const struct config *config,
     }
     pthread_sigmask(SIG_SETMASK, before, NULL);
     if (crippled)
-        log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
-                             "the daemon finishes accepted requests and ends; start it again");
+        log_event(LOG_ERROR, "launcher_lost",
+                  "the process that starts workers has ended: none can be replaced, so "
+                  "the daemon finishes accepted requests and ends; start it again");
     return crippled ? 1 : 0;
 }
 
@@ -277,7 +333,7 @@ static enum status check_descriptors(const struct config *config, bool admin,
     return front_check_descriptors(config, admin || config->admin_listen[0], failure);
 }
 
-static int serve(const struct config *config) {
+static int serve(struct config *config) {
     struct failure failure = { 0 };
     struct service service = { .check_ms = user_operators_check_ms(config) };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
@@ -287,9 +343,13 @@ static int serve(const struct config *config) {
     loading = true;
     catch_signals();
     if (sandbox_is_on(config) && launcher_open(config, &failure)) return complain(&failure);
-    const struct user_operators_watch watch = { stopping, say_checking, &service };
+    json_t *problems = json_array();
+    const struct user_operators_watch watch = { stopping, say_checking, &service, problems };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
-    if (!operators) return signals_seen ? 0 : complain(&failure);
+    if (!operators) {
+        json_decref(problems);
+        return signals_seen ? 0 : complain(&failure);
+    }
     const sigset_t before = block_signals();
     loading = false;
     codec_open_libraries();                     /* while files can be opened */
@@ -300,9 +360,11 @@ static int serve(const struct config *config) {
     service.front =
         front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
     if (!service.front) {
+        json_decref(problems);
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
+    report(service.front, &failure, &(struct failure){ 0 }, json_array(), problems);
     launcher_narrow();
     sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);

@@ -209,7 +209,7 @@ static void limit_connections(struct front *front, const struct front_sockets *s
         find_limits(front->service.config, front->io_threads, has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
-        log_event(LOG_ERROR,
+        log_event(LOG_ERROR, "connections_limited",
                   "connections_max is %ld, but the limit of open files, %ld, leaves room for %d "
                   "connections: no more are accepted at a time; raise it (ulimit -n, "
                   "LimitNOFILE=) or lower connections_max",
@@ -351,12 +351,16 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     networks_read(config->trusted_proxies, &front->trusted_proxies);
     types_read(config->prefer, &front->service.prefer);
     generations_init(&front->service.generations, operators);
+    pthread_mutex_init(&front->outcome_lock, NULL);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->start_ns = clock_ns();
     front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
-    const enum status status = start(front, &sockets, interrupted, failure);
+    const enum status status =
+        front_set_origins(front, config->cors_origins)
+            ? start(front, &sockets, interrupted, failure)
+            : fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;
     return front;
@@ -448,5 +452,8 @@ void front_destroy(struct front *front) {
     slots_destroy(front->service.slots);
     metrics_destroy(front->service.metrics);
     generations_release(&front->service.generations);
+    json_decref(front->outcome);
+    json_decref(front->problems);
+    for (struct origins *last; (last = front->origins); free(last)) front->origins = last->before;
     free(front);
 }

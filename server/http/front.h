@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "server/user_operators.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -64,6 +65,16 @@ const char *front_address(const struct front *front);
  * one that may name a user's operator. Bodies that still come after processing_ms are refused. */
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure);
+
+/* Pages of these origins may call from now on. False: no memory, and all is as before. */
+bool front_set_origins(struct front *front, const char *list);
+
+/* The value of cors_origins in force; valid as long as FRONT. Any thread. */
+const char *front_origins(const struct front *front);
+
+/* GET /readyz reports OUTCOME as "reload", and GET /ops the PROBLEMS of operators' files, a list of
+ * sentences, from now on. Takes both over. */
+void front_set_outcome(struct front *front, json_t *outcome, json_t *problems);
 
 /* Readiness says no at once. After drain_delay_ms new requests are refused. When the last accepted
  * one is answered, or after drain_timeout_ms, no client can connect any more. Returns within a

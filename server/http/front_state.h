@@ -17,6 +17,8 @@
 #include "server/jobs/completion_pipe.h"
 #include "server/request/service.h"
 
+#include <jansson.h>
+
 /* The front's side of a listener: one for each I/O thread. */
 struct front_listener {
     struct front *front;
@@ -36,6 +38,12 @@ struct connection_limits {
     int lingering; /* sockets that lingering_close.h keeps open */
 };
 
+/* The key cors_origins, which a reload may replace; all stay to the end, for threads that read. */
+struct origins {
+    struct origins *before;
+    char list[CONFIG_ORIGINS_MAX];
+};
+
 struct front {
     struct service service;
     struct networks trusted_proxies; /* of the key `trusted_proxies` */
@@ -52,7 +60,11 @@ struct front {
     char address[CONFIG_TEXT_MAX];                  /* of `listen` */
     struct socket_file files[2]; /* of `listen` and `admin_listen`, if they are unix sockets */
 
+    pthread_mutex_t outcome_lock;
+    json_t *outcome, *problems; /* of the last reload: for GET /readyz and GET /ops */
+
     /* atomic */
+    struct origins *origins;
     int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
     int64_t reload_waits_until; /* a reload waits for requests whose body still comes; from this
                                    time on they are refused; 0: no reload waits */

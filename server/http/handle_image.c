@@ -47,12 +47,11 @@ static json_t *describe(const struct probe *probe, uint64_t bytes) {
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     struct request *request = &exchange->request;
     const struct probe_limits limits = request_limits(request);
-    const struct job *job = request_job(request);
-    struct probe probe;
+    struct job *job = request_job(request);
     enum status status = request_check_aux(request, NULL, failure);
     if (!status)
         status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
-                             job->image_length, &limits, &probe, failure);
-    if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&probe, job->image_length));
+                             job->image_length, &limits, &job->probe, failure);
+    if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&job->probe, job->image_length));
     return status;
 }

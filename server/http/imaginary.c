@@ -146,6 +146,11 @@ static int find_param(const struct param *list, const char *name) {
     return -1;
 }
 
+bool imaginary_knows(const char *name) {
+    return find_param(imaginary_frame, name) >= 0 || find_param(imaginary_rest, name) >= 0 ||
+           strcmp(name, "aspectratio") == 0;
+}
+
 static bool takes_frame(const struct imaginary_row *row, int index) {
     static const unsigned needs[FRAME_PARAMS] = {
         [FRAME_WIDTH] = TAKES_SIZE,     [FRAME_HEIGHT] = TAKES_SIZE,

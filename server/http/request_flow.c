@@ -8,12 +8,11 @@
  * middle of a body. */
 #include "server/http/request_flow.h"
 
-#include "server/api/json_writer.h"
+#include "server/http/access_log.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/log/log.h"
 #include "server/request/capacity.h"
 
 #include <stddef.h>
@@ -30,6 +29,7 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
  * and operators at once, however long the client sends the rest of the body. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
+    access_log_note(exchange);
     upload_release(&exchange->request);
     deadline_hold(exchange->connection->deadline, 0);
     request_release_operators(&exchange->request);
@@ -38,14 +38,19 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
 /* Frees the body, however long the client reads the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     struct cors_field fields[CORS_FIELDS_MAX];
+    struct trace_fields trace;
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    exchange_trace(exchange, &trace);
+    MHD_add_response_header(reply.response, "traceparent", trace.parent);
+    if (*trace.state) MHD_add_response_header(reply.response, "tracestate", trace.state);
     const int count = cors_fields(exchange, fields);
     for (int i = 0; i < count; i++)
         MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
+    access_log_note(exchange);
     if (reply.slot_bytes) exchange->request.slot = -1;
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
@@ -196,7 +201,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
 
 static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) {
     exchange->request.upload.bytes += length;
-    const uint64_t most = 2 * (uint64_t)exchange->front->service.config->body_bytes_max;
+    const uint64_t most = 2 * (uint64_t)exchange->request.upload.bytes_max;
     const bool enough = clock_ns() - exchange->request.received_ns > LINGER_MS * INT64_C(1000000);
     return enough || exchange->request.upload.bytes > most ? MHD_NO : MHD_YES;
 }
@@ -205,10 +210,10 @@ static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) 
 static enum status drop_unwanted(struct exchange *exchange, size_t length,
                                  struct failure *failure) {
     exchange->request.upload.bytes += length;
-    const uint64_t most = (uint64_t)exchange->front->service.config->body_bytes_max + DROP_MAX;
+    const uint64_t most = (uint64_t)exchange->request.upload.bytes_max + DROP_MAX;
     if (exchange->request.upload.bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_BODY_TOO_LARGE, "the body is larger than %ld bytes",
-                exchange->front->service.config->body_bytes_max);
+                exchange->request.upload.bytes_max);
 }
 
 /* A slow body must not delay a reload for long. */
@@ -331,29 +336,6 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
 
 /* ---- its end */
 
-/* Logs image requests and all errors, but no successful probes. */
-static void write_log(const struct exchange *exchange, double total_ms) {
-    const bool work = exchange->route && exchange->route->begin;
-    if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    char memory[4096], client[CLIENT_TEXT_MAX]; /* suffices for a message with all bytes escaped */
-    struct json_writer line = json_writer_in(memory, sizeof memory);
-    json_writer_key_string(&line, "event", "request");
-    client_print(&exchange->request.client, client);
-    json_writer_key_string(&line, "id", exchange->request.id);
-    json_writer_key_string(&line, "client", client);
-    json_writer_key_string(&line, "method", exchange->method);
-    json_writer_key_string(&line, "op", exchange->request.label);
-    json_writer_key_number(&line, "status", exchange->http_status);
-    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->request.upload.bytes);
-    json_writer_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
-    json_writer_key_ms(&line, "ms", total_ms);
-    if (exchange->device[0]) json_writer_key_string(&line, "device", exchange->device);
-    for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        json_writer_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
-    if (exchange->failure.status) json_writer_key_string(&line, "error", exchange->failure.message);
-    log_fields(LOG_INFO, memory);
-}
-
 void request_flow_ended(void *context, struct MHD_Connection *library, void **state,
                         enum MHD_RequestTerminationCode how) {
     (void)context, (void)library;
@@ -365,9 +347,10 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     const bool answered = exchange->state == EXCHANGE_LINGERING; /* the rest does not matter */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
-        metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
-                        total_ms, exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
-    write_log(exchange, total_ms);
+        metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
+                        exchange->http_status, total_ms,
+                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    access_log_write(exchange, total_ms);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
     settings_release(&exchange->request.settings);

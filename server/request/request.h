@@ -20,6 +20,7 @@
 #include "server/request/service.h"
 #include "server/request/settings.h"
 #include "server/request/upload.h"
+#include "server/trace.h"
 
 struct request {
     struct service *service;
@@ -28,6 +29,7 @@ struct request {
     int io_thread;                 /* its job comes back through this thread's completion pipe */
     struct generation *generation; /* its operators, while steps may still be planned; else NULL */
     char id[REQUEST_ID_MAX];
+    struct trace trace;
     char label[48]; /* the operator, "pipeline", "info"...: for metrics and logs */
     struct settings settings;
     struct negotiation accept; /* what its client accepts; set before request_submit */

@@ -256,6 +256,7 @@ static void fill_job(struct request *request, const struct work *work) {
     const struct settings *settings = &request->settings;
     job->io_thread = request->io_thread;
     snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
+    memcpy(job->trace_id, request->trace.id, sizeof job->trace_id);
     memcpy(job->device, settings->device, sizeof job->device);
     job->client = client_unit(&request->client);
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
@@ -270,8 +271,9 @@ static void fill_job(struct request *request, const struct work *work) {
 static enum status check_still(const struct request *request, const struct job_output *output,
                                struct failure *failure) {
     const struct config *config = request->service->config;
-    const bool deadline = config->processing_ms < config->encode_still_ms;
-    const double most = (double)(deadline ? config->processing_ms : config->encode_still_ms);
+    const bool deadline = config->processing_ms < config_now(&config->encode_still_ms);
+    const double most =
+        (double)(deadline ? config->processing_ms : config_now(&config->encode_still_ms));
     struct encode_options options = output->encode;
     options.format = output->type;
     const double ms = codec_still_ms(&output->image, &options);
@@ -289,7 +291,8 @@ static enum status check_still(const struct request *request, const struct job_o
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const uint64_t pixels = image_pixels(&output->image);
-    const uint64_t most = (uint64_t)request->service->config->result_pixels_max[output->type];
+    const uint64_t most =
+        (uint64_t)config_now(&request->service->config->result_pixels_max[output->type]);
     const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);

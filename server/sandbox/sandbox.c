@@ -341,13 +341,15 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
     const int error = rules ? errno : ENOMEM;
     free(rules);
     if (!limited && is_worth_logging(role, error))
-        log_event(LOG_ERROR, "sandbox: files are not limited: Landlock: %s", strerror(error));
+        log_event(LOG_ERROR, "sandbox_incomplete", "sandbox: files are not limited: Landlock: %s",
+                  strerror(error));
 }
 
 void sandbox_limit(enum sandbox_role role, const struct config *config, const char *cache) {
     if (!sandbox_is_on(config)) return;
     if (!privileges_drop(role == SANDBOX_FRONT ? kept_by_front(config) : 0))
-        log_event(LOG_ERROR, "sandbox: privileges are kept: %s", strerror(errno));
+        log_event(LOG_ERROR, "sandbox_incomplete", "sandbox: privileges are kept: %s",
+                  strerror(errno));
     if (!SANITIZED) limit_files(role, config, cache);
 }
 
@@ -355,7 +357,8 @@ void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t c
     if (!sandbox_is_on(config) || SANITIZED) return;
     const int version = landlock_version(), error = sandbox_calls_enter(role, child);
     if (!error && role == SANDBOX_FRONT)
-        log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
+        log_event(LOG_INFO, "sandbox_on", "sandbox: on, with version %d of Landlock", version);
     if (error && is_worth_logging(role, error))
-        log_event(LOG_ERROR, "sandbox: system calls are not limited: seccomp: %s", strerror(error));
+        log_event(LOG_ERROR, "sandbox_incomplete",
+                  "sandbox: system calls are not limited: seccomp: %s", strerror(error));
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -239,6 +240,32 @@ static void refuses_in_the_file(void **state) {
         expect_refused(file_with(wrongs[i][0]), "", wrongs[i][1]);
 }
 
+/* A pipe without a writer is not waited for. */
+static void refuses_other_files(void **state) {
+    (void)state;
+    char folder[] = "/tmp/burin-config-XXXXXX", pipe[sizeof folder + 8];
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    alarm(60);
+    expect_refused(pipe, "", " is not a regular file");
+    alarm(0);
+    unlink(pipe);
+    expect_refused(folder, "", " is not a regular file");
+    rmdir(folder);
+    expect_refused("/dev/null", "", " is not a regular file");
+    const int most = 1 << 20;
+    char *text = malloc((size_t)most + 2);
+    memset(text, ' ', (size_t)most + 1);
+    memcpy(text, "{}", 2);
+    text[most] = '\0';
+    expect_fine(file_with(text), "");
+    text[most] = ' ';
+    text[most + 1] = '\0';
+    expect_refused(file_with(text), "", " is larger than 1048576 bytes");
+    free(text);
+}
+
 static void refuses_in_the_environment(void **state) {
     (void)state;
     const char *path = file_with("{}");
@@ -383,6 +410,7 @@ int main(void) {
         cmocka_unit_test(which_file),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refuses_in_the_file),
+        cmocka_unit_test(refuses_other_files),
         cmocka_unit_test(refuses_in_the_environment),
         cmocka_unit_test(refuses_flags),
         cmocka_unit_test(forms),
