@@ -31,6 +31,7 @@ struct config {
     long io_threads;
     long connections_max;
     bool insecure;
+    char keys_file[CONFIG_TEXT_MAX];          /* "": nobody is asked for a key */
     char cors_origins[CONFIG_ORIGINS_MAX];    /* origins.h reads it; "": pages of no other site */
     char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
     char prefer[CONFIG_TEXT_MAX];             /* types.h reads it; "": the input's type */
@@ -76,7 +77,7 @@ struct config {
     char devices[CONFIG_TEXT_MAX]; /* devices.h reads it */
     long lanes;                    /* 0: depends on the device */
     long many_lanes;
-    long codec_threads;            /* 0: one per core */
+    long codec_threads; /* 0: one per core */
     long batch;
     long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;

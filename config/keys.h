@@ -51,6 +51,9 @@ void keys_defaults(struct config *config);
 enum status key_set(const struct key *key, struct config *config, const char *text,
                     const char *where, struct failure *failure);
 
+/* Reads a number of bytes, such as 64MiB or 1GB. */
+bool key_read_size(const char *text, long *bytes);
+
 /* Prints the value in a form that key_set accepts. */
 void key_print(const struct key *key, const struct config *config, char text[KEY_VALUE_MAX]);
 

@@ -4,9 +4,9 @@
  * How it works. Only the main thread receives signals. A first SIGTERM or SIGINT ends the process
  * while operators are checked, ends the wait for the first worker, or later begins the drain. A
  * service manager that started the daemon is sent its state (systemd.h). On SIGHUP the main thread,
- * on which no request waits, reads operators_dir again; another SIGHUP meanwhile repeats that. The
- * configuration is read once. When the launcher has ended, no worker can be replaced: the daemon
- * drains and exits with 1, so that its service manager restarts it.
+ * on which no request waits, reads keys_file and operators_dir again; another SIGHUP meanwhile
+ * repeats that. The configuration is read once. When the launcher has ended, no worker can be
+ * replaced: the daemon drains and exits with 1, so that its service manager restarts it.
  *
  * The sandbox closes in three steps: the launcher is forked before any limit; files and privileges
  * are limited before the first thread; system calls once sockets and workers exist.
@@ -16,8 +16,10 @@
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
 #include "pipeline/utf8.h"
+#include "server/access/key_file.h"
 #include "server/cli/command.h"
 #include "server/descriptors.h"
+#include "server/generation.h"
 #include "server/http/front.h"
 #include "server/log/log.h"
 #include "server/process/launcher.h"
@@ -84,8 +86,8 @@ static void usage(FILE *out) {
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows the values in force.\n\n"
-          "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
-          "Ctrl-C finish the accepted requests; a second one ends at once.\n\n",
+          "SIGHUP reads keys_file and the files of operators_dir again, and nothing else.\n"
+          "SIGTERM and Ctrl-C finish the accepted requests; a second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -170,7 +172,7 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
         log_event(LOG_ERROR, "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- reading operators_dir again */
+/* ---- reading keys_file and operators_dir again */
 
 static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
@@ -197,10 +199,16 @@ static void reload(struct service *service, const struct config *config) {
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
-    if (!*config->operators_dir)
-        log_event(LOG_INFO, "SIGHUP: operators_dir is not set, so there is nothing to read again");
-    else if (!front_reload(service->front, &watch, &failure))
+    if (!*config->operators_dir && !*config->keys_file)
+        log_event(LOG_INFO, "SIGHUP: operators_dir and keys_file are not set, so there is nothing "
+                            "to read again");
+    /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
+     * operator that is new. */
+    const bool early = *config->keys_file && front_reload_keys(service->front, &failure);
+    if (*config->operators_dir && !front_reload(service->front, &watch, &failure))
         log_event(LOG_ERROR, "operators_dir: all operators stay as they were: %s", failure.message);
+    if (*config->keys_file && !early && !front_reload_keys(service->front, &failure))
+        log_event(LOG_ERROR, "keys_file: all keys stay as they were: %s", failure.message);
     notify_serving(service, failure.message);
 }
 
@@ -290,6 +298,9 @@ static int serve(const struct config *config) {
     const struct user_operators_watch watch = { stopping, say_checking, &service };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
     if (!operators) return signals_seen ? 0 : complain(&failure);
+    struct key_table *keys = NULL;
+    if (*config->keys_file && !(keys = key_file_read(config->keys_file, &operators->ops, &failure)))
+        return complain(&failure);
     const sigset_t before = block_signals();
     loading = false;
     codec_open_libraries();                     /* while files can be opened */
@@ -298,7 +309,7 @@ static int serve(const struct config *config) {
     /* The time to count the GPUs, and then to start their workers. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
-        front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
+        front_create(config, service.systemd.sockets, operators, keys, stop_is_wanted, &failure);
     if (!service.front) {
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);

@@ -8,6 +8,7 @@
 
 #include "config/memory.h"
 #include "pipeline/timing.h"
+#include "server/access/once.h"
 #include "server/api/values_json.h"
 #include "server/descriptors.h"
 #include "server/http/exchange.h"
@@ -198,6 +199,27 @@ static enum status start_workers(struct front *front, const struct worker_list *
     return front->service.supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
+/* Those who may not use it are refused, or a proxy does that. */
+static bool may_be_reached(const struct config *config) {
+    return config->insecure || config->keys_file[0];
+}
+
+static enum status open_access(struct front *front, struct failure *failure) {
+    bool good = true;
+    if (!front->keys.current) return STATUS_OK;
+    front->once = once_open();
+    for (int i = 0; i < front->io_threads && good; i++)
+        good = (front->listeners[i].hasher = hasher_open());
+    if (front->once && good) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "there is no memory to check keys");
+}
+
+static void close_access(struct front *front) {
+    for (int i = 0; i < front->io_threads; i++) hasher_close(front->listeners[i].hasher);
+    once_close(front->once);
+    key_tables_destroy(&front->keys);
+}
+
 static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
     return sockets->admin >= 0 || front->service.config->admin_listen[0];
 }
@@ -272,7 +294,7 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
     const struct config *config = front->service.config;
     if (fd < 0)
         fd = listen_socket_open(admin ? config->admin_listen : config->listen,
-                                admin ? "--admin-listen" : "--listen", config->insecure,
+                                admin ? "--admin-listen" : "--listen", may_be_reached(config),
                                 &front->files[admin], failure);
     if (fd < 0) return STATUS_INTERNAL;
     if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
@@ -287,7 +309,7 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
 
 static enum status check_sockets(struct front *front, const struct front_sockets *sockets,
                                  struct failure *failure) {
-    const bool insecure = front->service.config->insecure;
+    const bool insecure = may_be_reached(front->service.config);
     front->inherited[0] = sockets->http >= 0;
     front->inherited[1] = sockets->admin >= 0;
     if (front->inherited[0] && listen_socket_check(sockets->http, "http", insecure, failure))
@@ -314,6 +336,7 @@ static enum status start_listeners(struct front *front, struct front_sockets *so
 static enum status start(struct front *front, struct front_sockets *sockets,
                          int (*interrupted)(void), struct failure *failure) {
     if (check_sockets(front, sockets, failure)) return failure->status;
+    if (open_access(front, failure)) return failure->status;
     front->service.metrics = metrics_create();
     if (!front->service.metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
@@ -337,11 +360,12 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, int (*interrupted)(void),
-                           struct failure *failure) {
+                           struct generation *operators, struct key_table *keys,
+                           int (*interrupted)(void), struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
         generation_release(operators);
+        key_table_release(keys);
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
         return close_sockets(&sockets), NULL;
     }
@@ -351,6 +375,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     networks_read(config->trusted_proxies, &front->trusted_proxies);
     types_read(config->prefer, &front->service.prefer);
     generations_init(&front->service.generations, operators);
+    key_tables_init(&front->keys, keys);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->start_ns = clock_ns();
@@ -447,6 +472,7 @@ void front_destroy(struct front *front) {
     lingering_close_destroy(front->lingering);
     slots_destroy(front->service.slots);
     metrics_destroy(front->service.metrics);
+    close_access(front);
     generations_release(&front->service.generations);
     free(front);
 }

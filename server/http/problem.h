@@ -29,10 +29,11 @@ size_t problem_on_socket(const struct exchange *exchange);
 struct problem {
     int http_status;
     const struct failure *failure;
-    const char *id; /* of the request */
-    bool closes;    /* it ends its connection */
-    bool head_only; /* the answer to HEAD: a body would be read as the next answer */
-    size_t length;  /* of `fields` */
+    const char *id;  /* of the request */
+    const char *key; /* the id of its key; NULL or "": none */
+    bool closes;     /* it ends its connection */
+    bool head_only;  /* the answer to HEAD: a body would be read as the next answer */
+    size_t length;   /* of `fields` */
     char fields[CORS_FIELDS_BYTES + 128]; /* further header lines; zeroed: none */
 };
 

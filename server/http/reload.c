@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_reload: reads operators_dir again while the daemon serves.
+/* front_reload, front_reload_keys: read operators_dir and keys_file again while the daemon serves.
  *
  * How it works. The next generation is made from the folder, its workers start beside the present
  * ones, and when they are healthy it replaces the present generation. No request waits for a worker
@@ -7,6 +7,7 @@
  * the last request that holds their generation is answered. I/O threads and the supervisor's wait
  * only for two locks: one is held for microseconds, the supervisor's while a process starts on each
  * device, about a millisecond each. */
+#include "server/access/key_file.h"
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
@@ -92,4 +93,15 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
         generation_release(next);
     }
     return next && (same || !put_in_force(front, next, watch->interrupted, failure));
+}
+
+bool front_reload_keys(struct front *front, struct failure *failure) {
+    struct generation *now = generations_hold(&front->service.generations);
+    struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
+    generation_release(now);
+    if (!next) return false;
+    log_event(LOG_INFO, "keys_file was read again: %d key%s in force", next->key_count,
+              next->key_count == 1 ? "" : "s");
+    key_tables_replace(&front->keys, next);
+    return true;
 }

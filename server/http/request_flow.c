@@ -9,6 +9,7 @@
 #include "server/http/request_flow.h"
 
 #include "server/api/json_writer.h"
+#include "server/http/access.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
@@ -112,7 +113,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
 }
 
 struct query {
-    struct settings *settings;
+    struct exchange *exchange;
     struct failure *failure;
     enum status status;
 };
@@ -122,13 +123,16 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     (void)kind;
     struct query *query = context;
     if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
-    query->status = settings_set(query->settings, name, value ? value : "", query->failure);
+    if (!value) value = "";
+    if (access_takes(query->exchange, name, value, &query->status, query->failure))
+        query->status =
+            settings_set(&query->exchange->request.settings, name, value, query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
 /* Reads the query into the settings, up to the first argument that is refused. */
 static enum status read_query(struct exchange *exchange, struct failure *failure) {
-    struct query query = { &exchange->request.settings, failure, STATUS_OK };
+    struct query query = { exchange, failure, STATUS_OK };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
@@ -155,15 +159,12 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     /* Without a form there are no more settings: what they lack is known before the body comes. */
     if (!status && exchange->route->submit && !exchange->request.upload.multipart)
         status = settings_complete(&exchange->request.settings, failure);
-    return status;
+    return status ? status : access_enter(exchange, failure);
 }
 
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
-    exchange->path = path;
-    exchange->route = cors_preflight(exchange);
-    if (exchange->route) return STATUS_OK;
     const struct route_match match =
-        route_find(&exchange->request.generation->ops, exchange->method, path,
+        route_find(&exchange->request.generation->ops, exchange->keys, exchange->method, path,
                    exchange->listener->admin, failure);
     exchange->route = match.route;
     exchange->http_status = match.http_status;
@@ -171,7 +172,20 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
     snprintf(exchange->request.label, sizeof exchange->request.label, "%.47s", route_name(path));
+    if (exchange->keys && access_check(exchange, failure)) return failure->status;
     return begin_work(exchange, failure);
+}
+
+static enum status find_route(struct exchange *exchange, const char *path,
+                              struct failure *failure) {
+    exchange->path = path;
+    exchange->route = cors_preflight(exchange);
+    if (exchange->route) return STATUS_OK;
+    exchange->keys = key_tables_hold(&exchange->front->keys);
+    const enum status status = find_work(exchange, path, failure);
+    key_table_release(exchange->keys);
+    exchange->keys = NULL;
+    return status;
 }
 
 /* The body has not come yet. An answer queued now would end the connection, unless there is no
@@ -182,7 +196,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         refuse(exchange, &failure);
         return send_problem(exchange);
     }
-    if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    if (find_route(exchange, path, &failure)) refuse(exchange, &failure);
     request_release_unplanned(&exchange->request);
     exchange->state = EXCHANGE_BODY;
     const struct request_facts *facts = &exchange->facts;
@@ -341,6 +355,8 @@ static void write_log(const struct exchange *exchange, double total_ms) {
     client_print(&exchange->request.client, client);
     json_writer_key_string(&line, "id", exchange->request.id);
     json_writer_key_string(&line, "client", client);
+    if (exchange->request.grant.key[0])
+        json_writer_key_string(&line, "key", exchange->request.grant.key);
     json_writer_key_string(&line, "method", exchange->method);
     json_writer_key_string(&line, "op", exchange->request.label);
     json_writer_key_number(&line, "status", exchange->http_status);
@@ -368,6 +384,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
         metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
                         total_ms, exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     write_log(exchange, total_ms);
+    access_leave(exchange);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
     settings_release(&exchange->request.settings);

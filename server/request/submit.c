@@ -154,8 +154,19 @@ static void add_cost(const struct work *work, struct job *job) {
 
 struct probe_limits request_limits(const struct request *request) {
     const struct config *config = request->service->config;
-    return (struct probe_limits){ .pixels_max = (uint64_t)config->pixels_max,
+    const long pixels_max = grant_limit(config->pixels_max, request->grant.pixels_max);
+    return (struct probe_limits){ .pixels_max = (uint64_t)pixels_max,
                                   .side_max = (uint32_t)config->side_max };
+}
+
+enum status request_probe(const struct request *request, struct probe *probe,
+                          struct failure *failure) {
+    const struct probe_limits limits = request_limits(request);
+    const struct job *job = request_job(request);
+    const enum status status =
+        probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
+                    job->image_length, &limits, probe, failure);
+    return status ? status : grant_check_type(&request->grant, format_name(probe->format), failure);
 }
 
 static enum status check_aux(struct request *request, const struct upload_aux *aux,
@@ -221,9 +232,7 @@ static enum status check_image(struct request *request, struct work *work,
     const struct probe_limits limits = request_limits(request);
     enum status status = request->upload.multipart ? settings_complete(&request->settings, failure)
                                                    : STATUS_OK; /* completed at the head */
-    if (!status)
-        status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
-                             job->image_length, &limits, &job->probe, failure);
+    if (!status) status = request_probe(request, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);

@@ -190,6 +190,15 @@ static const char *unix_path(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
 }
 
+/* The folder of a file of keys too, unless it is the root: at the next SIGHUP the file may be a new
+ * one, or a link to a new one. */
+static void add_keys(struct rules *rules, const char *path) {
+    char folder[PATH_SIZE];
+    add(rules, path, FILE_READ);
+    snprintf(folder, sizeof folder, "%s", path ? path : "/");
+    if (strcmp(dirname(folder), "/") != 0) add_folder_of(rules, path, FILE_READ);
+}
+
 static void add_front(struct rules *rules, const struct config *config) {
     const char *sockets[] = { unix_path(config->listen), unix_path(config->admin_listen) };
     for (int i = 0; i < 2; i++)
@@ -202,6 +211,12 @@ static void add_front(struct rules *rules, const struct config *config) {
         if (strcmp(dirname(above), "/") != 0)
             add_folder_of(rules, config->operators_dir, FILE_READ);
         add(rules, config->operators_dir, FILE_READ);
+    }
+    if (*config->keys_file) {
+        char *real = realpath(config->keys_file, NULL);
+        add_keys(rules, config->keys_file);
+        add_keys(rules, real);
+        free(real);
     }
     add(rules, "/proc/self/fd", FILE_READ); /* to count its descriptors: descriptors.h */
 }

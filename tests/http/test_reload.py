@@ -198,7 +198,7 @@ def test_without_a_folder(start):
     daemon = start()
     before = daemon.children()
     hang_up(daemon)
-    assert wait_until(lambda: "operators_dir is not set" in daemon.log_so_far())
+    assert wait_until(lambda: "operators_dir and keys_file are not set" in daemon.log_so_far())
     assert daemon.children() == before and daemon.works()
 
 

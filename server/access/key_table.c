@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/access/key_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct access_key *key_table_find(const struct key_table *table, const char *id) {
+    int low = 0, high = table->key_count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        const int order = strcmp(id, table->keys[middle].id);
+        if (order == 0) return &table->keys[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+const struct preset *key_table_preset(const struct key_table *table, const char *name) {
+    for (int i = 0; i < table->preset_count; i++)
+        if (strcmp(table->presets[i].name, name) == 0) return &table->presets[i];
+    return NULL;
+}
+
+bool access_key_may(const struct access_key *key, const char *what) {
+    for (size_t i = 0; i < json_array_size(key->may); i++)
+        if (strcmp(json_string_value(json_array_get(key->may, i)), what) == 0) return true;
+    return !key->may;
+}
+
+void key_table_release(struct key_table *table) {
+    if (!table || __atomic_sub_fetch(&table->holders, 1, __ATOMIC_ACQ_REL)) return;
+    for (int i = 0; i < table->preset_count; i++) free(table->presets[i].text);
+    if (table->keys) explicit_bzero(table->keys, (size_t)table->key_count * sizeof *table->keys);
+    free(table->keys);
+    free(table->presets);
+    json_decref(table->json);
+    free(table);
+}
+
+/* ---- the one in force */
+
+void key_tables_init(struct key_tables *tables, struct key_table *first) {
+    pthread_mutex_init(&tables->lock, NULL);
+    tables->current = first;
+}
+
+void key_tables_destroy(struct key_tables *tables) {
+    key_table_release(tables->current);
+    tables->current = NULL;
+    pthread_mutex_destroy(&tables->lock);
+}
+
+struct key_table *key_tables_hold(struct key_tables *tables) {
+    pthread_mutex_lock(&tables->lock);
+    struct key_table *table = tables->current;
+    if (table) __atomic_add_fetch(&table->holders, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&tables->lock);
+    return table;
+}
+
+void key_tables_replace(struct key_tables *tables, struct key_table *next) {
+    pthread_mutex_lock(&tables->lock);
+    struct key_table *before = tables->current;
+    tables->current = next;
+    pthread_mutex_unlock(&tables->lock);
+    key_table_release(before);
+}

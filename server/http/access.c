@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/access.h"
+
+#include "server/access/judge.h"
+#include "server/access/once.h"
+#include "server/http/route.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert((int)ARGUMENTS_MAX >= (int)QUERY_ARGUMENTS_MAX, "each argument has a place");
+
+static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    (void)kind;
+    struct asking *asking = context;
+    if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
+    asking->arguments[asking->count++] = (struct argument){ name, value ? value : "" };
+    return MHD_YES;
+}
+
+/* NULL: there is none, or several. */
+static const char *only_header(const struct exchange *exchange, const char *name) {
+    struct header_lines lines;
+    connection_header_lines(exchange->library, name, &lines);
+    return lines.count == 1 ? lines.values[0] : NULL;
+}
+
+/* Clients of imaginary send their key there. */
+static const char *key_of_imaginary(const struct exchange *exchange, const struct asking *asking) {
+    if (!route_is_imaginary(exchange->path)) return NULL;
+    const char *key = only_header(exchange, "API-Key");
+    return key ? key : query_find(asking->arguments, asking->count, "key");
+}
+
+enum status access_check(struct exchange *exchange, struct failure *failure) {
+    const struct preset *preset = route_preset(exchange->keys, exchange->path);
+    struct argument arguments[ARGUMENTS_MAX];
+    char what[sizeof "preset:" + PRESET_NAME_MAX];
+    struct asking asking = {
+        .method = exchange->method,
+        .path = exchange->path,
+        .what = preset ? what : exchange->request.label,
+        .op = preset ? preset->op : NULL,
+        .arguments = arguments,
+        .authorization = only_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION),
+        .origin = only_header(exchange, MHD_HTTP_HEADER_ORIGIN),
+        .client = exchange->request.client,
+        .now = time(NULL),
+    };
+    if (preset) snprintf(what, sizeof what, "preset:%s", preset->name);
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    asking.api_key = key_of_imaginary(exchange, &asking);
+    return judge(exchange->keys, exchange->listener->hasher, &asking, &exchange->request.grant,
+                 failure);
+}
+
+bool access_takes(const struct exchange *exchange, const char *name, const char *value,
+                  enum status *status, struct failure *failure) {
+    const struct grant *grant = &exchange->request.grant;
+    const struct grant preset = { .preset = grant->preset };
+    *status = STATUS_OK;
+    if (grant_owns(grant, name)) return false;
+    if (grant->preset) *status = grant_check_field(&preset, name, value, failure);
+    return *status == STATUS_OK;
+}
+
+enum status access_enter(struct exchange *exchange, struct failure *failure) {
+    struct grant *grant = &exchange->request.grant;
+    if (!grant->is_once) return STATUS_OK;
+    switch (once_take(exchange->front->once, grant->once, grant->expires, time(NULL))) {
+    case ONCE_TAKEN: return STATUS_OK;
+    case ONCE_USED:
+        grant->is_once = false; /* it is not this request's to give back */
+        return fail(failure, STATUS_EXPIRED, "the address has served its only request");
+    default:
+        grant->is_once = false;
+        return fail(failure, STATUS_BUSY, "too many addresses that serve once are in use");
+    }
+}
+
+void access_leave(struct exchange *exchange) {
+    struct grant *grant = &exchange->request.grant;
+    if (grant->is_once && exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        once_give_back(exchange->front->once, grant->once);
+    grant->is_once = false;
+    grant_release(grant);
+}
