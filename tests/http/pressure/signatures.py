@@ -38,7 +38,7 @@ class Pipeline:
 
     def send(self, targets, body, header=""):
         """The status of each. Some answers end the connection: the requests behind are sent again on another one."""
-        found = []
+        found, tries = [], 0
         while len(found) < len(targets):
             if not self.socket:
                 self.socket, self.data = socket.create_connection(self.address, 60), b""
@@ -50,8 +50,9 @@ class Pipeline:
                     found.append(self.status())
             except ConnectionError:
                 self.socket = None
-                if len(found) == before:
-                    found.append(0)
+                tries = tries + 1 if len(found) == before else 0
+                if tries == 10:
+                    raise
         return found
 
     def status(self):
@@ -76,7 +77,7 @@ def mutations(address, count, seed):
         changed = [mutated(chance, good) for _ in range(min(BATCH, count - start))]
         found = pipeline.send([quote(target, safe="/?&=%+-._~:,") for target in changed], body)
         statuses.update(found)
-        wrong += [target for target, status in zip(changed, found) if status < 300 and meaning(target) != same]
+        wrong += [target for target, status in zip(changed, found) if 200 <= status < 300 and meaning(target) != same]
     return statuses, wrong
 
 
