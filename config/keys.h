@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* keys.h - the table of all settings, a row for each key; text to value and back.
  *
- * Used by:  config.c and reference.c.
+ * Used by:  config.c and reference.c; server/access/key_file.c and command_sign.c read sizes.
  * Owns:     nothing; the table is constant.
  * Fails:    key_set returns STATUS_BAD_PARAM with a sentence that names the allowed values.
  * Threads:  any.

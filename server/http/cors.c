@@ -7,8 +7,9 @@
 
 /* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
-    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
-    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width";
+    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, WWW-Authenticate, X-Burin-Device, "
+    "X-Burin-Timing, X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, "
+    "X-Result-Width";
 
 /* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =

@@ -7,10 +7,12 @@ import base64
 import hashlib
 import http.client
 import json
+import pathlib
 import random
 import re
 import string
 import subprocess
+import textwrap
 import time
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -442,6 +444,18 @@ def test_sign_helps(tmp_path):
     answer = subprocess.run([BURIN, "sign", "--help"], capture_output=True, text=True, timeout=60)
     assert answer.returncode == 0 and answer.stdout.startswith("usage: burin sign")
     assert sign(tmp_path / "none.json", "--key", "a", "POST /info").returncode == 1
+
+
+def test_the_readmes_client(kept):
+    """The lines of Python in server/README.md sign as the daemon checks."""
+    text = (pathlib.Path(__file__).parents[2] / "server/README.md").read_text(encoding="utf-8")
+    lines = text[text.index("    import base64, hashlib, hmac"):].split("\n\n")[0]
+    client = {}
+    exec(textwrap.dedent(lines), client)
+    address = client["signed"]("POST", "/resize", "shop-web", SHOP.entry["secret"], type="png", free="width:16..24", background="f f+%~ü")
+    check_problem(kept.post(address, PICTURE), 400, "background")
+    address = client["signed"]("POST", "/resize", "shop-web", SHOP.entry["secret"], type="png", free="width:16..24")
+    check_width(kept.post_form(address, [("width", "20", None), IMAGE]), 20)
 
 
 # ---- logs
