@@ -15,10 +15,10 @@
 
 static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                    0.25,   0.5,   1,      2.5,   5,    10,    30 };
-enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
+enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 20, EXTRA_LABELS = 3 };
 enum { OTHER = 2 /* in extra_labels */, LABEL_MAX = 48 };
-static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
-                                  422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
+static const int codes[CODES] = { 200, 400, 401, 403, 404, 405, 406, 408, 410, 413,
+                                  414, 415, 422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
 static const char *const reasons[REJECTIONS] = { "queue",    "slots",     "bytes", "answers",
                                                  "draining", "malformed", "time" };

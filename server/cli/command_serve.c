@@ -300,7 +300,7 @@ static int serve(const struct config *config) {
     if (!operators) return signals_seen ? 0 : complain(&failure);
     struct key_table *keys = NULL;
     if (*config->keys_file && !(keys = key_file_read(config->keys_file, &operators->ops, &failure)))
-        return complain(&failure);
+        return generation_release(operators), complain(&failure);
     const sigset_t before = block_signals();
     loading = false;
     codec_open_libraries();                     /* while files can be opened */
