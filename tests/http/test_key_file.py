@@ -68,6 +68,7 @@ def preset(text, name="thumb"):
 BROKEN = [
     ("", 1, ""),
     ('{"keys": [\n{"id": "a" "secret": "%s"}]}' % SECRET, 2, "expected"),
+    ('{"keys": [\n{"id": "a", "secret" "%s"}]}' % SECRET, 2, "expected"),
     ('{"keys": [\n{"id": "a",\n "id": "b"}]}', 3, '"id"'),
     ('{"keys": []}\n}', 2, ""),
     ("[]", 1, "the file must hold one object"),
