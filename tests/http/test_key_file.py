@@ -68,7 +68,7 @@ def preset(text, name="thumb"):
 BROKEN = [
     ("", 1, ""),
     ('{"keys": [\n{"id": "a" "secret": "%s"}]}' % SECRET, 2, "expected"),
-    ('{"keys": [\n{"id": "a", "secret" "%s"}]}' % SECRET, 2, "expected"),
+    ('{"keys": [\n{"id": "a", "secret" "%s"}]}' % SECRET[:12], 2, "expected"),
     ('{"keys": [\n{"id": "a",\n "id": "b"}]}', 3, '"id"'),
     ('{"keys": []}\n}', 2, ""),
     ("[]", 1, "the file must hold one object"),
@@ -138,7 +138,7 @@ def test_broken(text, line, words, tmp_path):
         found = re.fullmatch(r"burin keys: .*: line (\d+): (.*)\n", answer.stderr)
     assert found, answer.stderr
     assert int(found[1]) == line and words in found[2], answer.stderr
-    assert SECRET not in answer.stderr and DIGEST not in answer.stderr
+    assert SECRET[:12] not in answer.stderr and DIGEST not in answer.stderr
 
 
 def test_files_that_are_none(tmp_path):
