@@ -29,8 +29,9 @@ struct grant {
     long body_bytes_max, pixels_max; /* 0: the configuration's */
     bool is_once;                    /* the address serves one request */
     uint8_t once[ONCE_BYTES];        /* which one: a digest */
-    int64_t expires;                 /* Unix time in seconds */
-    struct hasher *hasher;           /* of the image, if `digest` is set and bytes have come */
+    bool once_taken;       /* this request has it, and gives it back if no work was done for it */
+    int64_t expires;       /* Unix time in seconds */
+    struct hasher *hasher; /* of the image, if `digest` is set and bytes have come */
 };
 
 /* Whether NAME belongs to the signature of a signed request, not to its operator. */

@@ -70,20 +70,16 @@ enum status access_enter(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
     if (!grant->is_once) return STATUS_OK;
     switch (once_take(exchange->front->once, grant->once, grant->expires, time(NULL))) {
-    case ONCE_TAKEN: return STATUS_OK;
-    case ONCE_USED:
-        grant->is_once = false; /* it is not this request's to give back */
-        return fail(failure, STATUS_EXPIRED, "the address has served its only request");
-    default:
-        grant->is_once = false;
-        return fail(failure, STATUS_BUSY, "too many addresses that serve once are in use");
+    case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
+    case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
+    default: return fail(failure, STATUS_BUSY, "too many addresses that serve once are in use");
     }
 }
 
 void access_leave(struct exchange *exchange) {
     struct grant *grant = &exchange->request.grant;
-    if (grant->is_once && exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
+    if (grant->once_taken && exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
         once_give_back(exchange->front->once, grant->once);
-    grant->is_once = false;
+    grant->once_taken = false;
     grant_release(grant);
 }

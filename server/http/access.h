@@ -24,7 +24,13 @@ bool access_takes(const struct exchange *exchange, const char *name, const char 
 /* The rest of the head is right. STATUS_EXPIRED: the address served its only request before. */
 enum status access_enter(struct exchange *exchange, struct failure *failure);
 
-/* The exchange is answered. A request that was refused for lack of room may come again. */
+/* Work begins: the address has served its only request, however that ends. */
+static inline void access_spend(struct exchange *exchange) {
+    exchange->request.grant.once_taken = false;
+}
+
+/* The exchange is answered. A request that was refused for lack of room before work began may come
+ * again. */
 void access_leave(struct exchange *exchange);
 
 #endif

@@ -317,6 +317,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
+        access_spend(exchange);
         request_hold_operators(&exchange->request);
         status = route->answer(exchange, &reply, &failure);
     }
@@ -334,8 +335,11 @@ void request_flow_jobs_completed(void *context, int pipe) {
 
 static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
-    struct failure failure = request_job(&exchange->request)->failure;
+    const struct job *job = request_job(&exchange->request);
+    struct failure failure = job->failure;
     struct reply reply = { 0 };
+    /* Else the job left the queue without having run. */
+    if (failure.status != STATUS_BUSY || job->lost_runs) access_spend(exchange);
     if (failure.status == STATUS_BUSY) request_count_refusal(&exchange->request, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
-from conftest import BURIN, Daemon, check_problem, form, in_parallel, needs, noise, pnm, responses, wait_until
+from conftest import BURIN, Daemon, check_problem, form, needs, noise, pnm, responses, wait_until
 from signing import Key, encoded, text_of, write_keys
 
 pytestmark = needs("resize")
@@ -207,49 +207,6 @@ def test_digest(kept):
     check_problem(kept.post(of_large, large[:-1] + b"\0"), 403)
     for wrong in ("md5:abc", digest + "=", digest[8:], digest[:-1]):
         check_problem(kept.post(SHOP.sign("/info", digest=wrong), PICTURE), 400, "digest")
-
-
-def once(number=0):
-    return text_of(hashlib.sha256(f"{number} {random.random()}".encode()).digest()[:16])
-
-
-def test_once(kept):
-    address = SHOP.sign("/info", once=once())
-    assert kept.post(address, PICTURE).status == 200
-    for _ in range(2):
-        check_problem(kept.post(address, PICTURE), 410, "only request")
-    """Of the same number another key's, and another address: each key counts for itself, and a number once."""
-    same = once()
-    assert kept.post(SHOP.sign("/info", once=same), PICTURE).status == kept.post(OTHER.sign("/info", once=same), PICTURE).status == 200
-    check_problem(kept.post(SHOP.sign("/resize", width=20, once=same), PICTURE), 410)
-    """A head that is refused does not use it up; a body that is no image does."""
-    address = SHOP.sign("/info", once=once(), body_max=1500)
-    check_problem(kept.post(address, bytes(1501)), 413)
-    check_problem(kept.post(address, b"no picture"), 415)
-    check_problem(kept.post(address, PICTURE), 410)
-    for wrong in ("", "short", "A" * 21, "A" * 23, "A" * 21 + "="):
-        check_problem(kept.post(SHOP.sign("/info", once=wrong), PICTURE), 400, "once")
-
-
-def test_once_for_many_at_the_same_time(kept):
-    address, found = SHOP.sign("/info", once=once()), []
-    in_parallel(16, lambda i: found.append(kept.post(address, PICTURE).status))
-    assert sorted(found) == [200] + [410] * 15
-
-
-def test_once_after_a_full_server(start, tmp_path):
-    """A request that was refused for lack of room may come again."""
-    daemon = start("--keys-file", write_keys(tmp_path / "keys.json", SHOP), "--queue-bytes", "1000", "--body-bytes-max", "1500")
-    address = SHOP.sign("/info", once=once())
-    hold = daemon.socket()
-    hold.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n" % SHOP.sign("/info").encode() + pnm(noise(30, 20))[:400])
-    assert wait_until(lambda: daemon.samples()["burin_body_bytes_held"] > 300)
-    small = pnm(noise(40, 20))
-    check_problem(daemon.post(address, small), 503)
-    hold.close()
-    assert daemon.becomes_idle()
-    assert daemon.post(address, small).status == 200
-    check_problem(daemon.post(address, small), 410)
 
 
 @pytest.mark.parametrize("name,value", [("body_max", "8MiB"), ("body_max", "0"), ("body_max", "-1"), ("pixels_max", "x"), ("free", ""),
