@@ -16,7 +16,8 @@
 
 #include "server/access/key_table.h"
 
-enum { ONCE_BYTES = 16 };
+/* An address that serves one request may expire a day from now at the latest. */
+enum { ONCE_BYTES = 16, ONCE_SECONDS_MAX = 86400 };
 
 struct grant {
     char key[KEY_ID_MAX];            /* which was proved; "": none */

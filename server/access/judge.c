@@ -180,6 +180,8 @@ static enum status read_once(struct hasher *hasher, const struct asking *asking,
     if (!once) return STATUS_OK;
     if (!is_base64url(once, ONCE_LENGTH))
         return bad_limit("once", "22 characters of base64url", failure);
+    if (grant->expires - asking->now > ONCE_SECONDS_MAX)
+        return bad_limit("expires", "at most a day from now, as the address has once", failure);
     if (!hasher_begin(hasher) || !hasher_add(hasher, grant->key, sizeof grant->key) ||
         !hasher_add(hasher, once, ONCE_LENGTH) || !hasher_end(hasher, digest))
         return out_of_memory(failure);

@@ -69,10 +69,12 @@ bool access_takes(const struct exchange *exchange, const char *name, const char 
 enum status access_enter(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
     if (!grant->is_once) return STATUS_OK;
-    switch (once_take(exchange->front->once, grant->once, grant->expires, time(NULL))) {
+    switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL))) {
     case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
     case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
-    default: return fail(failure, STATUS_BUSY, "too many addresses that serve once are in use");
+    default:
+        return fail(failure, STATUS_BUSY,
+                    "too many addresses that serve once are in use, of this key or of all");
     }
 }
 

@@ -45,6 +45,11 @@ def test_once(kept):
         check_problem(kept.post(SHOP.sign("/info", once=wrong), PICTURE), 400, "once")
 
 
+def test_once_is_remembered_for_a_day(kept):
+    check_problem(kept.post(SHOP.sign("/info", seconds=86500, once=once()), PICTURE), 400, "a day")
+    assert kept.post(SHOP.sign("/info", seconds=86300, once=once()), PICTURE).status == 200
+
+
 def test_once_for_many_at_the_same_time(kept):
     address, found = SHOP.sign("/info", once=once()), []
     in_parallel(16, lambda i: found.append(kept.post(address, PICTURE).status))
