@@ -110,8 +110,10 @@ enum status grant_check_field(const struct grant *grant, const char *name, const
 /* ---- files */
 
 enum status grant_check_part(const struct grant *grant, const char *name, struct failure *failure) {
-    if (!grant->is_signed || has(grant->parts ? grant->parts : "image", name)) return STATUS_OK;
-    return fail(failure, STATUS_FORBIDDEN, "the address does not allow a file named %s", name);
+    if ((!grant->is_signed && !grant->preset) || has(grant->parts ? grant->parts : "image", name))
+        return STATUS_OK;
+    return fail(failure, STATUS_FORBIDDEN, "the address or the preset allows no file named %s",
+                name);
 }
 
 enum status grant_check_type(const struct grant *grant, const char *type, struct failure *failure) {

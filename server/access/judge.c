@@ -137,7 +137,7 @@ static enum status read_limits(const struct asking *asking, struct grant *grant,
                                struct failure *failure) {
     static const char hash[] = "sha-256:";
     grant->free = find(asking, "free");
-    grant->parts = find(asking, "parts");
+    if (find(asking, "parts")) grant->parts = find(asking, "parts");
     grant->in_types = find(asking, "in_types");
     grant->digest = find(asking, "digest");
     if (!lower(asking, "body_max", &grant->body_bytes_max))
@@ -196,6 +196,7 @@ static enum status check_key(const struct access_key *key, const struct asking *
                              struct grant *grant, struct failure *failure) {
     strcpy(grant->key, key->id);
     grant->preset = asking->op;
+    grant->parts = asking->parts;
     grant->body_bytes_max = key->limits.body_bytes_max;
     grant->pixels_max = key->limits.pixels_max;
     if (asking->now >= key->not_after)
@@ -225,7 +226,8 @@ enum status judge(const struct key_table *table, struct hasher *hasher, const st
     if (!status) status = check_where(asking, failure);
     if (!status) status = read_once(hasher, asking, grant, failure);
     /* Else a key for presets alone could have forms change what they do. */
-    if (!status && grant->free && asking->op && !access_key_may(key, asking->op))
+    const bool adds = grant->free || grant->parts != asking->parts;
+    if (!status && adds && asking->op && !access_key_may(key, asking->op))
         return fail(failure, STATUS_FORBIDDEN, "the key %s may not leave parts of a preset free",
                     key->id);
     return status;

@@ -20,7 +20,7 @@
 struct asking {
     const char *method, *path;  /* the path: decoded */
     const char *what;           /* for access_key_may: "resize", "preset:thumb"... */
-    const char *op;             /* the operator of a preset; NULL: it is none */
+    const char *op, *parts;     /* a preset's operator and parts; op NULL: it is no preset */
     struct argument *arguments; /* of the query; they are sorted here */
     int count;
     const char *authorization; /* the header's value */

@@ -279,6 +279,17 @@ static bool check_preset(const struct reading *reading, const struct preset *pre
     return !status || wrong(reading, preset->name, what);
 }
 
+/* `parts` is no parameter of the operator. */
+static void take_parts(struct preset *preset) {
+    int kept = 0;
+    for (int i = 0; i < preset->count; i++)
+        if (strcmp(preset->arguments[i].name, "parts") == 0)
+            preset->parts = preset->arguments[i].value;
+        else
+            preset->arguments[kept++] = preset->arguments[i];
+    preset->count = kept;
+}
+
 /* The entry is in the table before it is right: the table frees it. */
 static bool read_preset(const struct reading *reading, const char *name, const json_t *value) {
     struct preset *preset = &reading->table->presets[reading->table->preset_count];
@@ -294,6 +305,7 @@ static bool read_preset(const struct reading *reading, const char *name, const j
     preset->op = strsep(&query, "?");
     preset->count = query ? query_read(query, preset->arguments) : 0;
     if (preset->count < 0) return wrong(reading, name, "is no query: a % needs two digits");
+    take_parts(preset);
     return check_preset(reading, preset);
 }
 

@@ -47,8 +47,9 @@ struct access_key {
 /* Operator and parameters under one name. */
 struct preset {
     char name[PRESET_NAME_MAX];
-    char *text;     /* that the rest points into */
-    const char *op; /* "pipeline", or an operator's name */
+    char *text;        /* that the rest points into */
+    const char *op;    /* "pipeline", or an operator's name */
+    const char *parts; /* that may be files of a form; NULL: the image */
     struct argument arguments[ARGUMENTS_MAX];
     int count;
 };

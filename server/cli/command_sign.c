@@ -199,6 +199,7 @@ static enum status sign(struct signing *signing, const struct key_table *table, 
                              .path = path,
                              .what = what,
                              .op = preset ? preset->op : NULL,
+                             .parts = preset ? preset->parts : NULL,
                              .arguments = signing->arguments,
                              .count = signing->count };
     return print_address(signing, table, (struct base){ base, (int)(path - base) }, &asking,

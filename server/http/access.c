@@ -43,6 +43,7 @@ enum status access_check(struct exchange *exchange, struct failure *failure) {
         .path = exchange->path,
         .what = preset ? what : exchange->request.label,
         .op = preset ? preset->op : NULL,
+        .parts = preset ? preset->parts : NULL,
         .arguments = arguments,
         .authorization = only_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION),
         .origin = only_header(exchange, MHD_HTTP_HEADER_ORIGIN),

@@ -30,14 +30,15 @@ VERIFIES = Key("verifies", 23, state="verify")
 OLD = Key("old", 24, not_after="2020-01-01T00:00:00Z")
 SMALL = Key("small", 25, limits={"body_bytes_max": 1000, "pixels_max": 600})
 TOKEN = Key("token", 26, secret=None)
-PRESETS = Key("presets", 27, may=["preset:thumb"])
+PRESETS = Key("presets", 27, may=["preset:thumb", "preset:slim", "preset:masked"])
 KEYS = (SHOP, OTHER, VERIFIES, OLD, SMALL, TOKEN, PRESETS)
 IMAGE = ("image", PICTURE, "a.pnm")
 
 
 @pytest.fixture(scope="module")
 def signed_keys(tmp_path_factory):
-    return write_keys(tmp_path_factory.mktemp("keys") / "keys.json", *KEYS, thumb="resize?width=8&height=8&type=png", wide="resize?type=png")
+    return write_keys(tmp_path_factory.mktemp("keys") / "keys.json", *KEYS, thumb="resize?width=8&height=8&type=png", wide="resize?type=png",
+                      slim="carve?width=38&type=png", masked="carve?width=38&type=png&parts=image,mask")
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +194,13 @@ def test_parts(kept):
     for parts in (None, "image", "image,rmask"):
         check_problem(kept.post_form(SHOP.sign("/carve", parts=parts, **carve), files), 403, "mask")
     check_problem(kept.post_form(SHOP.sign("/carve", parts="mask", **carve), files[:1]), 403, "image")
+    """Of a preset, the files that it names, for a token and an address; a key for presets alone adds none."""
+    for key in (SHOP, PRESETS):
+        check_problem(kept.post_form("/preset/slim", files, key.bearer), 403, "mask")
+        check_problem(kept.post_form(key.sign("/preset/slim"), files), 403, "mask")
+        assert kept.post_form("/preset/masked", files, key.bearer).status == kept.post_form(key.sign("/preset/masked"), files).status == 200
+    assert kept.post_form(SHOP.sign("/preset/slim", parts="image,mask"), files).status == 200
+    check_problem(kept.post_form(PRESETS.sign("/preset/slim", parts="image,mask"), files), 403, "leave parts of a preset free")
 
 
 def test_digest(kept):
