@@ -199,9 +199,9 @@ static enum status start_workers(struct front *front, const struct worker_list *
     return front->service.supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-/* Those who may not use it are refused, or a proxy does that. */
-static bool may_be_reached(const struct config *config) {
-    return config->insecure || config->keys_file[0];
+/* Those who may not use it are refused, or a proxy does that. No key is asked for on ADMIN. */
+static bool may_be_reached(const struct config *config, bool admin) {
+    return config->insecure || (config->keys_file[0] && !admin);
 }
 
 static enum status open_access(struct front *front, struct failure *failure) {
@@ -294,8 +294,8 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
     const struct config *config = front->service.config;
     if (fd < 0)
         fd = listen_socket_open(admin ? config->admin_listen : config->listen,
-                                admin ? "--admin-listen" : "--listen", may_be_reached(config),
-                                &front->files[admin], failure);
+                                admin ? "--admin-listen" : "--listen",
+                                may_be_reached(config, admin), &front->files[admin], failure);
     if (fd < 0) return STATUS_INTERNAL;
     if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
     const long first = admin ? front->io_threads : 0;
@@ -309,12 +309,13 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
 
 static enum status check_sockets(struct front *front, const struct front_sockets *sockets,
                                  struct failure *failure) {
-    const bool insecure = may_be_reached(front->service.config);
+    const struct config *config = front->service.config;
+    const bool insecure = may_be_reached(config, false), admin = may_be_reached(config, true);
     front->inherited[0] = sockets->http >= 0;
     front->inherited[1] = sockets->admin >= 0;
     if (front->inherited[0] && listen_socket_check(sockets->http, "http", insecure, failure))
         return failure->status;
-    return front->inherited[1] ? listen_socket_check(sockets->admin, "admin", insecure, failure)
+    return front->inherited[1] ? listen_socket_check(sockets->admin, "admin", admin, failure)
                                : STATUS_OK;
 }
 

@@ -313,6 +313,12 @@ def test_keys_open_the_address_to_others(tmp_path):
         process.stdout.close()
 
 
+def test_keys_do_not_open_the_admin_address(tmp_path):
+    """There nobody is asked for a key."""
+    answer = serve("--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0", "--keys-file", write_keys(tmp_path / "keys.json", SHOP))
+    assert answer.returncode == 2 and "--insecure" in answer.stderr and "listens" not in answer.stdout
+
+
 def test_without_the_file_all_is_as_before(daemon):
     assert daemon.post("/resize?width=20", PICTURE, {"Authorization": "Bearer x"}).status == 200
     check_problem(daemon.post("/preset/thumb", PICTURE), 404)
