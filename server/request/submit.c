@@ -242,10 +242,19 @@ static enum status check_image(struct request *request, struct work *work,
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
 }
 
+/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
+static const struct negotiation *accepted_types(const struct request *request) {
+    static const struct negotiation every;
+    const struct settings *settings = &request->settings;
+    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
+    const bool bound = request->grant.is_signed || request->grant.preset;
+    return bound && !named ? &every : &request->accept;
+}
+
 static void negotiate(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
     const struct settings *settings = &request->settings;
-    const struct negotiation *accept = &request->accept;
+    const struct negotiation *accept = &request->accept, *types = accepted_types(request);
     request->answer = settings->outputs ? negotiation_answer_several(accept)
                                         : negotiation_answer(accept, returns_values_only(work) &&
                                                                          !settings->encode.format);
@@ -253,7 +262,7 @@ static void negotiate(struct request *request, const struct work *work) {
         struct job_output *output = &job->outputs[o];
         if (!output->encode.format)
             output->encode.format =
-                negotiation_type(accept, job_output_type(job, output), &request->service->prefer);
+                negotiation_type(types, job_output_type(job, output), &request->service->prefer);
         if (!output->encode.format)
             encode_options_as_input(&output->encode, &job->probe, job_output_type(job, output));
         output->type = job_output_type(job, output);

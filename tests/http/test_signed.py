@@ -38,6 +38,7 @@ IMAGE = ("image", PICTURE, "a.pnm")
 @pytest.fixture(scope="module")
 def signed_keys(tmp_path_factory):
     return write_keys(tmp_path_factory.mktemp("keys") / "keys.json", *KEYS, thumb="resize?width=8&height=8&type=png", wide="resize?type=png",
+                      plain="resize?width=8", auto="resize?width=8&type=auto",
                       slim="carve?width=38&type=png", masked="carve?width=38&type=png&parts=image,mask")
 
 
@@ -295,6 +296,18 @@ def test_signed_presets(kept):
     check_problem(kept.post(PRESETS.sign("/preset/wide"), PICTURE), 403)
     check_problem(kept.post(PRESETS.sign("/preset/thumb", free="quality:1..100"), PICTURE), 403, "leave parts of a preset free")
     check_problem(kept.post(SHOP.sign("/preset/thumb").replace("thumb", "wide"), PICTURE), 403)
+
+
+def test_accept_chooses_no_type(kept):
+    """It chooses only where the address or the preset has type=auto."""
+    webp = {"Accept": "image/webp"}
+    for path in (SHOP.sign("/resize", width=20), SHOP.sign("/imaginary/resize", width=20), SHOP.sign("/preset/plain")):
+        answer = kept.post(path, PICTURE, webp)
+        assert answer.status == 200 and answer.body[:2] == b"P5", path
+    assert kept.post("/preset/plain", PICTURE, {**SHOP.bearer, **webp}).body[:2] == b"P5"
+    for path, headers in ((SHOP.sign("/resize", width=20, type="auto"), {}), (SHOP.sign("/preset/auto"), {}), ("/preset/auto", SHOP.bearer),
+                          ("/resize?width=20", SHOP.bearer)):
+        assert kept.post(path, PICTURE, {**headers, **webp}).headers["Content-Type"] == "image/webp", path
 
 
 # ---- mutations
