@@ -330,7 +330,7 @@ static bool read_presets(struct reading *reading, const json_t *object) {
 
 /* Kubernetes mounts a secret as root's, readable for the group of the container. */
 static bool is_private(const struct stat *facts) {
-    const mode_t others = facts->st_uid == geteuid() ? 077 : 027;
+    const mode_t others = facts->st_uid == 0 && geteuid() != 0 ? 027 : 077;
     return (facts->st_mode & others) == 0;
 }
 

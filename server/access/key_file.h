@@ -23,7 +23,7 @@
 struct op_set;
 
 /* OPS: what presets and `may` may name. Others than its owner may not have access to the file; the
- * group of somebody else's may read it, as Kubernetes mounts secrets. */
+ * group of root's may read it, as Kubernetes mounts secrets. */
 struct key_table *key_file_read(const char *path, const struct op_set *ops,
                                 struct failure *failure);
 

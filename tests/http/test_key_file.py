@@ -6,8 +6,11 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -157,6 +160,26 @@ def test_mode(mode, good, tmp_path):
     answer = keys("check", written(tmp_path / "keys.json", '{"keys": []}', mode))
     assert (answer.returncode == 0) == good
     assert good or ("chmod 600" in answer.stderr and f"mode {mode:o}" in answer.stderr)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_owners():
+    """Root's file may be read by the group, as Kubernetes mounts it, and no other's."""
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        program = shutil.copy(BURIN, folder)
+        for owner, mode, good in ((0, 0o640, True), (0, 0o440, True), (65534, 0o600, True), (65534, 0o640, False), (1234, 0o640, False),
+                                  (1234, 0o440, False), (0, 0o644, False), (0, 0o660, False)):
+            path = written(pathlib.Path(folder, "keys.json"), '{"keys": []}', mode)
+            os.chown(path, owner, 65534)
+            answer = subprocess.run([program, "keys", "check", path], capture_output=True, text=True, timeout=60, **nobody)
+            assert (answer.returncode == 0) == good and (good or "chmod 600" in answer.stderr), (owner, oct(mode), answer.stderr)
+        path.chmod(0o600)
+        os.chown(path, 1234, 1234)
+        assert keys("check", path).returncode == 0
+        path.chmod(0o640)
+        assert keys("check", path).returncode == 1
 
 
 # ---- new
